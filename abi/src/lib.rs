@@ -1,0 +1,1 @@
+//! Tern's `abi` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! Tern's `coll` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! Tern's `engine` room; see ARCHITECTURE.md.

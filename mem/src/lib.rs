@@ -1,0 +1,1 @@
+//! Tern's `mem` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! Tern's `mpi` room; see ARCHITECTURE.md.

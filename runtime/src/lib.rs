@@ -1,0 +1,1 @@
+//! Tern's `runtime` room; see ARCHITECTURE.md.

@@ -1,0 +1,1 @@
+//! Tern's `transport` room; see ARCHITECTURE.md.
