@@ -1,0 +1,50 @@
+# Tern: an MPI library with the standard ABI. `make help` lists what can be made.
+
+PREFIX    ?= $(HOME)/.local
+CARGO     ?= cargo
+BUILD     := $(CURDIR)/build
+STAGE     := $(BUILD)/prefix
+# rustup puts cargo here, and a shell that was open before does not know it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench install build stage fmt lint clean setup setup-run
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: setup-run stage ## build, run a real program on four ranks and a ping-pong; ends with a picture
+	@scripts/run-examples.sh "$(STAGE)"
+
+test: setup ## everything: format, lints, unit tests, conformance suite, interoperation, mpi4py
+	@$(CARGO) build --quiet -p tern-tests
+	@"$${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$(STAGE)" --all
+
+bench: setup stage ## measure Tern, the raw limits and the other MPI libraries side by side
+	@scripts/bench.sh "$(STAGE)"
+
+install: setup-run ## install under PREFIX (default ~/.local)
+	@scripts/stage.sh "$(PREFIX)"
+
+build: setup-run ## compile everything, optimised
+	@$(CARGO) build --release --workspace
+
+stage: setup-run ## build and install under build/prefix, for use from the source tree
+	@scripts/stage.sh "$(STAGE)"
+
+fmt: ## format the sources
+	@$(CARGO) fmt --all
+
+lint: ## check the format and the lints
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+clean: ## remove all that was built
+	@$(CARGO) clean
+	@rm -rf "$(BUILD)"
+
+setup: ## check (and as root install) what building and testing need
+	@scripts/setup.sh test
+
+setup-run:
+	@scripts/setup.sh run

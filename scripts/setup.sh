@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Checks that this machine has what building Tern needs; with `test`, what testing it needs too.
+# As root on Debian or Ubuntu it installs what is missing; otherwise it prints the one command to type.
+#
+# usage: setup.sh [run|test]
+set -euo pipefail
+
+readonly purpose="${1:-test}"
+# Edition 2024 needs this compiler at least (Cargo.toml: rust-version).
+readonly rust_minor_min=85
+readonly rustup_command="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --component rustfmt,clippy"
+
+main() {
+    export PATH="$PATH:$HOME/.cargo/bin"
+    local packages=()
+    find_missing_packages
+    if ((${#packages[@]} > 0)); then install_packages "${packages[@]}"; fi
+    if ! rust_is_recent; then install_rust; fi
+    if [[ $purpose == test ]]; then check_rust_components; fi
+}
+
+# Adds to `packages` the Debian names of what is absent.
+find_missing_packages() {
+    has gcc || packages+=(gcc libc6-dev)
+    has make || packages+=(make)
+    [[ $purpose == test ]] || return 0
+    has g++ || packages+=(g++)
+    has pkg-config || packages+=(pkg-config)
+    has python3 || packages+=(python3)
+    python_has venv || packages+=(python3-venv)
+    python_has headers || packages+=(python3-dev)
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+python_has() {
+    case $1 in
+    venv) python3 -c 'import ensurepip, venv' ;;
+    headers) python3 -c '
+import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ;;
+    esac >/dev/null 2>&1
+}
+
+install_packages() {
+    echo "setup: missing: $*"
+    if has apt-get && [[ $(id -u) == 0 ]]; then
+        echo "setup: installing with apt-get"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    elif has apt-get; then
+        stop_with "sudo apt-get install -y $*"
+    else
+        echo "setup: install these (Debian's names) with this system's package manager, then try again" >&2
+        exit 1
+    fi
+}
+
+rust_is_recent() {
+    has cargo && has rustc || return 1
+    local version minor
+    version="$(rustc --version | cut -d ' ' -f 2)"
+    minor="$(cut -d . -f 2 <<<"$version")"
+    [[ ${version%%.*} -gt 1 || $minor -ge $rust_minor_min ]]
+}
+
+install_rust() {
+    echo "setup: missing: Rust 1.$rust_minor_min or newer"
+    if [[ $(id -u) != 0 ]]; then stop_with "$rustup_command"; fi
+    if apt_rust_is_recent; then
+        install_packages cargo rustc rustfmt rust-clippy
+    else
+        has curl || install_packages curl ca-certificates
+        echo "setup: installing with rustup (the package archive's Rust is too old)"
+        bash -c "$rustup_command" >/dev/null
+    fi
+    rust_is_recent || { echo "setup: Rust was installed, but 'rustc' does not run" >&2; exit 1; }
+}
+
+apt_rust_is_recent() {
+    has apt-cache || return 1
+    local minor
+    minor="$(apt-cache policy cargo | sed -n 's/^ *Candidate: *[^0-9]*1\.\([0-9]*\).*/\1/p')"
+    [[ -n $minor && $minor -ge $rust_minor_min ]]
+}
+
+check_rust_components() {
+    cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 && return 0
+    if has rustup; then
+        rustup component add rustfmt clippy
+    elif [[ $(id -u) == 0 ]]; then
+        install_packages rustfmt rust-clippy
+    else
+        stop_with "sudo apt-get install -y rustfmt rust-clippy"
+    fi
+}
+
+stop_with() {
+    echo "setup: please type this, then try again:" >&2
+    echo "    $1" >&2
+    exit 1
+}
+
+main
