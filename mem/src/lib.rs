@@ -1,1 +1,3 @@
 //! Tern's `mem` room; see ARCHITECTURE.md.
+
+pub mod basic;
