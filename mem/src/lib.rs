@@ -1,3 +1,17 @@
-//! Tern's `mem` room; see ARCHITECTURE.md.
+//! Raw memory: user buffers, datatypes and their layouts, copy kernels, reductions.
+//!
+//! This is the one room under the engine in which memory is touched through raw addresses. A [`UserBuf`] is
+//! made once, unsafely, from what a program passed to an MPI call; everything above then moves bytes by
+//! offset and length, without `unsafe` and without a way to leave the buffer.
 
-pub mod basic;
+#![warn(missing_docs)]
+
+pub mod buf;
+mod copy;
+pub mod layout;
+pub mod limits;
+
+pub use buf::{IoVec, UserBuf};
+pub use layout::{Layout, Signature};
+
+const _: () = assert!(usize::BITS == 64, "offsets and sizes are 64-bit throughout");

@@ -1,0 +1,245 @@
+//! User buffers: a message's bytes, wherever they lie.
+
+mod block;
+mod move_bytes;
+
+use std::fmt;
+use std::sync::Arc;
+
+use block::Block;
+use move_bytes::{Collect, Pack, Unpack};
+
+use crate::copy;
+use crate::layout::Layout;
+use crate::limits::BOUNCE_BYTES;
+
+/// A buffer as a message sees it: `len()` packed bytes, wherever they lie.
+///
+/// Making one from an address is the unsafe act; all later use is bounded by `len()`. Cloning a flat buffer is
+/// a plain copy; cloning the others counts a reference.
+#[derive(Clone)]
+pub struct UserBuf(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Flat { base: *mut u8, len: usize },
+    Typed { base: *mut u8, count: usize, layout: Arc<Layout> },
+    Owned(Arc<Block>),
+}
+
+// SAFETY: a `UserBuf` is an address and a description of it. Whoever made it promised that the memory is the
+// request's until the request completes, whichever thread drives it.
+unsafe impl Send for UserBuf {}
+// SAFETY: as above; concurrent transfers of the same bytes are excluded by the same promise (MPI 5.0, section
+// 3.7.3: a buffer of a pending operation must not be accessed by others).
+unsafe impl Sync for UserBuf {}
+
+const _: () = assert!(size_of::<UserBuf>() <= 32);
+
+/// One piece of memory, as the kernel's `iovec`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoVec {
+    /// Address of the first byte.
+    pub base: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+impl UserBuf {
+    /// `len` consecutive bytes at `base`.
+    ///
+    /// # Safety
+    /// Until the last use of this value and its clones, the bytes must be valid for what they are used for
+    /// (reading for sends, writing for receives) and must not be accessed by anybody else in a conflicting way.
+    #[inline]
+    pub unsafe fn flat(base: *mut u8, len: usize) -> Self {
+        UserBuf(Kind::Flat { base, len })
+    }
+
+    /// `count` elements of `layout` at `base`; flat where they are one run of bytes.
+    ///
+    /// # Safety
+    /// As [`UserBuf::flat`], for every byte that the layout names.
+    #[inline]
+    pub unsafe fn typed(base: *mut u8, count: u64, layout: &Arc<Layout>) -> Self {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let kind = match layout.contiguous(count) {
+            Some(disp) => Kind::Flat { base: base.wrapping_offset(disp), len: layout.packed_len(count) },
+            None => Kind::Typed { base, count, layout: layout.clone() },
+        };
+        UserBuf(kind)
+    }
+
+    /// A buffer of the library's own, zeroed; freed with the last clone.
+    pub fn owned(len: usize) -> Self {
+        UserBuf(Kind::Owned(Arc::new(Block::zeroed(len))))
+    }
+
+    /// No bytes.
+    #[inline]
+    pub const fn empty() -> Self {
+        UserBuf(Kind::Flat { base: std::ptr::dangling_mut(), len: 0 })
+    }
+
+    /// Packed bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kind::Flat { len, .. } => *len,
+            Kind::Typed { count, layout, .. } => layout.packed_len(*count),
+            Kind::Owned(block) => block.len(),
+        }
+    }
+
+    /// True if there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Address and length, if the bytes are consecutive in memory.
+    #[inline]
+    pub fn as_flat(&self) -> Option<(usize, usize)> {
+        self.run().map(|(base, len)| (base.addr(), len))
+    }
+
+    #[inline]
+    fn run(&self) -> Option<(*mut u8, usize)> {
+        match &self.0 {
+            Kind::Flat { base, len } => Some((*base, *len)),
+            Kind::Owned(block) => Some((block.base(), block.len())),
+            Kind::Typed { .. } => None,
+        }
+    }
+
+    /// Packs bytes `[offset, offset + out.len())` into `out`. What lies past the end is left as it is.
+    #[inline]
+    pub fn read(&self, offset: usize, out: &mut [u8]) {
+        // SAFETY: `out` is writable for its length.
+        unsafe { self.read_to(offset, out.as_mut_ptr(), out.len()) }
+    }
+
+    /// Unpacks `bytes` at `offset`. What lies past the end is dropped.
+    #[inline]
+    pub fn write(&self, offset: usize, bytes: &[u8]) {
+        // SAFETY: `bytes` is readable for its length.
+        unsafe { self.write_from(offset, bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Packs bytes `[offset, offset + n)` to `dst`, as [`UserBuf::read`].
+    ///
+    /// # Safety
+    /// `n` bytes must be writable at `dst`.
+    #[inline]
+    pub unsafe fn read_to(&self, offset: usize, dst: *mut u8, n: usize) {
+        debug_assert!(
+            offset.saturating_add(n) <= self.len(),
+            "read of {n} bytes at {offset} past {}",
+            self.len()
+        );
+        match self.run() {
+            // SAFETY: clipped to the buffer, whose maker promised it; `dst` is the caller's promise.
+            Some((base, len)) => unsafe { copy::copy(dst, base.wrapping_add(offset), clip(offset, n, len)) },
+            None => self.pack(offset, dst, n),
+        }
+    }
+
+    /// Unpacks `n` bytes at `src` to `offset`, as [`UserBuf::write`].
+    ///
+    /// # Safety
+    /// `n` bytes must be readable at `src`.
+    #[inline]
+    pub unsafe fn write_from(&self, offset: usize, src: *const u8, n: usize) {
+        debug_assert!(
+            offset.saturating_add(n) <= self.len(),
+            "write of {n} bytes at {offset} past {}",
+            self.len()
+        );
+        match self.run() {
+            // SAFETY: clipped to the buffer, whose maker promised it; `src` is the caller's promise.
+            Some((base, len)) => unsafe { copy::copy(base.wrapping_add(offset), src, clip(offset, n, len)) },
+            None => self.unpack(offset, src, n),
+        }
+    }
+
+    fn pack(&self, offset: usize, dst: *mut u8, n: usize) {
+        if let Kind::Typed { base, count, layout } = &self.0 {
+            layout.visit(*count, offset, offset.saturating_add(n), &mut Pack { src: *base, dst });
+        }
+    }
+
+    fn unpack(&self, offset: usize, src: *const u8, n: usize) {
+        if let Kind::Typed { base, count, layout } = &self.0 {
+            layout.visit(*count, offset, offset.saturating_add(n), &mut Unpack { dst: *base, src });
+        }
+    }
+
+    /// Copies `n` bytes between buffers of any shape. Where both have gaps the bytes go through a small block
+    /// on the stack; otherwise they move once.
+    #[inline]
+    pub fn copy(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
+        let n = clip(from_offset, n, from.len()).min(clip(to_offset, n, to.len()));
+        match (from.run(), to.run()) {
+            // SAFETY: `n` bytes from the offset lie within the flat buffer.
+            (Some((src, _)), _) => unsafe { to.write_from(to_offset, src.wrapping_add(from_offset), n) },
+            // SAFETY: as above.
+            (_, Some((dst, _))) => unsafe { from.read_to(from_offset, dst.wrapping_add(to_offset), n) },
+            _ => bounce(from, from_offset, to, to_offset, n),
+        }
+    }
+
+    /// Describes bytes `[offset, offset + len)` as at most `out.len()` pieces of memory. Answers how many
+    /// pieces were filled in and how many bytes they cover.
+    pub fn iovecs(&self, offset: usize, len: usize, out: &mut [IoVec]) -> (usize, usize) {
+        let len = clip(offset, len, self.len());
+        if len == 0 || out.is_empty() {
+            return (0, 0);
+        }
+        match &self.0 {
+            Kind::Typed { base, count, layout } => {
+                let mut collect = Collect::new(*base, out);
+                layout.visit(*count, offset, offset + len, &mut collect);
+                collect.filled()
+            }
+            _ => {
+                let (base, _) = self.run().expect("every other kind is a run");
+                out[0] = IoVec { base: base.addr() + offset, len };
+                (1, len)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for UserBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Flat { base, len } => write!(f, "{len} bytes at {base:p}"),
+            Kind::Typed { base, count, .. } => {
+                write!(f, "{} bytes in {count} elements at {base:p}", self.len())
+            }
+            Kind::Owned(block) => write!(f, "{} bytes of the library's own", block.len()),
+        }
+    }
+}
+
+/// How many of `n` bytes from `offset` lie within `len`.
+#[inline(always)]
+fn clip(offset: usize, n: usize, len: usize) -> usize {
+    n.min(len.saturating_sub(offset))
+}
+
+/// Both sides have gaps: pack a piece, unpack it, go on.
+fn bounce(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
+    let mut block = [0u8; BOUNCE_BYTES];
+    let mut done = 0;
+    while done < n {
+        let piece = &mut block[..(n - done).min(BOUNCE_BYTES)];
+        from.read(from_offset + done, piece);
+        to.write(to_offset + done, piece);
+        done += piece.len();
+    }
+}
+
+#[cfg(test)]
+mod tests;

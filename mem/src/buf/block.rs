@@ -1,0 +1,51 @@
+//! Memory of the library's own, shared by the clones of a buffer.
+
+use std::alloc::{self, handle_alloc_error};
+
+/// A heap block that is only touched through its address, so clones may share it.
+pub(super) struct Block {
+    base: *mut u8,
+    len: usize,
+}
+
+/// One cache line: bounce buffers are copied by wide loads.
+const ALIGN: usize = 64;
+
+impl Block {
+    /// A block of zeros. As with any allocation in Rust, the process ends if memory has run out.
+    pub fn zeroed(len: usize) -> Self {
+        if len == 0 {
+            return Block { base: std::ptr::dangling_mut(), len };
+        }
+        let shape = Self::shape(len);
+        // SAFETY: the size is not zero.
+        let base = unsafe { alloc::alloc_zeroed(shape) };
+        if base.is_null() {
+            handle_alloc_error(shape);
+        }
+        Block { base, len }
+    }
+
+    #[inline]
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    fn shape(len: usize) -> alloc::Layout {
+        alloc::Layout::from_size_align(len, ALIGN).expect("a buffer is smaller than the address space")
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: allocated in `zeroed` with this very size and alignment.
+            unsafe { alloc::dealloc(self.base, Self::shape(self.len)) }
+        }
+    }
+}

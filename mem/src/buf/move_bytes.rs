@@ -1,0 +1,96 @@
+//! What is done with each piece of a layout: packing, unpacking, describing it to the kernel.
+
+use super::IoVec;
+use crate::copy::{self, Blocks};
+use crate::layout::Visit;
+
+/// Gathers a layout's bytes at `src` into consecutive memory at `dst`.
+pub(super) struct Pack {
+    pub src: *const u8,
+    pub dst: *mut u8,
+}
+
+impl Visit for Pack {
+    #[inline]
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        // SAFETY: the layout names only bytes of the buffer, and the walk is clipped to what `dst` holds.
+        unsafe { copy::copy(self.dst, self.src.wrapping_offset(disp), len) };
+        self.dst = self.dst.wrapping_add(len);
+        true
+    }
+
+    #[inline]
+    fn blocks(&mut self, disp: isize, count: usize, stride: isize, block: usize) -> bool {
+        let shape = Blocks { count, block, src_step: stride, dst_step: block as isize };
+        // SAFETY: as in `run`, for each block.
+        unsafe { copy::copy_blocks(self.dst, self.src.wrapping_offset(disp), shape) };
+        self.dst = self.dst.wrapping_add(count * block);
+        true
+    }
+}
+
+/// Scatters consecutive memory at `src` to a layout's bytes at `dst`.
+pub(super) struct Unpack {
+    pub dst: *mut u8,
+    pub src: *const u8,
+}
+
+impl Visit for Unpack {
+    #[inline]
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        // SAFETY: the layout names only bytes of the buffer, and the walk is clipped to what `src` holds.
+        unsafe { copy::copy(self.dst.wrapping_offset(disp), self.src, len) };
+        self.src = self.src.wrapping_add(len);
+        true
+    }
+
+    #[inline]
+    fn blocks(&mut self, disp: isize, count: usize, stride: isize, block: usize) -> bool {
+        let shape = Blocks { count, block, src_step: block as isize, dst_step: stride };
+        // SAFETY: as in `run`, for each block.
+        unsafe { copy::copy_blocks(self.dst.wrapping_offset(disp), self.src, shape) };
+        self.src = self.src.wrapping_add(count * block);
+        true
+    }
+}
+
+/// Lists pieces of memory until the list is full.
+pub(super) struct Collect<'a> {
+    base: usize,
+    out: &'a mut [IoVec],
+    pieces: usize,
+    bytes: usize,
+}
+
+impl<'a> Collect<'a> {
+    pub fn new(base: *const u8, out: &'a mut [IoVec]) -> Self {
+        Collect { base: base.addr(), out, pieces: 0, bytes: 0 }
+    }
+
+    /// Pieces filled in and the bytes they cover.
+    pub fn filled(self) -> (usize, usize) {
+        (self.pieces, self.bytes)
+    }
+
+    /// True if the piece goes on where the last one ended.
+    fn extends(&self, base: usize) -> bool {
+        let last = self.pieces.checked_sub(1).map(|last| self.out[last]);
+        last.is_some_and(|last| last.base + last.len == base)
+    }
+}
+
+impl Visit for Collect<'_> {
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        let base = self.base.wrapping_add_signed(disp);
+        if self.extends(base) {
+            self.out[self.pieces - 1].len += len;
+        } else if self.pieces < self.out.len() {
+            self.out[self.pieces] = IoVec { base, len };
+            self.pieces += 1;
+        } else {
+            return false;
+        }
+        self.bytes += len;
+        true
+    }
+}

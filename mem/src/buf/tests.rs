@@ -1,0 +1,68 @@
+use super::*;
+
+/// Every second `int` of an array, as a layout.
+fn every_second(count: usize) -> Arc<Layout> {
+    use crate::layout::Placed;
+    let int = Layout::bytes(4);
+    let placed: Placed = int.placed.repeated(count, 8);
+    let extent = (count * 8) as isize;
+    Arc::new(Layout { size: 4 * count, extent, true_extent: extent - 4, placed, ..int })
+}
+
+#[test]
+fn a_flat_buffer_reads_and_writes_at_offsets() {
+    let mut memory = [0u8; 32];
+    // SAFETY: `memory` outlives the buffer.
+    let buf = unsafe { UserBuf::flat(memory.as_mut_ptr(), 32) };
+    buf.write(4, &[1, 2, 3]);
+    let mut out = [9; 4];
+    buf.read(3, &mut out);
+    assert_eq!(out, [0, 1, 2, 3]);
+    assert_eq!(buf.as_flat(), Some((memory.as_ptr().addr(), 32)));
+}
+
+#[test]
+fn a_typed_buffer_packs_across_gaps_at_any_byte() {
+    let mut memory: Vec<u8> = (0..64).collect();
+    let layout = every_second(4);
+    // SAFETY: two elements of 32 bytes lie within `memory`.
+    let buf = unsafe { UserBuf::typed(memory.as_mut_ptr(), 2, &layout) };
+    let packed: Vec<u8> = (0..64).filter(|b| b % 8 < 4).collect();
+    assert_eq!((buf.len(), buf.as_flat()), (32, None));
+    for from in 0..32 {
+        for to in from..=32 {
+            let mut out = vec![0; to - from];
+            buf.read(from, &mut out);
+            assert_eq!(out, packed[from..to]);
+        }
+    }
+}
+
+#[test]
+fn copies_between_any_two_shapes_agree() {
+    let mut source: Vec<u8> = (0..64).collect();
+    let mut target = vec![0u8; 64];
+    let layout = every_second(8);
+    // SAFETY: both vectors hold 64 bytes.
+    let (from, to) = unsafe {
+        (UserBuf::typed(source.as_mut_ptr(), 1, &layout), UserBuf::typed(target.as_mut_ptr(), 1, &layout))
+    };
+    let middle = UserBuf::owned(32);
+    UserBuf::copy(&from, 0, &middle, 0, 32);
+    UserBuf::copy(&middle, 0, &to, 0, 16);
+    UserBuf::copy(&from, 16, &to, 16, 999);
+    let expected: Vec<u8> = (0..64).map(|b| if b % 8 < 4 { b } else { 0 }).collect();
+    assert_eq!(target, expected);
+}
+
+#[test]
+fn pieces_for_the_kernel_stop_when_the_list_is_full() {
+    let mut memory = [0u8; 64];
+    // SAFETY: eight blocks lie within `memory`.
+    let buf = unsafe { UserBuf::typed(memory.as_mut_ptr(), 1, &every_second(8)) };
+    let base = memory.as_ptr().addr();
+    let mut out = [IoVec::default(); 3];
+    assert_eq!(buf.iovecs(2, 30, &mut out), (3, 10));
+    assert_eq!(out[0], IoVec { base: base + 2, len: 2 });
+    assert_eq!(out[2], IoVec { base: base + 16, len: 4 });
+}

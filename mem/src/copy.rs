@@ -1,0 +1,156 @@
+//! Copy kernels: short copies in line, and blocks at a fixed distance.
+//!
+//! All kernels tolerate overlap of source and destination (each load happens before the store of the same
+//! bytes): a program that passes overlapping buffers gets odd data, never undefined behaviour in the library.
+
+use crate::limits::INLINE_COPY_BYTES_MAX;
+
+/// Copies `n` bytes. Up to [`INLINE_COPY_BYTES_MAX`] bytes this is a few loads and stores, no call.
+///
+/// # Safety
+/// `n` bytes must be readable at `src` and writable at `dst`.
+#[inline(always)]
+pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: the caller's promise; every branch stays within `n` bytes of both.
+    unsafe {
+        if n == 8 {
+            put::<8>(dst, src);
+        } else if n <= INLINE_COPY_BYTES_MAX {
+            copy_short(dst, src, n);
+        } else {
+            std::ptr::copy(src, dst, n);
+        }
+    }
+}
+
+/// At most 64 bytes: two copies of the next smaller power of two, overlapping in the middle.
+///
+/// # Safety
+/// As [`copy`], and `n <= 64`.
+#[inline(always)]
+unsafe fn copy_short(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: each pair of `N` bytes covers [0, n) exactly, as N <= n <= 2N.
+    unsafe {
+        match n {
+            33.. => ends::<32>(dst, src, n),
+            16.. => ends::<16>(dst, src, n),
+            8.. => ends::<8>(dst, src, n),
+            4.. => ends::<4>(dst, src, n),
+            2.. => ends::<2>(dst, src, n),
+            1 => put::<1>(dst, src),
+            0 => {}
+        }
+    }
+}
+
+/// Copies the first and the last `N` of `n` bytes, both loaded before either is stored.
+///
+/// # Safety
+/// As [`copy`], and `N <= n`.
+#[inline(always)]
+unsafe fn ends<const N: usize>(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: offsets 0 and n - N with length N lie within n bytes; arrays of bytes need no alignment.
+    unsafe {
+        let head = src.cast::<[u8; N]>().read_unaligned();
+        let tail = src.add(n - N).cast::<[u8; N]>().read_unaligned();
+        dst.cast::<[u8; N]>().write_unaligned(head);
+        dst.add(n - N).cast::<[u8; N]>().write_unaligned(tail);
+    }
+}
+
+/// Copies exactly `N` bytes.
+///
+/// # Safety
+/// As [`copy`] with `n = N`.
+#[inline(always)]
+unsafe fn put<const N: usize>(dst: *mut u8, src: *const u8) {
+    // SAFETY: the caller's promise; arrays of bytes need no alignment.
+    unsafe { dst.cast::<[u8; N]>().write_unaligned(src.cast::<[u8; N]>().read_unaligned()) }
+}
+
+/// Equal blocks: `count` blocks of `block` bytes, read at a distance of `src_step` and written at a distance
+/// of `dst_step`. Packing has `dst_step = block`, unpacking `src_step = block`.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks {
+    pub count: usize,
+    pub block: usize,
+    pub src_step: isize,
+    pub dst_step: isize,
+}
+
+/// Copies equal blocks, with a loop of its own for the block sizes that basic types have.
+///
+/// # Safety
+/// Every block must be readable at its source and writable at its destination.
+#[inline]
+pub(crate) unsafe fn copy_blocks(dst: *mut u8, src: *const u8, shape: Blocks) {
+    // SAFETY: handed on unchanged.
+    unsafe {
+        match shape.block {
+            4 => fixed::<4>(dst, src, shape),
+            8 => fixed::<8>(dst, src, shape),
+            16 => fixed::<16>(dst, src, shape),
+            _ => any(dst, src, shape),
+        }
+    }
+}
+
+/// Blocks of exactly `N` bytes.
+///
+/// # Safety
+/// As [`copy_blocks`].
+#[inline]
+unsafe fn fixed<const N: usize>(mut dst: *mut u8, mut src: *const u8, shape: Blocks) {
+    for _ in 0..shape.count {
+        // SAFETY: the caller's promise for this block.
+        unsafe { put::<N>(dst, src) };
+        src = src.wrapping_offset(shape.src_step);
+        dst = dst.wrapping_offset(shape.dst_step);
+    }
+}
+
+/// Blocks of any length.
+///
+/// # Safety
+/// As [`copy_blocks`].
+#[inline]
+unsafe fn any(mut dst: *mut u8, mut src: *const u8, shape: Blocks) {
+    for _ in 0..shape.count {
+        // SAFETY: the caller's promise for this block.
+        unsafe { copy(dst, src, shape.block) };
+        src = src.wrapping_offset(shape.src_step);
+        dst = dst.wrapping_offset(shape.dst_step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_copies_exactly_its_bytes() {
+        let source: Vec<u8> = (0..200u8).collect();
+        for n in 0..=150 {
+            let mut target = vec![0xff; 200];
+            // SAFETY: both vectors hold 200 bytes.
+            unsafe { copy(target.as_mut_ptr(), source.as_ptr(), n) };
+            assert_eq!(target[..n], source[..n]);
+            assert!(target[n..].iter().all(|&b| b == 0xff), "wrote past {n} bytes");
+        }
+    }
+
+    #[test]
+    fn blocks_are_gathered_and_scattered() {
+        let source: Vec<u8> = (0..120u8).collect();
+        for block in 1..=20usize {
+            let count = 120 / 24;
+            let mut packed = vec![0; count * block];
+            let gather = Blocks { count, block, src_step: 24, dst_step: block as isize };
+            // SAFETY: 5 blocks at distance 24 lie within 120 bytes; `packed` holds them all.
+            unsafe { copy_blocks(packed.as_mut_ptr(), source.as_ptr(), gather) };
+            for (i, chunk) in packed.chunks(block).enumerate() {
+                assert_eq!(chunk, &source[i * 24..i * 24 + block]);
+            }
+        }
+    }
+}

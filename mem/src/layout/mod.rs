@@ -1,0 +1,102 @@
+//! Flattened layouts: where the bytes of a datatype lie, in packed order.
+//!
+//! A layout is what moves data (MPI 5.0, section 5.1, read as 'the typemap without the types'). The shapes are
+//! those of the T3D paper: contiguous, strided (nested where regular) and irregular. Nothing is stored per
+//! element of a regular shape, so a vector of 2^31 blocks is as small as one of two, and a position in the
+//! packed stream is found by a division (regular) or a binary search (irregular).
+
+mod shape;
+mod signature;
+mod walk;
+
+pub use signature::Signature;
+
+pub(crate) use shape::{Placed, Shape};
+pub(crate) use walk::Visit;
+
+/// The memory layout of one element of a datatype, ready for copying.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub(crate) size: usize,
+    pub(crate) lb: isize,
+    pub(crate) extent: isize,
+    pub(crate) true_lb: isize,
+    pub(crate) true_extent: isize,
+    pub(crate) signature: Signature,
+    pub(crate) placed: Placed,
+}
+
+impl Layout {
+    /// A run of `len` bytes.
+    pub fn bytes(len: usize) -> Self {
+        Layout {
+            size: len,
+            lb: 0,
+            extent: len as isize,
+            true_lb: 0,
+            true_extent: len as isize,
+            signature: Signature::EMPTY,
+            placed: Placed { disp: 0, shape: Shape::Run(len) },
+        }
+    }
+
+    /// Packed bytes of one element.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Lower bound in bytes.
+    #[inline]
+    pub fn lb(&self) -> isize {
+        self.lb
+    }
+
+    /// Distance in bytes between consecutive elements.
+    #[inline]
+    pub fn extent(&self) -> isize {
+        self.extent
+    }
+
+    /// Displacement of the lowest byte that is data.
+    #[inline]
+    pub fn true_lb(&self) -> isize {
+        self.true_lb
+    }
+
+    /// Distance from the lowest to just past the highest byte that is data.
+    #[inline]
+    pub fn true_extent(&self) -> isize {
+        self.true_extent
+    }
+
+    /// Signature of one element; of `n` elements it is `signature().times(n)`.
+    #[inline]
+    pub fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// If `count` elements are one run of bytes, its displacement from the buffer's address.
+    #[inline]
+    pub fn contiguous(&self, count: usize) -> Option<isize> {
+        match self.placed.shape {
+            Shape::Run(len) if count <= 1 || len as isize == self.extent => Some(self.placed.disp),
+            _ if count == 0 => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Packed bytes of `count` elements. A product beyond what memory can hold saturates.
+    #[inline]
+    pub fn packed_len(&self, count: usize) -> usize {
+        self.size.saturating_mul(count).min(isize::MAX as usize)
+    }
+
+    /// Visits the pieces of memory that hold packed bytes `[from, to)` of `count` elements, in packed order.
+    /// Displacements are relative to the buffer's address. Answers false if the visitor stopped early.
+    #[inline]
+    pub(crate) fn visit<V: Visit>(&self, count: usize, from: usize, to: usize, visitor: &mut V) -> bool {
+        let to = to.min(self.packed_len(count));
+        from >= to || walk::elements(self, from, to, visitor)
+    }
+}

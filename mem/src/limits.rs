@@ -1,0 +1,16 @@
+//! Constants of this room, each with its unit and its reason.
+
+/// Bytes of stack through which two buffers that both have gaps exchange data: large enough that looking up
+/// the position again (a division or a binary search) costs nothing against the copy, small enough for any
+/// thread's stack and for the first-level cache.
+pub const BOUNCE_BYTES: usize = 4096;
+
+/// Pieces up to which an irregular layout is spliced into the list of the type around it. Splicing keeps
+/// packing a single loop; the bound keeps types that mention themselves twice from growing as powers of two.
+pub const SPLICE_PIECES_MAX: usize = 4096;
+
+/// Bytes up to which a copy is a few moves in line; above it `memmove` is called, whose start costs less than
+/// a longer chain of tests would.
+pub const INLINE_COPY_BYTES_MAX: usize = 64;
+
+const _: () = assert!(BOUNCE_BYTES.is_multiple_of(64));
