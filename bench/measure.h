@@ -1,0 +1,106 @@
+// Timing that adapts to the speed of what it measures, shared by every benchmark program.
+//
+// A point is measured in batches. The first batches only find out how many iterations last
+// `BATCH_SECONDS`; the later ones count, until the time budget is used up. A point therefore costs
+// about its budget, whether one iteration takes 100 ns or 30 ms.
+#ifndef TERN_BENCH_MEASURE_H
+#define TERN_BENCH_MEASURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BATCH_SECONDS 0.002
+#define BATCHES_MIN 3
+#define PATIENCE 4 // a point that has used this many budgets ends with the batches it has
+#define BATCHES_MAX 2000
+
+// Runs `iterations` of the operation that is measured; every process calls it with the same number.
+typedef void (*loop_fn)(void *arg, long iterations);
+
+// The processes that measure together.
+struct team {
+    int rank;
+    // Gives every process the number that rank 0 holds, and lets all go at about the same time.
+    void (*agree)(long *number);
+};
+
+struct summary {
+    double best;   // seconds per iteration in the fastest batch
+    double median; // seconds per iteration in the middle batch
+};
+
+static inline double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static inline struct summary summarize(double *samples, int count) {
+    qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
+    return (struct summary){samples[0], samples[count / 2]};
+}
+
+// Iterations for the next batch: as many as should fill BATCH_SECONDS, at most ten times the last.
+static inline long next_iterations(long iterations, double elapsed) {
+    double wanted = elapsed > 0 ? 1.2 * (double)iterations * BATCH_SECONDS / elapsed : 1e18;
+    double most = 10.0 * (double)iterations;
+    long next = (long)(wanted < most ? wanted : most);
+    return next > iterations ? next : iterations;
+}
+
+static inline int is_enough(int count, double started, double budget) {
+    double used = now() - started;
+    return count == BATCHES_MAX || (count >= BATCHES_MIN && used >= budget) ||
+           (count >= 1 && used >= PATIENCE * budget);
+}
+
+// Measures `loop` for about `budget` seconds. Rank 0's clock decides; its summary is the result.
+static inline struct summary measure(const struct team *team, loop_fn loop, void *arg, double budget) {
+    static double samples[BATCHES_MAX];
+    int count = 0, warm = 0;
+    double started = now();
+    long iterations = 1;
+    for (;;) {
+        long agreed = is_enough(count, started, budget) ? 0 : iterations;
+        team->agree(&agreed);
+        if (agreed == 0)
+            break;
+        double start = now();
+        loop(arg, agreed);
+        double elapsed = now() - start;
+        if (team->rank != 0)
+            continue;
+        if (warm || elapsed >= budget)
+            samples[count++] = elapsed / (double)agreed;
+        else
+            iterations = next_iterations(agreed, elapsed);
+        warm = warm || elapsed >= BATCH_SECONDS;
+    }
+    return team->rank == 0 ? summarize(samples, count) : (struct summary){0, 0};
+}
+
+// One result line for the driver: metric, parameter (bytes, ranks, depth), best and median in SI units.
+static inline void print_result(const char *metric, long parameter, struct summary s) {
+    printf("result %s %ld %.9g %.9g\n", metric, parameter, s.best, s.median);
+    fflush(stdout);
+}
+
+// Memory that is touched, so that no measurement pays for page faults.
+static inline char *touched(size_t bytes, int value) {
+    char *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (memory == NULL) {
+        fprintf(stderr, "bench: out of memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    for (size_t i = 0; i < bytes; i++)
+        memory[i] = (char)value;
+    return memory;
+}
+
+#endif
