@@ -1,1 +1,3 @@
-//! Tern's `engine` room; see ARCHITECTURE.md.
+//! engine
+#![forbid(unsafe_code)]
+pub mod matching;

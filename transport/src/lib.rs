@@ -1,1 +1,144 @@
-//! Tern's `transport` room; see ARCHITECTURE.md.
+//! The channel between ranks: one trait, [`Transport`], and what implements it.
+//!
+//! It is the channel of the MP_Lite thesis (chapter 5: five operations that carry a full MPI), grown by what
+//! the other papers need: active messages whose header handler names the landing place (MPI-LAPI, section 4),
+//! remote get and put (MPI for the T3D, section 3.2), a bounded queue that says when it is full
+//! (MPI-BIP, section 3), and a copy in which both sides take part.
+//!
+//! A transport moves bytes. It knows nothing of communicators or matching: that is the [`Sink`]'s work.
+
+#![warn(missing_docs)]
+
+pub mod am;
+pub mod doorbell;
+pub mod loopback;
+pub mod shm;
+
+pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
+pub use doorbell::Doorbell;
+use std::sync::Arc;
+use tern_mem::UserBuf;
+
+/// A process of the job by its rank in `MPI_COMM_WORLD`.
+pub type Peer = u32;
+
+/// What the engine calls a transfer or a landing by; a transport hands it back untouched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token(pub u64);
+
+/// Memory of another process. Nothing is read from or written to it except through the operating system's
+/// checks, so a false address is an error and no crash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Remote {
+    /// Address in the other process.
+    pub addr: u64,
+    /// Bytes there.
+    pub len: u64,
+}
+
+/// What a transport can do towards one peer. Asked once when the engine first needs the peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Payload bytes that [`Transport::send`] takes in one active message.
+    pub eager_bytes_max: usize,
+    /// [`Transport::get`] works.
+    pub get: bool,
+    /// [`Transport::put`] works.
+    pub put: bool,
+    /// [`Transport::share_open`] works: both sides can copy one message at once.
+    pub share: bool,
+}
+
+/// The transport cannot take this message now; the engine keeps it in the peer's FIFO (MPI-BIP, section 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+/// Why a get, a put or a shared copy could not be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransferError {
+    /// The operating system refused or the address was not mapped: the error number.
+    Os(i32),
+    /// The peer named something that does not exist.
+    BadKey,
+}
+
+/// How far a get, a put or a shared copy has come when the call returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transfer {
+    /// Finished within the call; [`Sink::done`] will not be called.
+    Done,
+    /// Goes on; [`Sink::done`] is called with the token at the end.
+    Pending,
+    /// Failed within the call; [`Sink::done`] will not be called.
+    Failed(TransferError),
+}
+
+/// Names a shared copy that a receiver has opened; travels in the message that invites the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShareKey(pub u64);
+
+/// Where the payload of an active message must land: the header handler's answer (MPI-LAPI, section 4.1).
+#[derive(Debug)]
+pub enum Landing {
+    /// Bytes `offset .. offset + len` of `buf`; the payload beyond `len` is dropped.
+    /// [`Sink::landed`] follows when all has landed.
+    Place {
+        /// The user's buffer or an early-arrival buffer.
+        buf: UserBuf,
+        /// First packed byte.
+        offset: usize,
+        /// Bytes wanted.
+        len: usize,
+        /// Handed back by [`Sink::landed`].
+        token: Token,
+    },
+    /// The payload is not wanted; nothing follows.
+    Nothing,
+}
+
+/// Who receives: the engine. Called only from within [`Transport::poll`].
+pub trait Sink {
+    /// A whole active message whose payload fits in one cache line slot
+    /// ([`AM_INLINE_BYTES_MAX`]); `payload` is a private copy.
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]);
+    /// The header of a longer message with `len` payload bytes: where must they land?
+    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing;
+    /// The payload is in its place: the completion handler, run inline.
+    fn landed(&mut self, from: Peer, token: Token);
+    /// A transfer that was [`Transfer::Pending`] has ended.
+    fn done(&mut self, token: Token, result: Result<(), TransferError>);
+}
+
+/// A channel to the other ranks. All calls are made by one thread at a time.
+pub trait Transport {
+    /// What can be done towards `peer`.
+    fn limits(&mut self, peer: Peer) -> Limits;
+
+    /// Sends one active message, in order after all earlier ones to `peer`. On return the payload's memory may
+    /// be reused. Never waits.
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full>;
+
+    /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets).
+    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer;
+
+    /// Writes bytes `0..into.len` of `from` to `into` (protocol RAT: the sender puts).
+    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer;
+
+    /// Receiver: opens a shared copy from the peer's `from` into `into` (contiguous, `from.len` bytes). The key goes to the
+    /// sender, who may help by [`Transport::share_join`]; no byte is copied yet. `None`: no room for another one
+    /// now, use get.
+    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey>;
+
+    /// Receiver: claims and copies chunks until none is left.
+    fn share_pull(&mut self, key: ShareKey) -> Transfer;
+
+    /// Sender: claims and copies chunks until none is left, if the shared copy `key` of `peer` still exists;
+    /// if it is over already, that is [`Transfer::Done`].
+    fn share_join(&mut self, peer: Peer, key: ShareKey, from: &UserBuf, into: Remote, done: Token) -> Transfer;
+
+    /// Takes what has arrived, to the sink. Returns whether anything was there.
+    fn poll(&mut self, sink: &mut impl Sink) -> bool;
+
+    /// How to sleep until something arrives for this rank.
+    fn doorbell(&self) -> Arc<dyn Doorbell>;
+}

@@ -1,0 +1,123 @@
+//! Receives that wait for their message.
+
+use super::chains::{Chains, Link, NONE};
+use super::{Envelope, PLAIN_ENTRIES_MAX, Pattern};
+
+/// Posted receives by pattern; each is a number of the caller's (a request's place in its slab: dense and
+/// unique among those posted).
+#[derive(Default, Debug)]
+pub struct Posted {
+    /// All receives in order, while they are few.
+    plain: Vec<(Pattern, u32)>,
+    /// Otherwise: chains by pattern, and each receive's node at its number.
+    chains: Chains,
+    nodes: Vec<Node>,
+    binned: usize,
+    /// How many of each wildness are in the bins: no search for what nobody posted.
+    by_wildness: [usize; 4],
+    stamp: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    pattern: Pattern,
+    stamp: u64,
+    link: Link,
+}
+
+impl Posted {
+    /// Receives that wait.
+    pub fn len(&self) -> usize {
+        self.plain.len() + self.binned
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Posts receive `id`, after all that are there.
+    #[inline]
+    pub fn post(&mut self, pattern: Pattern, id: u32) {
+        if self.binned == 0 && self.plain.len() < PLAIN_ENTRIES_MAX {
+            self.plain.push((pattern, id));
+        } else {
+            self.post_binned(pattern, id);
+        }
+    }
+
+    /// Takes the receive that was posted first of those that a message with this envelope fits.
+    #[inline]
+    pub fn take(&mut self, envelope: &Envelope) -> Option<u32> {
+        if self.binned > 0 {
+            return self.take_binned(envelope);
+        }
+        let at = self.plain.iter().position(|(pattern, _)| pattern.fits(envelope))?;
+        Some(self.plain.remove(at).1)
+    }
+
+    /// Withdraws receive `id`; whether it was still waiting.
+    pub fn withdraw(&mut self, pattern: &Pattern, id: u32) -> bool {
+        if self.binned == 0 {
+            let found = self.plain.iter().position(|&(_, other)| other == id);
+            return found.map(|at| self.plain.remove(at)).is_some();
+        }
+        let waiting = self.nodes.get(id as usize).is_some_and(|node| node.stamp != 0);
+        if waiting {
+            self.unhook(pattern, id);
+        }
+        waiting
+    }
+
+    fn post_binned(&mut self, pattern: Pattern, id: u32) {
+        for (pattern, id) in std::mem::take(&mut self.plain) {
+            self.hook(pattern, id);
+        }
+        self.hook(pattern, id);
+    }
+
+    fn hook(&mut self, pattern: Pattern, id: u32) {
+        let index = id as usize;
+        if self.nodes.len() <= index {
+            let free = Node { pattern, stamp: 0, link: Link::FREE };
+            self.nodes.resize(index + 1, free);
+        }
+        self.stamp += 1;
+        self.nodes[index] = Node { pattern, stamp: self.stamp, link: Link::FREE };
+        let nodes = &mut self.nodes;
+        self.chains.push(pattern, id, |node, edit| edit(&mut nodes[node as usize].link));
+        self.binned += 1;
+        self.by_wildness[pattern.wildness()] += 1;
+    }
+
+    fn unhook(&mut self, pattern: &Pattern, id: u32) {
+        let nodes = &mut self.nodes;
+        self.chains.remove(pattern, id, |node, edit| edit(&mut nodes[node as usize].link));
+        self.nodes[id as usize].stamp = 0;
+        self.binned -= 1;
+        self.by_wildness[pattern.wildness()] -= 1;
+    }
+
+    fn take_binned(&mut self, envelope: &Envelope) -> Option<u32> {
+        let mut oldest = NONE;
+        for wildness in 0..4 {
+            if self.by_wildness[wildness] == 0 {
+                continue;
+            }
+            let first = self.chains.first(&envelope.pattern(wildness));
+            if first != NONE && (oldest == NONE || self.stamp_of(first) < self.stamp_of(oldest)) {
+                oldest = first;
+            }
+        }
+        if oldest == NONE {
+            return None;
+        }
+        let pattern = self.nodes[oldest as usize].pattern;
+        self.unhook(&pattern, oldest);
+        Some(oldest)
+    }
+
+    fn stamp_of(&self, id: u32) -> u64 {
+        self.nodes[id as usize].stamp
+    }
+}

@@ -1,0 +1,93 @@
+//! Matching against the definition: one list, searched from its beginning.
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Post(Pattern),
+    Arrive(Envelope),
+    Withdraw(usize),
+    Probe(Pattern),
+}
+
+fn envelope() -> impl Strategy<Value = Envelope> {
+    (0u64..2, 0u32..3, 0i32..3).prop_map(|(context, source, tag)| Envelope { context, source, tag })
+}
+
+fn pattern() -> impl Strategy<Value = Pattern> {
+    (envelope(), 0usize..4).prop_map(|(envelope, wildness)| envelope.pattern(wildness))
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => pattern().prop_map(Event::Post),
+        4 => envelope().prop_map(Event::Arrive),
+        1 => (0usize..40).prop_map(Event::Withdraw),
+        1 => pattern().prop_map(Event::Probe),
+    ]
+}
+
+fn take_first<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    let at = list.iter().position(fits)?;
+    Some(list.remove(at))
+}
+
+fn run(events: Vec<Event>) {
+    let (mut posted, mut unexpected) = (Posted::default(), Unexpected::default());
+    let (mut receives, mut messages) = (Vec::<(Pattern, u32)>::new(), Vec::<(Envelope, u32)>::new());
+    for (id, event) in (0u32..).zip(events) {
+        match event {
+            Event::Post(p) => {
+                let expected = take_first(&mut messages, |(e, _)| p.fits(e)).map(|(_, id)| id);
+                assert_eq!(unexpected.take(&p), expected);
+                if expected.is_none() {
+                    posted.post(p, id);
+                    receives.push((p, id));
+                }
+            }
+            Event::Arrive(e) => {
+                let expected = take_first(&mut receives, |(p, _)| p.fits(&e)).map(|(_, id)| id);
+                assert_eq!(posted.take(&e), expected);
+                if expected.is_none() {
+                    unexpected.keep(e, id);
+                    messages.push((e, id));
+                }
+            }
+            Event::Withdraw(at) if at < receives.len() => {
+                let (p, id) = receives.remove(at);
+                assert!(posted.withdraw(&p, id));
+                assert!(!posted.withdraw(&p, id));
+            }
+            Event::Withdraw(_) => {}
+            Event::Probe(p) => {
+                let expected = messages.iter().find(|(e, _)| p.fits(e)).map(|&(_, id)| id);
+                assert_eq!(unexpected.find(&p), expected);
+            }
+        }
+        assert_eq!((posted.len(), unexpected.len()), (receives.len(), messages.len()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn agrees_with_one_list(events in proptest::collection::vec(event(), 1..200)) {
+        run(events);
+    }
+}
+
+#[test]
+fn order_is_kept_when_the_list_turns_into_bins_and_back() {
+    let any = Pattern { context: 1, source: ANY_SOURCE, tag: ANY_TAG };
+    let mut unexpected = Unexpected::default();
+    for round in 0..3 {
+        for id in 0..40 {
+            unexpected.keep(Envelope { context: 1, source: id % 3, tag: id as i32 + round }, id);
+        }
+        for id in 0..40 {
+            assert_eq!(unexpected.take(&any), Some(id));
+        }
+        assert!(unexpected.is_empty());
+    }
+}

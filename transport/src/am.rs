@@ -1,0 +1,48 @@
+//! The active message: a fixed small header and a payload.
+
+use tern_mem::UserBuf;
+
+/// Payload bytes that travel in the same cache line as the header over shared memory.
+/// 64 bytes less 8 of flags and lengths, 8 of context, 8 of source and tag.
+pub const AM_INLINE_BYTES_MAX: usize = 40;
+
+/// What every active message begins with. The meaning of `kind` and `flags` is the engine's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// Which handler runs at the receiver.
+    pub kind: u8,
+    /// The handler's own bits.
+    pub flags: u8,
+    /// Credits given back to the receiver of this message (MPI-BIP, section 3: piggy-backed), in the engine's units.
+    pub credits: u16,
+    /// Communicator context.
+    pub context: u64,
+    /// Rank of the sender in the communicator's group.
+    pub source: u32,
+    /// Message tag.
+    pub tag: i32,
+}
+
+/// An active message on its way out: the payload is `lead` (few bytes of the protocol's own, at most
+/// [`AM_INLINE_BYTES_MAX`]) followed by `len` packed bytes of `body` from `offset`.
+#[derive(Clone, Copy, Debug)]
+pub struct Am<'a> {
+    /// The header.
+    pub header: Header,
+    /// The protocol's own bytes, first in the payload.
+    pub lead: &'a [u8],
+    /// The user's data.
+    pub body: &'a UserBuf,
+    /// First packed byte of `body` to send.
+    pub offset: usize,
+    /// Packed bytes of `body` to send.
+    pub len: usize,
+}
+
+impl Am<'_> {
+    /// Bytes of the payload.
+    #[inline]
+    pub fn payload_len(&self) -> usize {
+        self.lead.len() + self.len
+    }
+}

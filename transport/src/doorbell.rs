@@ -1,0 +1,19 @@
+//! Sleeping until something arrives.
+
+use std::time::Duration;
+
+/// What a rank sleeps on. Usable from any thread, without the engine.
+///
+/// The order that loses no wake-up: [`Doorbell::arm`], look for work once more (poll), then either
+/// [`Doorbell::sleep`] or [`Doorbell::disarm`].
+pub trait Doorbell: Send + Sync {
+    /// Announces that this rank is about to sleep; from now on whoever sends to it rings.
+    /// Returns what [`Doorbell::sleep`] needs.
+    fn arm(&self) -> u32;
+    /// Takes the announcement back; work was found.
+    fn disarm(&self);
+    /// Sleeps until somebody rings after `armed` was taken, or the time is over. Disarms. Returns whether it was rung.
+    fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool;
+    /// Wakes threads of this process that sleep here.
+    fn ring(&self);
+}
