@@ -6,10 +6,13 @@
 
 #![warn(missing_docs)]
 
+pub mod basic;
 pub mod buf;
 mod copy;
+pub mod external32;
 pub mod layout;
 pub mod limits;
+pub mod op;
 
 pub use buf::{IoVec, UserBuf};
 pub use layout::{Layout, Signature};

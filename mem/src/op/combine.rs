@@ -1,0 +1,164 @@
+//! What each operation does to two elements, for every type that can say plus, times, and so on.
+
+use std::ops;
+
+/// An operation on two elements of type `T`.
+pub trait Combine<T> {
+    /// `a op b`.
+    fn combine(a: T, b: T) -> T;
+}
+
+/// Numbers with a sum and a product. Integers wrap, as two's complement does in every MPI library.
+pub trait Arithmetic: Copy {
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+    /// The product.
+    fn times(self, other: Self) -> Self;
+}
+
+/// Types that hold a truth value, in the way of C: zero is false, anything else is true.
+pub trait Truth: Copy {
+    /// The truth value that is held.
+    fn truth(self) -> bool;
+    /// 1 or 0.
+    fn of(truth: bool) -> Self;
+}
+
+/// The sum.
+pub struct Sum;
+/// The product.
+pub struct Prod;
+/// The lesser, by the comparison `a < b`; the second operand where neither is less.
+pub struct Min;
+/// The greater, by the comparison `a > b`; the second operand where neither is greater.
+pub struct Max;
+/// And, bit by bit.
+pub struct Band;
+/// Or, bit by bit.
+pub struct Bor;
+/// Exclusive or, bit by bit.
+pub struct Bxor;
+/// And of truth values.
+pub struct Land;
+/// Or of truth values.
+pub struct Lor;
+/// Exclusive or of truth values.
+pub struct Lxor;
+
+impl<T: Arithmetic> Combine<T> for Sum {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a.plus(b)
+    }
+}
+
+impl<T: Arithmetic> Combine<T> for Prod {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a.times(b)
+    }
+}
+
+impl<T: PartialOrd> Combine<T> for Min {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        if a < b { a } else { b }
+    }
+}
+
+impl<T: PartialOrd> Combine<T> for Max {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        if a > b { a } else { b }
+    }
+}
+
+impl<T: ops::BitAnd<Output = T>> Combine<T> for Band {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a & b
+    }
+}
+
+impl<T: ops::BitOr<Output = T>> Combine<T> for Bor {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a | b
+    }
+}
+
+impl<T: ops::BitXor<Output = T>> Combine<T> for Bxor {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a ^ b
+    }
+}
+
+impl<T: Truth> Combine<T> for Land {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        T::of(a.truth() & b.truth())
+    }
+}
+
+impl<T: Truth> Combine<T> for Lor {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        T::of(a.truth() | b.truth())
+    }
+}
+
+impl<T: Truth> Combine<T> for Lxor {
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        T::of(a.truth() ^ b.truth())
+    }
+}
+
+macro_rules! integers {
+    ($($int:ty)*) => {$(
+        impl Arithmetic for $int {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        }
+
+        impl Truth for $int {
+            #[inline(always)]
+            fn truth(self) -> bool {
+                self != 0
+            }
+
+            #[inline(always)]
+            fn of(truth: bool) -> Self {
+                truth as $int
+            }
+        }
+    )*};
+}
+
+integers! { i8 i16 i32 i64 i128 u8 u16 u32 u64 }
+
+macro_rules! floats {
+    ($($float:ty)*) => {$(
+        impl Arithmetic for $float {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }

@@ -1,0 +1,144 @@
+//! Which kernel performs an operation on a type.
+
+use super::PredefinedOp as Op;
+use super::combine::*;
+use super::complex::Complex;
+use super::half::Half;
+use super::kernel::{Kernel, each, each_part, wide};
+use super::native;
+use super::pair::{Located, Maxloc, Minloc};
+use crate::basic::{Basic, Class, Machine};
+use std::ffi::{c_int, c_long, c_short};
+
+/// The kernel, where [`Op::allows`] says yes; `MPI_REPLACE` and `MPI_NO_OP` are copies and have none.
+pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
+    if !op.allows(basic) {
+        return None;
+    }
+    match basic.class() {
+        Class::Pair => pair(op, basic),
+        Class::Floating => floating(op, basic.machine()),
+        Class::Complex => complex(op, basic.machine()),
+        _ => integer(op, basic.machine()),
+    }
+}
+
+fn integer(op: Op, machine: Machine) -> Option<Kernel> {
+    match machine {
+        Machine::I8 => narrow_integer::<i8>(op),
+        Machine::I16 => narrow_integer::<i16>(op),
+        Machine::I32 => wide_integer::<i32>(op),
+        Machine::I64 => wide_integer::<i64>(op),
+        Machine::I128 => narrow_integer::<i128>(op),
+        Machine::U8 => narrow_integer::<u8>(op),
+        Machine::U16 => narrow_integer::<u16>(op),
+        Machine::U32 => wide_integer::<u32>(op),
+        Machine::U64 => wide_integer::<u64>(op),
+        _ => None,
+    }
+}
+
+/// What every integer can do.
+trait Integer:
+    Arithmetic
+    + Truth
+    + PartialOrd
+    + std::ops::BitAnd<Output = Self>
+    + std::ops::BitOr<Output = Self>
+    + std::ops::BitXor<Output = Self>
+{
+}
+
+impl<T> Integer for T where
+    T: Arithmetic
+        + Truth
+        + PartialOrd
+        + std::ops::BitAnd<Output = T>
+        + std::ops::BitOr<Output = T>
+        + std::ops::BitXor<Output = T>
+{
+}
+
+fn wide_integer<T: Integer>(op: Op) -> Option<Kernel> {
+    match op {
+        Op::Sum => Some(wide::<T, Sum>),
+        Op::Prod => Some(wide::<T, Prod>),
+        Op::Min => Some(wide::<T, Min>),
+        Op::Max => Some(wide::<T, Max>),
+        _ => narrow_integer::<T>(op),
+    }
+}
+
+fn narrow_integer<T: Integer>(op: Op) -> Option<Kernel> {
+    match op {
+        Op::Sum => Some(each::<T, Sum>),
+        Op::Prod => Some(each::<T, Prod>),
+        Op::Min => Some(each::<T, Min>),
+        Op::Max => Some(each::<T, Max>),
+        Op::Band => Some(each::<T, Band>),
+        Op::Bor => Some(each::<T, Bor>),
+        Op::Bxor => Some(each::<T, Bxor>),
+        Op::Land => Some(each::<T, Land>),
+        Op::Lor => Some(each::<T, Lor>),
+        Op::Lxor => Some(each::<T, Lxor>),
+        _ => None,
+    }
+}
+
+fn floating(op: Op, machine: Machine) -> Option<Kernel> {
+    match machine {
+        Machine::F16 => real::<Half>(op),
+        Machine::F32 => real::<f32>(op),
+        Machine::F64 => real::<f64>(op),
+        Machine::LongDouble => native::long_double(op),
+        Machine::F128 => native::quad(op),
+        _ => None,
+    }
+}
+
+fn real<T: Arithmetic + PartialOrd>(op: Op) -> Option<Kernel> {
+    match op {
+        Op::Sum => Some(wide::<T, Sum>),
+        Op::Prod => Some(wide::<T, Prod>),
+        Op::Min => Some(wide::<T, Min>),
+        Op::Max => Some(wide::<T, Max>),
+        _ => None,
+    }
+}
+
+fn complex(op: Op, machine: Machine) -> Option<Kernel> {
+    match (op, machine) {
+        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>),
+        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>),
+        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>),
+        (Op::Prod, Machine::ComplexF16) => Some(each::<Complex<Half>, Prod>),
+        (Op::Prod, Machine::ComplexF32) => Some(wide::<Complex<f32>, Prod>),
+        (Op::Prod, Machine::ComplexF64) => Some(wide::<Complex<f64>, Prod>),
+        (_, Machine::ComplexLongDouble) => native::complex_long_double(op),
+        (_, Machine::ComplexF128) => native::complex_quad(op),
+        _ => None,
+    }
+}
+
+fn pair(op: Op, basic: Basic) -> Option<Kernel> {
+    match basic {
+        Basic::FloatInt => located::<f32, c_int>(op),
+        Basic::DoubleInt => located::<f64, c_int>(op),
+        Basic::LongInt => located::<c_long, c_int>(op),
+        Basic::TwoInt => located::<c_int, c_int>(op),
+        Basic::ShortInt => located::<c_short, c_int>(op),
+        Basic::LongDoubleInt => native::long_double_int(op),
+        Basic::TwoReal => located::<f32, f32>(op),
+        Basic::TwoDoublePrecision => located::<f64, f64>(op),
+        Basic::TwoInteger => located::<i32, i32>(op),
+        _ => None,
+    }
+}
+
+fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op) -> Option<Kernel> {
+    match op {
+        Op::Minloc => Some(each::<Located<V, I>, Minloc>),
+        Op::Maxloc => Some(each::<Located<V, I>, Maxloc>),
+        _ => None,
+    }
+}

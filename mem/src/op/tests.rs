@@ -1,0 +1,315 @@
+//! Every operation on every type that allows it, against a second definition that is written for
+//! clearness: integers in 128 bits, real numbers in binary64.
+
+use super::select;
+use super::{PredefinedOp, reduce, reduce3};
+use crate::basic::{Basic, Class, Machine};
+use PredefinedOp::*;
+
+/// Counts around the widths of vector registers, and none.
+const COUNTS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 131];
+
+/// Small numbers, so that every type holds them, and their sums and products, exactly.
+fn sample(seed: usize) -> i128 {
+    [1, 2, 0, 3, 1, 4, 2, 0, 5][seed % 9]
+}
+
+#[test]
+fn a_kernel_exists_exactly_where_the_standard_allows_one() {
+    for op in PredefinedOp::ALL.into_iter().filter(|op| op.reduces()) {
+        for basic in Basic::ALL {
+            assert_eq!(select::kernel(op, basic).is_some(), op.allows(basic), "{op} on {basic}");
+        }
+    }
+}
+
+#[test]
+fn allowed_types_are_those_of_the_standard() {
+    let allowed = |op: PredefinedOp, class| {
+        Basic::ALL.iter().filter(|basic| basic.class() == class).all(|basic| op.allows(*basic))
+    };
+    for op in [Sum, Prod] {
+        assert!(allowed(op, Class::CInteger) && allowed(op, Class::Floating) && allowed(op, Class::Complex));
+        assert!(!op.allows(Basic::Byte) && !op.allows(Basic::Logical) && !op.allows(Basic::TwoInt));
+    }
+    for op in [Min, Max] {
+        assert!(allowed(op, Class::FortranInteger) && allowed(op, Class::MultiLanguage));
+        assert!(!op.allows(Basic::Complex) && !op.allows(Basic::CBool));
+    }
+    for op in [Band, Bor, Bxor] {
+        assert!(allowed(op, Class::CInteger) && allowed(op, Class::Byte));
+        assert!(!op.allows(Basic::Double) && !op.allows(Basic::Logical));
+    }
+    for op in [Land, Lor, Lxor] {
+        assert!(allowed(op, Class::CInteger) && allowed(op, Class::Logical));
+        assert!(!op.allows(Basic::Byte) && !op.allows(Basic::Float));
+    }
+    for op in [Minloc, Maxloc] {
+        assert!(Basic::ALL.iter().all(|basic| op.allows(*basic) == (basic.class() == Class::Pair)));
+    }
+    assert!(Basic::ALL.iter().all(|basic| Replace.allows(*basic) && NoOp.allows(*basic)));
+    assert!(!Sum.allows(Basic::Wchar) && !Sum.allows(Basic::Character) && !Band.allows(Basic::Packed));
+}
+
+#[test]
+fn identities_are_those_of_the_abi() {
+    let table = include_str!("../../../abi/tables/constants.tsv");
+    let mut found = 0;
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        if cells[1] == "MPI_Op" && cells[0] != "MPI_OP_NULL" {
+            let value = usize::from_str_radix(cells[2].trim_start_matches("0x"), 16).unwrap();
+            assert_eq!(PredefinedOp::from_handle(value).map(PredefinedOp::name), Some(cells[0]));
+            found += 1;
+        }
+    }
+    assert_eq!(found, PredefinedOp::ALL.len());
+    assert_eq!(PredefinedOp::from_handle(0x20), None);
+    for (i, op) in PredefinedOp::ALL.into_iter().enumerate() {
+        assert_eq!(op as usize, i);
+    }
+}
+
+#[test]
+fn every_operation_on_every_type_agrees_with_its_definition() {
+    for op in PredefinedOp::ALL {
+        for basic in Basic::ALL.into_iter().filter(|basic| op.allows(*basic)) {
+            for count in COUNTS {
+                check(op, basic, count, 0);
+                check(op, basic, count, 1);
+            }
+        }
+    }
+}
+
+/// All three forms (in place on either side, and apart), `shift` bytes off alignment.
+fn check(op: PredefinedOp, basic: Basic, count: usize, shift: usize) {
+    let a: Vec<Element> = (0..count).map(|i| Element::sample(basic, i)).collect();
+    let b: Vec<Element> = (0..count).map(|i| Element::sample(basic, 3 * i + 1)).collect();
+    let expected: Vec<Element> = a.iter().zip(&b).map(|(a, b)| naive(op, basic, a, b)).collect();
+
+    let (left, right) = (Array::of(basic, &a, shift), Array::of(basic, &b, shift));
+    let (mut onto_left, mut onto_right) = (left.clone(), right.clone());
+    let mut apart = Array::of(basic, &vec![Element::sample(basic, 2); count], shift);
+    // SAFETY: each array holds `count` elements, and those that are written are not shared.
+    unsafe {
+        reduce(op, basic, left.start(), onto_right.start_mut(), count);
+        reduce3(op, basic, left.start(), right.start(), apart.start_mut(), count);
+        let out = onto_left.start_mut();
+        reduce3(op, basic, out, right.start(), out, count);
+    }
+    for (form, result) in [("onto b", onto_right), ("apart", apart), ("onto a", onto_left)] {
+        assert!(
+            result.holds(basic, &expected),
+            "{op} on {basic}, {count} elements, {form}: not {expected:?}"
+        );
+        assert!(result.fences_stand(), "{op} on {basic} wrote beyond {count} elements");
+    }
+}
+
+/// An element as the numbers that it consists of: one, two parts of a complex number, or value and index.
+type Numbers = Vec<i128>;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Element(Numbers);
+
+impl Element {
+    fn sample(basic: Basic, seed: usize) -> Element {
+        Element((0..scalars(basic).len()).map(|part| sample(seed + 5 * part)).collect())
+    }
+}
+
+fn naive(op: PredefinedOp, basic: Basic, a: &Element, b: &Element) -> Element {
+    let (a, b) = (&a.0, &b.0);
+    let parts = || a.iter().zip(b).map(|(a, b)| (*a, *b));
+    let each = |f: fn(i128, i128) -> i128| Element(parts().map(|(a, b)| f(a, b)).collect());
+    match op {
+        Sum => each(|a, b| a + b),
+        Prod if basic.class() == Class::Complex => {
+            Element(vec![a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]])
+        }
+        Prod => each(|a, b| a * b),
+        Min => each(i128::min),
+        Max => each(i128::max),
+        Band => each(|a, b| a & b),
+        Bor => each(|a, b| a | b),
+        Bxor => each(|a, b| a ^ b),
+        Land => each(|a, b| (a != 0 && b != 0) as i128),
+        Lor => each(|a, b| (a != 0 || b != 0) as i128),
+        Lxor => each(|a, b| ((a != 0) != (b != 0)) as i128),
+        Minloc => Element(a.min(b).clone()),
+        Maxloc if a[0] == b[0] => Element(a.min(b).clone()),
+        Maxloc => Element(a.max(b).clone()),
+        Replace => Element(a.clone()),
+        NoOp => Element(b.clone()),
+    }
+}
+
+/// The scalars of an element: where each starts and what it is.
+fn scalars(basic: Basic) -> Vec<(usize, Machine)> {
+    let pieces = basic.pieces().iter();
+    pieces
+        .flat_map(|piece| match complex_part(piece.basic.machine()) {
+            Some(part) => vec![(piece.offset, part), (piece.offset + part.size(), part)],
+            None => vec![(piece.offset, piece.basic.machine())],
+        })
+        .collect()
+}
+
+fn complex_part(machine: Machine) -> Option<Machine> {
+    match machine {
+        Machine::ComplexF16 => Some(Machine::F16),
+        Machine::ComplexF32 => Some(Machine::F32),
+        Machine::ComplexF64 => Some(Machine::F64),
+        Machine::ComplexLongDouble => Some(Machine::LongDouble),
+        Machine::ComplexF128 => Some(Machine::F128),
+        _ => None,
+    }
+}
+
+/// Bytes of an array of elements with a fence on both sides.
+#[derive(Clone)]
+struct Array {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+const FENCE: usize = 64;
+const FENCE_BYTE: u8 = 0xa5;
+
+impl Array {
+    fn of(basic: Basic, elements: &[Element], shift: usize) -> Array {
+        let start = FENCE + shift;
+        let mut bytes = vec![FENCE_BYTE; start + elements.len() * basic.extent() + FENCE];
+        for (i, element) in elements.iter().enumerate() {
+            for ((offset, machine), number) in scalars(basic).into_iter().zip(&element.0) {
+                let scalar = scalar_bytes(machine, *number);
+                let at = start + i * basic.extent() + offset;
+                bytes[at..at + scalar.len()].copy_from_slice(&scalar);
+            }
+        }
+        Array { bytes, start }
+    }
+
+    fn start(&self) -> *const u8 {
+        self.bytes[self.start..].as_ptr()
+    }
+
+    fn start_mut(&mut self) -> *mut u8 {
+        self.bytes[self.start..].as_mut_ptr()
+    }
+
+    /// Whether these are the elements, whatever lies in their padding.
+    fn holds(&self, basic: Basic, elements: &[Element]) -> bool {
+        let scalars = scalars(basic);
+        elements.iter().enumerate().all(|(i, element)| {
+            scalars.iter().zip(&element.0).all(|((offset, machine), number)| {
+                let at = self.start + i * basic.extent() + offset;
+                self.bytes[at..].starts_with(&scalar_bytes(*machine, *number))
+            })
+        })
+    }
+
+    fn fences_stand(&self) -> bool {
+        let (low, high) = (&self.bytes[..self.start], &self.bytes[self.bytes.len() - FENCE..]);
+        low.iter().chain(high).all(|byte| *byte == FENCE_BYTE)
+    }
+}
+
+/// A whole number as a scalar of this type; of x87, without the unused bytes.
+fn scalar_bytes(machine: Machine, number: i128) -> Vec<u8> {
+    let float = number as f64;
+    match machine {
+        Machine::F32 => (float as f32).to_ne_bytes().to_vec(),
+        Machine::F64 => float.to_ne_bytes().to_vec(),
+        Machine::F16 => ((ieee_bits(float, 5, 10)) as u16).to_ne_bytes().to_vec(),
+        Machine::F128 => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
+        Machine::LongDouble if cfg!(target_arch = "x86_64") => x87_bits(float).to_ne_bytes()[..10].to_vec(),
+        Machine::LongDouble => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
+        integer if cfg!(target_endian = "little") => number.to_le_bytes()[..integer.size()].to_vec(),
+        integer => number.to_be_bytes()[16 - integer.size()..].to_vec(),
+    }
+}
+
+/// A whole number in an IEEE format with so many bits of exponent and fraction.
+fn ieee_bits(value: f64, exponent_bits: u32, fraction_bits: u32) -> u128 {
+    let sign = (value.is_sign_negative() as u128) << (exponent_bits + fraction_bits);
+    if value == 0.0 {
+        return sign;
+    }
+    let magnitude = value.abs() as u128;
+    let exponent = magnitude.ilog2();
+    let biased = exponent as u128 + (1 << (exponent_bits - 1)) - 1;
+    let fraction = (magnitude ^ (1 << exponent)) << (fraction_bits - exponent);
+    sign | (biased << fraction_bits) | fraction
+}
+
+/// A whole number as x87 has it: the leading one of the fraction is written out.
+fn x87_bits(value: f64) -> u128 {
+    let quad = ieee_bits(value, 15, 112);
+    let one = if value == 0.0 { 0 } else { 1 << 63 };
+    ((quad >> 112) << 64) | one | ((quad >> 49) & ((1 << 63) - 1))
+}
+
+/// Runs an operation on single elements that are given as bytes.
+fn one<const N: usize>(op: PredefinedOp, basic: Basic, a: [u8; N], b: [u8; N]) -> [u8; N] {
+    assert_eq!(basic.extent(), N);
+    let mut out = b;
+    // SAFETY: one element each.
+    unsafe { reduce(op, basic, a.as_ptr(), out.as_mut_ptr(), 1) };
+    out
+}
+
+#[test]
+fn integers_wrap() {
+    let i32s = |op, a: i32, b: i32| i32::from_ne_bytes(one(op, Basic::Int, a.to_ne_bytes(), b.to_ne_bytes()));
+    assert_eq!(i32s(Sum, i32::MAX, 1), i32::MIN);
+    assert_eq!(i32s(Prod, i32::MAX, 2), -2);
+    assert_eq!(i32s(Min, -1, 1), -1);
+    let u64s =
+        |op, a: u64, b: u64| u64::from_ne_bytes(one(op, Basic::Uint64, a.to_ne_bytes(), b.to_ne_bytes()));
+    assert_eq!(u64s(Max, u64::MAX, 1), u64::MAX);
+    assert_eq!(u64s(Sum, u64::MAX, 2), 1);
+}
+
+#[test]
+fn extremes_with_not_a_number_follow_the_comparison_of_c() {
+    let f64s =
+        |op, a: f64, b: f64| f64::from_ne_bytes(one(op, Basic::Double, a.to_ne_bytes(), b.to_ne_bytes()));
+    for op in [Min, Max] {
+        assert_eq!(f64s(op, f64::NAN, 1.0), 1.0);
+        assert!(f64s(op, 1.0, f64::NAN).is_nan());
+    }
+    assert!(f64s(Sum, f64::NAN, 1.0).is_nan());
+    assert_eq!(f64s(Min, f64::NEG_INFINITY, 1.0), f64::NEG_INFINITY);
+}
+
+#[test]
+fn halves_round_and_overflow() {
+    let sum = |a: u16, b: u16| u16::from_ne_bytes(one(Sum, Basic::Real2, a.to_ne_bytes(), b.to_ne_bytes()));
+    assert_eq!(sum(0x3c00, 0x1000), 0x3c00, "1 + 2^-11 rounds to even");
+    assert_eq!(sum(0x7bff, 0x7bff), 0x7c00, "beyond the greatest is infinite");
+    assert_eq!(sum(0x0001, 0x0001), 0x0002, "subnormal numbers add");
+}
+
+#[test]
+fn the_lower_index_wins_a_tie() {
+    let pair = |value: i32, index: i32| {
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&value.to_ne_bytes());
+        bytes[4..].copy_from_slice(&index.to_ne_bytes());
+        bytes
+    };
+    for op in [Minloc, Maxloc] {
+        assert_eq!(one(op, Basic::TwoInt, pair(7, 2), pair(7, 5)), pair(7, 2));
+        assert_eq!(one(op, Basic::TwoInt, pair(7, 5), pair(7, 2)), pair(7, 2));
+    }
+    assert_eq!(one(Minloc, Basic::TwoInt, pair(6, 9), pair(7, 2)), pair(6, 9));
+    assert_eq!(one(Maxloc, Basic::TwoInt, pair(6, 9), pair(7, 2)), pair(7, 2));
+}
+
+#[test]
+#[should_panic(expected = "MPI_BAND is not defined for MPI_DOUBLE")]
+fn a_forbidden_combination_is_refused() {
+    one(Band, Basic::Double, [0; 8], [0; 8]);
+}
