@@ -1,0 +1,141 @@
+//! How a process finds out which rank it is.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::board::{Board, RankState};
+use crate::cores::{CoreBudget, affinity_cores};
+use crate::foreign;
+use crate::job::Job;
+use crate::procfs::descends_from;
+use crate::ticket::{FdName, TICKET_VARIABLE, Ticket, TicketError};
+
+/// Why a process could not become a rank.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// `TERN_JOB` holds something that `mpirun` did not write.
+    #[error(
+        "the environment variable {TICKET_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} to run it alone"
+    )]
+    Damaged {
+        /// What the variable holds.
+        value: String,
+        /// What is wrong with it.
+        reason: TicketError,
+    },
+    /// What the ticket names can no longer be reached.
+    #[error(
+        "the environment variable {TICKET_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} to run it alone"
+    )]
+    Unreachable {
+        /// Rank in the ticket.
+        rank: u32,
+        /// Size in the ticket.
+        size: u32,
+        /// The launcher's process id.
+        launcher: u32,
+        /// Which descriptor.
+        what: &'static str,
+        /// Its number.
+        number: i32,
+    },
+    /// Another process is this rank already, as when a script runs two MPI programs one after the other.
+    #[error(
+        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {TICKET_VARIABLE}"
+    )]
+    SeatTaken {
+        /// The rank.
+        rank: u32,
+        /// The process that was it first.
+        pid: u32,
+    },
+    /// Another launcher started this process as one of several, in a protocol that Tern does not speak.
+    #[error("{launcher} started this process as one of several ({evidence}), and Tern cannot speak with it: every rank would believe to be alone. Start the program with Tern's own mpirun instead; to run it alone, unset {}", evidence.split('=').next().unwrap_or_default())]
+    Foreign {
+        /// The launcher.
+        launcher: &'static str,
+        /// The variable that gave it away, with its value.
+        evidence: String,
+    },
+}
+
+/// Finds out which rank of which job this process is: one of a job of Tern's `mpirun`, or a world of one.
+///
+/// Call it once in a process. Under `mpirun` the process is killed when its parent dies, from here on.
+pub fn join() -> Result<Job, JoinError> {
+    let Some(value) = std::env::var_os(TICKET_VARIABLE) else { return alone() };
+    let ticket = Ticket::parse(&value)
+        .map_err(|reason| JoinError::Damaged { value: value.to_string_lossy().into_owned(), reason })?;
+    match take_seat(&ticket)? {
+        Some(job) => Ok(job),
+        None => alone(),
+    }
+}
+
+fn alone() -> Result<Job, JoinError> {
+    match foreign::find(|name| std::env::var(name).ok()) {
+        Some(found) => Err(JoinError::Foreign { launcher: found.name, evidence: found.evidence }),
+        None => Ok(Job::alone()),
+    }
+}
+
+/// Becomes the rank that the ticket names; `None` if a rank of the job has started this process as a
+/// program of its own, with the environment that it had itself.
+fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
+    let memory = OFlags::RDWR | OFlags::CLOEXEC;
+    let board = Board::new(adopt(ticket, "board", ticket.board, memory)?, ticket.rank);
+    if let Some(pid) = board.read_own().ok().and_then(|record| record.pid()) {
+        let ours = descends_from(pid);
+        return if ours { Ok(None) } else { Err(JoinError::SeatTaken { rank: ticket.rank, pid }) };
+    }
+    board.state(RankState::Starting);
+    let segment = adopt(ticket, "shared memory", ticket.segment, memory)?;
+    let pipe = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let control = adopt(ticket, "control pipe", ticket.control, pipe)?;
+    // A rank whose launcher or wrapper is gone has nobody who would end it.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    Ok(Some(Job {
+        rank: ticket.rank,
+        size: ticket.size,
+        appnum: Some(ticket.app),
+        universe_size: ticket.universe,
+        segment: Some(segment),
+        board: Some(board),
+        cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.size },
+        control: Some(control),
+    }))
+}
+
+/// A rank that the launcher did not bind may have been bound by a wrapper such as `taskset`.
+fn usable_cores(ticket: &Ticket) -> u32 {
+    if ticket.bound { ticket.cores } else { ticket.cores.min(affinity_cores()) }
+}
+
+/// Opens what an inherited descriptor refers to, and closes the inherited one. If a wrapper closed it (as
+/// Python's `subprocess` does) the launcher's own is opened instead. The inode tells whether it is the right one.
+fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Result<OwnedFd, JoinError> {
+    if let Some(file) = open_if(&format!("/proc/self/fd/{}", name.number), name.inode, flags) {
+        // The launcher gave us this descriptor, and nobody else in the process knows of it.
+        let _ = nix::unistd::close(name.number);
+        return Ok(file);
+    }
+    let launchers = format!("/proc/{}/fd/{}", ticket.launcher, name.number);
+    open_if(&launchers, name.inode, flags).ok_or(JoinError::Unreachable {
+        rank: ticket.rank,
+        size: ticket.size,
+        launcher: ticket.launcher,
+        what,
+        number: name.number,
+    })
+}
+
+/// Looks before it opens: opening something that only happens to have this number could have effects.
+fn open_if(path: &str, inode: u64, flags: OFlags) -> Option<OwnedFd> {
+    let found = rustix::fs::stat(path).ok()?;
+    if found.st_ino != inode {
+        return None;
+    }
+    rustix::fs::open(path, flags, Mode::empty()).ok()
+}

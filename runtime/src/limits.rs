@@ -1,0 +1,28 @@
+//! Every constant of the runtime with its unit and its reason.
+
+/// Most ranks in a job: the board then takes 512 MiB at most, and a rank number fits any `i32`.
+pub const RANKS_MAX: u32 = 1 << 20;
+
+/// Longest `TERN_JOB` that is worth parsing. Real ones are below 250 bytes.
+pub const TICKET_BYTES_MAX: usize = 512;
+
+/// One rank's record on the board. A power of two that divides the page, so that no record straddles
+/// two pages and one `pwrite` stays inside one.
+pub const RECORD_BYTES: usize = 512;
+
+/// One notice on the control pipe.
+pub const NOTICE_BYTES: usize = 1024;
+
+/// Linux's `PIPE_BUF`: writes to a pipe up to this size are atomic.
+pub const PIPE_ATOMIC_BYTES: usize = 4096;
+
+/// How often a reader tries again when it met a record while it was being written. A writer needs a
+/// fraction of a microsecond, so that two attempts are already rare.
+pub const BOARD_READ_ATTEMPTS: u32 = 8;
+
+/// How far up the process tree `join` looks for the rank that started this process. Deeper chains of
+/// wrappers are not seen in practice; the bound ends the walk should `/proc` be in flux.
+pub const ANCESTORS_MAX: u32 = 64;
+
+const _: () = assert!(4096 % RECORD_BYTES == 0, "a record must not straddle pages");
+const _: () = assert!(NOTICE_BYTES <= PIPE_ATOMIC_BYTES, "a notice must be written atomically");

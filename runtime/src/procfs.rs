@@ -1,0 +1,87 @@
+//! What `/proc` tells about a process.
+
+use std::time::Duration;
+
+use crate::limits::ANCESTORS_MAX;
+
+/// Unit of the times in `/proc/PID/stat`: Linux shows `USER_HZ` = 100 to every program on x86-64 and aarch64.
+const TICK_MS: u64 = 10;
+
+/// One process as the kernel sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// The state letter: `R`, `S`, `D`, `T`, `Z` …
+    pub state: char,
+    /// Process id of the parent.
+    pub parent: u32,
+    /// Time on a processor, user and system.
+    pub cpu: Duration,
+}
+
+impl ProcessStat {
+    /// Reads `/proc/PID/stat`; `None` if there is no such process.
+    pub fn of(pid: u32) -> Option<ProcessStat> {
+        ProcessStat::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The program's name stands in parentheses and may hold anything, parentheses included: what follows
+    /// the last one counts.
+    fn parse(text: &str) -> Option<ProcessStat> {
+        let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+        let state = fields.next()?.chars().next()?;
+        let parent = fields.next()?.parse().ok()?;
+        // After pgrp, session, tty, tpgid, flags and four fault counters come utime and stime.
+        let user: u64 = fields.nth(9)?.parse().ok()?;
+        let system: u64 = fields.next()?.parse().ok()?;
+        Some(ProcessStat { state, parent, cpu: Duration::from_millis((user + system) * TICK_MS) })
+    }
+
+    /// The state in words.
+    pub fn describe(&self) -> &'static str {
+        match self.state {
+            'R' => "running",
+            'S' | 'I' => "sleeping",
+            'D' => "waiting for a device",
+            'T' => "stopped",
+            't' => "held by a debugger",
+            'Z' | 'X' => "ended",
+            _ => "in an unknown state",
+        }
+    }
+}
+
+/// Whether `ancestor` is above this process in the process tree.
+pub(crate) fn descends_from(ancestor: u32) -> bool {
+    let mut pid = std::os::unix::process::parent_id();
+    for _ in 0..ANCESTORS_MAX {
+        if pid == ancestor {
+            return true;
+        }
+        match ProcessStat::of(pid) {
+            Some(stat) if stat.parent != 0 => pid = stat.parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_confuse() {
+        let line = "77 (a) R (b) S 12 77 77 0 -1 4194560 107 0 0 0 150 50 0 0 20 0 1 0 100 1 1";
+        let stat = ProcessStat::parse(line).unwrap();
+        assert_eq!(stat, ProcessStat { state: 'S', parent: 12, cpu: Duration::from_secs(2) });
+        assert_eq!(ProcessStat::parse("77 (a"), None);
+        assert_eq!(ProcessStat::parse("77 (a) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_descends_from_its_parent_and_not_from_itself() {
+        assert!(descends_from(std::os::unix::process::parent_id()));
+        assert!(!descends_from(std::process::id()));
+        assert!(!ProcessStat::of(std::process::id()).unwrap().describe().is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! The ticket: the one environment variable through which `mpirun` tells a process which rank it is.
+//!
+//! ```text
+//! TERN_JOB=1 rank=3 size=8 app=0 universe=8 cores=2 bound=0 launcher=4242 segment=100/51 board=101/52 control=102/53
+//! ```
+//!
+//! The fields come in this order, each exactly once. A descriptor is written as its number and its
+//! inode: the number alone may since have been closed or taken by something else.
+
+use std::ffi::OsStr;
+use std::fmt;
+
+use crate::limits::{RANKS_MAX, TICKET_BYTES_MAX};
+
+/// Name of the environment variable that carries the ticket.
+pub const TICKET_VARIABLE: &str = "TERN_JOB";
+
+const VERSION: &str = "1";
+
+/// What a rank is told by its launcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// Rank in the job's world.
+    pub rank: u32,
+    /// Number of ranks.
+    pub size: u32,
+    /// Which of the programs of the command line this is (`MPI_APPNUM`).
+    pub app: u32,
+    /// `MPI_UNIVERSE_SIZE`.
+    pub universe: u32,
+    /// Cores that the whole job may use on this machine.
+    pub cores: u32,
+    /// Whether the launcher bound this rank to some of those cores.
+    pub bound: bool,
+    /// Process id of the launcher.
+    pub launcher: u32,
+    /// The memory file that the ranks share.
+    pub segment: FdName,
+    /// The memory file in which the ranks say where they stand.
+    pub board: FdName,
+    /// The writing end of the pipe to the launcher.
+    pub control: FdName,
+}
+
+/// A descriptor that was handed down, and how to recognise it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FdName {
+    /// Its number in the launcher and, unless something closed it, in this process.
+    pub number: i32,
+    /// Its inode.
+    pub inode: u64,
+}
+
+/// Why a ticket was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TicketError {
+    /// Not text, or far too long.
+    #[error("it is not text of at most {TICKET_BYTES_MAX} bytes")]
+    NotText,
+    /// Written by another version of Tern.
+    #[error(
+        "it has format '{0}' and this library reads format '{VERSION}': mpirun and the library come from different versions of Tern"
+    )]
+    Version(String),
+    /// A field is absent or out of order.
+    #[error("the field '{0}' is missing")]
+    Missing(&'static str),
+    /// A field's value makes no sense.
+    #[error("the field '{field}' has the impossible value '{value}'")]
+    Impossible {
+        /// Name of the field.
+        field: &'static str,
+        /// What stood there.
+        value: String,
+    },
+    /// Something follows the last field.
+    #[error("'{0}' follows the last field")]
+    Surplus(String),
+}
+
+impl Ticket {
+    /// Parses the value of `TERN_JOB`, trusting nothing in it.
+    pub fn parse(text: &OsStr) -> Result<Ticket, TicketError> {
+        let text = text.to_str().filter(|text| text.len() <= TICKET_BYTES_MAX).ok_or(TicketError::NotText)?;
+        let mut fields = Fields { words: text.split(' ') };
+        fields.version()?;
+        let rank = fields.number("rank", 0, RANKS_MAX - 1)?;
+        let size = fields.number("size", rank + 1, RANKS_MAX)?;
+        let ticket = Ticket {
+            rank,
+            size,
+            app: fields.number("app", 0, RANKS_MAX)?,
+            universe: fields.number("universe", size, u32::MAX)?,
+            cores: fields.number("cores", 1, u32::MAX)?,
+            bound: fields.number("bound", 0, 1)? == 1,
+            launcher: fields.number("launcher", 1, i32::MAX as u32)?,
+            segment: fields.descriptor("segment")?,
+            board: fields.descriptor("board")?,
+            control: fields.descriptor("control")?,
+        };
+        fields.end()?;
+        Ok(ticket)
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ticket { rank, size, app, universe, cores, launcher, segment, board, control, .. } = self;
+        let bound = u8::from(self.bound);
+        write!(
+            f,
+            "{VERSION} rank={rank} size={size} app={app} universe={universe} cores={cores} bound={bound}"
+        )?;
+        write!(f, " launcher={launcher} segment={segment} board={board} control={control}")
+    }
+}
+
+impl fmt::Display for FdName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.inode)
+    }
+}
+
+/// The words of a ticket, taken one at a time.
+struct Fields<'a> {
+    words: std::str::Split<'a, char>,
+}
+
+impl<'a> Fields<'a> {
+    fn version(&mut self) -> Result<(), TicketError> {
+        match self.words.next() {
+            Some(VERSION) => Ok(()),
+            other => Err(TicketError::Version(other.unwrap_or_default().into())),
+        }
+    }
+
+    fn value(&mut self, field: &'static str) -> Result<&'a str, TicketError> {
+        let word = self.words.next().ok_or(TicketError::Missing(field))?;
+        word.strip_prefix(field).and_then(|rest| rest.strip_prefix('=')).ok_or(TicketError::Missing(field))
+    }
+
+    fn number(&mut self, field: &'static str, least: u32, most: u32) -> Result<u32, TicketError> {
+        let value = self.value(field)?;
+        digits(value)
+            .filter(|number| (u64::from(least)..=u64::from(most)).contains(number))
+            .map(|number| number as u32)
+            .ok_or_else(|| TicketError::Impossible { field, value: value.into() })
+    }
+
+    fn descriptor(&mut self, field: &'static str) -> Result<FdName, TicketError> {
+        let value = self.value(field)?;
+        parse_descriptor(value).ok_or_else(|| TicketError::Impossible { field, value: value.into() })
+    }
+
+    fn end(&mut self) -> Result<(), TicketError> {
+        match self.words.next() {
+            None => Ok(()),
+            Some(word) => Err(TicketError::Surplus(word.into())),
+        }
+    }
+}
+
+/// Numbers 0 to 2 belong to the program, so no launcher hands them down.
+fn parse_descriptor(value: &str) -> Option<FdName> {
+    let (number, inode) = value.split_once('/')?;
+    let number = digits(number).filter(|number| (3..=i32::MAX as u64).contains(number))? as i32;
+    Some(FdName { number, inode: digits(inode)? })
+}
+
+/// Plain decimal digits only: `u64::from_str` alone would take a sign as well.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Ticket {
+        let fd = |number, inode| FdName { number, inode };
+        Ticket {
+            rank: 3,
+            size: 8,
+            app: 1,
+            universe: 8,
+            cores: 2,
+            bound: true,
+            launcher: 4242,
+            segment: fd(100, 51),
+            board: fd(101, 52),
+            control: fd(102, u64::MAX),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Ticket, TicketError> {
+        Ticket::parse(OsStr::new(text))
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        assert_eq!(parse(&sample().to_string()), Ok(sample()));
+    }
+
+    #[test]
+    fn every_damaged_byte_is_refused_or_changes_one_value() {
+        let good = sample().to_string();
+        for cut in 0..good.len() {
+            let parsed = parse(&good[..cut]);
+            // Only a cut inside the last number can still be a ticket.
+            assert!(parsed.is_err() || cut > good.rfind('/').unwrap() + 1, "{cut}: {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_values_are_named() {
+        let impossible = |from: &str, to: &str| {
+            let text = sample().to_string().replace(from, to);
+            match parse(&text) {
+                Err(TicketError::Impossible { field, .. }) => field,
+                other => panic!("{text}: {other:?}"),
+            }
+        };
+        assert_eq!(impossible("rank=3", "rank=8"), "size");
+        assert_eq!(impossible("rank=3", "rank=-1"), "rank");
+        assert_eq!(impossible("rank=3", "rank=+3"), "rank");
+        assert_eq!(impossible("rank=3", "rank="), "rank");
+        assert_eq!(impossible("size=8", "size=99999999999999999999999"), "size");
+        assert_eq!(impossible("universe=8", "universe=7"), "universe");
+        assert_eq!(impossible("cores=2", "cores=0"), "cores");
+        assert_eq!(impossible("bound=1", "bound=2"), "bound");
+        assert_eq!(impossible("segment=100/51", "segment=2/51"), "segment");
+        assert_eq!(impossible("board=101/52", "board=101"), "board");
+        assert_eq!(impossible("board=101/52", "board=99999999999/52"), "board");
+    }
+
+    #[test]
+    fn foreign_text_is_refused() {
+        assert_eq!(parse(""), Err(TicketError::Version(String::new())));
+        assert_eq!(parse("2 rank=0"), Err(TicketError::Version("2".into())));
+        assert_eq!(parse("1 size=3"), Err(TicketError::Missing("rank")));
+        assert_eq!(parse(&"1".repeat(600)), Err(TicketError::NotText));
+        assert_eq!(parse(&format!("{} x", sample())), Err(TicketError::Surplus("x".into())));
+    }
+}
