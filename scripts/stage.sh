@@ -1,0 +1,99 @@
+#!/bin/sh
+# Builds Tern optimised and lays it out under a prefix: bin, include, lib, share.
+#
+#   scripts/stage.sh [--no-build] PREFIX
+#
+# Needs no root if PREFIX can be written. Safe to repeat, also under a running job: each file is replaced by
+# a rename, so a program that runs keeps the file it has.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+built=${CARGO_TARGET_DIR:-$root/target}/release
+
+fail() {
+    echo "stage.sh: $*" >&2
+    exit 1
+}
+
+main() {
+    build=yes
+    if [ "${1:-}" = --no-build ]; then
+        build=no
+        shift
+    fi
+    [ $# -eq 1 ] && [ -n "$1" ] || fail "usage: scripts/stage.sh [--no-build] PREFIX"
+    [ "$build" = no ] || build_all
+    mkdir -p "$1" || fail "cannot make $1; choose another PREFIX"
+    prefix=$(cd "$1" && pwd)
+    mkdir -p "$prefix/bin" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/share/doc/tern" ||
+        fail "cannot write to $prefix; choose another PREFIX"
+
+    check_built libmpi_abi.so mpirun tern tern-cc
+    place_programs
+    place_library
+    place_documents
+}
+
+build_all() {
+    (cd "$root" && "${CARGO:-cargo}" build --release --quiet -p tern-mpi -p tern-runtime -p tern-tools) ||
+        fail "the build failed; see above"
+}
+
+check_built() {
+    for name in "$@"; do
+        [ -f "$built/$name" ] || fail "$built/$name is missing: run 'cargo build --release' first"
+    done
+}
+
+place_programs() {
+    put 755 "$built/mpirun" "$prefix/bin/mpirun"
+    point mpirun "$prefix/bin/mpiexec"
+    put 755 "$built/tern" "$prefix/bin/tern"
+    # Copies, not links: the wrapper looks at its name, and some build systems resolve links.
+    for name in mpicc mpicxx mpic++; do
+        put 755 "$built/tern-cc" "$prefix/bin/$name"
+    done
+}
+
+place_library() {
+    put 644 "$root/abi/include/mpi.h" "$prefix/include/mpi.h"
+    put 755 "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
+    point libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
+    package_file >"$prefix/lib/pkgconfig/.mpi.pc.$$"
+    put 644 "$prefix/lib/pkgconfig/.mpi.pc.$$" "$prefix/lib/pkgconfig/mpi.pc"
+    rm -f "$prefix/lib/pkgconfig/.mpi.pc.$$"
+}
+
+# ${pcfiledir} keeps the tree movable.
+package_file() {
+    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
+    cat <<PC
+prefix=\${pcfiledir}/../..
+includedir=\${prefix}/include
+libdir=\${prefix}/lib
+
+Name: mpi
+Description: Tern, an MPI library with the standard ABI
+Version: $version
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -Wl,-rpath,\${libdir} -Wl,--enable-new-dtags -lmpi_abi
+PC
+}
+
+place_documents() {
+    for name in README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE LICENSE-MIT LICENSE-APACHE; do
+        [ ! -f "$root/$name" ] || put 644 "$root/$name" "$prefix/share/doc/tern/$name"
+    done
+}
+
+# put MODE FROM TO: a copy that appears at once.
+put() {
+    cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
+}
+
+# point TARGET LINK: a symbolic link that appears at once.
+point() {
+    ln -s "$1" "$2.new.$$" && mv -fT "$2.new.$$" "$2" || fail "cannot write $2"
+}
+
+main "$@"

@@ -1,0 +1,172 @@
+//! Which compiler to call, and which flags find Tern.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use crate::words;
+
+/// The language that the wrapper was called for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// C: `mpicc`.
+    C,
+    /// C++: `mpicxx`, `mpic++`.
+    Cxx,
+}
+
+impl Language {
+    /// The language of the name that the program was called by.
+    pub fn of_name(name: &str) -> Self {
+        match name {
+            "mpicxx" | "mpic++" | "mpiCC" => Self::Cxx,
+            _ => Self::C,
+        }
+    }
+
+    /// The environment variable that overrides the compiler.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::C => "MPICC_CC",
+            Self::Cxx => "MPICXX_CXX",
+        }
+    }
+
+    /// The option that overrides the compiler, without its `=`.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::C => "-cc",
+            Self::Cxx => "-cxx",
+        }
+    }
+
+    fn default_compiler(self) -> &'static str {
+        match self {
+            Self::C => "cc",
+            Self::Cxx => "c++",
+        }
+    }
+}
+
+/// The compiler to call.
+pub struct Compiler {
+    /// What it compiles.
+    pub language: Language,
+    /// The program and arguments that always follow it (`ccache gcc -m64`).
+    pub words: Vec<OsString>,
+    /// Where the choice came from, for messages.
+    pub origin: &'static str,
+}
+
+impl Compiler {
+    /// The option wins over the environment variable, and that over the system's compiler.
+    pub fn choose(language: Language, option: Option<&OsString>) -> Self {
+        if let Some(words) = option.and_then(|value| words_of(value)) {
+            return Self { language, words, origin: language.option() };
+        }
+        match std::env::var_os(language.variable()).and_then(|value| words_of(&value)) {
+            Some(words) => Self { language, words, origin: language.variable() },
+            None => {
+                let words = vec![OsString::from(language.default_compiler())];
+                Self { language, words, origin: "the system's" }
+            }
+        }
+    }
+}
+
+fn words_of(value: &OsStr) -> Option<Vec<OsString>> {
+    Some(words::split(value)).filter(|words| !words.is_empty())
+}
+
+/// An installed tree: `bin`, `include` and `lib` side by side.
+pub struct Tree {
+    prefix: PathBuf,
+}
+
+impl Tree {
+    /// The tree whose `bin` holds this program; symbolic links to it are followed.
+    pub fn around_this_program() -> Result<Self, String> {
+        let program =
+            std::env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
+        match program.parent().and_then(|bin| bin.parent()) {
+            Some(prefix) => Ok(Self { prefix: prefix.to_path_buf() }),
+            None => Err(format!("{} is not in the bin folder of an installed tree", program.display())),
+        }
+    }
+
+    /// A tree at a known place.
+    #[cfg(test)]
+    pub fn at(prefix: &str) -> Self {
+        Self { prefix: PathBuf::from(prefix) }
+    }
+
+    /// Whether the header and the library are where they must be.
+    pub fn check(&self) -> Result<(), String> {
+        for file in [self.include().join("mpi.h"), self.lib().join("libmpi_abi.so")] {
+            if !file.exists() {
+                return Err(format!(
+                    "{} is missing: this wrapper works from the bin folder of an installed tree \
+                     (make install PREFIX=...)",
+                    file.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder of `mpi.h`.
+    pub fn include(&self) -> PathBuf {
+        self.prefix.join("include")
+    }
+
+    /// The folder of `libmpi_abi.so`.
+    pub fn lib(&self) -> PathBuf {
+        self.prefix.join("lib")
+    }
+
+    /// What a compilation needs.
+    pub fn compile_flags(&self) -> Vec<OsString> {
+        vec![joined("-I", self.include())]
+    }
+
+    /// What a link needs.
+    ///
+    /// The library's place goes into DT_RUNPATH, not DT_RPATH: LD_LIBRARY_PATH comes before it, and that
+    /// is how a program is moved to another library of the same ABI.
+    pub fn link_flags(&self) -> Vec<OsString> {
+        vec![
+            joined("-L", self.lib()),
+            joined("-Wl,-rpath,", self.lib()),
+            "-Wl,--enable-new-dtags".into(),
+            "-lmpi_abi".into(),
+        ]
+    }
+}
+
+fn joined(option: &str, path: PathBuf) -> OsString {
+    let mut flag = OsString::from(option);
+    flag.push(path);
+    flag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_language() {
+        assert_eq!(["mpicc", "tern-cc"].map(Language::of_name), [Language::C; 2]);
+        assert_eq!(["mpicxx", "mpic++"].map(Language::of_name), [Language::Cxx; 2]);
+    }
+
+    #[test]
+    fn an_override_may_have_arguments() {
+        let compiler = Compiler::choose(Language::C, Some(&OsString::from("ccache gcc -m64")));
+        assert_eq!(compiler.words, ["ccache", "gcc", "-m64"]);
+        assert_eq!(compiler.origin, "-cc");
+    }
+
+    #[test]
+    fn an_empty_override_is_none() {
+        assert_eq!(Compiler::choose(Language::Cxx, Some(&OsString::from(" "))).words.len(), 1);
+    }
+}

@@ -1,0 +1,60 @@
+//! `mpicc` and `mpicxx`: the system's compiler with the flags that find `mpi.h` and `libmpi_abi.so`.
+//!
+//! One program under two names (three: `mpic++`); it looks at how it was called. It finds its header and
+//! library from its own place, so an installed tree can be moved.
+
+#![forbid(unsafe_code)]
+
+mod flags;
+mod query;
+mod request;
+mod words;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use flags::{Compiler, Language, Tree};
+use request::Request;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os();
+    let called = args.next().unwrap_or_else(|| OsString::from("mpicc"));
+    let name = Path::new(&called).file_name().unwrap_or(&called).to_string_lossy().into_owned();
+    match work(&name, args.collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
+    let language = Language::of_name(name);
+    let request = Request::parse(args);
+    let compiler = Compiler::choose(language, request.compiler.as_ref());
+    let tree = Tree::around_this_program()?;
+    match request.query {
+        Some(query) => {
+            println!("{}", query.answer(&compiler, &tree, &request));
+            Ok(())
+        }
+        None => compile(&compiler, &tree, &request),
+    }
+}
+
+/// Becomes the compiler; returns only if that fails.
+fn compile(compiler: &Compiler, tree: &Tree, request: &Request) -> Result<(), String> {
+    tree.check()?;
+    let line = query::command_line(compiler, tree, request);
+    let error = Command::new(&line[0]).args(&line[1..]).exec();
+    Err(format!(
+        "cannot start the compiler {:?} ({}): {error}; set {} or give {}=COMPILER",
+        line[0],
+        compiler.origin,
+        compiler.language.variable(),
+        compiler.language.option()
+    ))
+}

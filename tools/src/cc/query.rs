@@ -1,0 +1,134 @@
+//! Questions about the flags, in the dialects that build systems know (`-show` and `-showme:`…).
+
+use std::ffi::OsString;
+
+use crate::flags::{Compiler, Tree};
+use crate::request::Request;
+use crate::words;
+
+/// A question that is answered instead of compiling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Query {
+    /// The whole command.
+    Command,
+    /// The command of a compilation without a link.
+    CompileCommand,
+    /// The command of a link.
+    LinkCommand,
+    /// The compiler alone.
+    Compiler,
+    /// Flags of a compilation.
+    CompileFlags,
+    /// Flags of a link.
+    LinkFlags,
+    /// Folders of headers.
+    IncludeDirs,
+    /// Folders of libraries.
+    LibraryDirs,
+    /// Names of libraries.
+    Libraries,
+    /// What this is.
+    Version,
+    /// How to use it.
+    Help,
+}
+
+const HELP: &str = "\
+Compiles and links MPI programs: calls the system's compiler with the flags that find Tern.
+All options but these go to the compiler:
+  -show, -showme       print the command instead of running it
+  -compile-info        print the command of a compilation
+  -link-info           print the command of a link
+  -showme:WHAT         print compile, link, command, incdirs, libdirs, libs or version
+  -cc=COMPILER         C compiler (also from MPICC_CC; default cc)
+  -cxx=COMPILER        C++ compiler (also from MPICXX_CXX; default c++)
+  -help                print this";
+
+impl Query {
+    /// The question that an option asks, with one dash or two.
+    pub fn of_option(option: &str) -> Option<Self> {
+        let name = option.strip_prefix("--").or_else(|| option.strip_prefix('-'))?;
+        Some(match name {
+            "show" | "showme" => Self::Command,
+            "compile-info" | "compile_info" => Self::CompileCommand,
+            "link-info" | "link_info" => Self::LinkCommand,
+            "showme:command" => Self::Compiler,
+            "showme:compile" => Self::CompileFlags,
+            "showme:link" => Self::LinkFlags,
+            "showme:incdirs" => Self::IncludeDirs,
+            "showme:libdirs" => Self::LibraryDirs,
+            "showme:libs" => Self::Libraries,
+            "showme:version" => Self::Version,
+            // Two dashes are the compiler's own help.
+            "help" if option == "-help" => Self::Help,
+            "showme:help" => Self::Help,
+            _ => return None,
+        })
+    }
+
+    /// The answer, ready to print.
+    pub fn answer(self, compiler: &Compiler, tree: &Tree, request: &Request) -> String {
+        match self {
+            Self::Command => words::quote(&command_line(compiler, tree, request)),
+            Self::CompileCommand => words::quote(&[&compiler.words[..], &tree.compile_flags()].concat()),
+            Self::LinkCommand => words::quote(&[&compiler.words[..], &tree.link_flags()].concat()),
+            Self::Compiler => words::quote(&compiler.words),
+            Self::CompileFlags => words::quote(&tree.compile_flags()),
+            Self::LinkFlags => words::quote(&tree.link_flags()),
+            Self::IncludeDirs => words::quote(&[tree.include().into()]),
+            Self::LibraryDirs => words::quote(&[tree.lib().into()]),
+            Self::Libraries => "mpi_abi".into(),
+            Self::Version => format!("Tern {}", env!("CARGO_PKG_VERSION")),
+            Self::Help => HELP.into(),
+        }
+    }
+}
+
+/// The compiler's whole line. Tern's flags come last: the user's own folders are searched first, and
+/// libraries follow the objects that need them.
+pub fn command_line(compiler: &Compiler, tree: &Tree, request: &Request) -> Vec<OsString> {
+    let mut line = compiler.words.clone();
+    line.extend(request.args.iter().cloned());
+    line.extend(tree.compile_flags());
+    // Without any argument, `-show` is asked for all flags.
+    if request.links() || request.args.is_empty() && request.query.is_some() {
+        line.extend(tree.link_flags());
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::Language;
+
+    fn answer(line: &str) -> String {
+        let request = Request::parse(line.split_whitespace().map(OsString::from));
+        let compiler = Compiler::choose(Language::C, Some(&OsString::from("gcc")));
+        request.query.expect("a question").answer(&compiler, &Tree::at("/opt/tern"), &request)
+    }
+
+    const LINK: &str = "-L/opt/tern/lib -Wl,-rpath,/opt/tern/lib -Wl,--enable-new-dtags -lmpi_abi";
+
+    #[test]
+    fn show_prints_the_command_that_would_run() {
+        assert_eq!(answer("-show"), format!("gcc -I/opt/tern/include {LINK}"));
+        assert_eq!(answer("-show -c x.c"), "gcc -c x.c -I/opt/tern/include");
+        assert_eq!(answer("x.o -show"), format!("gcc x.o -I/opt/tern/include {LINK}"));
+    }
+
+    #[test]
+    fn parts_can_be_asked_for() {
+        assert_eq!(answer("-showme:compile"), "-I/opt/tern/include");
+        assert_eq!(answer("--showme:link"), LINK);
+        assert_eq!(answer("-compile_info"), "gcc -I/opt/tern/include");
+        assert_eq!(answer("-link-info"), format!("gcc {LINK}"));
+        assert_eq!(answer("-showme:libs"), "mpi_abi");
+    }
+
+    #[test]
+    fn the_compilers_options_are_not_questions() {
+        assert_eq!(Query::of_option("--help"), None);
+        assert_eq!(Query::of_option("-shared"), None);
+    }
+}

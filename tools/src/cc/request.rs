@@ -1,0 +1,157 @@
+//! What the command line asks for.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::query::Query;
+
+/// The command line, with the wrapper's own options taken out.
+#[derive(Default)]
+pub struct Request {
+    /// A question about the flags, instead of a compilation.
+    pub query: Option<Query>,
+    /// The compiler given by `-cc=` or `-cxx=`.
+    pub compiler: Option<OsString>,
+    /// All that goes to the compiler, in order.
+    pub args: Vec<OsString>,
+    /// Whether the compiler will stop before linking (`-c`, `-E`, `-S`, `-M`…).
+    pub stops_early: bool,
+    /// Whether something to compile or link was named.
+    pub has_input: bool,
+}
+
+impl Request {
+    /// Reads a command line, the program's name left out.
+    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Self {
+        let mut request = Self::default();
+        let mut value_follows = false;
+        for arg in args {
+            if std::mem::replace(&mut value_follows, false) {
+                request.args.push(arg);
+            } else if !request.take_own(&arg) {
+                value_follows = takes_value(&arg);
+                request.stops_early |= stops_early(&arg);
+                request.has_input |= is_input(&arg);
+                request.args.push(arg);
+            }
+        }
+        request
+    }
+
+    /// Whether flags of the link belong on the compiler's line: `mpicc -v` must not try to link nothing.
+    pub fn links(&self) -> bool {
+        self.has_input && !self.stops_early
+    }
+
+    /// Handles an option of the wrapper; false leaves it to the compiler.
+    fn take_own(&mut self, arg: &OsStr) -> bool {
+        if let Some(query) = arg.to_str().and_then(Query::of_option) {
+            self.query = Some(query);
+            return true;
+        }
+        for option in ["-cc=", "-cxx="] {
+            if let Some(compiler) = arg.as_bytes().strip_prefix(option.as_bytes()) {
+                self.compiler = Some(OsStr::from_bytes(compiler).to_os_string());
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn is_input(arg: &OsStr) -> bool {
+    let bytes = arg.as_bytes();
+    bytes == b"-" || bytes.first().is_some_and(|first| *first != b'-') || bytes.starts_with(b"-l")
+}
+
+fn stops_early(arg: &OsStr) -> bool {
+    matches!(arg.as_bytes(), b"-c" | b"-E" | b"-S" | b"-M" | b"-MM" | b"-fsyntax-only")
+}
+
+/// Options of GCC and Clang whose value is the next argument, so that the value is not taken for an input.
+fn takes_value(arg: &OsStr) -> bool {
+    const OPTIONS: &[&str] = &[
+        "-o",
+        "-x",
+        "-I",
+        "-D",
+        "-U",
+        "-L",
+        "-l",
+        "-T",
+        "-u",
+        "-z",
+        "-e",
+        "-B",
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-include",
+        "-imacros",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-iprefix",
+        "-iwithprefix",
+        "-isysroot",
+        "-aux-info",
+        "--param",
+        "-Xlinker",
+        "-Xpreprocessor",
+        "-Xassembler",
+        "-Xclang",
+        "-wrapper",
+        "-target",
+        "-mllvm",
+        "-specs",
+        "--sysroot",
+        "-dumpbase",
+        "-dumpdir",
+    ];
+    arg.to_str().is_some_and(|arg| OPTIONS.contains(&arg))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Request {
+        Request::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_source_is_compiled_and_linked() {
+        assert!(parse("-O2 hello.c -o hello").links());
+        assert!(parse("a.o b.o -o all").links());
+        assert!(parse("-x c -").links());
+    }
+
+    #[test]
+    fn compile_only_does_not_link() {
+        for option in ["-c", "-E", "-S", "-M", "-MM", "-fsyntax-only"] {
+            assert!(!parse(&format!("{option} hello.c")).links(), "{option}");
+        }
+        assert!(parse("-MD hello.c -o hello").links());
+    }
+
+    #[test]
+    fn without_input_there_is_nothing_to_link() {
+        assert!(!parse("-v").links());
+        assert!(!parse("--version -o out -I include").links());
+    }
+
+    #[test]
+    fn values_of_options_are_left_alone() {
+        let request = parse("-o -show -c x.c");
+        assert!(request.query.is_none());
+        assert_eq!(request.args, ["-o", "-show", "-c", "x.c"]);
+    }
+
+    #[test]
+    fn own_options_are_taken_out() {
+        let request = parse("-cc=clang -show -O2 x.c");
+        assert_eq!(request.compiler.as_deref(), Some(OsStr::new("clang")));
+        assert_eq!(request.query, Some(Query::Command));
+        assert_eq!(request.args, ["-O2", "x.c"]);
+    }
+}
