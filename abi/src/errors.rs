@@ -113,6 +113,16 @@ pub fn error_class(class: i32) -> Option<&'static ErrorClass> {
     ERROR_CLASSES.binary_search_by_key(&class, |known| known.class).ok().map(|at| &ERROR_CLASSES[at])
 }
 
+/// Name of a predefined class, as in `MPI_ERR_RANK`.
+pub fn error_class_name(class: i32) -> Option<&'static str> {
+    error_class(class).map(|known| known.name)
+}
+
+/// What a predefined class means, in one line.
+pub fn error_class_text(class: i32) -> Option<&'static str> {
+    error_class(class).map(|known| known.text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
