@@ -1,0 +1,1 @@
+"""The driver of `make bench`: builds, runs, compares and draws."""

@@ -1,0 +1,122 @@
+"""What is measured: the jobs of each case, how often and for how long."""
+
+from dataclasses import dataclass, field
+from statistics import median
+
+# Metrics of which more is better; of all others, less.
+RATES = {"rate_window", "rate_blocking", "raw_ring_rate"}
+
+MPI, RAW = "mpi", "raw"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command that is run on each system of its kind."""
+
+    program: str
+    ranks: int = 2
+    arguments: tuple = ()
+    repetitions: int = 5
+    timeout: float = 30
+    kind: str = MPI
+    wall: str | None = None  # the metric that the wall time of the whole command is
+
+
+@dataclass
+class Case:
+    """Jobs that belong together, as `--cases` names them."""
+
+    name: str
+    title: str
+    jobs: list = field(default_factory=list)
+
+
+def all_cases(quick):
+    """The cases in the order they run. `quick` shortens everything to fit a minute."""
+
+    def times(full, short=1):
+        return short if quick else full
+
+    point = 0.02 if quick else 0.1
+    few = point if quick else 0.06
+    idle = 1 if quick else 5
+    # The sizes that goals speak of come first and on their own, with more time than the curve's others.
+    goal_sizes = (8, 64 << 10, 1 << 20, 4 << 20)
+    curve = tuple(1 << power for power in range(0, 23) if 1 << power not in goal_sizes)
+    if quick:
+        curve = curve[::3]
+    sizes = (2, 8) if quick else (2, 4, 8, 16)
+    return [
+        Case("latency", "one-way latency and bandwidth, 2 ranks", [
+            Job("raw_flags", 2, (point,), times(7, 2), kind=RAW),
+            Job("raw_copy", 2, (few,), times(5), kind=RAW),
+            Job("latency", 2, (2 * point, *goal_sizes), times(7, 2)),
+            Job("latency", 2, (few, *curve), times(3)),
+        ]),
+        Case("rate", "message rate of 8 bytes, 2 ranks", [Job("rate", 2, (2 * point,), times(5, 2))]),
+        Case("queue", "latency behind 16,384 receives or messages", [Job("queue", 2, (2 * point,), times(3))]),
+        Case("barrier", "barrier", [
+            job for ranks in ((2, 4, 8, 16))
+            for job in (
+                Job("raw_barrier", ranks, (point, ranks), times(3), kind=RAW),
+                Job("collectives", ranks, (2 * point, "barrier"), times(3)),
+            )
+        ]),
+        Case("idle", f"a rank blocked in a receive for {idle} s", [Job("idle", 2, (idle,), 1)]),
+        Case("start", "starting and ending hello", [
+            Job("raw_spawn", 2, (2, 20), times(3), kind=RAW),
+            Job("raw_spawn", 32, (32, 20), times(3), kind=RAW),
+            Job("hello", 2, (), times(9, 3), wall="start"),
+            Job("hello", 32, (), times(5, 2), wall="start"),
+        ]),
+        Case("memory", "memory of a rank after an all-to-all of 32 ranks", [Job("memory", 32, (), 1)]),
+        Case("collectives", "collectives", [
+            Job("collectives", ranks, (few, "all"), times(2), timeout=60) for ranks in sizes
+        ]),
+    ]
+
+
+class Results:
+    """All samples, by metric, number of ranks, parameter and system."""
+
+    def __init__(self):
+        self.samples = {}
+        self.failures = []
+
+    def add(self, system, job, outcome):
+        """Takes what a job printed, or why it gave nothing."""
+        if outcome.failure:
+            self.failures.append({"system": system, "program": job.program, "ranks": job.ranks, "why": outcome.failure})
+        elif job.wall:
+            self.put(job.wall, job.ranks, 0, system, outcome.seconds, outcome.seconds)
+            return
+        for line in outcome.output.splitlines():
+            words = line.split()
+            if len(words) == 5 and words[0] == "result":
+                self.put(words[1], job.ranks, int(words[2]), system, float(words[3]), float(words[4]))
+
+    def put(self, metric, ranks, parameter, system, best, middle):
+        """One repetition's best and median."""
+        self.samples.setdefault((metric, ranks, parameter), {}).setdefault(system, []).append((best, middle))
+
+    def get(self, system, metric, ranks=2, parameter=0):
+        """(best, median) over the repetitions, or None."""
+        pairs = self.samples.get((metric, ranks, parameter), {}).get(system)
+        if not pairs:
+            return None
+        choose = max if metric in RATES else min
+        return choose(best for best, _ in pairs), median(middle for _, middle in pairs)
+
+    def points(self, system, metric, ranks=2):
+        """The curve of a metric: [(parameter, best, median)], sorted."""
+        found = [p for (m, r, p), systems in self.samples.items() if m == metric and r == ranks and system in systems]
+        return [(p, *self.get(system, metric, ranks, p)) for p in sorted(found)]
+
+    def rows(self):
+        """Everything, for the JSON file."""
+        return [
+            {"metric": m, "ranks": r, "parameter": p, "system": system,
+             "best": self.get(system, m, r, p)[0], "median": self.get(system, m, r, p)[1],
+             "repetitions": pairs}
+            for (m, r, p), systems in sorted(self.samples.items()) for system, pairs in systems.items()
+        ]

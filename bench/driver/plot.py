@@ -1,0 +1,155 @@
+"""Draws the curves and bars of results.json with matplotlib: plot.py RESULTS.json FOLDER."""
+
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  the backend comes first
+
+COLOURS = {"tern": "#d1495b", "mpich": "#2e6f95", "openmpi": "#edae49", "intel": "#66a182", "raw": "#8d96a3"}
+NAMES = {"tern": "Tern", "mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI", "raw": "raw limit"}
+STYLE = {
+    "font.size": 10, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e7eb", "axes.edgecolor": "#8d96a3",
+    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "svg.fonttype": "none",
+    "figure.facecolor": "white", "axes.titleweight": "bold", "axes.titlelocation": "left",
+}
+
+
+class Data:
+    """The rows of results.json, by system."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def curve(self, system, metric, ranks=2):
+        """[(parameter, best)], sorted."""
+        return sorted((r["parameter"], r["best"]) for r in self.rows
+                      if r["system"] == system and r["metric"] == metric and r["ranks"] == ranks)
+
+    def value(self, system, metric, ranks=2, parameter=None):
+        """The best value of one point, or None."""
+        found = [v for p, v in self.curve(system, metric, ranks) if parameter in (None, p)]
+        return found[0] if found else None
+
+    def systems(self):
+        """The MPI systems that have rows."""
+        return [s for s in NAMES if s != "raw" and any(r["system"] == s for r in self.rows)]
+
+
+def draw_curves(data, axis, transform):
+    """One line a system, and the raw copies as dashes."""
+    for system in data.systems():
+        points = [transform(p, v) for p, v in data.curve(system, "latency")]
+        if points:
+            wide = 2.2 if system == "tern" else 1.5
+            axis.plot(*zip(*points), marker="o", markersize=3, linewidth=wide, color=COLOURS[system], label=NAMES[system])
+    for metric, style, label in (("raw_copy_one", ":", "raw, one side copies"), ("raw_copy_both", "--", "raw, both sides copy")):
+        points = [transform(p, v) for p, v in data.curve("raw", metric)]
+        if points:
+            axis.plot(*zip(*points), style, color=COLOURS["raw"], label=label)
+    axis.set_xscale("log", base=2)
+    sizes = [1, 16, 256, 4096, 65536, 1 << 20]
+    axis.set_xticks(sizes, ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"])
+    axis.minorticks_off()
+
+
+def draw_latency(data, axis):
+    """One-way time over size."""
+    draw_curves(data, axis, lambda size, seconds: (size, seconds * 1e6))
+    flags = data.value("raw", "raw_flags")
+    if flags:
+        axis.axhline(flags * 1e6, color=COLOURS["raw"], linewidth=1, label="raw, two flags")
+    axis.set_yscale("log")
+    axis.set_title("One-way latency")
+    axis.set_ylabel("µs")
+    axis.legend(fontsize=8)
+
+
+def draw_bandwidth(data, axis):
+    """Bytes a second over size."""
+    draw_curves(data, axis, lambda size, seconds: (size, size / seconds / 1e9))
+    axis.set_title("Bandwidth, one message at a time")
+    axis.set_ylabel("GB/s")
+    axis.legend(fontsize=8)
+
+
+def draw_groups(data, axis, title, unit, groups, log=True):
+    """Bars: groups = [(label, {system: value})]."""
+    systems = [s for s in NAMES if any(values.get(s) for _, values in groups)]
+    width = 0.8 / max(len(systems), 1)
+    for i, system in enumerate(systems):
+        places = [g + (i - (len(systems) - 1) / 2) * width for g in range(len(groups))]
+        heights = [values.get(system) or 0 for _, values in groups]
+        bars = axis.bar(places, heights, width * 0.92, color=COLOURS[system], label=NAMES[system])
+        axis.bar_label(bars, [f"{h:.3g}" if h else "" for h in heights], fontsize=6, padding=1, rotation=90)
+    axis.set_xticks(range(len(groups)), [label for label, _ in groups])
+    axis.grid(False, axis="x")
+    axis.set_title(title)
+    axis.set_ylabel(unit)
+    axis.margins(y=0.25)
+    if log:
+        axis.set_yscale("log")
+    axis.legend(fontsize=8, ncols=2)
+
+
+def group(data, metric, scale, ranks=2, parameter=None, raw=None):
+    """One group of bars: every system's value times `scale`."""
+    values = {s: data.value(s, metric, ranks, parameter) for s in data.systems()}
+    if raw:
+        values["raw"] = data.value("raw", raw, ranks)
+    return {system: value * scale for system, value in values.items() if value}
+
+
+def draw_barrier(data, axis):
+    """Barriers; the raw limit is the counter with sched_yield."""
+    groups = [(f"{n} ranks", group(data, "barrier", 1e6, n, raw="raw_barrier_yield")) for n in (2, 4, 8, 16)]
+    draw_groups(data, axis, "Barrier", "µs", groups)
+
+
+def draw_rate(data, axis):
+    """Message rates."""
+    groups = [("windows of 64", group(data, "rate_window", 1e-6, raw="raw_ring_rate")),
+              ("blocking", group(data, "rate_blocking", 1e-6))]
+    draw_groups(data, axis, "Message rate, 8 B", "million/s", groups, log=False)
+
+
+def draw_start(data, axis):
+    """Start-up times."""
+    groups = [(f"mpirun -n {n}", group(data, "start", 1e3, n, raw="raw_spawn")) for n in (2, 32)]
+    draw_groups(data, axis, "Start and end of hello", "ms", groups)
+
+
+def draw_cost(data, axis):
+    """What waiting, deep queues and memory cost."""
+    groups = [("CPU while\nblocked, ms", group(data, "idle_cpu", 1e3)),
+              ("16,384 posted\nreceives, µs", group(data, "queue_posted", 1e6)),
+              ("memory,\n32 ranks, MiB", group(data, "memory_total", 2**-20, 32))]
+    draw_groups(data, axis, "Waiting, queues, memory", "", groups)
+
+
+FIGURES = {
+    "curves": ((11, 4.4), [draw_latency, draw_bandwidth]),
+    "bars": ((11, 8), [draw_rate, draw_barrier, draw_start, draw_cost]),
+}
+
+
+def main():
+    """Writes each figure as SVG and PNG and prints where."""
+    source, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    data = Data(json.loads(source.read_text())["results"])
+    plt.rcParams.update(STYLE)
+    for name, (size, panels) in FIGURES.items():
+        figure, axes = plt.subplots(len(panels) // 2, 2, figsize=size, layout="constrained", squeeze=False)
+        for panel, axis in zip(panels, axes.flat):
+            panel(data, axis)
+        for ending in ("svg", "png"):
+            figure.savefig(folder / f"{name}.{ending}", dpi=150)
+            print(folder / f"{name}.{ending}")
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

