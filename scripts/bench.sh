@@ -5,4 +5,4 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 PYTHONPATH="$root/bench" PYTHONDONTWRITEBYTECODE=1 \
-    exec python3 -m driver "$@" --build "$root/build" ${BENCH_OPTIONS:-}
+    exec python3 -m driver --build "$root/build" "$@" ${BENCH_OPTIONS:-}

@@ -84,15 +84,19 @@ def draw_groups(data, axis, title, unit, groups, log=True):
         places = [g + (i - (len(systems) - 1) / 2) * width for g in range(len(groups))]
         heights = [values.get(system) or 0 for _, values in groups]
         bars = axis.bar(places, heights, width * 0.92, color=COLOURS[system], label=NAMES[system])
-        axis.bar_label(bars, [f"{h:.3g}" if h else "" for h in heights], fontsize=6, padding=1, rotation=90)
+        axis.bar_label(bars, [label(h) for h in heights], fontsize=6, padding=1, rotation=90)
     axis.set_xticks(range(len(groups)), [label for label, _ in groups])
     axis.grid(False, axis="x")
     axis.set_title(title)
     axis.set_ylabel(unit)
-    axis.margins(y=0.25)
+    axis.margins(y=0.15)
     if log:
         axis.set_yscale("log")
-    axis.legend(fontsize=8, ncols=2)
+
+
+def label(value):
+    """The number above a bar."""
+    return "" if not value else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def group(data, metric, scale, ranks=2, parameter=None, raw=None):
@@ -145,6 +149,9 @@ def main():
         figure, axes = plt.subplots(len(panels) // 2, 2, figsize=size, layout="constrained", squeeze=False)
         for panel, axis in zip(panels, axes.flat):
             panel(data, axis)
+        if name == "bars":
+            handles = {text: bar for axis in axes.flat for bar, text in zip(*axis.get_legend_handles_labels())}
+            figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
         for ending in ("svg", "png"):
             figure.savefig(folder / f"{name}.{ending}", dpi=150)
             print(folder / f"{name}.{ending}")
