@@ -1,1 +1,40 @@
-//! Tern's `coll` room; see ARCHITECTURE.md.
+//! Collective algorithms as schedules, and the choice among them.
+//!
+//! Every algorithm is written once, as a pure function from what one rank knows of a call (its rank, the size
+//! of the communicator, the root, counts and layouts) to that rank's [`Schedule`]: a list of sends, receives,
+//! reductions, copies and waits over named buffers. Nothing here moves a byte. [`Exec`] drives a schedule over
+//! a [`Port`], which knows addresses, datatypes, operations and messages. So a blocking collective is build,
+//! start, wait; a non-blocking one is build, start; a persistent one is built once and started many times.
+//!
+//! The way through the crate, top down:
+//!
+//! - [`Call`] describes one call of the standard, and [`build`] turns it into a schedule;
+//! - [`table`] says which algorithm serves which call, and can be printed;
+//! - one file per collective holds its algorithms; [`inter`] holds those of intercommunicators.
+#![forbid(unsafe_code)]
+
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+pub mod bcast;
+mod build;
+mod call;
+mod exec;
+pub mod gather;
+pub mod inter;
+pub mod limits;
+pub mod reduce;
+pub mod reduce_scatter;
+pub mod scan;
+pub mod scatter;
+mod schedule;
+mod shape;
+pub mod table;
+
+pub use build::{build, build_with};
+pub use call::{Call, Collective, Data, Numbers, Types, Vector};
+pub use exec::{Exec, Port};
+pub use schedule::{Buf, Layout, Peer, Schedule, Slice, Span, Step, Temp, Ty};
+pub use shape::{Comm, Member, Root};
+pub use table::Algorithm;

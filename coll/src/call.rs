@@ -1,0 +1,331 @@
+//! One call of the standard, as one rank makes it.
+
+use std::fmt;
+
+use crate::schedule::{Buf, Layout, Span, Ty};
+use crate::shape::Root;
+
+/// A collective call. `None` for a send or receive argument stands for `MPI_IN_PLACE`, as does `in_place`.
+/// Arguments that the standard calls not significant at this rank may hold anything: [`Data::default`],
+/// [`Vector::default`].
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are the standard's arguments")]
+pub enum Call<'a> {
+    /// `MPI_Barrier`
+    Barrier,
+    /// `MPI_Bcast`: the buffer is [`Buf::Recv`] of [`Ty::Recv`] at every rank.
+    Bcast { data: Data, root: Root },
+    /// `MPI_Gather`
+    Gather { send: Option<Data>, recv: Data, root: Root },
+    /// `MPI_Gatherv`
+    Gatherv { send: Option<Data>, recv: Vector<'a>, root: Root },
+    /// `MPI_Scatter`
+    Scatter { send: Data, recv: Option<Data>, root: Root },
+    /// `MPI_Scatterv`
+    Scatterv { send: Vector<'a>, recv: Option<Data>, root: Root },
+    /// `MPI_Allgather`
+    Allgather { send: Option<Data>, recv: Data },
+    /// `MPI_Allgatherv`
+    Allgatherv { send: Option<Data>, recv: Vector<'a> },
+    /// `MPI_Alltoall`
+    Alltoall { send: Option<Data>, recv: Data },
+    /// `MPI_Alltoallv`
+    Alltoallv { send: Option<Vector<'a>>, recv: Vector<'a> },
+    /// `MPI_Alltoallw`: [`Types::Each`] on both sides.
+    Alltoallw { send: Option<Vector<'a>>, recv: Vector<'a> },
+    /// `MPI_Reduce`: one type, [`Ty::Recv`], for both buffers, as in all reductions.
+    Reduce { data: Data, in_place: bool, commutative: bool, root: Root },
+    /// `MPI_Allreduce`
+    Allreduce { data: Data, in_place: bool, commutative: bool },
+    /// `MPI_Reduce_scatter`: one count per rank of the group.
+    ReduceScatter { counts: Numbers<'a>, layout: Layout, in_place: bool, commutative: bool },
+    /// `MPI_Reduce_scatter_block`: `data.count` is the count per rank.
+    ReduceScatterBlock { data: Data, in_place: bool, commutative: bool },
+    /// `MPI_Scan`
+    Scan { data: Data, in_place: bool },
+    /// `MPI_Exscan`
+    Exscan { data: Data, in_place: bool },
+}
+
+/// The collectives, without their arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the standard's")]
+pub enum Collective {
+    Barrier,
+    Bcast,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    Alltoallw,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Scan,
+    Exscan,
+}
+
+/// A count and a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// Number of elements.
+    pub count: u64,
+    /// Their type.
+    pub layout: Layout,
+}
+
+/// Counts and displacements per rank, the arguments of the v and w calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Vector<'a> {
+    /// Elements per rank.
+    pub counts: Numbers<'a>,
+    /// Where each rank's block starts: in extents of the one type, or in bytes with [`Types::Each`].
+    pub displs: Numbers<'a>,
+    /// The type or types.
+    pub types: Types<'a>,
+}
+
+/// The types of a [`Vector`].
+#[derive(Clone, Copy, Debug)]
+pub enum Types<'a> {
+    /// One for all ranks; displacements count its extents.
+    One(Layout),
+    /// One for each rank ([`Ty::SendTo`], [`Ty::RecvFrom`]); displacements are bytes.
+    Each(&'a [Layout]),
+}
+
+/// An array of the caller's: `int` in the classic calls, `MPI_Count` or `MPI_Aint` in the large ones.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Numbers<'a> {
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+}
+
+impl Data {
+    /// This many elements of a type.
+    pub fn new(count: u64, layout: Layout) -> Data {
+        Data { count, layout }
+    }
+
+    /// Packed bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        self.count.saturating_mul(self.layout.size)
+    }
+
+    /// The elements in the send buffer, with the send type.
+    pub fn in_send(&self) -> Span {
+        Span::new(Buf::Send, self.count, Ty::Send, self.layout)
+    }
+
+    /// The elements in the receive buffer, with the receive type.
+    pub fn in_recv(&self) -> Span {
+        Span::new(Buf::Recv, self.count, Ty::Recv, self.layout)
+    }
+
+    /// The elements that a reduction starts from: in the send buffer unless the call is in place, with the
+    /// one type of the call.
+    pub fn operand(&self, in_place: bool) -> Span {
+        let buf = if in_place { Buf::Recv } else { Buf::Send };
+        Span::new(buf, self.count, Ty::Recv, self.layout)
+    }
+}
+
+impl Default for Vector<'_> {
+    fn default() -> Self {
+        Vector {
+            counts: Numbers::default(),
+            displs: Numbers::default(),
+            types: Types::One(Layout::default()),
+        }
+    }
+}
+
+impl Vector<'_> {
+    /// The block for rank `rank` in the send buffer.
+    pub fn in_send(&self, rank: u32) -> Span {
+        self.block(rank, Buf::Send, Ty::Send, Ty::SendTo(rank))
+    }
+
+    /// The block from rank `rank` in the receive buffer.
+    pub fn in_recv(&self, rank: u32) -> Span {
+        self.block(rank, Buf::Recv, Ty::Recv, Ty::RecvFrom(rank))
+    }
+
+    fn block(&self, rank: u32, buf: Buf, one: Ty, each: Ty) -> Span {
+        let index = rank as usize;
+        let displ = self.displs.get(index);
+        let (layout, ty, offset) = match self.types {
+            Types::One(layout) => (layout, one, displ.wrapping_mul(layout.extent)),
+            Types::Each(layouts) => (layouts[index], each, displ),
+        };
+        Span { buf, offset, count: self.counts.count(index), ty, layout }
+    }
+}
+
+impl Default for Numbers<'_> {
+    fn default() -> Self {
+        Numbers::I32(&[])
+    }
+}
+
+impl Numbers<'_> {
+    /// The number at an index.
+    pub fn get(&self, index: usize) -> i64 {
+        match self {
+            Numbers::I32(numbers) => i64::from(numbers[index]),
+            Numbers::I64(numbers) => numbers[index],
+        }
+    }
+
+    /// The number at an index as a count; the caller has refused negative ones.
+    pub fn count(&self, index: usize) -> u64 {
+        self.get(index).max(0) as u64
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::I32(numbers) => numbers.len(),
+            Numbers::I64(numbers) => numbers.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sum of the counts before an index.
+    pub fn sum_before(&self, index: usize) -> u64 {
+        (0..index).map(|i| self.count(i)).fold(0, u64::saturating_add)
+    }
+
+    /// The sum of all counts.
+    pub fn sum(&self) -> u64 {
+        self.sum_before(self.len())
+    }
+}
+
+impl Call<'_> {
+    /// Which collective this is.
+    pub fn collective(&self) -> Collective {
+        match self {
+            Call::Barrier => Collective::Barrier,
+            Call::Bcast { .. } => Collective::Bcast,
+            Call::Gather { .. } => Collective::Gather,
+            Call::Gatherv { .. } => Collective::Gatherv,
+            Call::Scatter { .. } => Collective::Scatter,
+            Call::Scatterv { .. } => Collective::Scatterv,
+            Call::Allgather { .. } => Collective::Allgather,
+            Call::Allgatherv { .. } => Collective::Allgatherv,
+            Call::Alltoall { .. } => Collective::Alltoall,
+            Call::Alltoallv { .. } => Collective::Alltoallv,
+            Call::Alltoallw { .. } => Collective::Alltoallw,
+            Call::Reduce { .. } => Collective::Reduce,
+            Call::Allreduce { .. } => Collective::Allreduce,
+            Call::ReduceScatter { .. } => Collective::ReduceScatter,
+            Call::ReduceScatterBlock { .. } => Collective::ReduceScatterBlock,
+            Call::Scan { .. } => Collective::Scan,
+            Call::Exscan { .. } => Collective::Exscan,
+        }
+    }
+
+    /// The packed bytes by which an algorithm is chosen; every rank of the call computes the same number.
+    ///
+    /// It is the whole message of a broadcast, reduction or scan, and one rank's block of a gather, scatter,
+    /// allgather or alltoall. Of a v or w call a rank knows only its own part, so it is 0, except where the
+    /// standard makes every rank know all counts.
+    pub fn bytes(&self, size: u32) -> u64 {
+        match self {
+            Call::Bcast { data, .. }
+            | Call::Reduce { data, .. }
+            | Call::Allreduce { data, .. }
+            | Call::Scan { data, .. }
+            | Call::Exscan { data, .. } => data.bytes(),
+            Call::Gather { send, recv, .. } => send.unwrap_or(*recv).bytes(),
+            Call::Scatter { send, recv, .. } => recv.unwrap_or(*send).bytes(),
+            Call::Allgather { recv, .. } | Call::Alltoall { recv, .. } => recv.bytes(),
+            Call::Allgatherv { recv, .. } => {
+                (0..size).map(|rank| recv.in_recv(rank).bytes()).fold(0, u64::saturating_add)
+                    / u64::from(size)
+            }
+            Call::ReduceScatter { counts, layout, .. } => counts.sum().saturating_mul(layout.size),
+            Call::ReduceScatterBlock { data, .. } => data.bytes().saturating_mul(u64::from(size)),
+            Call::Barrier
+            | Call::Gatherv { .. }
+            | Call::Scatterv { .. }
+            | Call::Alltoallv { .. }
+            | Call::Alltoallw { .. } => 0,
+        }
+    }
+
+    /// Whether the order of operands may be changed; true where nothing is reduced.
+    pub fn commutative(&self) -> bool {
+        match self {
+            Call::Reduce { commutative, .. }
+            | Call::Allreduce { commutative, .. }
+            | Call::ReduceScatter { commutative, .. }
+            | Call::ReduceScatterBlock { commutative, .. } => *commutative,
+            Call::Scan { .. } | Call::Exscan { .. } => false,
+            _ => true,
+        }
+    }
+}
+
+impl Collective {
+    /// All of them.
+    pub const ALL: [Collective; 17] = [
+        Collective::Barrier,
+        Collective::Bcast,
+        Collective::Gather,
+        Collective::Gatherv,
+        Collective::Scatter,
+        Collective::Scatterv,
+        Collective::Allgather,
+        Collective::Allgatherv,
+        Collective::Alltoall,
+        Collective::Alltoallv,
+        Collective::Alltoallw,
+        Collective::Reduce,
+        Collective::Allreduce,
+        Collective::ReduceScatter,
+        Collective::ReduceScatterBlock,
+        Collective::Scan,
+        Collective::Exscan,
+    ];
+
+    /// The name in the standard, in lower case and without the prefix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Barrier => "barrier",
+            Collective::Bcast => "bcast",
+            Collective::Gather => "gather",
+            Collective::Gatherv => "gatherv",
+            Collective::Scatter => "scatter",
+            Collective::Scatterv => "scatterv",
+            Collective::Allgather => "allgather",
+            Collective::Allgatherv => "allgatherv",
+            Collective::Alltoall => "alltoall",
+            Collective::Alltoallv => "alltoallv",
+            Collective::Alltoallw => "alltoallw",
+            Collective::Reduce => "reduce",
+            Collective::Allreduce => "allreduce",
+            Collective::ReduceScatter => "reduce_scatter",
+            Collective::ReduceScatterBlock => "reduce_scatter_block",
+            Collective::Scan => "scan",
+            Collective::Exscan => "exscan",
+        }
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

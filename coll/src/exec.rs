@@ -1,0 +1,127 @@
+//! Drives a schedule over a port.
+
+use std::task::Poll;
+
+use crate::schedule::{Peer, Schedule, Slice, Step};
+
+/// What a schedule is executed on: the point-to-point layer, memory, datatypes and the operation of one call.
+///
+/// A port maps [`crate::Buf`] to addresses and [`crate::Ty`] to datatypes; it has the memory for
+/// [`Schedule::temps`] before the first step. Messages of one call between two ranks match in the order in
+/// which they are started, so one tag per call is enough.
+pub trait Port {
+    /// A send or receive under way.
+    type Handle;
+    /// Why a step failed.
+    type Error;
+
+    /// Starts a send; `None` if it is complete already.
+    fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+
+    /// Starts a receive; `None` if it is complete already.
+    fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+
+    /// Whether a send or receive is complete; a complete one is asked about only once.
+    fn test(&mut self, handle: &mut Self::Handle) -> Result<bool, Self::Error>;
+
+    /// Returns when one of `pending` may have completed: the place to make progress and to sleep.
+    fn wait(&mut self, pending: &mut [Self::Handle]) -> Result<(), Self::Error>;
+
+    /// `right = left OP right`; see [`Step::Reduce`]. A user's function may be called here.
+    fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), Self::Error>;
+
+    /// Copies between slices of the same packed size; see [`Step::Copy`].
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), Self::Error>;
+}
+
+/// How far the execution of a schedule has come.
+///
+/// An error leaves the execution where it was: the owner then takes what is still under way with
+/// [`Exec::abandon`] and cancels it. A port that would rather let the other ranks finish remembers the error
+/// and reports the step as done.
+#[derive(Debug)]
+pub struct Exec<H> {
+    next: usize,
+    pending: Vec<H>,
+}
+
+impl<H> Default for Exec<H> {
+    fn default() -> Self {
+        Exec { next: 0, pending: Vec::new() }
+    }
+}
+
+impl<H> Exec<H> {
+    /// An execution that has not started.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Back to the start, memory kept: for the next call, or the next start of a persistent one.
+    pub fn restart(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        self.next = 0;
+        self.pending.clear();
+    }
+
+    /// Runs steps until the schedule is finished or must wait. The same schedule is given every time.
+    pub fn advance<P>(&mut self, schedule: &Schedule, port: &mut P) -> Result<Poll<()>, P::Error>
+    where
+        P: Port<Handle = H>,
+    {
+        while let Some(step) = schedule.steps().get(self.next) {
+            if matches!(step, Step::Wait) && !self.settle(port)? {
+                return Ok(Poll::Pending);
+            }
+            self.next += 1;
+            self.perform(step, port)?;
+        }
+        Ok(if self.settle(port)? { Poll::Ready(()) } else { Poll::Pending })
+    }
+
+    /// Runs the schedule to its end: the blocking form.
+    pub fn run<P>(&mut self, schedule: &Schedule, port: &mut P) -> Result<(), P::Error>
+    where
+        P: Port<Handle = H>,
+    {
+        while self.advance(schedule, port)?.is_pending() {
+            port.wait(&mut self.pending)?;
+        }
+        Ok(())
+    }
+
+    /// What is under way: to wait on several executions at once.
+    pub fn pending(&mut self) -> &mut [H] {
+        &mut self.pending
+    }
+
+    /// Gives up and hands back what is under way.
+    pub fn abandon(&mut self) -> Vec<H> {
+        self.next = 0;
+        std::mem::take(&mut self.pending)
+    }
+
+    fn perform<P: Port<Handle = H>>(&mut self, step: &Step, port: &mut P) -> Result<(), P::Error> {
+        match step {
+            Step::Send { to, from } => self.pending.extend(port.isend(*to, from)?),
+            Step::Recv { from, into } => self.pending.extend(port.irecv(*from, into)?),
+            Step::Wait => {}
+            Step::Reduce { left, right } => port.reduce(left, right)?,
+            Step::Copy { from, to } => port.copy(from, to)?,
+        }
+        Ok(())
+    }
+
+    /// Drops what is complete; whether that was everything.
+    fn settle<P: Port<Handle = H>>(&mut self, port: &mut P) -> Result<bool, P::Error> {
+        let mut index = 0;
+        while index < self.pending.len() {
+            if port.test(&mut self.pending[index])? {
+                self.pending.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(self.pending.is_empty())
+    }
+}

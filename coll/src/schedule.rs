@@ -1,0 +1,337 @@
+//! What one rank does in a collective: steps over named buffers.
+
+/// A rank's program for one collective.
+///
+/// Steps run in order. [`Step::Send`] and [`Step::Recv`] only start; [`Step::Wait`] holds the program until
+/// everything started before it is complete; [`Step::Reduce`] and [`Step::Copy`] run at once, also while
+/// messages are in flight. An algorithm therefore puts a wait between a message and the first step that needs
+/// what it brings, or that overwrites what it takes.
+///
+/// A schedule can be cleared and filled again; its memory is kept, so a blocking call need not allocate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    steps: Vec<Step>,
+    temps: Vec<Temp>,
+    in_flight: bool,
+}
+
+/// One step of a [`Schedule`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Start to send a slice.
+    Send {
+        /// Who receives it.
+        to: Peer,
+        /// What is sent.
+        from: Slice,
+    },
+    /// Start to receive into a slice.
+    Recv {
+        /// Who sends it.
+        from: Peer,
+        /// Where it lands.
+        into: Slice,
+    },
+    /// Wait for every send and receive started so far.
+    Wait,
+    /// `right = left OP right`, element by element: the argument order of `MPI_User_function`, where `left` is
+    /// `invec` and `right` is `inoutvec`. `left` always comes from lower ranks, so that operations that do
+    /// not commute are right too.
+    Reduce {
+        /// The operand from lower ranks; only read.
+        left: Slice,
+        /// The operand from higher ranks; receives the result.
+        right: Slice,
+    },
+    /// Copy the elements of one slice to another of the same packed size. The types may differ: a copy from a
+    /// type to [`Ty::Byte`] packs, one from [`Ty::Byte`] unpacks. The slices never overlap.
+    Copy {
+        /// The source.
+        from: Slice,
+        /// The destination.
+        to: Slice,
+    },
+}
+
+/// The other side of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    /// A rank of this process's own group.
+    Local(u32),
+    /// A rank of the remote group of an intercommunicator.
+    Remote(u32),
+}
+
+/// Some elements of one type in one buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The buffer.
+    pub buf: Buf,
+    /// Bytes from the buffer's address to that of the first element; negative with a negative extent or
+    /// displacement.
+    pub offset: i64,
+    /// Number of elements.
+    pub count: u64,
+    /// The type of each.
+    pub ty: Ty,
+}
+
+/// A buffer of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Buf {
+    /// The caller's send buffer; never written.
+    Send,
+    /// The caller's receive buffer; the only buffer of a broadcast.
+    Recv,
+    /// Temporary memory, an index into [`Schedule::temps`].
+    Temp(u32),
+}
+
+/// A datatype of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ty {
+    /// The send type.
+    Send,
+    /// The receive type; also the one type of broadcasts and reductions.
+    Recv,
+    /// The send type towards a rank, in the calls that have one for each (`MPI_Alltoallw`).
+    SendTo(u32),
+    /// The receive type from a rank, in the calls that have one for each.
+    RecvFrom(u32),
+    /// Packed bytes.
+    Byte,
+}
+
+/// Temporary memory that a schedule needs: room for `count` elements of `ty`, placed so that a slice at offset
+/// 0 addresses the first element as in a user's buffer (that is, less the true lower bound).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Temp {
+    /// Number of elements.
+    pub count: u64,
+    /// The type of each.
+    pub ty: Ty,
+}
+
+/// What an algorithm must know of a datatype.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Packed bytes of one element (`MPI_Type_size`).
+    pub size: u64,
+    /// Bytes from one element to the next (`MPI_Type_get_extent`).
+    pub extent: i64,
+    /// Whether consecutive elements are one piece of memory in packed order that starts at the buffer's
+    /// address: true lower bound 0, extent equal to size, no gaps. Then a part of it may be named in bytes.
+    pub dense: bool,
+}
+
+/// A [`Slice`] with the layout of its type: what algorithms compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The buffer.
+    pub buf: Buf,
+    /// Bytes from the buffer's address to that of the first element.
+    pub offset: i64,
+    /// Number of elements.
+    pub count: u64,
+    /// The type of each.
+    pub ty: Ty,
+    /// What is known of the type.
+    pub layout: Layout,
+}
+
+impl Layout {
+    /// The layout of [`Ty::Byte`].
+    pub const BYTE: Layout = Layout { size: 1, extent: 1, dense: true };
+
+    /// A type without gaps, of this many bytes.
+    pub const fn dense(size: u64) -> Layout {
+        Layout { size, extent: size as i64, dense: true }
+    }
+}
+
+impl Span {
+    /// `count` elements from the start of a buffer.
+    pub fn new(buf: Buf, count: u64, ty: Ty, layout: Layout) -> Span {
+        Span { buf, offset: 0, count, ty, layout }
+    }
+
+    /// What goes into a step.
+    pub fn slice(&self) -> Slice {
+        Slice { buf: self.buf, offset: self.offset, count: self.count, ty: self.ty }
+    }
+
+    /// `count` elements from the element `first` on. They need not lie within the span: a span names the place
+    /// and type of a block, and its neighbours are found from it.
+    pub fn part(&self, first: u64, count: u64) -> Span {
+        let distance = self.layout.extent.wrapping_mul(first as i64);
+        Span { offset: self.offset.wrapping_add(distance), count, ..*self }
+    }
+
+    /// The block `index` of an array of blocks as long as this one, of which this is the first.
+    pub fn block(&self, index: u32) -> Span {
+        self.part(self.count.wrapping_mul(u64::from(index)), self.count)
+    }
+
+    /// `blocks` blocks as long as this one, from the block `first` on.
+    pub fn blocks(&self, first: u32, blocks: u32) -> Span {
+        let count = self.count.saturating_mul(u64::from(blocks));
+        self.part(self.count.wrapping_mul(u64::from(first)), count)
+    }
+
+    /// The packed size of all elements.
+    pub fn bytes(&self) -> u64 {
+        self.count.saturating_mul(self.layout.size)
+    }
+
+    /// The same memory as packed bytes, if the type allows it.
+    fn as_bytes(&self) -> Option<Span> {
+        let bytes = Span { count: self.bytes(), ty: Ty::Byte, layout: Layout::BYTE, ..*self };
+        self.layout.dense.then_some(bytes)
+    }
+}
+
+impl Schedule {
+    /// An empty schedule.
+    pub fn new() -> Schedule {
+        Schedule::default()
+    }
+
+    /// Empties the schedule and keeps its memory.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.temps.clear();
+        self.in_flight = false;
+    }
+
+    /// The steps in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The temporary memory to provide before the first step.
+    pub fn temps(&self) -> &[Temp] {
+        &self.temps
+    }
+
+    /// Starts to send a span. An empty one is sent as an empty message.
+    pub fn send(&mut self, to: Peer, from: Span) {
+        self.steps.push(Step::Send { to, from: from.slice() });
+        self.in_flight = true;
+    }
+
+    /// Starts to receive into a span.
+    pub fn recv(&mut self, from: Peer, into: Span) {
+        self.steps.push(Step::Recv { from, into: into.slice() });
+        self.in_flight = true;
+    }
+
+    /// Sends a span unless it is empty. The peer must know that it is: see [`Schedule::recv_some`].
+    pub fn send_some(&mut self, to: Peer, from: Span) {
+        if from.bytes() > 0 {
+            self.send(to, from);
+        }
+    }
+
+    /// Receives into a span unless it is empty.
+    pub fn recv_some(&mut self, from: Peer, into: Span) {
+        if into.bytes() > 0 {
+            self.recv(from, into);
+        }
+    }
+
+    /// Sends an empty message: a signal.
+    pub fn signal(&mut self, to: Peer) {
+        self.send(to, Span::new(Buf::Recv, 0, Ty::Byte, Layout::BYTE));
+    }
+
+    /// Receives an empty message.
+    pub fn await_signal(&mut self, from: Peer) {
+        self.recv(from, Span::new(Buf::Recv, 0, Ty::Byte, Layout::BYTE));
+    }
+
+    /// Waits for all that is in flight; nothing if nothing is.
+    pub fn wait(&mut self) {
+        if std::mem::take(&mut self.in_flight) {
+            self.steps.push(Step::Wait);
+        }
+    }
+
+    /// `right = left OP right`; see [`Step::Reduce`].
+    pub fn reduce(&mut self, left: Span, right: Span) {
+        if right.count > 0 {
+            self.steps.push(Step::Reduce { left: left.slice(), right: right.slice() });
+        }
+    }
+
+    /// Copies, packs or unpacks; see [`Step::Copy`].
+    pub fn copy(&mut self, from: Span, to: Span) {
+        if from.bytes() > 0 && from != to {
+            self.steps.push(Step::Copy { from: from.slice(), to: to.slice() });
+        }
+    }
+
+    /// Temporary memory for a copy of `like`, same type and count.
+    pub fn temp_like(&mut self, like: Span) -> Span {
+        self.temp(like.count, like.ty, like.layout)
+    }
+
+    /// Temporary memory for packed bytes.
+    pub fn temp_bytes(&mut self, bytes: u64) -> Span {
+        self.temp(bytes, Ty::Byte, Layout::BYTE)
+    }
+
+    fn temp(&mut self, count: u64, ty: Ty, layout: Layout) -> Span {
+        let buf = Buf::Temp(self.temps.len() as u32);
+        self.temps.push(Temp { count, ty });
+        Span::new(buf, count, ty, layout)
+    }
+
+    /// A place for the packed bytes of `span`: its own memory where it is dense, else temporary memory.
+    pub fn packed_place(&mut self, span: Span) -> Span {
+        span.as_bytes().unwrap_or_else(|| self.temp_bytes(span.bytes()))
+    }
+
+    /// The packed bytes of `span`: as [`Schedule::packed_place`], and filled.
+    pub fn pack(&mut self, span: Span) -> Span {
+        let packed = self.packed_place(span);
+        if packed.buf != span.buf {
+            self.copy(span, packed);
+        }
+        packed
+    }
+
+    /// Brings the bytes in `packed`, which [`Schedule::packed_place`] gave for `span`, to their place.
+    pub fn unpack(&mut self, packed: Span, span: Span) {
+        if packed.buf != span.buf {
+            self.copy(packed, span);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_stays_small() {
+        assert!(size_of::<Step>() <= 80, "{}", size_of::<Step>());
+    }
+
+    #[test]
+    fn clear_keeps_memory() {
+        let mut schedule = Schedule::new();
+        schedule.signal(Peer::Local(0));
+        schedule.wait();
+        let capacity = schedule.steps.capacity();
+        schedule.clear();
+        assert!(schedule.steps().is_empty());
+        assert_eq!(schedule.steps.capacity(), capacity);
+    }
+
+    #[test]
+    fn a_wait_with_nothing_in_flight_is_no_step() {
+        let mut schedule = Schedule::new();
+        schedule.wait();
+        assert!(schedule.steps().is_empty());
+    }
+}
