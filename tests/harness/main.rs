@@ -1,2 +1,49 @@
-//! The test harness.
-fn main() {}
+//! `tern-tests`: compiles the C programs of the conformance suite with the staged `mpicc` and runs each
+//! under every transport instance and number of ranks that its header names; runs the whole-job tests;
+//! and, with `--all`, every other check of the project too. The last line is `N passed, N failed`.
+
+#![forbid(unsafe_code)]
+
+mod compile;
+mod conformance;
+mod instances;
+mod jobs;
+mod options;
+mod process;
+mod program;
+mod report;
+mod steps;
+
+use std::process::ExitCode;
+
+use options::Options;
+use report::Report;
+
+fn main() -> ExitCode {
+    let options = match Options::from_args(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    let report = Report::new();
+    run(&options, &report);
+    report.finish()
+}
+
+fn run(options: &Options, report: &Report) {
+    if options.all {
+        steps::source_checks(options, report);
+        if !steps::stage(options, report) {
+            return;
+        }
+    }
+    conformance::run(options, report);
+    if options.foreign.is_none() {
+        jobs::run(options, report);
+    }
+    if options.all {
+        steps::outside_suites(options, report);
+    }
+}

@@ -1,0 +1,147 @@
+//! The conformance suite: every program, every instance, every number of ranks.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::compile::compile;
+use crate::instances::{INSTANCES, Instance};
+use crate::options::Options;
+use crate::process;
+use crate::program::{self, Program};
+use crate::report::Report;
+
+/// A heavy program's ranks hold messages of more than 2 GiB, sent and received.
+const HEAVY_MEMORY_KIB: u64 = 7 << 20;
+
+/// How much later than `mpirun --timeout` the harness gives up: the report must still come.
+const GRACE: Duration = Duration::from_secs(15);
+
+struct Case<'a> {
+    name: String,
+    program: &'a Program,
+    executable: PathBuf,
+    instance: &'a Instance,
+    ranks: usize,
+}
+
+/// Runs what the options select.
+pub fn run(options: &Options, report: &Report) {
+    let folder = options.root.join("tests/c");
+    let (programs, errors) = match program::read_all(&folder) {
+        Ok(read) => read,
+        Err(error) => (Vec::new(), vec![format!("{}: {error}", folder.display())]),
+    };
+    for error in errors {
+        report.case("header", Duration::ZERO, Err(error));
+    }
+    let cases = select(options, report, &programs);
+    let (alone, together): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.runs_alone());
+    in_parallel(options.jobs, &together, |case| case.run(options, report));
+    in_parallel(1, &alone, |case| case.run(options, report));
+}
+
+fn select<'a>(options: &Options, report: &Report, programs: &'a [Program]) -> Vec<Case<'a>> {
+    let mut cases = Vec::new();
+    for program in programs {
+        let wanted = cases_of(options, program);
+        if wanted.is_empty() {
+            continue;
+        }
+        if program.heavy && memory_available_kib() < HEAVY_MEMORY_KIB {
+            report.skipped(&program.name, "needs 7 GiB of free memory");
+            continue;
+        }
+        let start = Instant::now();
+        match compile(options, &program.source) {
+            Ok(executable) => cases.extend(wanted.into_iter().map(|(instance, ranks)| Case {
+                name: case_name(program, instance, ranks),
+                program,
+                executable: executable.clone(),
+                instance,
+                ranks,
+            })),
+            Err(words) => report.case(&format!("compile {}", program.name), start.elapsed(), Err(words)),
+        }
+    }
+    cases
+}
+
+fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usize)> {
+    let default_only = program.heavy || program.default_only || options.foreign.is_some();
+    let mut wanted = Vec::new();
+    for instance in INSTANCES.iter().filter(|instance| instance.default || !default_only) {
+        for &ranks in &program.ranks {
+            let name = case_name(program, instance, ranks);
+            let chosen = options.wants(&name)
+                && options.instance.as_ref().is_none_or(|only| only == instance.name)
+                && options.ranks.is_none_or(|only| only == ranks)
+                && (options.heavy || !program.heavy);
+            if chosen {
+                wanted.push((instance, ranks));
+            }
+        }
+    }
+    wanted
+}
+
+fn case_name(program: &Program, instance: &Instance, ranks: usize) -> String {
+    format!("{} n={ranks} {}", program.name, instance.name)
+}
+
+impl Case<'_> {
+    fn runs_alone(&self) -> bool {
+        self.program.heavy || self.program.alone
+    }
+
+    fn run(&self, options: &Options, report: &Report) {
+        let start = Instant::now();
+        let result = match process::run(&mut self.command(options), self.program.timeout + GRACE) {
+            Ok(outcome) if outcome.success() && has_summary(&outcome.stdout) => Ok(()),
+            Ok(outcome) => Err(outcome.describe()),
+            Err(error) => Err(format!("cannot run {}: {error}", options.mpirun().display())),
+        };
+        report.case(&self.name, start.elapsed(), result);
+    }
+
+    fn command(&self, options: &Options) -> Command {
+        let mut command = Command::new(options.mpirun());
+        let seconds = self.program.timeout.as_secs().to_string();
+        if options.foreign.is_some() {
+            command.env("MPIEXEC_TIMEOUT", seconds);
+        } else {
+            command.args(["--timeout", &seconds]);
+        }
+        command.args(["-n", &self.ranks.to_string()]).arg(&self.executable);
+        command.envs(self.instance.environment.iter().copied());
+        command
+    }
+}
+
+// Rank 0 of every program ends with 'ok N checks': a program that ends early and silently has failed.
+fn has_summary(stdout: &str) -> bool {
+    stdout.lines().any(|line| line.starts_with("ok ") && line.ends_with(" checks"))
+}
+
+fn in_parallel<T: Sync>(workers: usize, items: &[T], work: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    work(item);
+                }
+            });
+        }
+    });
+}
+
+fn memory_available_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,115 @@
+//! What the command line asks for.
+
+use std::path::{Path, PathBuf};
+
+const USAGE: &str = "\
+usage: tern-tests [options] [filter ...]
+  --prefix DIR     where Tern is installed (default build/prefix)
+  --foreign DIR    run the C programs on another MPI that has the standard ABI (its mpicc_abi and
+                   mpiexec are used): a check of the tests themselves
+  --instance NAME  only this transport instance (see harness/instances.rs)
+  --ranks N        only runs with this number of ranks
+  --jobs N         so many jobs at once (default 2)
+  --no-heavy       leave out programs that need much memory
+  --all            also format, lints, cargo test, interoperation and mpi4py
+A filter is a part of a case's name; a case runs if any filter matches.";
+
+/// What to run, and on what.
+pub struct Options {
+    /// The root of the source tree.
+    pub root: PathBuf,
+    /// Where the MPI library under test is installed.
+    pub prefix: PathBuf,
+    /// Another MPI's prefix: the programs are run on it instead.
+    pub foreign: Option<PathBuf>,
+    /// The only transport instance to run.
+    pub instance: Option<String>,
+    /// The only number of ranks to run.
+    pub ranks: Option<usize>,
+    /// How many jobs may run at once.
+    pub jobs: usize,
+    /// Whether programs that need much memory run.
+    pub heavy: bool,
+    /// Whether the checks outside this harness run too.
+    pub all: bool,
+    /// Parts of the names of the cases to run; all if empty.
+    pub filters: Vec<String>,
+}
+
+impl Options {
+    /// Parses the arguments after the program's name.
+    pub fn from_args(args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let root = source_root();
+        let mut options = Options {
+            prefix: root.join("build/prefix"),
+            root,
+            foreign: None,
+            instance: None,
+            ranks: None,
+            jobs: 2,
+            heavy: true,
+            all: false,
+            filters: Vec::new(),
+        };
+        let mut args = args;
+        while let Some(arg) = args.next() {
+            options.take(&arg, &mut args)?;
+        }
+        Ok(options)
+    }
+
+    fn take(&mut self, arg: &str, rest: &mut impl Iterator<Item = String>) -> Result<(), String> {
+        let mut value = || rest.next().ok_or(format!("tern-tests: {arg} needs a value\n{USAGE}"));
+        match arg {
+            "--prefix" => self.prefix = absolute(&value()?),
+            "--foreign" => self.foreign = Some(absolute(&value()?)),
+            "--instance" => self.instance = Some(value()?),
+            "--ranks" => self.ranks = Some(number(&value()?)?),
+            "--jobs" => self.jobs = number(&value()?)?.max(1),
+            "--no-heavy" => self.heavy = false,
+            "--all" => self.all = true,
+            _ if arg.starts_with('-') => return Err(USAGE.into()),
+            _ => self.filters.push(arg.into()),
+        }
+        Ok(())
+    }
+
+    /// Whether the filters let this case run.
+    pub fn wants(&self, case: &str) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|filter| case.contains(filter.as_str()))
+    }
+
+    /// The C compiler wrapper of the library under test.
+    pub fn mpicc(&self) -> PathBuf {
+        match &self.foreign {
+            Some(prefix) => prefix.join("bin/mpicc_abi"),
+            None => self.prefix.join("bin/mpicc"),
+        }
+    }
+
+    /// The launcher of the library under test.
+    pub fn mpirun(&self) -> PathBuf {
+        match &self.foreign {
+            Some(prefix) => prefix.join("bin/mpiexec"),
+            None => self.prefix.join("bin/mpirun"),
+        }
+    }
+
+    /// Where compiled test programs go.
+    pub fn programs(&self) -> PathBuf {
+        self.root.join(if self.foreign.is_some() { "build/tests-foreign" } else { "build/tests" })
+    }
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("tern-tests: {text:?} is not a number"))
+}
+
+fn absolute(path: &str) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+fn source_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,99 @@
+//! Counting and printing results: one line a case, failures with their output, one sum at the end.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Output of a failed case is cut to this many bytes (its end is kept: the cause is mostly there).
+const OUTPUT_BYTES_MAX: usize = 16 << 10;
+
+/// How many cases passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Cases that passed.
+    pub passed: usize,
+    /// Cases that failed.
+    pub failed: usize,
+}
+
+#[derive(Default)]
+struct Tally {
+    counts: Counts,
+    failures: Vec<String>,
+}
+
+/// Where all parts of the harness report to; may be shared between threads.
+pub struct Report {
+    tally: Mutex<Tally>,
+    start: Instant,
+}
+
+impl Report {
+    /// An empty report; its clock starts now.
+    pub fn new() -> Self {
+        Report { tally: Mutex::default(), start: Instant::now() }
+    }
+
+    /// One case's result: `Err` carries what to show.
+    pub fn case(&self, name: &str, took: Duration, result: Result<(), String>) {
+        let mut tally = self.tally();
+        match result {
+            Ok(()) => {
+                tally.counts.passed += 1;
+                println!("ok    {name}  {:.2} s", took.as_secs_f64());
+            }
+            Err(output) => {
+                tally.counts.failed += 1;
+                tally.failures.push(name.into());
+                println!("FAIL  {name}  {:.2} s\n{}", took.as_secs_f64(), indent(tail(&output)));
+            }
+        }
+    }
+
+    /// A suite that has counted for itself.
+    pub fn suite(&self, name: &str, took: Duration, counts: Counts, output: &str) {
+        let mut tally = self.tally();
+        tally.counts.passed += counts.passed;
+        tally.counts.failed += counts.failed;
+        let Counts { passed, failed } = counts;
+        let word = if failed == 0 { "ok   " } else { "FAIL " };
+        println!("{word} {name}  {:.2} s  ({passed} passed, {failed} failed)", took.as_secs_f64());
+        if failed > 0 {
+            tally.failures.push(name.into());
+            println!("{}", indent(tail(output)));
+        }
+    }
+
+    /// A case that cannot run here, and why.
+    pub fn skipped(&self, name: &str, why: &str) {
+        println!("skip  {name}  ({why})");
+    }
+
+    /// Prints the failures' names again and the sum; the exit code says whether all passed.
+    pub fn finish(&self) -> ExitCode {
+        let tally = self.tally();
+        if !tally.failures.is_empty() {
+            println!("\nfailed:");
+            tally.failures.iter().for_each(|name| println!("  {name}"));
+        }
+        println!("\ntook {:.0} s", self.start.elapsed().as_secs_f64());
+        println!("{} passed, {} failed", tally.counts.passed, tally.counts.failed);
+        if tally.counts.failed == 0 && tally.counts.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn tail(output: &str) -> &str {
+    let mut start = output.len().saturating_sub(OUTPUT_BYTES_MAX);
+    while !output.is_char_boundary(start) {
+        start += 1;
+    }
+    &output[start..]
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("      | {line}\n")).collect()
+}

@@ -1,0 +1,103 @@
+//! The checks outside the harness, run by `--all`: format, lints, unit tests, staging, interoperation and
+//! mpi4py's own suite.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::options::Options;
+use crate::process::{self, Outcome};
+use crate::report::{Counts, Report};
+
+/// A cold build of everything, optimised, takes minutes on two cores.
+const BUILD_LIMIT: Duration = Duration::from_secs(900);
+const SUITE_LIMIT: Duration = Duration::from_secs(1200);
+
+/// Format, lints and unit tests.
+pub fn source_checks(options: &Options, report: &Report) {
+    step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
+    let clippy = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    step(options, report, "lints", &clippy);
+    let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
+    suite(options, report, "unit tests", &cargo_test, count_cargo_results);
+}
+
+/// Builds and installs under the prefix; nothing else can run without it.
+pub fn stage(options: &Options, report: &Report) -> bool {
+    let prefix = options.prefix.to_string_lossy();
+    step(options, report, "stage", &["scripts/stage.sh", &prefix])
+}
+
+/// Interoperation with other MPI libraries, and mpi4py.
+pub fn outside_suites(options: &Options, report: &Report) {
+    let prefix = options.prefix.to_string_lossy();
+    suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
+    suite(options, report, "mpi4py", &["scripts/mpi4py.sh", &prefix], count_last_line);
+}
+
+fn step(options: &Options, report: &Report, name: &str, words: &[&str]) -> bool {
+    let start = Instant::now();
+    let result = run(options, words, BUILD_LIMIT)
+        .and_then(|outcome| if outcome.success() { Ok(()) } else { Err(outcome.describe()) });
+    let success = result.is_ok();
+    report.case(name, start.elapsed(), result);
+    success
+}
+
+fn suite(options: &Options, report: &Report, name: &str, words: &[&str], count: fn(&str) -> Counts) {
+    let start = Instant::now();
+    match run(options, words, SUITE_LIMIT) {
+        Err(error) => report.case(name, start.elapsed(), Err(error)),
+        Ok(outcome) => {
+            let mut counts = count(&outcome.stdout);
+            // A suite that failed before it could count has failed all the same.
+            if !outcome.success() {
+                counts.failed = counts.failed.max(1);
+            }
+            report.suite(name, start.elapsed(), counts, &outcome.describe());
+        }
+    }
+}
+
+fn run(options: &Options, words: &[&str], limit: Duration) -> Result<Outcome, String> {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(&options.root);
+    process::run(&mut command, limit).map_err(|error| format!("cannot run {}: {error}", words[0]))
+}
+
+// 'test result: ok. 12 passed; 0 failed; ...', once per test binary.
+fn count_cargo_results(output: &str) -> Counts {
+    output.lines().filter(|line| line.starts_with("test result: ")).map(count_words).fold(
+        Counts::default(),
+        |sum, counts| Counts { passed: sum.passed + counts.passed, failed: sum.failed + counts.failed },
+    )
+}
+
+fn count_last_line(output: &str) -> Counts {
+    output.lines().rfind(|line| line.contains(" passed, ")).map(count_words).unwrap_or_default()
+}
+
+// The numbers before the words 'passed' and 'failed'.
+fn count_words(line: &str) -> Counts {
+    let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
+    let before = |what: &str| {
+        words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+    };
+    Counts { passed: before("passed"), failed: before("failed") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_cargo_are_summed() {
+        let output = "test result: ok. 12 passed; 0 failed; 1 ignored\nx\ntest result: FAILED. 3 passed; 2 failed;";
+        assert_eq!(count_cargo_results(output), Counts { passed: 15, failed: 2 });
+    }
+
+    #[test]
+    fn the_last_sum_counts() {
+        assert_eq!(count_last_line("1 passed, 0 failed\n7 passed, 1 failed\nbye"), Counts { passed: 7, failed: 1 });
+        assert_eq!(count_last_line("nothing"), Counts::default());
+    }
+}
