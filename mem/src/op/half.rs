@@ -12,80 +12,68 @@ use std::cmp::Ordering;
 pub struct Half(pub u16);
 
 const SIGN: u16 = 0x8000;
-const INFINITY: u16 = 0x7c00;
-const QUIET: u16 = 0x0200;
-/// From the exponent bias of binary16 (15) to that of binary32 (127).
-const REBIAS: u32 = 127 - 15;
+const INFINITY: u32 = 0x7c00;
+const QUIET: u32 = 0x0200;
 /// Bits by which a binary32 fraction is longer.
 const SHIFT: u32 = 23 - 10;
-/// Half of binary16's smallest number, 2^-25, as binary32 bits: up to here all becomes zero.
-const UNDERFLOW: u32 = (127 - 25) << 23;
+/// From the exponent bias of binary16 (15) to that of binary32 (127), in its place.
+const REBIAS: u32 = (127 - 15) << 23;
 /// 2^-14, binary16's smallest normal number, as binary32 bits.
-const NORMAL_MIN: u32 = (REBIAS + 1) << 23;
+const NORMAL_MIN: u32 = REBIAS + (1 << 23);
 /// 2^16 as binary32 bits: no binary16 number is as great.
 const OVERFLOW: u32 = (127 + 16) << 23;
+/// Infinity as binary32 bits; what is above is not a number.
+const WIDE_INFINITY: u32 = 0x7f80_0000;
 
+// Both conversions compute every case and then choose, without a branch, so that the loop over an array
+// becomes vector instructions.
 impl Half {
     /// The same number in binary32, exactly.
+    #[inline(always)]
     pub fn widen(self) -> f32 {
         let sign = ((self.0 & SIGN) as u32) << 16;
-        let exponent = ((self.0 >> 10) & 0x1f) as u32;
-        let fraction = (self.0 & 0x3ff) as u32;
-        let magnitude = match exponent {
-            0 => (fraction as f32 * f32::from_bits((127 - 24) << 23)).to_bits(),
-            0x1f => 0x7f80_0000 | (fraction << SHIFT),
-            _ => ((exponent + REBIAS) << 23) | (fraction << SHIFT),
-        };
-        f32::from_bits(sign | magnitude)
+        let magnitude = ((self.0 & !SIGN) as u32) << SHIFT;
+        let normal = magnitude + REBIAS;
+        // A subnormal number lacks the leading one: put one there, and take its value away again.
+        let subnormal = (f32::from_bits(magnitude + NORMAL_MIN) - f32::from_bits(NORMAL_MIN)).to_bits();
+        let special = magnitude | WIDE_INFINITY;
+        let finite = if magnitude < 1 << 23 { subnormal } else { normal };
+        f32::from_bits(sign | if magnitude < INFINITY << SHIFT { finite } else { special })
     }
 
     /// The nearest binary16 number; of two equally near, the one with an even last bit.
+    #[inline(always)]
     pub fn round(value: f32) -> Half {
         let bits = value.to_bits();
-        let sign = (bits >> 16) as u16 & SIGN;
         let magnitude = bits & 0x7fff_ffff;
-        Half(sign | round_magnitude(magnitude))
-    }
-}
-
-fn round_magnitude(magnitude: u32) -> u16 {
-    if magnitude > 0x7f80_0000 {
-        // Not a number: keep what fits of its payload.
-        INFINITY | QUIET | ((magnitude >> SHIFT) as u16 & 0x1ff)
-    } else if magnitude >= OVERFLOW {
-        INFINITY
-    } else if magnitude <= UNDERFLOW {
-        0
-    } else if magnitude < NORMAL_MIN {
-        // A multiple of 2^-24: make the fraction whole, and drop what is below the unit.
-        let exponent = magnitude >> 23;
-        let fraction = (magnitude & 0x7f_ffff) | 0x80_0000;
-        round_off(fraction, 127 - 24 + 23 - exponent) as u16
-    } else {
+        let odd = (magnitude >> SHIFT) & 1;
+        let nearly_half = (1 << (SHIFT - 1)) - 1;
         // A carry out of the fraction raises the exponent, up to infinity, as it must.
-        round_off(magnitude - (REBIAS << 23), SHIFT) as u16
+        let normal = magnitude.wrapping_sub(REBIAS).wrapping_add(nearly_half + odd) >> SHIFT;
+        // The last bit of 0.5 in binary32 stands for 2^-24, the unit of subnormal numbers: adding rounds.
+        let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
+        let finite = if magnitude < NORMAL_MIN { subnormal } else { normal };
+        let not_a_number = INFINITY | QUIET | ((magnitude >> SHIFT) & 0x3ff);
+        let special = if magnitude > WIDE_INFINITY { not_a_number } else { INFINITY };
+        let rounded = if magnitude < OVERFLOW { finite } else { special };
+        Half((bits >> 16) as u16 & SIGN | rounded as u16)
     }
-}
-
-/// `value / 2^bits`, to the nearest, ties to even.
-fn round_off(value: u32, bits: u32) -> u32 {
-    let kept = value >> bits;
-    let rest = value & ((1 << bits) - 1);
-    let middle = 1 << (bits - 1);
-    kept + (rest > middle || (rest == middle && kept & 1 == 1)) as u32
 }
 
 impl Arithmetic for Half {
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Half::round(self.widen() + other.widen())
     }
 
+    #[inline(always)]
     fn times(self, other: Self) -> Self {
         Half::round(self.widen() * other.widen())
     }
 }
 
 impl PartialEq for Half {
+    #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         self.widen() == other.widen()
     }
@@ -94,6 +82,16 @@ impl PartialEq for Half {
 impl PartialOrd for Half {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.widen().partial_cmp(&other.widen())
+    }
+
+    #[inline(always)]
+    fn lt(&self, other: &Self) -> bool {
+        self.widen() < other.widen()
+    }
+
+    #[inline(always)]
+    fn gt(&self, other: &Self) -> bool {
+        self.widen() > other.widen()
     }
 }
 
@@ -123,7 +121,7 @@ mod tests {
     /// Between two neighbours, the nearer one; in the middle, the even one.
     #[test]
     fn rounds_to_the_nearest_even() {
-        for bits in 0..INFINITY {
+        for bits in 0..INFINITY as u16 {
             let (low, high) = (Half(bits).widen(), Half(bits + 1).widen());
             let high = if high.is_infinite() { 65536.0 } else { high };
             let middle = low + (high - low) / 2.0;

@@ -42,6 +42,20 @@ pub enum PredefinedOp {
     NoOp,
 }
 
+/// The predefined operation handles lie between these values (MPI 5.0, appendix A.1.1).
+const HANDLE_FIRST: usize = 0x20;
+const HANDLE_END: usize = 0x40;
+
+static BY_HANDLE: [Option<PredefinedOp>; HANDLE_END - HANDLE_FIRST] = {
+    let mut table = [None; HANDLE_END - HANDLE_FIRST];
+    let mut i = 0;
+    while i < IDENTITIES.len() {
+        table[IDENTITIES[i].2 as usize - HANDLE_FIRST] = Some(IDENTITIES[i].0);
+        i += 1;
+    }
+    table
+};
+
 /// Name and handle value (MPI 5.0, appendix A.1.1) of each operation, in the order of the enum.
 const IDENTITIES: [(PredefinedOp, &str, u16); 14] = [
     (PredefinedOp::Sum, "MPI_SUM", 0x21),
@@ -73,8 +87,12 @@ impl PredefinedOp {
     };
 
     /// The operation whose predefined handle has this value, if there is one.
-    pub fn from_handle(value: usize) -> Option<PredefinedOp> {
-        PredefinedOp::ALL.into_iter().find(|op| op.handle_value() as usize == value)
+    #[inline]
+    pub const fn from_handle(value: usize) -> Option<PredefinedOp> {
+        if value < HANDLE_FIRST || value >= HANDLE_END {
+            return None;
+        }
+        BY_HANDLE[value - HANDLE_FIRST]
     }
 
     /// The value of the predefined handle in the standard ABI.
@@ -129,6 +147,19 @@ impl std::fmt::Display for PredefinedOp {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(self.name())
     }
+}
+
+/// `inout[i] = input[i] op inout[i]` for as many elements as the slices hold.
+///
+/// # Panics
+/// If `op` does not allow `basic`, or the slices are not of one length that is a whole number of elements.
+pub fn reduce_slices(op: PredefinedOp, basic: Basic, input: &[u8], inout: &mut [u8]) {
+    assert_eq!(input.len(), inout.len(), "{op} on {basic}: operands of different lengths");
+    assert_eq!(input.len() % basic.extent(), 0, "{op} on {basic}: a part of an element at the end");
+    let count = input.len() / basic.extent();
+    // SAFETY: the slices hold `count` elements, and a mutable slice overlaps no other. Every type here is
+    // defined for any bytes.
+    unsafe { reduce(op, basic, input.as_ptr(), inout.as_mut_ptr(), count) }
 }
 
 /// `inoutvec[i] = invec[i] op inoutvec[i]` for `count` elements, the form that `MPI_User_function` has.

@@ -64,7 +64,9 @@ fn identities_are_those_of_the_abi() {
         }
     }
     assert_eq!(found, PredefinedOp::ALL.len());
-    assert_eq!(PredefinedOp::from_handle(0x20), None);
+    assert!(
+        [0, 0x20, 0x3e, 0x40, usize::MAX].iter().all(|value| PredefinedOp::from_handle(*value).is_none())
+    );
     for (i, op) in PredefinedOp::ALL.into_iter().enumerate() {
         assert_eq!(op as usize, i);
     }
@@ -255,8 +257,7 @@ fn x87_bits(value: f64) -> u128 {
 fn one<const N: usize>(op: PredefinedOp, basic: Basic, a: [u8; N], b: [u8; N]) -> [u8; N] {
     assert_eq!(basic.extent(), N);
     let mut out = b;
-    // SAFETY: one element each.
-    unsafe { reduce(op, basic, a.as_ptr(), out.as_mut_ptr(), 1) };
+    super::reduce_slices(op, basic, &a, &mut out);
     out
 }
 
@@ -306,6 +307,19 @@ fn the_lower_index_wins_a_tie() {
     }
     assert_eq!(one(Minloc, Basic::TwoInt, pair(6, 9), pair(7, 2)), pair(6, 9));
     assert_eq!(one(Maxloc, Basic::TwoInt, pair(6, 9), pair(7, 2)), pair(7, 2));
+}
+
+#[test]
+fn slices_reduce_without_unsafe_code() {
+    let mut inout = [1, 2, 250];
+    super::reduce_slices(Sum, Basic::Uint8, &[1, 1, 10], &mut inout);
+    assert_eq!(inout, [2, 3, 4]);
+}
+
+#[test]
+#[should_panic(expected = "a part of an element")]
+fn slices_hold_whole_elements() {
+    super::reduce_slices(Sum, Basic::Int, &[0; 6], &mut [0; 6]);
 }
 
 #[test]
