@@ -1,0 +1,9 @@
+#!/bin/sh
+# The installed library exports every function of the standard twice, under its SONAME.
+. "$(dirname "$0")/../common.sh"
+cd "$here/../.."
+job_seconds=300
+library=$TERN_PREFIX/lib/libmpi_abi.so.1
+run env TERN_LIB="$library" "${CARGO:-cargo}" test --quiet -p tern-abi --test exports
+run readelf -d "$library"
+expect_lines 1 'SONAME.*\[libmpi_abi.so.1\]'
