@@ -1,3 +1,30 @@
-//! engine
+//! The device-independent engine: what a message does between `MPI_Send` and `MPI_Recv`.
+//!
+//! No sockets, no clock, no globals, no unsafe code: a transport and the users' buffers are passed in.
+//! Start reading at [`Engine::send`] and follow the message: [`wire`] says what travels, [`arrival`] what the
+//! receiver's header handlers do with it, [`rendezvous`] how large messages are moved.
+
 #![forbid(unsafe_code)]
+
+pub mod arrival;
+pub mod engine;
+pub mod group;
+pub mod limits;
 pub mod matching;
+pub mod peers;
+pub mod protocol;
+pub mod receive;
+pub mod rendezvous;
+pub mod request;
+pub mod send;
+pub mod settings;
+pub mod slab;
+pub mod wire;
+
+pub use engine::Engine;
+pub use group::Group;
+pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+pub use receive::{MessageId, Probed};
+pub use request::{Fault, RequestId, Status};
+pub use send::{Mode, Started};
+pub use settings::{Rendezvous, Settings};

@@ -1,0 +1,407 @@
+//! What happens when a message arrives: the header handlers and completion handlers of MPI-LAPI (sections 3 and
+//! 4), one per kind of message, run inline in [`Engine::poll`](crate::Engine::poll).
+
+use crate::engine::{Action, Core};
+use crate::matching::Envelope;
+use crate::receive::{Probed, fault};
+use crate::request::{Fault, State, Status};
+use crate::slab::Id;
+use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer, Reader, Ready, Want};
+use tern_mem::UserBuf;
+use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError};
+
+/// A message that came before its receive.
+#[derive(Debug)]
+pub(crate) struct Early {
+    pub from: Peer,
+    pub envelope: Envelope,
+    /// Bytes of the message.
+    pub len: u64,
+    pub what: What,
+    /// The sender's request that waits for the match (TA).
+    pub ack: Option<Id>,
+    pub signature: u64,
+    /// Sent in ready mode, and no receive was waiting.
+    pub not_ready: bool,
+}
+
+/// What is here of an early message.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// All of it, short enough to lie here.
+    Short([u8; AM_INLINE_BYTES_MAX]),
+    /// All of it.
+    Landed(UserBuf),
+    /// It is landing in this block; a receive may wait for that already.
+    Landing { block: UserBuf, waiter: Option<Id> },
+    /// Only the request.
+    Offered(Offer),
+}
+
+impl Early {
+    pub fn probed(&self) -> Probed {
+        Probed { envelope: self.envelope, bytes: self.len }
+    }
+}
+
+/// Blocks of early-arrival memory have this size at least, so that they can be used again.
+const BLOCK_BYTES_MIN: usize = 1024;
+/// Blocks that are kept for use.
+const BLOCKS_KEPT_MAX: usize = 64;
+
+/// What a token of a landing or a transfer stands for: low 30 bits a number, then two bits of kind, then the length.
+const TOKEN_EARLY: u64 = 1 << 30;
+const TOKEN_FRAGMENT: u64 = 1 << 31;
+
+impl Sink for Core {
+    #[inline]
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        if header.credits != 0 {
+            self.earn(from, header.credits);
+        }
+        if header.kind == Kind::Eager as u8 && header.flags == 0 {
+            return self.eager_short(from, envelope(header), payload);
+        }
+        self.short_other(from, header, payload);
+    }
+
+    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        if header.credits != 0 {
+            self.earn(from, header.credits);
+        }
+        match Kind::parse(header.kind) {
+            Some(Kind::Eager) => self.eager(from, header, len),
+            Some(Kind::Fragment) => self.fragment(from, header, len),
+            // Everything else is one line; a peer that sends more is not one of ours.
+            _ => Landing::Nothing,
+        }
+    }
+
+    fn landed(&mut self, from: Peer, token: Token) {
+        let id = Id::from_raw((token.0 & (TOKEN_EARLY - 1)) as u32);
+        if token.0 & TOKEN_FRAGMENT != 0 {
+            self.fragment_landed(id, token.0 >> 32);
+        } else if token.0 & TOKEN_EARLY != 0 {
+            self.early_landed(id);
+        } else {
+            self.owe(from, (token.0 >> 32) as usize);
+            self.complete(id);
+        }
+    }
+
+    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
+        self.transferred(Id::from_raw(token.0 as u32), result);
+    }
+}
+
+impl Core {
+    /// A short message in standard mode: the shortest way through.
+    #[inline]
+    fn eager_short(&mut self, from: Peer, envelope: Envelope, payload: &[u8]) {
+        let Some(index) = self.posted.take(&envelope) else {
+            return self.keep_short(from, envelope, payload, None, 0, false);
+        };
+        self.owe(from, payload.len());
+        self.fill(index, from, envelope, payload, 0);
+    }
+
+    /// A posted receive gets a whole message.
+    #[inline]
+    fn fill(&mut self, index: u32, from: Peer, envelope: Envelope, payload: &[u8], signature: u64) {
+        let Some(id) = self.requests.id_at(index) else { return };
+        let Some(request) = self.requests.get_mut(id) else { return };
+        let taken = payload.len().min(request.buf.len());
+        request.buf.write(0, &payload[..taken]);
+        request.peer = from;
+        request.status = Status::of(&envelope, taken as u64);
+        request.status.fault =
+            fault(payload.len() as u64, request.buf.len() as u64, signature, request.signature);
+        self.complete(id);
+    }
+
+    #[cold]
+    fn keep_short(
+        &mut self,
+        from: Peer,
+        envelope: Envelope,
+        payload: &[u8],
+        ack: Option<Id>,
+        signature: u64,
+        not_ready: bool,
+    ) {
+        let mut bytes = [0; AM_INLINE_BYTES_MAX];
+        bytes[..payload.len()].copy_from_slice(payload);
+        let what = What::Short(bytes);
+        let len = payload.len() as u64;
+        self.keep(Early { from, envelope, len, what, ack, signature, not_ready });
+    }
+
+    fn keep(&mut self, early: Early) -> Id {
+        let envelope = early.envelope;
+        let id = self.early.insert(early);
+        self.unexpected.keep(envelope, id.index() as u32);
+        id
+    }
+
+    #[cold]
+    fn short_other(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        let mut reader = Reader(payload);
+        match Kind::parse(header.kind) {
+            Some(Kind::Eager) => self.eager_flagged(from, header, payload),
+            Some(Kind::EagerSync) => {
+                if let Some(sender) = reader.id() {
+                    self.eager_sync(from, envelope(header), reader.0, sender);
+                }
+            }
+            Some(Kind::Ack | Kind::Got) => {
+                if let Some(id) = reader.id() {
+                    self.acknowledged(from, id);
+                }
+            }
+            Some(Kind::Offer) => {
+                if let Some(offer) = Offer::parse(payload) {
+                    self.offered(from, envelope(header), offer);
+                }
+            }
+            Some(Kind::Ready) => {
+                if let Some(ready) = Ready::parse(payload) {
+                    self.actions.push_back(Action::Proceed { from, ready });
+                }
+            }
+            Some(Kind::Put) => {
+                if let (Some(id), Some(refused)) = (reader.id(), reader.number()) {
+                    self.put_done(from, id, refused);
+                }
+            }
+            Some(Kind::Fragment) => self.fragment_short(from, header, payload),
+            // Its credits have been taken already.
+            Some(Kind::Credits) | None => {}
+        }
+    }
+
+    /// A message that leads with its signature, or was sent in ready mode.
+    fn eager_flagged(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        let (mut signature, mut payload) = (0, payload);
+        if header.flags & FLAG_SIGNED != 0 {
+            let mut reader = Reader(payload);
+            let Some(number) = reader.number() else { return };
+            (signature, payload) = (number, reader.0);
+        }
+        let envelope = envelope(header);
+        let Some(index) = self.posted.take(&envelope) else {
+            let not_ready = header.flags & FLAG_READY_MODE != 0;
+            return self.keep_short(from, envelope, payload, None, signature, not_ready);
+        };
+        self.owe(from, payload.len());
+        self.fill(index, from, envelope, payload, signature);
+    }
+
+    fn eager_sync(&mut self, from: Peer, envelope: Envelope, payload: &[u8], sender: Id) {
+        let Some(index) = self.posted.take(&envelope) else {
+            return self.keep_short(from, envelope, payload, Some(sender), 0, false);
+        };
+        let lead = Lead::EMPTY.with_id(sender);
+        self.actions.push_back(Action::Control { peer: from, kind: Kind::Ack, lead });
+        self.owe(from, payload.len());
+        self.fill(index, from, envelope, payload, 0);
+    }
+
+    /// A message of more than a line: the header handler names the landing place.
+    fn eager(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        let envelope = envelope(header);
+        let Some(index) = self.posted.take(&envelope) else {
+            return self.land_early(from, header, len);
+        };
+        let Some(id) = self.requests.id_at(index) else { return Landing::Nothing };
+        let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
+        let taken = len.min(request.buf.len());
+        request.state = State::Lands { ack: None };
+        request.peer = from;
+        request.status = Status::of(&envelope, taken as u64);
+        request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0);
+        let token = Token(u64::from(id.raw()) | (len as u64) << 32);
+        Landing::Place { buf: request.buf.clone(), offset: 0, len: taken, token }
+    }
+
+    fn land_early(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        let block = self.block(len);
+        let what = What::Landing { block: block.clone(), waiter: None };
+        let not_ready = header.flags & FLAG_READY_MODE != 0;
+        let early =
+            Early { from, envelope: envelope(header), len: len as u64, what, ack: None, signature: 0, not_ready };
+        let id = self.keep(early);
+        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
+    }
+
+    fn early_landed(&mut self, id: Id) {
+        let Some(early) = self.early.get_mut(id) else { return };
+        let What::Landing { block, waiter } = std::mem::replace(&mut early.what, What::Short([0; 40])) else {
+            return;
+        };
+        early.what = What::Landed(block);
+        if let Some(request) = waiter {
+            self.hand_over(id, request);
+        }
+    }
+
+    /// A receive that waited for an early message to land gets it.
+    fn hand_over(&mut self, early: Id, id: Id) {
+        let Some(arrival) = self.early.remove(early) else { return };
+        let Some(request) = self.requests.get(id) else { return };
+        let (buf, signature) = (request.buf.clone(), request.signature);
+        let mut status = Status::of(&arrival.envelope, arrival.len.min(buf.len() as u64));
+        status.fault = self.fault_of(&arrival, buf.len(), signature);
+        self.unpack(&arrival, &buf);
+        self.owe(arrival.from, arrival.len as usize);
+        if let Some(request) = self.requests.get_mut(id) {
+            request.status = status;
+        }
+        self.complete(id);
+        self.recycle(arrival);
+    }
+
+    /// Copies an early message to its buffer.
+    pub fn unpack(&self, arrival: &Early, buf: &UserBuf) {
+        let taken = (arrival.len as usize).min(buf.len());
+        match &arrival.what {
+            What::Short(bytes) => buf.write(0, &bytes[..taken]),
+            What::Landed(block) => UserBuf::copy(block, 0, buf, 0, taken),
+            What::Landing { .. } | What::Offered(_) => {}
+        }
+    }
+
+    /// Memory for an early arrival: one that was used before, if it is large enough.
+    fn block(&mut self, len: usize) -> UserBuf {
+        match self.pool.iter().rposition(|block| block.len() >= len) {
+            Some(at) => self.pool.swap_remove(at),
+            None => UserBuf::owned(len.max(BLOCK_BYTES_MIN)),
+        }
+    }
+
+    /// Keeps the memory of an early arrival for the next.
+    pub fn recycle(&mut self, arrival: Early) {
+        if let What::Landed(block) = arrival.what
+            && self.pool.len() < BLOCKS_KEPT_MAX
+        {
+            self.pool.push(block);
+        }
+    }
+
+    /// The sender of a large message asks.
+    fn offered(&mut self, from: Peer, envelope: Envelope, offer: Offer) {
+        let Some(index) = self.posted.take(&envelope) else {
+            let what = What::Offered(offer);
+            let signature = offer.signature;
+            self.keep(Early { from, envelope, len: offer.len, what, ack: None, signature, not_ready: false });
+            return;
+        };
+        let Some(receiver) = self.requests.id_at(index) else { return };
+        let Some(request) = self.requests.get_mut(receiver) else { return };
+        request.status = Status::of(&envelope, 0);
+        // No longer posted: the transport is needed to go on.
+        request.state = State::Gets { answer: None };
+        self.actions.push_back(Action::Begin { receiver, from, offer });
+    }
+
+    /// The receiver has matched (TA) or has got (RTA) what request `id` sent.
+    fn acknowledged(&mut self, from: Peer, id: Id) {
+        let waits = self.requests.get(id).is_some_and(|request| {
+            request.peer == from && matches!(request.state, State::AwaitsAck | State::AwaitsReady)
+        });
+        if waits {
+            self.complete(id);
+        }
+    }
+
+    /// The sender has put everything (RAT), or could not.
+    fn put_done(&mut self, from: Peer, id: Id, refused: u64) {
+        let Some(request) = self.requests.get_mut(id) else { return };
+        let State::AwaitsData { arrived: 0, until } = request.state else { return };
+        if request.peer != from {
+            return;
+        }
+        if refused == 0 {
+            request.status.bytes = until;
+            return self.complete(id);
+        }
+        // The sender may not write here: let it send fragments instead.
+        let sender = Id::from_raw(refused.wrapping_sub(1) as u32);
+        let ready = Ready { sender, receiver: id, len: until, want: Want::Stream };
+        if let Some(state) = self.peers.get(from) {
+            state.limits.put = false;
+        }
+        let lead = ready.lead();
+        self.actions.push_back(Action::Control { peer: from, kind: Kind::Ready, lead });
+    }
+
+    /// Where a fragment must land: offset and request are in the header.
+    fn fragment(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        let id = Id::from_raw(header.source);
+        let Some(request) = self.requests.get(id) else { return Landing::Nothing };
+        let State::AwaitsData { until, .. } = request.state else { return Landing::Nothing };
+        let end = header.context.checked_add(len as u64);
+        if request.peer != from || end.is_none_or(|end| end > until) {
+            return Landing::Nothing;
+        }
+        let token = Token(TOKEN_FRAGMENT | u64::from(id.raw()) | (len as u64) << 32);
+        Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token }
+    }
+
+    fn fragment_short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        if let Landing::Place { buf, offset, len, token } = self.fragment(from, header, payload.len()) {
+            buf.write(offset, &payload[..len]);
+            self.landed(from, token);
+        }
+    }
+
+    fn fragment_landed(&mut self, id: Id, len: u64) {
+        let Some(request) = self.requests.get_mut(id) else { return };
+        let State::AwaitsData { arrived, until } = &mut request.state else { return };
+        *arrived += len;
+        if *arrived >= *until {
+            request.status.bytes = *until;
+            self.complete(id);
+        }
+    }
+
+    /// A get, put or shared copy that went on for a while has ended.
+    fn transferred(&mut self, id: Id, result: Result<(), TransferError>) {
+        let Some(request) = self.requests.get_mut(id) else { return };
+        if let Err(error) = result {
+            request.status.fault = Some(Fault::Transfer(error));
+        }
+        let (peer, state) = (request.peer, request.state);
+        match state {
+            State::Gets { answer: Some(sender) } => {
+                let lead = Lead::EMPTY.with_id(sender);
+                self.actions.push_back(Action::Control { peer, kind: Kind::Got, lead });
+            }
+            State::Transfers { answer: Some(receiver) } => {
+                let lead = Lead::EMPTY.with_id(receiver).with(0);
+                self.actions.push_back(Action::Control { peer, kind: Kind::Put, lead });
+            }
+            _ => {}
+        }
+        self.complete(id);
+    }
+
+    fn earn(&mut self, from: Peer, credits: u16) {
+        let window = self.peers.window();
+        if let Some(state) = self.peers.get(from) {
+            state.earn(credits, window);
+        }
+    }
+
+    /// A message of `len` bytes needs no early-arrival memory any more.
+    #[inline]
+    fn owe(&mut self, from: Peer, len: usize) {
+        if let Some(action) = self.consumed(from, len) {
+            self.actions.push_back(action);
+        }
+    }
+}
+
+#[inline]
+fn envelope(header: &Header) -> Envelope {
+    Envelope { context: header.context, source: header.source, tag: header.tag }
+}

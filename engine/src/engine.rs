@@ -1,0 +1,313 @@
+//! The engine itself: what it holds, and how it makes progress.
+
+use crate::arrival::Early;
+use crate::limits::CREDIT_RETURN_FRACTION;
+use crate::matching::{Posted, Unexpected};
+use crate::peers::{PeerState, Peers, Waiting};
+use crate::request::{Outgoing, Request, RequestId, State, Status};
+use crate::settings::Settings;
+use crate::slab::{Id, Slab};
+use crate::wire::{Kind, Lead, Offer, Ready};
+use std::collections::VecDeque;
+use tern_mem::UserBuf;
+use tern_transport::{Am, Header, Peer, Transport};
+
+/// The engine of one process over a transport.
+///
+/// All calls by one thread at a time. None waits: a caller that has to wait calls [`Engine::poll`] and decides
+/// itself how to pass the time.
+pub struct Engine<T> {
+    pub(crate) transport: T,
+    pub(crate) core: Core,
+}
+
+/// Everything but the transport: what the transport's [`tern_transport::Sink`] is while it polls.
+pub(crate) struct Core {
+    pub settings: Settings,
+    pub peers: Peers,
+    pub posted: Posted,
+    pub unexpected: Unexpected,
+    pub early: Slab<Early>,
+    pub requests: Slab<Request>,
+    /// What handlers found to do while the transport was polling.
+    pub actions: VecDeque<Action>,
+    /// Peers whose FIFO is not empty.
+    pub backlogged: Vec<Peer>,
+    /// Sends that have fragments left.
+    pub streams: Vec<Id>,
+    /// Blocks for early arrivals, to be used again.
+    pub pool: Vec<UserBuf>,
+    /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
+    pub completions: u64,
+}
+
+/// Work that needs the transport.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Send a message of the protocol.
+    Control { peer: Peer, kind: Kind, lead: Lead },
+    /// A receive met a sender's offer.
+    Begin { receiver: Id, from: Peer, offer: Offer },
+    /// The receiver has said how it wants this side's message.
+    Proceed { from: Peer, ready: Ready },
+    /// Give credits back by a message of their own.
+    Refill { peer: Peer },
+}
+
+impl<T: Transport> Engine<T> {
+    /// An engine for a job of `size` ranks.
+    pub fn new(size: u32, transport: T, settings: Settings) -> Self {
+        let core = Core {
+            peers: Peers::new(size, settings.window_units()),
+            settings,
+            posted: Posted::default(),
+            unexpected: Unexpected::default(),
+            early: Slab::default(),
+            requests: Slab::default(),
+            actions: VecDeque::new(),
+            backlogged: Vec::new(),
+            streams: Vec::new(),
+            pool: Vec::new(),
+            completions: 0,
+        };
+        Engine { transport, core }
+    }
+
+    /// The transport, for what is not messages: doorbells and the slots of collectives.
+    pub fn transport(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.core.settings
+    }
+
+    /// How many requests have been completed since the start.
+    pub fn completions(&self) -> u64 {
+        self.core.completions
+    }
+
+    /// Takes what has arrived and moves on what can move. Returns whether anything happened.
+    #[inline]
+    pub fn poll(&mut self) -> bool {
+        let arrived = self.transport.poll(&mut self.core);
+        let core = &self.core;
+        if core.actions.is_empty() && core.backlogged.is_empty() && core.streams.is_empty() {
+            return arrived;
+        }
+        self.advance() || arrived
+    }
+
+    /// Whether sends are still on their way out: `MPI_Finalize` waits for them.
+    pub fn has_unsent(&self) -> bool {
+        !(self.core.backlogged.is_empty() && self.core.streams.is_empty() && self.core.actions.is_empty())
+    }
+
+    /// How a request ended, if it has; it is gone then.
+    #[inline]
+    pub fn test(&mut self, id: RequestId) -> Option<Status> {
+        let request = self.core.requests.get(id)?;
+        if request.state != State::Done {
+            return None;
+        }
+        self.core.requests.remove(id).map(|request| request.status)
+    }
+
+    /// How a request ended, if it has; it stays (`MPI_Request_get_status`).
+    pub fn peek(&self, id: RequestId) -> Option<Status> {
+        self.core.requests.get(id).filter(|request| request.state == State::Done).map(|request| request.status)
+    }
+
+    /// Whether the request exists.
+    pub fn exists(&self, id: RequestId) -> bool {
+        self.core.requests.get(id).is_some()
+    }
+
+    /// Peer, tag and bytes of a request, to tell a person what it waits for.
+    /// The source of a receive is [`crate::ANY_SOURCE`] when wild.
+    pub fn describe(&self, id: RequestId) -> Option<Description> {
+        let request = self.core.requests.get(id)?;
+        let receive = request.is_receive();
+        let peer = if receive { request.pattern.source } else { request.peer };
+        Some(Description {
+            receive,
+            context: request.pattern.context,
+            peer,
+            tag: request.pattern.tag,
+            bytes: request.buf.len() as u64,
+        })
+    }
+
+    /// The request completes by itself and nobody will ask (`MPI_Request_free`, MPI 5.0 section 3.7.3).
+    pub fn detach(&mut self, id: RequestId) {
+        let Some(request) = self.core.requests.get_mut(id) else { return };
+        if request.state == State::Done {
+            self.core.requests.remove(id);
+        } else {
+            request.detached = true;
+        }
+    }
+
+    /// Tries to cancel (MPI 5.0 section 3.8.4): a receive that has not met its message, or a send that has
+    /// not left. The request still has to be completed; its status says whether it was cancelled.
+    pub fn cancel(&mut self, id: RequestId) {
+        let Some(request) = self.core.requests.get(id) else { return };
+        match request.state {
+            State::Posted => {
+                let pattern = request.pattern;
+                if self.core.posted.withdraw(&pattern, id.index() as u32) {
+                    self.core.end_cancelled(id);
+                }
+            }
+            State::Queued(outgoing) => {
+                let (peer, len) = (request.peer, request.buf.len());
+                let state = self.core.peers.know(peer);
+                state.backlog.retain(|waiting| !matches!(waiting, Waiting::Send(other) if *other == id));
+                if outgoing != Outgoing::Offer {
+                    state.refund(crate::peers::cost_units(len));
+                }
+                self.core.end_cancelled(id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends a message of the protocol, now or when the transport can.
+    pub(crate) fn control(&mut self, peer: Peer, kind: Kind, lead: Lead) {
+        let state = self.meet(peer);
+        let waits = !state.backlog.is_empty();
+        if waits || self.send_control(peer, kind, &lead).is_err() {
+            self.core.enqueue(peer, Waiting::Control { kind, lead });
+        }
+    }
+
+    /// The peer's state; asks the transport for its limits the first time.
+    #[inline]
+    pub(crate) fn meet(&mut self, peer: Peer) -> &mut PeerState {
+        if !self.core.peers.know(peer).met {
+            let mut limits = self.transport.limits(peer);
+            limits.eager_bytes_max = limits.eager_bytes_max.min(self.core.settings.eager_bytes_max);
+            self.core.peers.meet(peer, limits);
+        }
+        self.core.peers.know(peer)
+    }
+
+    fn advance(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(action) = self.core.actions.pop_front() {
+            moved = true;
+            match action {
+                Action::Control { peer, kind, lead } => self.control(peer, kind, lead),
+                Action::Begin { receiver, from, offer } => self.begin(receiver, from, &offer),
+                Action::Proceed { from, ready } => self.proceed(from, &ready),
+                Action::Refill { peer } => self.refill(peer),
+            }
+        }
+        for at in (0..self.core.backlogged.len()).rev() {
+            let peer = self.core.backlogged[at];
+            moved |= self.flush(peer);
+            if self.core.peers.get(peer).is_none_or(|state| state.backlog.is_empty()) {
+                self.core.backlogged.swap_remove(at);
+            }
+        }
+        self.push_streams() || moved
+    }
+
+    /// Sends from the peer's FIFO what the transport takes.
+    pub(crate) fn flush(&mut self, peer: Peer) -> bool {
+        let mut moved = false;
+        while let Some(waiting) = self.core.peers.get(peer).and_then(|state| state.backlog.pop_front()) {
+            let sent = match &waiting {
+                Waiting::Send(id) => self.send_queued(peer, *id),
+                Waiting::Control { kind, lead } => self.send_control(peer, *kind, lead),
+            };
+            if sent.is_err() {
+                self.core.peers.know(peer).backlog.push_front(waiting);
+                break;
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn send_control(&mut self, peer: Peer, kind: Kind, lead: &Lead) -> Result<(), tern_transport::Full> {
+        let body = UserBuf::empty();
+        let header = Header { kind: kind as u8, ..Header::default() };
+        let am = Am { header, lead: lead.bytes(), body: &body, offset: 0, len: 0 };
+        self.transmit(peer, am)
+    }
+
+    /// Hands a message to the transport, with the credits that are owed.
+    #[inline]
+    pub(crate) fn transmit(&mut self, peer: Peer, mut am: Am<'_>) -> Result<(), tern_transport::Full> {
+        transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)
+    }
+
+    fn refill(&mut self, peer: Peer) {
+        // A message in between may have carried them already.
+        let due = self.core.peers.window() / CREDIT_RETURN_FRACTION;
+        if self.core.peers.get(peer).is_some_and(|state| state.owed >= due) {
+            self.control(peer, Kind::Credits, Lead::EMPTY);
+        }
+    }
+}
+
+/// Hands a message to the transport, with the credits that are owed to the peer.
+#[inline]
+pub(crate) fn transmit<T: Transport>(
+    transport: &mut T,
+    peers: &mut Peers,
+    peer: Peer,
+    am: &mut Am<'_>,
+) -> Result<(), tern_transport::Full> {
+    let Some(state) = peers.get(peer) else { return transport.send(peer, am) };
+    am.header.credits = state.owed_for_header();
+    transport.send(peer, am)?;
+    state.gave_back(am.header.credits);
+    Ok(())
+}
+
+/// What a request is, for a person.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Description {
+    /// A receive rather than a send.
+    pub receive: bool,
+    /// The communicator's context.
+    pub context: u64,
+    /// Of a receive, the rank in the communicator or [`crate::ANY_SOURCE`]; of a send, the rank in the world.
+    pub peer: u32,
+    /// Tag, or [`crate::ANY_TAG`].
+    pub tag: i32,
+    /// Bytes of the buffer.
+    pub bytes: u64,
+}
+
+impl Core {
+    /// Puts something at the end of a peer's FIFO.
+    pub fn enqueue(&mut self, peer: Peer, waiting: Waiting) {
+        let state = self.peers.know(peer);
+        if state.backlog.is_empty() && !self.backlogged.contains(&peer) {
+            self.backlogged.push(peer);
+        }
+        state.backlog.push_back(waiting);
+    }
+
+    /// The request is done.
+    #[inline]
+    pub fn complete(&mut self, id: Id) {
+        let Some(request) = self.requests.get_mut(id) else { return };
+        request.state = State::Done;
+        self.completions += 1;
+        if request.detached {
+            self.requests.remove(id);
+        }
+    }
+
+    fn end_cancelled(&mut self, id: Id) {
+        if let Some(request) = self.requests.get_mut(id) {
+            request.status = Status { cancelled: true, ..Status::EMPTY };
+        }
+        self.complete(id);
+    }
+}

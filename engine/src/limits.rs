@@ -1,0 +1,31 @@
+//! The engine's constants: unit in the name, the reason beside it.
+
+use tern_transport::AM_INLINE_BYTES_MAX;
+
+/// Credits are counted in units of a cache line: what a short message occupies.
+pub const CREDIT_UNIT_BYTES: usize = 64;
+
+/// Early-arrival memory that a receiver grants each peer unless `TERN_CREDIT_BYTES` says otherwise. The T3D's and BIP's
+/// windows are a few dozen messages; a mebibyte holds 16,384 short ones, so that ordinary programs never meet it.
+pub const CREDIT_BYTES_DEFAULT: usize = 1 << 20;
+
+/// No window is smaller: one short message and its header must always fit.
+pub const CREDIT_BYTES_MIN: usize = 4 * CREDIT_UNIT_BYTES;
+
+/// Largest window: what a header's 16 bits can give back at once.
+pub const CREDIT_BYTES_MAX: usize = (u16::MAX as usize) * CREDIT_UNIT_BYTES;
+
+/// A receiver gives credits back by a message of their own when this part of the window is owed and no
+/// message went the other way (MPI-BIP, section 3: otherwise they are piggy-backed).
+pub const CREDIT_RETURN_FRACTION: u32 = 2;
+
+/// Contiguous messages from this size on are copied by both sides at once where the transport can. Below, the
+/// invitation costs more than the other core's help brings (measured: see ARCHITECTURE.md).
+pub const SHARE_BYTES_MIN_DEFAULT: usize = 32 * 1024;
+
+/// Bytes of the engine's own at the head of a payload; with them a control message is one cache line.
+pub const LEAD_BYTES_MAX: usize = 40;
+const _: () = assert!(LEAD_BYTES_MAX <= AM_INLINE_BYTES_MAX);
+
+/// Requests that can exist at once: 24 bits of index.
+pub const REQUESTS_MAX: usize = 1 << 24;

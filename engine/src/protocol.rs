@@ -1,0 +1,55 @@
+//! The protocols as a table that a person can print.
+
+use crate::settings::Settings;
+use tern_transport::Limits;
+
+/// One protocol.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Its name; in brackets, the name in the T3D paper.
+    pub name: &'static str,
+    /// When it is used.
+    pub when: String,
+    /// Its steps.
+    pub steps: &'static str,
+}
+
+/// The protocols towards a peer with these limits.
+pub fn table(settings: &Settings, limits: &Limits) -> Vec<Row> {
+    let eager = limits.eager_bytes_max.min(settings.eager_bytes_max);
+    let short = eager.min(tern_transport::AM_INLINE_BYTES_MAX);
+    let row = |name, when: String, steps| Row { name, when, steps };
+    let mut rows = vec![
+        row("short (T)", format!("standard, ready; up to {short} B"), "header and payload in one cache line"),
+        row(
+            "short-sync (TA)",
+            format!("synchronous; up to {} B", short.saturating_sub(8)),
+            "as short; the receiver answers at the match",
+        ),
+        row(
+            "eager",
+            format!("up to {eager} B while credits last ({} B a peer)", settings.credit_bytes),
+            "header and payload; early-arrival buffer if no receive is posted",
+        ),
+        row(
+            "three-way",
+            "no credits left, no get or put between these buffers".into(),
+            "request; the receiver makes room; payload",
+        ),
+    ];
+    if limits.share {
+        let when = format!("both contiguous, from {} B", settings.share_bytes_min);
+        rows.push(row("rendezvous-both", when, "request; both sides copy chunks of one message"));
+    }
+    if limits.get {
+        let when = "sender contiguous, beyond eager".into();
+        rows.push(row("rendezvous-get (RTA)", when, "request; the receiver gets; answer"));
+    }
+    if limits.put {
+        let when = "only the receiver contiguous, beyond eager".into();
+        rows.push(row("rendezvous-put (RAT)", when, "request; address; the sender puts; answer"));
+    }
+    let when = "otherwise".into();
+    rows.push(row("rendezvous-stream", when, "request; ready; pipelined fragments into the user's buffer"));
+    rows
+}

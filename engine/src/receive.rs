@@ -1,0 +1,130 @@
+//! The receiver's side: from a call to the message that it gets; and probing.
+
+use crate::arrival::{Early, What};
+use crate::engine::{Action, Engine};
+use crate::matching::{Envelope, Pattern};
+use crate::request::{Fault, Request, State, Status};
+use crate::send::Started;
+use crate::slab::Id;
+use crate::wire::{Kind, Lead};
+use tern_mem::UserBuf;
+use tern_transport::Transport;
+
+/// A message that a matched probe has taken out (MPI 5.0 section 3.8.2).
+pub type MessageId = Id;
+
+/// What a probe has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probed {
+    /// Source and tag.
+    pub envelope: Envelope,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+impl<T: Transport> Engine<T> {
+    /// Receives into `buf` the first message that fits. `signature` is the type signature if types are
+    /// checked, else 0.
+    #[inline]
+    pub fn receive(&mut self, pattern: Pattern, buf: &UserBuf, signature: u64) -> Started {
+        if !self.core.unexpected.is_empty()
+            && let Some(index) = self.core.unexpected.take(&pattern)
+        {
+            return self.receive_early_at(index, pattern, buf, signature);
+        }
+        let id = self.core.requests.insert(Request::receive(pattern, buf.clone(), signature));
+        self.core.posted.post(pattern, id.index() as u32);
+        Started::Pending(id)
+    }
+
+    /// The first message that fits, if one has arrived; it stays.
+    pub fn probe(&self, pattern: &Pattern) -> Option<Probed> {
+        let index = self.core.unexpected.find(pattern)?;
+        let early = self.core.early.get(self.core.early.id_at(index)?)?;
+        Some(early.probed())
+    }
+
+    /// The same, and takes the message out: only [`Engine::receive_matched`] can receive it.
+    pub fn probe_matched(&mut self, pattern: &Pattern) -> Option<(MessageId, Probed)> {
+        let index = self.core.unexpected.take(pattern)?;
+        let id = self.core.early.id_at(index)?;
+        Some((id, self.core.early.get(id)?.probed()))
+    }
+
+    /// Receives a message that a matched probe has taken out; `None` if there is no such message.
+    pub fn receive_matched(&mut self, message: MessageId, buf: &UserBuf, signature: u64) -> Option<Started> {
+        let early = self.core.early.get(message)?;
+        let Envelope { context, source, tag } = early.envelope;
+        Some(self.receive_early(message, Pattern { context, source, tag }, buf, signature))
+    }
+
+    #[cold]
+    fn receive_early_at(&mut self, index: u32, pattern: Pattern, buf: &UserBuf, signature: u64) -> Started {
+        let id = self.core.early.id_at(index).expect("the index of an early arrival");
+        self.receive_early(id, pattern, buf, signature)
+    }
+
+    fn receive_early(&mut self, early: Id, pattern: Pattern, buf: &UserBuf, signature: u64) -> Started {
+        let arrival = self.core.early.get_mut(early).expect("an early arrival that was found");
+        if let What::Landing { waiter, .. } = &mut arrival.what {
+            // Over a socket the message may still be arriving: the receive waits for its last byte.
+            let mut request = Request::receive(pattern, buf.clone(), signature);
+            request.state = State::Lands { ack: None };
+            let id = self.core.requests.insert(request);
+            *waiter = Some(id);
+            return Started::Pending(id);
+        }
+        let arrival = self.core.early.remove(early).expect("an early arrival that was found");
+        if let What::Offered(offer) = arrival.what {
+            let mut request = Request::receive(pattern, buf.clone(), signature);
+            request.status = Status::of(&arrival.envelope, 0);
+            let id = self.core.requests.insert(request);
+            self.begin(id, arrival.from, &offer);
+            return self.started(id);
+        }
+        Started::Done(self.deliver(arrival, buf, signature))
+    }
+
+    /// Moves an early arrival to where it belongs.
+    fn deliver(&mut self, arrival: Early, buf: &UserBuf, signature: u64) -> Status {
+        let mut status = Status::of(&arrival.envelope, arrival.len.min(buf.len() as u64));
+        status.fault = self.core.fault_of(&arrival, buf.len(), signature);
+        self.core.unpack(&arrival, buf);
+        if let Some(sender) = arrival.ack {
+            self.control(arrival.from, Kind::Ack, Lead::EMPTY.with_id(sender));
+        }
+        if let Some(action) = self.core.consumed(arrival.from, arrival.len as usize) {
+            self.core.actions.push_back(action);
+        }
+        self.core.recycle(arrival);
+        status
+    }
+}
+
+impl crate::engine::Core {
+    /// What is wrong with a message for a buffer of `room` bytes.
+    pub(crate) fn fault_of(&self, arrival: &Early, room: usize, signature: u64) -> Option<Fault> {
+        if arrival.not_ready {
+            return Some(Fault::NotReady);
+        }
+        fault(arrival.len, room as u64, arrival.signature, signature)
+    }
+
+    /// The receiver's early-arrival memory for a message of `len` bytes is free again; what to do about it.
+    #[inline]
+    pub(crate) fn consumed(&mut self, from: tern_transport::Peer, len: usize) -> Option<Action> {
+        let due = self.peers.window() / crate::limits::CREDIT_RETURN_FRACTION;
+        let state = self.peers.know(from);
+        state.owed += crate::peers::cost_units(len);
+        (state.owed >= due).then_some(Action::Refill { peer: from })
+    }
+}
+
+/// What is wrong with a message of `len` bytes and signature `theirs` for `room` bytes of signature `ours`.
+#[inline]
+pub(crate) fn fault(len: u64, room: u64, theirs: u64, ours: u64) -> Option<Fault> {
+    if len > room {
+        return Some(Fault::Truncated { sent: len, room });
+    }
+    (theirs != 0 && ours != 0 && theirs != ours && len > 0).then_some(Fault::Signature)
+}

@@ -1,0 +1,247 @@
+//! How large messages are moved: the receiver has met the sender's offer and chooses.
+//!
+//! The T3D paper's RTA (the receiver gets) and RAT (the sender puts), MPI-BIP's pipelined fragments, and a copy in
+//! which both sides claim chunks of the same message. The choice depends on which of the two buffers are
+//! contiguous and on what the transport can do; [`crate::protocol::table`] prints it.
+
+use crate::engine::{Engine, transmit};
+use crate::receive::fault;
+use crate::request::{Fault, State};
+use crate::settings::{Rendezvous, Settings};
+use crate::slab::Id;
+use crate::wire::{Kind, Lead, Offer, Ready, Want};
+use tern_mem::UserBuf;
+use tern_transport::{Am, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, Transport};
+
+/// The ways to move a large message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// Both sides copy.
+    Share,
+    /// The receiver gets.
+    Get,
+    /// The sender puts.
+    Put,
+    /// Fragments.
+    Stream,
+}
+
+/// Chooses the way for `len` bytes. `sender_flat` and `receiver_flat` say whose buffer is contiguous.
+pub fn choose(settings: &Settings, limits: &Limits, sender_flat: bool, receiver_flat: bool, len: u64) -> Way {
+    let can_share = limits.share && sender_flat && receiver_flat;
+    let can_get = limits.get && sender_flat;
+    let can_put = limits.put && receiver_flat;
+    match settings.rendezvous {
+        Rendezvous::Both if can_share => Way::Share,
+        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => Way::Share,
+        Rendezvous::Auto | Rendezvous::Get if can_get => Way::Get,
+        Rendezvous::Auto | Rendezvous::Put if can_put => Way::Put,
+        _ => Way::Stream,
+    }
+}
+
+impl<T: Transport> Engine<T> {
+    /// Receiver: request `receiver` has met the offer of `from`.
+    pub(crate) fn begin(&mut self, receiver: Id, from: Peer, offer: &Offer) {
+        let Some(request) = self.core.requests.get_mut(receiver) else { return };
+        let room = request.buf.len() as u64;
+        let len = offer.len.min(room);
+        request.peer = from;
+        request.status.bytes = len;
+        request.status.fault = fault(offer.len, room, offer.signature, request.signature);
+        request.state = State::Gets { answer: None };
+        let buf = request.buf.clone();
+        if len == 0 {
+            return self.got(receiver, from, offer.sender);
+        }
+        let limits = self.meet(from).limits;
+        match choose(&self.core.settings, &limits, offer.addr != 0, buf.as_flat().is_some(), len) {
+            Way::Share => self.share(receiver, from, offer, &buf, len),
+            Way::Get => self.get(receiver, from, offer, &buf, len),
+            Way::Put => {
+                let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+                self.answer(receiver, from, offer.sender, len, Want::Put(addr));
+            }
+            Way::Stream => self.answer(receiver, from, offer.sender, len, Want::Stream),
+        }
+    }
+
+    /// Receiver: tells the sender how to send, and waits for the data.
+    fn answer(&mut self, receiver: Id, from: Peer, sender: Id, len: u64, want: Want) {
+        if let Some(request) = self.core.requests.get_mut(receiver) {
+            request.state = State::AwaitsData { arrived: 0, until: len };
+        }
+        let ready = Ready { sender, receiver, len, want };
+        self.control(from, Kind::Ready, ready.lead());
+    }
+
+    /// Receiver: has everything.
+    fn got(&mut self, receiver: Id, from: Peer, sender: Id) {
+        self.control(from, Kind::Got, Lead::EMPTY.with_id(sender));
+        self.core.complete(receiver);
+    }
+
+    fn get(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
+        let remote = Remote { addr: offer.addr, len };
+        match self.transport.get(from, remote, buf, token(receiver)) {
+            Transfer::Done => self.got(receiver, from, offer.sender),
+            Transfer::Pending => {
+                if let Some(request) = self.core.requests.get_mut(receiver) {
+                    request.state = State::Gets { answer: Some(offer.sender) };
+                }
+            }
+            Transfer::Failed(_) => {
+                // Refused from now on, in a container that was tightened, say: fragments always work.
+                self.core.peers.know(from).limits.get = false;
+                self.answer(receiver, from, offer.sender, len, Want::Stream);
+            }
+        }
+    }
+
+    fn share(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
+        let remote = Remote { addr: offer.addr, len };
+        let Some(key) = self.transport.share_open(from, remote, buf, token(receiver)) else {
+            return self.get(receiver, from, offer, buf, len);
+        };
+        let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+        let want = Want::Share { addr, key: key.0 };
+        let ready = Ready { sender: offer.sender, receiver, len, want };
+        self.control(from, Kind::Ready, ready.lead());
+        match self.transport.share_pull(key) {
+            Transfer::Done => self.core.complete(receiver),
+            Transfer::Pending => {}
+            Transfer::Failed(error) => {
+                if let Some(request) = self.core.requests.get_mut(receiver) {
+                    request.status.fault = Some(Fault::Transfer(error));
+                }
+                self.core.complete(receiver);
+            }
+        }
+    }
+
+    /// Sender: the receiver has said how it wants the message.
+    pub(crate) fn proceed(&mut self, from: Peer, ready: &Ready) {
+        let id = ready.sender;
+        let Some(request) = self.core.requests.get_mut(id) else { return };
+        if request.peer != from || request.state != State::AwaitsReady || ready.len > request.buf.len() as u64 {
+            return;
+        }
+        let buf = request.buf.clone();
+        match ready.want {
+            Want::Stream => {
+                request.state = State::Streams { receiver: ready.receiver, sent: 0, until: ready.len };
+                self.core.streams.push(id);
+                self.push_streams();
+            }
+            Want::Put(addr) => self.put(id, from, ready, &buf, Remote { addr, len: ready.len }),
+            Want::Share { addr, key } => {
+                request.state = State::Transfers { answer: None };
+                let remote = Remote { addr, len: ready.len };
+                let shared = self.transport.share_join(from, ShareKey(key), &buf, remote, token(id));
+                self.end_of_share(id, shared);
+            }
+        }
+    }
+
+    fn end_of_share(&mut self, id: Id, shared: Transfer) {
+        if shared == Transfer::Pending {
+            return;
+        }
+        if let (Transfer::Failed(error), Some(request)) = (shared, self.core.requests.get_mut(id)) {
+            request.status.fault = Some(Fault::Transfer(error));
+        }
+        self.core.complete(id);
+    }
+
+    fn put(&mut self, id: Id, to: Peer, ready: &Ready, buf: &UserBuf, into: Remote) {
+        match self.transport.put(to, buf, into, token(id)) {
+            Transfer::Done => {
+                self.control(to, Kind::Put, Lead::EMPTY.with_id(ready.receiver).with(0));
+                self.core.complete(id);
+            }
+            Transfer::Pending => {
+                if let Some(request) = self.core.requests.get_mut(id) {
+                    request.state = State::Transfers { answer: Some(ready.receiver) };
+                }
+            }
+            Transfer::Failed(_) => {
+                // The receiver will ask for fragments: this request waits for that as before.
+                let refused = u64::from(id.raw()) + 1;
+                self.control(to, Kind::Put, Lead::EMPTY.with_id(ready.receiver).with(refused));
+            }
+        }
+    }
+
+    /// Sender: as many fragments of all streams as the transport takes.
+    pub(crate) fn push_streams(&mut self) -> bool {
+        let mut moved = false;
+        for at in (0..self.core.streams.len()).rev() {
+            let id = self.core.streams[at];
+            moved |= self.push_stream(id);
+            let streaming = self.core.requests.get(id).is_some_and(|r| matches!(r.state, State::Streams { .. }));
+            if !streaming {
+                self.core.streams.swap_remove(at);
+            }
+        }
+        moved
+    }
+
+    fn push_stream(&mut self, id: Id) -> bool {
+        let mut moved = false;
+        let Some(request) = self.core.requests.get_mut(id) else { return false };
+        let peer = request.peer;
+        // Three-way (MPI-BIP, section 3) is the case of one fragment.
+        let fragment = self.core.peers.know(peer).limits.eager_bytes_max.max(1) as u64;
+        while let State::Streams { receiver, sent, until } = request.state {
+            let len = fragment.min(until - sent);
+            let header =
+                Header { kind: Kind::Fragment as u8, context: sent, source: receiver.raw(), ..Header::default() };
+            let mut am =
+                Am { header, lead: &[], body: &request.buf, offset: sent as usize, len: len as usize };
+            if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_err() {
+                return moved;
+            }
+            moved = true;
+            request.state = if sent + len == until {
+                State::Done
+            } else {
+                State::Streams { receiver, sent: sent + len, until }
+            };
+        }
+        self.core.complete(id);
+        moved
+    }
+}
+
+fn token(id: Id) -> Token {
+    Token(u64::from(id.raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Limits = Limits { eager_bytes_max: 1024, get: true, put: true, share: true };
+    const NONE: Limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+
+    #[test]
+    fn the_way_follows_from_the_buffers_and_the_transport() {
+        let auto = Settings::default();
+        let large = auto.share_bytes_min as u64;
+        assert_eq!(choose(&auto, &ALL, true, true, large), Way::Share);
+        assert_eq!(choose(&auto, &ALL, true, true, large - 1), Way::Get);
+        assert_eq!(choose(&auto, &ALL, true, false, large), Way::Get);
+        assert_eq!(choose(&auto, &ALL, false, true, large), Way::Put);
+        assert_eq!(choose(&auto, &ALL, false, false, large), Way::Stream);
+        assert_eq!(choose(&auto, &NONE, true, true, large), Way::Stream);
+    }
+
+    #[test]
+    fn a_forced_way_that_cannot_be_gone_becomes_a_stream() {
+        let put = Settings { rendezvous: Rendezvous::Put, ..Settings::default() };
+        assert_eq!(choose(&put, &ALL, true, true, 1), Way::Put);
+        assert_eq!(choose(&put, &ALL, true, false, 1), Way::Stream);
+        let both = Settings { rendezvous: Rendezvous::Both, ..Settings::default() };
+        assert_eq!(choose(&both, &ALL, true, true, 1), Way::Share);
+    }
+}

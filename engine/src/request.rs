@@ -1,0 +1,124 @@
+//! Requests of the point-to-point layer: what is under way.
+
+use crate::matching::{Envelope, Pattern};
+use crate::slab::Id;
+use tern_mem::UserBuf;
+use tern_transport::{Peer, TransferError};
+
+/// A request's number.
+pub type RequestId = Id;
+
+/// How a communication ended (MPI 5.0 section 3.2.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// Rank of the sender in the communicator; of a send, unspecified.
+    pub source: u32,
+    /// Tag of the message.
+    pub tag: i32,
+    /// Bytes received.
+    pub bytes: u64,
+    /// It was cancelled; nothing was received.
+    pub cancelled: bool,
+    /// What went wrong.
+    pub fault: Option<Fault>,
+}
+
+impl Status {
+    /// Of a send, or of anything that received nothing.
+    pub const EMPTY: Status = Status { source: 0, tag: 0, bytes: 0, cancelled: false, fault: None };
+
+    /// Of a message of `bytes` bytes.
+    #[inline]
+    pub fn of(envelope: &Envelope, bytes: u64) -> Self {
+        Status { source: envelope.source, tag: envelope.tag, bytes, cancelled: false, fault: None }
+    }
+}
+
+/// What can go wrong with a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The message is longer than the buffer.
+    Truncated {
+        /// Bytes of the message.
+        sent: u64,
+        /// Bytes of the buffer.
+        room: u64,
+    },
+    /// A copy between the processes failed.
+    Transfer(TransferError),
+    /// Sent in ready mode, but no receive was waiting (MPI-LAPI section 4.2; MPI 5.0 section 3.4).
+    NotReady,
+    /// `TERN_CHECK=types`: the sender's type signature is not the receiver's.
+    Signature,
+}
+
+/// A request and where it stands.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub state: State,
+    /// Send: destination. Receive: the sender, once matched.
+    pub peer: Peer,
+    pub buf: UserBuf,
+    /// Type signature when types are checked, else 0.
+    pub signature: u64,
+    /// Receive: what it asks for. Send: its own envelope, nothing wild.
+    pub pattern: Pattern,
+    pub status: Status,
+    /// Nobody will ask for it again: it goes when it is done (`MPI_Request_free`).
+    pub detached: bool,
+}
+
+/// Where a request stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Send: in the peer's FIFO.
+    Queued(Outgoing),
+    /// Send: waits to be matched (TA), with the message already there.
+    AwaitsAck,
+    /// Send: the request is out; the receiver will say how.
+    AwaitsReady,
+    /// Send: fragments `.. sent` of `until` are out.
+    Streams { receiver: Id, sent: u64, until: u64 },
+    /// Send: the receiver has its way, and this side helps or waits for a transfer to end.
+    Transfers { answer: Option<Id> },
+    /// Receive: posted.
+    Posted,
+    /// Receive: an eager message is landing.
+    Lands { ack: Option<Id> },
+    /// Receive: fragments or a put are on their way; `arrived` of `until` bytes are here.
+    AwaitsData { arrived: u64, until: u64 },
+    /// Receive: a get or shared copy goes on; the sender wants to hear of the end if `answer`.
+    Gets { answer: Option<Id> },
+    /// Done.
+    Done,
+}
+
+/// What a queued send is going to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outgoing {
+    Eager { flags: u8 },
+    EagerSync,
+    Offer,
+}
+
+impl Request {
+    /// Whether it is a receive.
+    pub fn is_receive(&self) -> bool {
+        matches!(
+            self.state,
+            State::Posted | State::Lands { .. } | State::AwaitsData { .. } | State::Gets { .. }
+        )
+    }
+
+    pub fn receive(pattern: Pattern, buf: UserBuf, signature: u64) -> Self {
+        Request {
+            state: State::Posted,
+            peer: 0,
+            buf,
+            signature,
+            pattern,
+            status: Status::EMPTY,
+            detached: false,
+        }
+    }
+}

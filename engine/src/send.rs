@@ -1,0 +1,153 @@
+//! The sender's side: from a call to the transport.
+//!
+//! The protocol follows from mode, size and credits (DESIGN section 3; the T3D paper's figure 2; MPI-LAPI
+//! section 4.2). The common case, a short or eager message to a peer whose FIFO is empty, is [`Engine::send`] itself.
+
+use crate::engine::{Engine, transmit};
+use crate::matching::{Envelope, Pattern};
+use crate::peers::{Waiting, cost_units};
+use crate::request::{Outgoing, Request, RequestId, State, Status};
+use crate::slab::Id;
+use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer};
+use tern_mem::UserBuf;
+use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
+
+/// How a send relates to its receive (MPI 5.0 section 3.4). Buffered mode is a standard send of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Completes when the buffer may be reused.
+    Standard,
+    /// Completes when the receive has started.
+    Synchronous,
+    /// The receive is there already.
+    Ready,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Started {
+    /// It is complete.
+    Done(Status),
+    /// It goes on as a request.
+    Pending(RequestId),
+}
+
+/// Bytes of a synchronous or signed message that fit in one cache line beside the lead of eight bytes.
+const LED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
+
+impl<T: Transport> Engine<T> {
+    /// Sends `buf` to `peer`. `signature` is the type signature if types are checked, else 0.
+    #[inline]
+    pub fn send(&mut self, mode: Mode, peer: Peer, envelope: Envelope, buf: &UserBuf, signature: u64) -> Started {
+        if mode != Mode::Synchronous
+            && signature == 0
+            && let Some(state) = self.core.peers.get(peer)
+            && buf.len() <= state.limits.eager_bytes_max
+            && state.backlog.is_empty()
+            && state.spend(cost_units(buf.len()))
+        {
+            let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
+            let mut am = message(Kind::Eager, flags, &envelope, &[], buf);
+            if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_ok() {
+                return Started::Done(Status::EMPTY);
+            }
+            self.refund(peer, buf.len());
+        }
+        self.send_by_request(mode, peer, envelope, buf, signature)
+    }
+
+    /// The general case: a request in the peer's FIFO, which moves at once if it can.
+    #[cold]
+    fn send_by_request(
+        &mut self,
+        mode: Mode,
+        peer: Peer,
+        envelope: Envelope,
+        buf: &UserBuf,
+        signature: u64,
+    ) -> Started {
+        let outgoing = self.choose(mode, peer, buf.len(), signature);
+        let Envelope { context, source, tag } = envelope;
+        let pattern = Pattern { context, source, tag };
+        let mut request = Request::receive(pattern, buf.clone(), signature);
+        request.state = State::Queued(outgoing);
+        request.peer = peer;
+        let id = self.core.requests.insert(request);
+        self.core.enqueue(peer, Waiting::Send(id));
+        self.flush(peer);
+        self.started(id)
+    }
+
+    fn choose(&mut self, mode: Mode, peer: Peer, len: usize, signature: u64) -> Outgoing {
+        let state = self.meet(peer);
+        let led = mode == Mode::Synchronous || signature != 0;
+        let fits = len <= state.limits.eager_bytes_max && (!led || len <= LED_BYTES_MAX);
+        // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
+        if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {
+            return Outgoing::Offer;
+        }
+        match mode {
+            Mode::Synchronous => Outgoing::EagerSync,
+            Mode::Ready => Outgoing::Eager { flags: FLAG_READY_MODE },
+            Mode::Standard => Outgoing::Eager { flags: 0 },
+        }
+    }
+
+    fn refund(&mut self, peer: Peer, len: usize) {
+        if let Some(state) = self.core.peers.get(peer) {
+            state.refund(cost_units(len));
+        }
+    }
+
+    /// What to tell the caller of a request that has just been made.
+    pub(crate) fn started(&mut self, id: RequestId) -> Started {
+        match self.test(id) {
+            Some(status) => Started::Done(status),
+            None => Started::Pending(id),
+        }
+    }
+
+    /// Sends what is next in a FIFO, if the transport takes it.
+    pub(crate) fn send_queued(&mut self, peer: Peer, id: Id) -> Result<(), Full> {
+        let Some(request) = self.core.requests.get_mut(id) else { return Ok(()) };
+        let State::Queued(outgoing) = request.state else { return Ok(()) };
+        let Pattern { context, source, tag } = request.pattern;
+        let envelope = Envelope { context, source, tag };
+        let empty = UserBuf::empty();
+        let signed = request.signature != 0;
+        let (kind, flags, lead, body) = match outgoing {
+            Outgoing::Eager { flags } if signed => {
+                (Kind::Eager, flags | FLAG_SIGNED, Lead::EMPTY.with(request.signature), &request.buf)
+            }
+            Outgoing::Eager { flags } => (Kind::Eager, flags, Lead::EMPTY, &request.buf),
+            Outgoing::EagerSync => (Kind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
+            Outgoing::Offer => (Kind::Offer, 0, offer(id, request).lead(), &empty),
+        };
+        let mut am = message(kind, flags, &envelope, lead.bytes(), body);
+        transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)?;
+        match outgoing {
+            Outgoing::Eager { .. } => self.core.complete(id),
+            Outgoing::EagerSync => request.state = State::AwaitsAck,
+            Outgoing::Offer => request.state = State::AwaitsReady,
+        }
+        Ok(())
+    }
+}
+
+fn offer(id: Id, request: &Request) -> Offer {
+    let addr = request.buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+    Offer { sender: id, len: request.buf.len() as u64, addr, signature: request.signature }
+}
+
+#[inline]
+fn message<'a>(kind: Kind, flags: u8, envelope: &Envelope, lead: &'a [u8], body: &'a UserBuf) -> Am<'a> {
+    let header = Header {
+        kind: kind as u8,
+        flags,
+        credits: 0,
+        context: envelope.context,
+        source: envelope.source,
+        tag: envelope.tag,
+    };
+    Am { header, lead, body, offset: 0, len: body.len() }
+}

@@ -1,0 +1,68 @@
+//! What a user can set, and what it is unless they do.
+
+use crate::limits::*;
+
+/// How large messages are moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rendezvous {
+    /// The best that both sides' buffers and the transport allow.
+    #[default]
+    Auto,
+    /// The receiver gets (RTA).
+    Get,
+    /// The sender puts (RAT).
+    Put,
+    /// Both sides copy.
+    Both,
+    /// Fragments through the transport.
+    Stream,
+}
+
+impl Rendezvous {
+    /// Reads the value of `TERN_RENDEZVOUS`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "auto" => Rendezvous::Auto,
+            "get" => Rendezvous::Get,
+            "put" => Rendezvous::Put,
+            "both" => Rendezvous::Both,
+            "stream" => Rendezvous::Stream,
+            _ => return None,
+        })
+    }
+}
+
+/// The engine's settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `TERN_EAGER_MAX`: bytes up to which a message is sent at once, if the transport can take it
+    /// (the transport's own limit applies too).
+    pub eager_bytes_max: usize,
+    /// `TERN_CREDIT_BYTES`: early-arrival memory granted to each peer.
+    pub credit_bytes: usize,
+    /// `TERN_RENDEZVOUS`.
+    pub rendezvous: Rendezvous,
+    /// `TERN_SHARE_MIN`: bytes from which both sides copy.
+    pub share_bytes_min: usize,
+    /// `TERN_CHECK=types`: type signatures are compared when a message is matched.
+    pub check_types: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            eager_bytes_max: usize::MAX,
+            credit_bytes: CREDIT_BYTES_DEFAULT,
+            rendezvous: Rendezvous::Auto,
+            share_bytes_min: SHARE_BYTES_MIN_DEFAULT,
+            check_types: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The window in credit units, within what the header can carry.
+    pub fn window_units(&self) -> u32 {
+        (self.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX) / CREDIT_UNIT_BYTES) as u32
+    }
+}

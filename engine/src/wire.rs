@@ -1,0 +1,221 @@
+//! What travels: the kinds of active messages and the bytes that lead their payloads.
+//!
+//! Everything here comes from another process and is checked when it is used: numbers of requests carry a generation
+//! and must name a request of the right kind and peer; lengths are bounded by the buffer they land in.
+//! Numbers are little-endian.
+
+use crate::limits::LEAD_BYTES_MAX;
+use crate::slab::Id;
+
+/// What a header's `kind` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A whole message (protocol T, and eager).
+    Eager = 1,
+    /// A whole message that wants an answer when it is matched (TA); leads with the sender's request.
+    EagerSync,
+    /// The answer; leads with the sender's request.
+    Ack,
+    /// Request of a rendezvous or of the three-way protocol; leads with [`Offer`].
+    Offer,
+    /// The receiver's answer to a request; leads with [`Ready`].
+    Ready,
+    /// A fragment: the header's context is the offset, its source the receiver's request.
+    Fragment,
+    /// The receiver has all; leads with the sender's request.
+    Got,
+    /// The sender has put all; leads with the receiver's request and 0, or, if it was refused, its own request's
+    /// number plus 1.
+    Put,
+    /// Nothing but credits.
+    Credits,
+}
+
+impl Kind {
+    /// The kind of a header, if there is such a kind.
+    pub fn parse(kind: u8) -> Option<Self> {
+        Some(match kind {
+            1 => Kind::Eager,
+            2 => Kind::EagerSync,
+            3 => Kind::Ack,
+            4 => Kind::Offer,
+            5 => Kind::Ready,
+            6 => Kind::Fragment,
+            7 => Kind::Got,
+            8 => Kind::Put,
+            9 => Kind::Credits,
+            _ => return None,
+        })
+    }
+}
+
+/// Header flag: sent in ready mode; a receive should have been waiting.
+pub const FLAG_READY_MODE: u8 = 1;
+/// Header flag: the payload leads with the sender's type signature (`TERN_CHECK=types`).
+pub const FLAG_SIGNED: u8 = 2;
+
+/// The bytes that lead a payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Lead {
+    bytes: [u8; LEAD_BYTES_MAX],
+    len: usize,
+}
+
+impl Lead {
+    /// No bytes.
+    pub const EMPTY: Lead = Lead { bytes: [0; LEAD_BYTES_MAX], len: 0 };
+
+    /// Appends a number.
+    pub fn with(mut self, number: u64) -> Self {
+        self.bytes[self.len..self.len + 8].copy_from_slice(&number.to_le_bytes());
+        self.len += 8;
+        self
+    }
+
+    /// Appends a request's number.
+    pub fn with_id(self, id: Id) -> Self {
+        self.with(u64::from(id.raw()))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// Reads a lead from the front of a payload.
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl Reader<'_> {
+    /// The next number, if the payload has it.
+    pub fn number(&mut self) -> Option<u64> {
+        let (head, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*head))
+    }
+
+    /// The next request's number.
+    pub fn id(&mut self) -> Option<Id> {
+        u32::try_from(self.number()?).ok().map(Id::from_raw)
+    }
+}
+
+/// The sender's offer of a large message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// The sender's request.
+    pub sender: Id,
+    /// Bytes of the message.
+    pub len: u64,
+    /// Address of the message, if it is contiguous; otherwise 0.
+    pub addr: u64,
+    /// Type signature, or 0.
+    pub signature: u64,
+}
+
+impl Offer {
+    /// As bytes.
+    pub fn lead(&self) -> Lead {
+        Lead::EMPTY.with_id(self.sender).with(self.len).with(self.addr).with(self.signature)
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = Reader(payload);
+        Some(Offer {
+            sender: reader.id()?,
+            len: reader.number()?,
+            addr: reader.number()?,
+            signature: reader.number()?,
+        })
+    }
+}
+
+/// How the receiver wants a large message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Want {
+    /// As fragments.
+    Stream,
+    /// Put to this address.
+    Put(u64),
+    /// Copied by both; the receiver's buffer is at `addr`, the shared copy is `key`.
+    Share {
+        /// Address of the receiver's buffer.
+        addr: u64,
+        /// The shared copy.
+        key: u64,
+    },
+}
+
+/// The receiver's answer to a [`Offer`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ready {
+    /// The sender's request.
+    pub sender: Id,
+    /// The receiver's request.
+    pub receiver: Id,
+    /// Bytes wanted: not more than the message has, nor than the buffer takes.
+    pub len: u64,
+    /// How.
+    pub want: Want,
+}
+
+const WANT_STREAM: u64 = 0;
+const WANT_PUT: u64 = 1;
+const WANT_SHARE: u64 = 2;
+
+impl Ready {
+    /// As bytes: the two requests share a word, so that all fits in a cache line.
+    pub fn lead(&self) -> Lead {
+        let ids = u64::from(self.sender.raw()) | u64::from(self.receiver.raw()) << 32;
+        let (how, addr, key) = match self.want {
+            Want::Stream => (WANT_STREAM, 0, 0),
+            Want::Put(addr) => (WANT_PUT, addr, 0),
+            Want::Share { addr, key } => (WANT_SHARE, addr, key),
+        };
+        Lead::EMPTY.with(ids).with(self.len).with(how).with(addr).with(key)
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = Reader(payload);
+        let ids = reader.number()?;
+        let (len, how, addr, key) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
+        let want = match how {
+            WANT_STREAM => Want::Stream,
+            WANT_PUT => Want::Put(addr),
+            WANT_SHARE => Want::Share { addr, key },
+            _ => return None,
+        };
+        let (sender, receiver) = (Id::from_raw(ids as u32), Id::from_raw((ids >> 32) as u32));
+        Some(Ready { sender, receiver, len, want })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let request = Offer { sender: Id::from_raw(7), len: 1 << 40, addr: 0xdead_beef, signature: 9 };
+        assert_eq!(Offer::parse(request.lead().bytes()), Some(request));
+        for want in [Want::Stream, Want::Put(1), Want::Share { addr: 2, key: u64::MAX }] {
+            let ready = Ready { sender: Id::from_raw(1), receiver: Id::from_raw(2), len: 3, want };
+            assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
+        }
+    }
+
+    #[test]
+    fn short_or_strange_bytes_are_nothing() {
+        let lead = Offer { sender: Id::from_raw(7), len: 1, addr: 2, signature: 3 }.lead();
+        for end in 0..lead.bytes().len() {
+            assert_eq!(Offer::parse(&lead.bytes()[..end]), None);
+        }
+        let strange = Lead::EMPTY.with(0).with(0).with(99).with(0).with(0);
+        assert_eq!(Ready::parse(strange.bytes()), None);
+        assert_eq!(Kind::parse(0), None);
+        assert_eq!(Kind::parse(200), None);
+    }
+}
