@@ -75,6 +75,8 @@ def measure_case(case, number, systems, results):
     print(f"[{number}] {case.title} …", end=" ", flush=True)
     failures = len(results.failures)
     for repetition in range(max(job.repetitions for job in case.jobs)):
+        if time.monotonic() - start > case.seconds:
+            break
         turn = repetition % max(len(systems), 1)
         for job in case.jobs:
             for system in systems[turn:] + systems[:turn]:

@@ -28,6 +28,7 @@ class Case:
 
     name: str
     title: str
+    seconds: float  # no further repetition begins after this
     jobs: list = field(default_factory=list)
 
 
@@ -47,30 +48,30 @@ def all_cases(quick):
         curve = curve[::3]
     sizes = (2, 8) if quick else (2, 4, 8, 16)
     return [
-        Case("latency", "one-way latency and bandwidth, 2 ranks", [
+        Case("latency", "one-way latency and bandwidth, 2 ranks", 80, [
             Job("raw_flags", 2, (point,), times(7, 2), kind=RAW),
             Job("raw_copy", 2, (few,), times(5), kind=RAW),
             Job("latency", 2, (2 * point, *goal_sizes), times(7, 2)),
             Job("latency", 2, (few, *curve), times(3)),
         ]),
-        Case("rate", "message rate of 8 bytes, 2 ranks", [Job("rate", 2, (2 * point,), times(5, 2))]),
-        Case("queue", "latency behind 16,384 receives or messages", [Job("queue", 2, (2 * point,), times(3))]),
-        Case("barrier", "barrier", [
-            job for ranks in ((2, 4, 8, 16))
+        Case("rate", "message rate of 8 bytes, 2 ranks", 30, [Job("rate", 2, (2 * point,), times(5, 2))]),
+        Case("queue", "latency behind 16,384 receives or messages", 30, [Job("queue", 2, (2 * point,), times(3))]),
+        Case("barrier", "barrier", 80, [
+            job for ranks in (2, 4, 8, 16)
             for job in (
                 Job("raw_barrier", ranks, (point, ranks), times(3), kind=RAW),
                 Job("collectives", ranks, (2 * point, "barrier"), times(3)),
             )
         ]),
-        Case("idle", f"a rank blocked in a receive for {idle} s", [Job("idle", 2, (idle,), 1)]),
-        Case("start", "starting and ending hello", [
+        Case("idle", f"a rank blocked in a receive for {idle} s", 40, [Job("idle", 2, (idle,), 1)]),
+        Case("start", "starting and ending hello", 60, [
             Job("raw_spawn", 2, (2, 20), times(3), kind=RAW),
             Job("raw_spawn", 32, (32, 20), times(3), kind=RAW),
             Job("hello", 2, (), times(9, 3), wall="start"),
             Job("hello", 32, (), times(5, 2), wall="start"),
         ]),
-        Case("memory", "memory of a rank after an all-to-all of 32 ranks", [Job("memory", 32, (), 1)]),
-        Case("collectives", "collectives", [
+        Case("memory", "memory of a rank after an all-to-all of 32 ranks", 20, [Job("memory", 32, (), 1)]),
+        Case("collectives", "collectives", 120, [
             Job("collectives", ranks, (few, "all"), times(2), timeout=60) for ranks in sizes
         ]),
     ]

@@ -39,13 +39,20 @@ def run(command, *, timeout, cores=None, environment=None, directory=None):
         output, _ = child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         kill_marked(mark)
-        output, _ = child.communicate()
-        return Outcome(output, timeout, f"no end within {timeout:.0f} s")
+        return Outcome(rest_of_output(child), timeout, f"no end within {timeout:.0f} s")
     seconds = time.perf_counter() - start
     if child.returncode != 0:
         kill_marked(mark)
         return Outcome(output, seconds, f"exit status {child.returncode}: {last_line(output)}")
     return Outcome(output, seconds, None)
+
+
+def rest_of_output(child):
+    """What a killed command had printed. A survivor that holds the pipe open is not waited for."""
+    try:
+        return child.communicate(timeout=5)[0]
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def last_line(text):

@@ -65,10 +65,18 @@ def find_reference(goal, results):
     if goal.reference == "self":
         return results.get("tern", *metric), ""
     if goal.reference == "peers":
-        found = [(value, peer) for peer in PEERS if (value := results.get(peer, *metric))]
-        choose = max if metric[0] in RATES else min
-        return choose(found, default=(None, ""))
+        return best_peer(metric, results)
     return None, ""
+
+
+def best_peer(metric, results):
+    """The best of the peers' bests and the best of their medians: no peer is ahead of it. Named by the best."""
+    found = {peer: value for peer in PEERS if (value := results.get(peer, *metric))}
+    if not found:
+        return None, ""
+    choose = max if metric[0] in RATES else min
+    bests, medians = zip(*found.values())
+    return (choose(bests), choose(medians)), choose(found, key=lambda peer: found[peer][0])
 
 
 def verdict(ratios, goal):

@@ -163,16 +163,16 @@ def c_compiler():
 def install(home, package):
     """Makes a virtual environment with one wheel. Each peer has its own: their files have the same names."""
     stamp = home / f".installed-{package}"
-    if stamp.exists():
+    if stamp.exists() and stamp.read_text() == str(home):  # such an environment cannot be moved
         return
     for command in (
-        [sys.executable, "-m", "venv", home],
+        [sys.executable, "-m", "venv", "--clear", home],
         [home / "bin" / "python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", package],
     ):
         outcome = run(command, timeout=300)
         if outcome.failure:
             raise Absent(f"cannot install {package} (Python {sysconfig.get_python_version()}): {outcome.failure}")
-    stamp.touch()
+    stamp.write_text(str(home))
 
 
 def short_version(text):

@@ -1,0 +1,77 @@
+"""Tests of the driver's own logic: python3 -m unittest discover -s bench -t bench."""
+
+import unittest
+
+from driver import report
+from driver.cases import Job, Results, all_cases
+from driver.process import Outcome, run
+
+
+def results_of(**values):
+    """Results in which each system has one repetition of an 8-byte latency."""
+    results = Results()
+    for system, (best, median) in values.items():
+        results.put("latency", 2, 8, system, best, median)
+    return results
+
+
+class Judging(unittest.TestCase):
+    goal = report.Goal("latency", ("latency", 2, 8), 1.0, "peers")
+
+    def verdict(self, **values):
+        return report.judge(self.goal, results_of(**values), {"mpich": "MPICH", "intel": "Intel MPI"})["verdict"]
+
+    def test_both_best_and_median_must_meet(self):
+        self.assertEqual(self.verdict(tern=(1, 2), mpich=(2, 3)), "met")
+        self.assertEqual(self.verdict(tern=(1, 4), mpich=(2, 3)), "met at best, not in the median")
+        self.assertEqual(self.verdict(tern=(3, 4), mpich=(2, 3)), "missed")
+
+    def test_no_peer_is_ahead_of_the_reference(self):
+        self.assertEqual(self.verdict(tern=(1, 4), mpich=(2, 9), intel=(3, 3.5)), "met at best, not in the median")
+
+    def test_what_is_absent_is_not_judged(self):
+        self.assertEqual(self.verdict(mpich=(2, 3)), "not measured")
+        self.assertEqual(self.verdict(tern=(2, 3)), "not measured")
+
+
+class Collecting(unittest.TestCase):
+    def test_result_lines_are_found_among_others(self):
+        results = Results()
+        results.add("tern", Job("latency"), Outcome("warning\nresult latency 8 1e-7 2e-7\n", 1.0, None))
+        self.assertEqual(results.get("tern", "latency", 2, 8), (1e-7, 2e-7))
+
+    def test_best_of_a_rate_is_the_highest(self):
+        results = Results()
+        for best in (5.0, 7.0, 6.0):
+            results.put("rate_window", 2, 8, "tern", best, best)
+        self.assertEqual(results.get("tern", "rate_window", 2, 8), (7.0, 6.0))
+
+    def test_failure_is_kept(self):
+        results = Results()
+        results.add("tern", Job("hello", wall="start"), Outcome("", 1.0, "exit status 1"))
+        self.assertEqual(results.failures[0]["why"], "exit status 1")
+        self.assertIsNone(results.get("tern", "start"))
+
+
+class Running(unittest.TestCase):
+    def test_time_out_ends_children_in_other_sessions(self):
+        outcome = run(["sh", "-c", "setsid sleep 60 & sleep 60"], timeout=0.5)
+        self.assertIn("no end within", outcome.failure)
+
+    def test_missing_program_is_a_failure(self):
+        self.assertIn("cannot start", run(["/nonexistent"], timeout=1).failure)
+
+
+class Words(unittest.TestCase):
+    def test_quantities(self):
+        self.assertEqual(report.quantity(1.5e-6, "seconds"), "1.5 µs")
+        self.assertEqual(report.quantity(5.7e6, "rate"), "5.7 M/s")
+        self.assertEqual(report.quantity(2 * 2**20, "bytes"), "2 MiB")
+
+    def test_case_names_are_unique(self):
+        names = [case.name for case in all_cases(quick=False)]
+        self.assertEqual(len(names), len(set(names)))
+
+
+if __name__ == "__main__":
+    unittest.main()
