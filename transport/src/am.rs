@@ -45,4 +45,38 @@ impl Am<'_> {
     pub fn payload_len(&self) -> usize {
         self.lead.len() + self.len
     }
+
+    /// Packs payload bytes `[from, from + n)` to `to`.
+    ///
+    /// # Safety
+    /// `n` bytes must be writable at `to`.
+    #[inline(always)]
+    pub(crate) unsafe fn write_payload(&self, to: *mut u8, from: usize, n: usize) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe {
+            if self.lead.is_empty() {
+                self.body.read_to(self.offset + from, to, n);
+            } else {
+                self.write_both(to, from, n);
+            }
+        }
+    }
+
+    /// The lead's part and then the body's.
+    ///
+    /// # Safety
+    /// As [`Am::write_payload`].
+    unsafe fn write_both(&self, to: *mut u8, from: usize, n: usize) {
+        let lead = self.lead.get(from..).unwrap_or_default();
+        let lead = &lead[..lead.len().min(n)];
+        let rest = n - lead.len();
+        // SAFETY: the two parts are `n` bytes together.
+        unsafe {
+            to.copy_from_nonoverlapping(lead.as_ptr(), lead.len());
+            if rest > 0 {
+                let skipped = (from + lead.len()) - self.lead.len();
+                self.body.read_to(self.offset + skipped, to.add(lead.len()), rest);
+            }
+        }
+    }
 }

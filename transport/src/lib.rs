@@ -10,12 +10,27 @@
 #![warn(missing_docs)]
 
 pub mod am;
+pub mod config;
+#[cfg(all(test, not(loom)))]
+mod conformance;
 pub mod doorbell;
+#[cfg(not(loom))]
+pub mod fabric;
+pub mod limits;
+#[cfg(not(loom))]
 pub mod loopback;
 pub mod shm;
+mod sync;
 
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
+pub use config::Config;
 pub use doorbell::Doorbell;
+#[cfg(not(loom))]
+pub use fabric::{Fabric, Place};
+#[cfg(not(loom))]
+pub use shm::AttachError;
+#[cfg(not(loom))]
+pub use shm::barrier::{Barriers, Ticket};
 use std::sync::Arc;
 use tern_mem::UserBuf;
 
@@ -134,7 +149,14 @@ pub trait Transport {
 
     /// Sender: claims and copies chunks until none is left, if the shared copy `key` of `peer` still exists;
     /// if it is over already, that is [`Transfer::Done`].
-    fn share_join(&mut self, peer: Peer, key: ShareKey, from: &UserBuf, into: Remote, done: Token) -> Transfer;
+    fn share_join(
+        &mut self,
+        peer: Peer,
+        key: ShareKey,
+        from: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer;
 
     /// Takes what has arrived, to the sink. Returns whether anything was there.
     fn poll(&mut self, sink: &mut impl Sink) -> bool;

@@ -1,0 +1,345 @@
+//! What every transport must do, as tests over any of them: `conformance_tests!(World)` makes them.
+
+use std::time::{Duration, Instant};
+
+use tern_mem::UserBuf;
+
+use crate::{Am, Full, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport};
+
+/// Two ranks, which may be the same one.
+pub(crate) trait World {
+    /// The transport under test.
+    type Transport: Transport;
+    /// A world in which nothing was sent yet.
+    fn new() -> Self;
+    /// The first rank's transport, and the second's rank.
+    fn sender(&mut self) -> (&mut Self::Transport, Peer);
+    /// The second rank's transport, and the first's rank.
+    fn receiver(&mut self) -> (&mut Self::Transport, Peer);
+}
+
+/// One message as it was received.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Received {
+    pub(crate) from: Peer,
+    pub(crate) header: Header,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// A sink that keeps everything.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    pub(crate) received: Vec<Received>,
+    pub(crate) done: Vec<(Token, Result<(), TransferError>)>,
+    /// Take only so many bytes of long payloads.
+    wanted_max: Option<usize>,
+    /// Take no long payloads.
+    refuse: bool,
+    landing: Vec<(Token, Header, UserBuf)>,
+}
+
+/// Bytes before the place where long payloads land, to see that offsets are kept.
+const LANDING_OFFSET: usize = 3;
+
+impl Sink for Keeper {
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        self.received.push(Received { from, header: *header, payload: payload.to_vec() });
+    }
+
+    fn header(&mut self, _from: Peer, header: &Header, len: usize) -> Landing {
+        if self.refuse {
+            return Landing::Nothing;
+        }
+        let len = self.wanted_max.map_or(len, |max| max.min(len));
+        let buf = UserBuf::owned(LANDING_OFFSET + len);
+        let token = Token(self.landing.len() as u64);
+        self.landing.push((token, *header, buf.clone()));
+        Landing::Place { buf, offset: LANDING_OFFSET, len, token }
+    }
+
+    fn landed(&mut self, from: Peer, token: Token) {
+        let (_, header, buf) = &self.landing[token.0 as usize];
+        let mut payload = vec![0; buf.len() - LANDING_OFFSET];
+        buf.read(LANDING_OFFSET, &mut payload);
+        self.received.push(Received { from, header: *header, payload });
+    }
+
+    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
+        self.done.push((token, result));
+    }
+}
+
+/// A view of bytes as a message's body.
+pub(crate) fn buf_of(bytes: &mut [u8]) -> UserBuf {
+    // SAFETY: the tests use the buffer only while the bytes live and do not touch them meanwhile.
+    unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) }
+}
+
+pub(crate) fn remote_of(bytes: &mut [u8]) -> Remote {
+    Remote { addr: bytes.as_mut_ptr().expose_provenance() as u64, len: bytes.len() as u64 }
+}
+
+/// Bytes that tell messages and positions apart.
+pub(crate) fn pattern(seed: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(101) ^ (i >> 8)) as u8).collect()
+}
+
+pub(crate) fn header(seed: usize) -> Header {
+    Header {
+        kind: seed as u8,
+        flags: (seed >> 3) as u8,
+        credits: seed as u16 ^ 0x8001,
+        context: 0x0123_4567_89ab_0000 | seed as u64,
+        source: !(seed as u32),
+        tag: seed as i32,
+    }
+}
+
+pub(crate) fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &mut [u8]) -> Result<(), Full> {
+    let len = payload.len();
+    to.send(peer, &Am { header: header(seed), lead: &[], body: &buf_of(payload), offset: 0, len })
+}
+
+/// Sends, letting the other side receive when the transport is full.
+fn send_surely<W: World>(world: &mut W, keeper: &mut Keeper, seed: usize, mut payload: Vec<u8>) {
+    for _ in 0..10_000 {
+        let (transport, peer) = world.sender();
+        if send(transport, peer, seed, &mut payload).is_ok() {
+            return;
+        }
+        world.receiver().0.poll(keeper);
+    }
+    panic!("full for ever");
+}
+
+fn drain<W: World>(world: &mut W, keeper: &mut Keeper) {
+    while world.receiver().0.poll(keeper) {}
+}
+
+/// Lengths around every border between ways to send.
+fn lengths(eager_bytes_max: usize) -> Vec<usize> {
+    let mut lengths: Vec<usize> = (0..=100).collect();
+    lengths.extend([151, 152, 153, 500, 1000, 1047, 1048, 1049, 1050, 4095, 4096, 4097]);
+    lengths.extend([eager_bytes_max - 1, eager_bytes_max]);
+    lengths.retain(|len| *len <= eager_bytes_max);
+    lengths
+}
+
+pub(crate) fn keeps_order_content_and_headers<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper::default());
+    let lengths = {
+        let (transport, peer) = world.sender();
+        lengths(transport.limits(peer).eager_bytes_max)
+    };
+    let from = world.receiver().1;
+    for round in 0..20 {
+        for (seed, len) in lengths.iter().enumerate() {
+            send_surely(&mut world, &mut keeper, seed + round, pattern(seed + round, *len));
+        }
+    }
+    drain(&mut world, &mut keeper);
+    assert_eq!(keeper.received.len(), 20 * lengths.len());
+    for (n, message) in keeper.received.iter().enumerate() {
+        let seed = n % lengths.len() + n / lengths.len();
+        let payload = pattern(seed, lengths[n % lengths.len()]);
+        assert_eq!(*message, Received { from, header: header(seed), payload }, "message {n}");
+    }
+}
+
+pub(crate) fn takes_turns<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper::default());
+    for seed in 0..1000 {
+        let payload = pattern(seed, seed % 60);
+        send_surely(&mut world, &mut keeper, seed, payload.clone());
+        drain(&mut world, &mut keeper);
+        assert_eq!(keeper.received.last().map(|last| &last.payload), Some(&payload));
+        assert_eq!(keeper.received.len(), seed + 1);
+    }
+}
+
+pub(crate) fn is_full_some_time_and_loses_nothing<W: World>() {
+    for len in [8, 400, 3000] {
+        let (mut world, mut keeper) = (W::new(), Keeper::default());
+        let mut sent = 0;
+        while {
+            let (transport, peer) = world.sender();
+            send(transport, peer, sent, &mut pattern(sent, len)).is_ok()
+        } {
+            sent += 1;
+            assert!(sent < 1_000_000, "a queue without bound");
+        }
+        drain(&mut world, &mut keeper);
+        let seen: Vec<i32> = keeper.received.iter().map(|message| message.header.tag).collect();
+        assert_eq!(seen, (0..sent as i32).collect::<Vec<_>>());
+        send_surely(&mut world, &mut keeper, sent, pattern(sent, len));
+    }
+}
+
+pub(crate) fn joins_lead_and_body<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper::default());
+    for body_len in [0, 1, 8, 24, 25, 39, 40, 41, 60, 300, 2000] {
+        for (offset, lead_len) in [(0, 16), (5, 40), (1, 1)] {
+            let mut body = pattern(7, offset + body_len);
+            let lead = pattern(9, lead_len);
+            let expected: Vec<u8> = lead.iter().chain(&body[offset..]).copied().collect();
+            let body = buf_of(&mut body);
+            let am = Am { header: header(1), lead: &lead, body: &body, offset, len: body_len };
+            let (transport, peer) = world.sender();
+            transport.send(peer, &am).unwrap();
+            drain(&mut world, &mut keeper);
+            assert_eq!(keeper.received.last().unwrap().payload, expected);
+        }
+    }
+}
+
+pub(crate) fn lands_only_what_is_wanted<W: World>() {
+    for len in [41, 300, 1048, 4096] {
+        let (mut world, mut keeper) = (W::new(), Keeper { wanted_max: Some(50), ..Keeper::default() });
+        for seed in 0..10 {
+            send_surely(&mut world, &mut keeper, seed, pattern(seed, len));
+        }
+        drain(&mut world, &mut keeper);
+        assert_eq!(keeper.received.len(), 10);
+        for (seed, message) in keeper.received.iter().enumerate() {
+            assert_eq!(message.payload, pattern(seed, len)[..len.min(50)]);
+        }
+    }
+}
+
+pub(crate) fn drops_what_is_refused<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper { refuse: true, ..Keeper::default() });
+    for seed in 0..100 {
+        send_surely(&mut world, &mut keeper, seed, pattern(seed, 40 * seed));
+    }
+    drain(&mut world, &mut keeper);
+    let tags: Vec<i32> = keeper.received.iter().map(|message| message.header.tag).collect();
+    assert_eq!(tags, [0], "only the message without payload is short");
+}
+
+pub(crate) fn gets_and_puts<W: World>() {
+    for len in [0, 1, 5000, 3 << 20] {
+        let mut world = W::new();
+        let (mut there, mut here) = (pattern(1, len), vec![0; len]);
+        let (transport, peer) = world.sender();
+        let limits = transport.limits(peer);
+        if limits.get {
+            let answer = transport.get(peer, remote_of(&mut there), &buf_of(&mut here), Token(1));
+            assert_eq!(answer, Transfer::Done);
+            assert_eq!(here, there);
+        }
+        if limits.put {
+            let mut other = vec![0; len];
+            let answer = transport.put(peer, &buf_of(&mut there), remote_of(&mut other), Token(2));
+            assert_eq!(answer, Transfer::Done);
+            assert_eq!(other, there);
+        }
+    }
+}
+
+pub(crate) fn shares_a_copy_whoever_comes<W: World>() {
+    let mut world = W::new();
+    let (transport, peer) = world.receiver();
+    if !transport.limits(peer).share {
+        return;
+    }
+    for len in [1, 100_000, 3_000_001] {
+        for sender_comes in ["never", "before", "after"] {
+            shares_once(&mut world, len, sender_comes);
+        }
+    }
+}
+
+fn shares_once<W: World>(world: &mut W, len: usize, sender_comes: &str) {
+    let (mut source, mut target) = (pattern(len, len), vec![0; len]);
+    let (from, into) = (remote_of(&mut source), remote_of(&mut target));
+    let (source_buf, target_buf) = (buf_of(&mut source), buf_of(&mut target));
+    let (receiver, sender_rank) = world.receiver();
+    let key = receiver.share_open(sender_rank, from, &target_buf, Token(1)).expect("a free slot");
+    let join = |world: &mut W| {
+        let (sender, receiver_rank) = world.sender();
+        sender.share_join(receiver_rank, key, &source_buf, into, Token(2))
+    };
+    if sender_comes == "before" {
+        assert_eq!(join(world), Transfer::Done);
+    }
+    assert_eq!(world.receiver().0.share_pull(key), Transfer::Done);
+    assert_eq!(source, target);
+    if sender_comes == "after" {
+        target.fill(0);
+        assert_eq!(join(world), Transfer::Done);
+        assert!(target.iter().all(|byte| *byte == 0), "a copy that is over must not be made again");
+    }
+}
+
+pub(crate) fn wakes_a_sleeper<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper::default());
+    for seed in 0..10 {
+        let bell = world.receiver().0.doorbell();
+        let armed = bell.arm();
+        assert!(!world.receiver().0.poll(&mut keeper));
+        let (transport, peer) = world.sender();
+        send(transport, peer, seed, &mut pattern(seed, 8)).unwrap();
+        assert!(bell.sleep(armed, Some(Duration::from_secs(10))), "the message rang");
+        assert!(world.receiver().0.poll(&mut keeper));
+    }
+}
+
+pub(crate) fn wakes_in_time<W: World>() {
+    let mut world = W::new();
+    let bell = world.receiver().0.doorbell();
+    let start = Instant::now();
+    assert!(!bell.sleep(bell.arm(), Some(Duration::from_millis(5))));
+    assert!(start.elapsed() >= Duration::from_millis(5));
+    let armed = bell.arm();
+    bell.ring();
+    assert!(bell.sleep(armed, None));
+    bell.arm();
+    bell.disarm();
+}
+
+pub(crate) fn wakes_all_threads<W: World>() {
+    let mut world = W::new();
+    let bell = world.receiver().0.doorbell();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let sleepers: Vec<_> = (0..3)
+        .map(|_| {
+            let (bell, ready) = (bell.clone(), ready.clone());
+            std::thread::spawn(move || {
+                let armed = bell.arm();
+                ready.send(()).unwrap();
+                bell.sleep(armed, Some(Duration::from_secs(10)))
+            })
+        })
+        .collect();
+    for _ in &sleepers {
+        is_ready.recv().unwrap();
+    }
+    let (transport, peer) = world.sender();
+    send(transport, peer, 0, &mut []).unwrap();
+    for sleeper in sleepers {
+        assert!(sleeper.join().unwrap());
+    }
+}
+
+/// The whole suite for one [`World`].
+macro_rules! conformance_tests {
+    ($world:ty: $($test:ident)*) => {
+        $(#[test] fn $test() { $crate::conformance::$test::<$world>() })*
+    };
+    ($world:ty) => {
+        $crate::conformance::conformance_tests! { $world:
+            keeps_order_content_and_headers
+            takes_turns
+            is_full_some_time_and_loses_nothing
+            joins_lead_and_body
+            lands_only_what_is_wanted
+            drops_what_is_refused
+            gets_and_puts
+            shares_a_copy_whoever_comes
+            wakes_a_sleeper
+            wakes_in_time
+            wakes_all_threads
+        }
+    };
+}
+pub(crate) use conformance_tests;

@@ -1,0 +1,47 @@
+//! Shared memory: the transport between ranks of one machine.
+//!
+//! What travels where:
+//!
+//! | message | way | file |
+//! |---|---|---|
+//! | the first few of a pair | a cell of the sender, linked into the receiver's queue | `queue.rs` |
+//! | up to 40 bytes | one line of the pair's ring | `ring.rs` |
+//! | up to 1 KiB | several lines of it | `ring.rs` |
+//! | up to a cell | a cell of the sender, named by a line | `cells.rs` |
+//! | more | the kernel copies between the processes | `cma.rs` |
+//! | large | as above, by both sides at once | `share.rs` |
+
+pub(crate) mod bell;
+pub(crate) mod queue;
+pub(crate) mod ring;
+
+#[cfg(not(loom))]
+pub mod barrier;
+#[cfg(not(loom))]
+mod cells;
+#[cfg(not(loom))]
+mod cma;
+#[cfg(not(loom))]
+pub(crate) mod futex;
+#[cfg(not(loom))]
+mod inbox;
+#[cfg(not(loom))]
+mod layout;
+#[cfg(not(loom))]
+mod peers;
+#[cfg(not(loom))]
+mod receive;
+#[cfg(not(loom))]
+pub(crate) mod segment;
+#[cfg(not(loom))]
+mod share;
+#[cfg(not(loom))]
+mod transport;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(not(loom))]
+pub use segment::AttachError;
+#[cfg(not(loom))]
+pub use transport::{Shm, segment_bytes};

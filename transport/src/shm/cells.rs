@@ -1,0 +1,88 @@
+//! A rank's own cells: blocks of the segment that carry payloads longer than a ring's lines.
+//!
+//! The owner sets a cell busy and fills it; the receiver copies it out and sets it free. Neither ever makes
+//! the other's change, so no locked instruction is needed. The cell used last is tried first: in an exchange
+//! back and forth one cell stays hot in the cache.
+
+use std::sync::atomic::Ordering;
+
+use super::segment::{CELL_BUSY, CELL_FREE, Segment};
+use crate::Peer;
+use crate::limits::CELLS_MAX;
+
+/// Which of this rank's cells are free, as far as it knows.
+pub(crate) struct CellPool {
+    owner: Peer,
+    count: u32,
+    /// Cells that were handed out and not yet seen free, one bit each.
+    busy: u64,
+    /// The cell handed out last.
+    hot: u32,
+    /// To whom each busy cell went.
+    holder: [Peer; CELLS_MAX as usize],
+    /// Busy cells by peer.
+    held: Vec<u32>,
+}
+
+impl CellPool {
+    pub(crate) fn new(segment: &Segment, owner: Peer) -> Self {
+        let layout = segment.layout();
+        CellPool {
+            owner,
+            count: layout.cells,
+            busy: 0,
+            hot: 0,
+            holder: [0; CELLS_MAX as usize],
+            held: vec![0; layout.size as usize],
+        }
+    }
+
+    /// A cell for a message to `peer`, busy from now on. No peer gets the last quarter of the cells: one that
+    /// does not receive must not keep this rank from sending to others.
+    #[inline]
+    pub(crate) fn take(&mut self, segment: &Segment, peer: Peer) -> Option<u32> {
+        if self.is_busy(self.hot) {
+            self.look(segment, self.hot);
+        }
+        if !self.may_take(peer) {
+            self.look_at_all(segment);
+            if !self.may_take(peer) {
+                return None;
+            }
+        }
+        let cell = if self.is_busy(self.hot) { self.busy.trailing_ones() } else { self.hot };
+        self.hand_out(segment, cell, peer);
+        Some(cell)
+    }
+
+    fn hand_out(&mut self, segment: &Segment, cell: u32, peer: Peer) {
+        segment.cell_line(self.owner, cell).state.store(CELL_BUSY, Ordering::Relaxed);
+        self.busy |= 1 << cell;
+        self.hot = cell;
+        self.holder[cell as usize] = peer;
+        self.held[peer as usize] += 1;
+    }
+
+    fn may_take(&self, peer: Peer) -> bool {
+        self.busy.count_ones() < self.count && self.held[peer as usize] < self.count - self.count / 4
+    }
+
+    fn is_busy(&self, cell: u32) -> bool {
+        self.busy >> cell & 1 != 0
+    }
+
+    fn look(&mut self, segment: &Segment, cell: u32) {
+        if segment.cell_line(self.owner, cell).state.load(Ordering::Acquire) == CELL_FREE {
+            self.busy &= !(1 << cell);
+            self.held[self.holder[cell as usize] as usize] -= 1;
+        }
+    }
+
+    fn look_at_all(&mut self, segment: &Segment) {
+        for cell in 0..self.count {
+            if self.is_busy(cell) {
+                self.look(segment, cell);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Where everything lies in the job's segment. All ranks compute the same offsets from the same few numbers.
+
+use crate::config::Config;
+use crate::limits::{BARRIER_SLOTS, LINE_BYTES, PAGE_BYTES, SHARE_SLOTS};
+
+use super::segment::{BarrierSlot, CellLine, Control, ShareSlot};
+
+/// The numbers that shape a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    pub(crate) size: u32,
+    pub(crate) ring_lines: u32,
+    pub(crate) cells: u32,
+    pub(crate) cell_bytes: u32,
+}
+
+/// Version of everything that ranks exchange through the segment; one more with every change of it.
+const VERSION: u64 = 1;
+
+/// Bytes before the first region: the job's fingerprint.
+const JOB_BYTES: usize = PAGE_BYTES;
+
+impl Layout {
+    pub(crate) fn new(size: u32, config: &Config) -> Self {
+        let Config { ring_lines, cells, cell_bytes, .. } = config.clamped();
+        Layout { size, ring_lines, cells, cell_bytes }
+    }
+
+    /// Different for layouts that do not fit together; never zero.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let numbers =
+            [VERSION, self.size.into(), self.ring_lines.into(), self.cells.into(), self.cell_bytes.into()];
+        numbers.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, n| (hash ^ n).wrapping_mul(0x100_0000_01b3))
+            | 1
+    }
+
+    /// Bytes of the whole segment; `None` if they cannot be addressed.
+    pub(crate) fn segment_bytes(&self) -> Option<usize> {
+        let regions = (self.size as usize).checked_mul(self.region_bytes()?)?;
+        regions.checked_add(JOB_BYTES).filter(|bytes| isize::try_from(*bytes).is_ok())
+    }
+
+    fn region_bytes(&self) -> Option<usize> {
+        let rings = (self.size as usize).checked_mul(self.ring_bytes())?;
+        Some(rings.checked_add(self.rings_offset())?.next_multiple_of(PAGE_BYTES))
+    }
+
+    /// A ring and its reader's line. The odd number of lines also keeps the heads of neighbouring rings in
+    /// different sets of the first-level cache.
+    fn ring_bytes(&self) -> usize {
+        (self.ring_lines as usize + 1) * LINE_BYTES
+    }
+
+    // Within a region: control, shared copies and cell lines share the first pages; then what is touched less.
+
+    fn shares_offset(&self) -> usize {
+        size_of::<Control>()
+    }
+
+    fn cell_lines_offset(&self) -> usize {
+        self.shares_offset() + SHARE_SLOTS * size_of::<ShareSlot>()
+    }
+
+    fn barriers_offset(&self) -> usize {
+        self.cell_lines_offset() + self.cells as usize * size_of::<CellLine>()
+    }
+
+    fn cells_offset(&self) -> usize {
+        (self.barriers_offset() + BARRIER_SLOTS * size_of::<BarrierSlot>()).next_multiple_of(PAGE_BYTES)
+    }
+
+    fn rings_offset(&self) -> usize {
+        self.cells_offset() + self.cells as usize * self.cell_bytes as usize
+    }
+
+    // From the start of the segment. The arguments are this process's own or were checked by the caller;
+    // the assertions make that so.
+
+    fn region(&self, rank: u32) -> usize {
+        assert!(rank < self.size, "rank {rank} of {}", self.size);
+        JOB_BYTES + rank as usize * self.region_bytes().expect("checked when the segment was mapped")
+    }
+
+    pub(crate) fn control(&self, rank: u32) -> usize {
+        self.region(rank)
+    }
+
+    pub(crate) fn share(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < SHARE_SLOTS);
+        self.region(rank) + self.shares_offset() + slot * size_of::<ShareSlot>()
+    }
+
+    pub(crate) fn barrier(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < BARRIER_SLOTS);
+        self.region(rank) + self.barriers_offset() + slot * size_of::<BarrierSlot>()
+    }
+
+    pub(crate) fn cell_line(&self, rank: u32, cell: u32) -> usize {
+        assert!(cell < self.cells);
+        self.region(rank) + self.cell_lines_offset() + cell as usize * size_of::<CellLine>()
+    }
+
+    pub(crate) fn cell(&self, rank: u32, cell: u32) -> usize {
+        assert!(cell < self.cells);
+        self.region(rank) + self.cells_offset() + cell as usize * self.cell_bytes as usize
+    }
+
+    /// The ring in the receiver's region for what the sender writes.
+    pub(crate) fn ring(&self, receiver: u32, sender: u32) -> usize {
+        assert!(sender < self.size);
+        self.region(receiver) + self.rings_offset() + sender as usize * self.ring_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps_and_all_lies_within() {
+        for size in [1, 2, 3, 32] {
+            let layout = Layout::new(size, &Config::default());
+            let end = layout.segment_bytes().unwrap();
+            for rank in 0..size {
+                let order = [
+                    layout.control(rank),
+                    layout.share(rank, 0),
+                    layout.share(rank, SHARE_SLOTS - 1),
+                    layout.cell_line(rank, 0),
+                    layout.cell_line(rank, layout.cells - 1),
+                    layout.barrier(rank, 0),
+                    layout.barrier(rank, BARRIER_SLOTS - 1),
+                    layout.cell(rank, 0),
+                    layout.cell(rank, layout.cells - 1),
+                    layout.ring(rank, 0),
+                    layout.ring(rank, size - 1),
+                ];
+                assert!(order.is_sorted(), "{order:?}");
+                assert!(order.iter().all(|offset| offset % LINE_BYTES == 0));
+                let next = if rank + 1 < size { layout.control(rank + 1) } else { end };
+                assert!(layout.ring(rank, size - 1) + layout.ring_bytes() <= next);
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_too_large_to_address_is_none() {
+        let config =
+            Config { cell_bytes: u32::MAX, cells: u32::MAX, ring_lines: u32::MAX, ..Config::default() };
+        assert!(Layout::new(u32::MAX, &config).segment_bytes().is_none());
+    }
+
+    #[test]
+    fn other_settings_have_other_fingerprints() {
+        let a = Layout::new(4, &Config::default());
+        let b = Layout { cells: a.cells + 1, ..a };
+        assert_ne!(a.fingerprint(), b.fingerprint());
+    }
+}

@@ -1,0 +1,328 @@
+//! A ring of 64-byte lines from one rank to another: one writer, one reader, no locked instruction.
+//!
+//! Each line says of itself whether it is new: its first word carries the *lap* in which it was written.
+//! Memory starts as zero and laps count from 1 to 255 and again from 1, so a line's lap always differs from
+//! what lay there before. The writer fills a line and then stores its first word (release); the reader sees
+//! the lap it waits for (acquire) and the line is whole: payload and flag move in one cache line.
+//!
+//! A message of several lines has its first line stored last, so a reader that sees a message sees all of it.
+//! The reader tells how far it has come only once in a quarter of the ring, on a line of its own; the writer
+//! looks there only when its ring seems full.
+
+use std::ptr::NonNull;
+
+use crate::am::Header;
+use crate::limits::{HEAD_PAYLOAD_BYTES, LINE_BYTES, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+
+/// One line: the mark, and 56 bytes whose meaning depends on it.
+#[repr(C)]
+#[cfg_attr(not(loom), repr(align(64)))]
+pub(crate) struct Line {
+    mark: AtomicU64,
+    body: UnsafeCell<Body>,
+}
+
+/// What follows the mark in a message's first line. In further lines all 56 bytes are payload.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Body {
+    context: u64,
+    source: u32,
+    tag: i32,
+    payload: [u8; HEAD_PAYLOAD_BYTES],
+}
+
+/// How far the reader has come, on a line of its own.
+#[repr(C)]
+#[cfg_attr(not(loom), repr(align(64)))]
+pub(crate) struct Consumed(AtomicU32);
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Line>() == LINE_BYTES && size_of::<Consumed>() == LINE_BYTES);
+const _: () = assert!(size_of::<Body>() == MORE_PAYLOAD_BYTES);
+
+/// How a message travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// The payload, this many bytes, is in the ring's lines.
+    Lines(usize),
+    /// The payload is in a cell of the sender that the first line names.
+    Cell,
+}
+
+const SHAPE_LINES: u8 = 0;
+const SHAPE_CELL: u8 = 1;
+/// Never the first line of a message; a reader that meets it there has a broken peer.
+const SHAPE_MORE: u8 = 2;
+
+/// The first word of a line, from the lowest byte: lap, shape, kind, flags, credits (2), payload bytes (2).
+#[derive(Clone, Copy)]
+pub(crate) struct Mark(u64);
+
+impl Mark {
+    #[inline(always)]
+    fn first(lap: u8, shape: u8, header: &Header, len: usize) -> Mark {
+        Mark(
+            u64::from(lap)
+                | u64::from(shape) << 8
+                | u64::from(header.kind) << 16
+                | u64::from(header.flags) << 24
+                | u64::from(header.credits) << 32
+                | (len as u64) << 48,
+        )
+    }
+
+    fn more(lap: u8) -> Mark {
+        Mark(u64::from(lap) | u64::from(SHAPE_MORE) << 8)
+    }
+
+    /// The payload's bytes if the message is a single line, which is what most are.
+    #[inline(always)]
+    pub(crate) fn single_line(self) -> Option<usize> {
+        let len = (self.0 >> 48) as usize;
+        ((self.0 >> 8) as u8 == SHAPE_LINES && len <= HEAD_PAYLOAD_BYTES).then_some(len)
+    }
+
+    /// `None` if no sound peer can have written this.
+    pub(crate) fn shape(self) -> Option<Shape> {
+        let len = (self.0 >> 48) as usize;
+        match (self.0 >> 8) as u8 {
+            SHAPE_LINES if len <= LINES_PAYLOAD_BYTES_MAX => Some(Shape::Lines(len)),
+            SHAPE_CELL => Some(Shape::Cell),
+            _ => None,
+        }
+    }
+}
+
+/// Lines of a message with `len` bytes of payload.
+#[inline]
+pub(crate) fn lines_for(len: usize) -> u32 {
+    1 + len.saturating_sub(HEAD_PAYLOAD_BYTES).div_ceil(MORE_PAYLOAD_BYTES) as u32
+}
+
+/// The memory of one ring.
+#[derive(Clone, Copy)]
+pub(crate) struct RingMemory {
+    lines: NonNull<Line>,
+    consumed: NonNull<Consumed>,
+    mask: u32,
+}
+
+impl RingMemory {
+    /// # Safety
+    /// `lines` must point to `count` lines, a power of two, and `consumed` to its line; zeroed before the
+    /// ring's first use and valid as long as any reader or writer of the ring.
+    pub(crate) unsafe fn new(lines: NonNull<Line>, consumed: NonNull<Consumed>, count: u32) -> Self {
+        debug_assert!(count.is_power_of_two());
+        RingMemory { lines, consumed, mask: count - 1 }
+    }
+
+    #[inline(always)]
+    fn line(&self, position: u32) -> &Line {
+        // SAFETY: the masked position is below the count that `new` was promised.
+        unsafe { self.lines.add((position & self.mask) as usize).as_ref() }
+    }
+
+    #[inline(always)]
+    fn consumed(&self) -> &AtomicU32 {
+        // SAFETY: promised to `new`.
+        unsafe { &self.consumed.as_ref().0 }
+    }
+}
+
+/// Position and lap of either side.
+#[derive(Clone, Copy)]
+struct Cursor {
+    position: u32,
+    lap: u8,
+}
+
+impl Cursor {
+    const START: Cursor = Cursor { position: 0, lap: 1 };
+
+    #[inline(always)]
+    fn step(&mut self, mask: u32) {
+        self.position = self.position.wrapping_add(1);
+        if self.position & mask == 0 {
+            self.lap = if self.lap == u8::MAX { 1 } else { self.lap + 1 };
+        }
+    }
+}
+
+/// The writing side.
+pub(crate) struct RingWriter {
+    memory: RingMemory,
+    at: Cursor,
+    /// Lines that may be written before the reader's count must be looked at again.
+    room: u32,
+    opened: bool,
+}
+
+impl RingWriter {
+    /// A writer that has no room until it is opened.
+    pub(crate) fn new(memory: RingMemory) -> Self {
+        RingWriter { memory, at: Cursor::START, room: 0, opened: false }
+    }
+
+    /// From now on there is room.
+    pub(crate) fn open(&mut self) {
+        self.opened = true;
+        self.room = self.memory.mask + 1;
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.opened
+    }
+
+    /// There is room for a line, as far as is known without looking at the other side.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.room != 0
+    }
+
+    /// Whether `lines` can be written now, looking at the reader's count if need be.
+    pub(crate) fn reserve(&mut self, lines: u32) -> bool {
+        if self.room < lines && self.opened {
+            let used = self.at.position.wrapping_sub(self.memory.consumed().load(Ordering::Acquire));
+            // A count that the reader cannot have leaves no room; it would only ever let us overwrite.
+            self.room = (self.memory.mask + 1).saturating_sub(used);
+        }
+        self.room >= lines
+    }
+
+    /// Writes a message of one line. There must be room. `fill` writes the payload.
+    #[inline(always)]
+    pub(crate) fn push_line(&mut self, header: &Header, len: usize, fill: impl FnOnce(*mut u8)) {
+        self.push_first(SHAPE_LINES, header, len, fill);
+    }
+
+    /// Writes the line that names `cell` with `len` bytes of payload. There must be room.
+    pub(crate) fn push_cell(&mut self, header: &Header, cell: u32, len: u32) {
+        let fill = |to: *mut u8| {
+            // SAFETY: the first line has 40 bytes of payload.
+            unsafe { to.cast::<[u32; 2]>().write_unaligned([cell, len]) }
+        };
+        self.push_first(SHAPE_CELL, header, 0, fill);
+    }
+
+    #[inline(always)]
+    fn push_first(&mut self, shape: u8, header: &Header, len: usize, fill: impl FnOnce(*mut u8)) {
+        debug_assert!(self.room > 0 && len <= HEAD_PAYLOAD_BYTES);
+        let line = self.memory.line(self.at.position);
+        write_head(line, header, fill);
+        line.mark.store(Mark::first(self.at.lap, shape, header, len).0, Ordering::Release);
+        self.at.step(self.memory.mask);
+        self.room -= 1;
+    }
+
+    /// Writes a message of several lines, the first one last. There must be room.
+    /// `fill(to, offset, n)` writes `n` bytes of the payload from `offset`.
+    pub(crate) fn push_lines(&mut self, header: &Header, len: usize, fill: impl Fn(*mut u8, usize, usize)) {
+        debug_assert!(lines_for(len) <= self.room && len > HEAD_PAYLOAD_BYTES);
+        let first = self.at;
+        self.at.step(self.memory.mask);
+        let mut offset = HEAD_PAYLOAD_BYTES;
+        while offset < len {
+            let n = (len - offset).min(MORE_PAYLOAD_BYTES);
+            let line = self.memory.line(self.at.position);
+            line.body.with_mut(|body| fill(body.cast(), offset, n));
+            line.mark.store(Mark::more(self.at.lap).0, Ordering::Relaxed);
+            self.at.step(self.memory.mask);
+            offset += n;
+        }
+        let line = self.memory.line(first.position);
+        write_head(line, header, |to| fill(to, 0, HEAD_PAYLOAD_BYTES));
+        line.mark.store(Mark::first(first.lap, SHAPE_LINES, header, len).0, Ordering::Release);
+        self.room -= lines_for(len);
+    }
+}
+
+#[inline(always)]
+fn write_head(line: &Line, header: &Header, fill: impl FnOnce(*mut u8)) {
+    line.body.with_mut(|body| {
+        // SAFETY: the line is this writer's until its mark is stored; the fields lie within it.
+        unsafe {
+            (&raw mut (*body).context).write(header.context);
+            (&raw mut (*body).source).write(header.source);
+            (&raw mut (*body).tag).write(header.tag);
+            fill((&raw mut (*body).payload).cast());
+        }
+    });
+}
+
+/// A message's first line, copied out: nothing in it changes any more, whatever the peer does.
+pub(crate) struct Head {
+    pub(crate) header: Header,
+    pub(crate) payload: [u8; HEAD_PAYLOAD_BYTES],
+}
+
+impl Head {
+    /// The cell and the payload bytes that a [`Shape::Cell`] line names. Unchecked: the peer wrote them.
+    pub(crate) fn cell(&self) -> (u32, u32) {
+        let word = |i: usize| u32::from_ne_bytes(self.payload[i..i + 4].try_into().expect("four bytes"));
+        (word(0), word(4))
+    }
+}
+
+/// The reading side.
+pub(crate) struct RingReader {
+    memory: RingMemory,
+    at: Cursor,
+    /// The position that the writer was last told.
+    published: u32,
+}
+
+impl RingReader {
+    pub(crate) fn new(memory: RingMemory) -> Self {
+        RingReader { memory, at: Cursor::START, published: 0 }
+    }
+
+    /// The mark of the next message, if it is here.
+    #[inline(always)]
+    pub(crate) fn ready(&self) -> Option<Mark> {
+        let mark = self.memory.line(self.at.position).mark.load(Ordering::Acquire);
+        (mark as u8 == self.at.lap).then_some(Mark(mark))
+    }
+
+    /// The first line of the message whose mark [`RingReader::ready`] gave.
+    #[inline(always)]
+    pub(crate) fn head(&self, mark: Mark) -> Head {
+        // SAFETY: the mark says that the writer is done with the line. A peer that writes all the same
+        // changes which bytes are copied, once, and nothing else.
+        let body = self.memory.line(self.at.position).body.with(|body| unsafe { body.read_volatile() });
+        let header = Header {
+            kind: (mark.0 >> 16) as u8,
+            flags: (mark.0 >> 24) as u8,
+            credits: (mark.0 >> 32) as u16,
+            context: body.context,
+            source: body.source,
+            tag: body.tag,
+        };
+        Head { header, payload: body.payload }
+    }
+
+    /// Shows the payload beyond the first line, piece by piece: `take(from, offset, n)`.
+    pub(crate) fn rest(&self, len: usize, take: impl Fn(*const u8, usize, usize)) {
+        let mut position = self.at.position;
+        let mut offset = HEAD_PAYLOAD_BYTES;
+        while offset < len {
+            position = position.wrapping_add(1);
+            let n = (len - offset).min(MORE_PAYLOAD_BYTES);
+            self.memory.line(position).body.with(|body| take(body.cast(), offset, n));
+            offset += n;
+        }
+    }
+
+    /// Goes past `lines`, and tells the writer once in a quarter of the ring.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, lines: u32) {
+        for _ in 0..lines {
+            self.at.step(self.memory.mask);
+        }
+        if self.at.position.wrapping_sub(self.published) > self.memory.mask / 4 {
+            self.published = self.at.position;
+            self.memory.consumed().store(self.published, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! One copy that both sides make at once.
+//!
+//! The receiver opens a slot and tells the sender. Both then claim chunks of the message from the slot's one counter
+//! and copy them, the receiver by reading the sender's memory, the sender by writing the receiver's. Whichever
+//! side never comes, the other one claims all. Who finishes the last chunk rings the other.
+//!
+//! Both counters carry the slot's generation, so a sender that comes late finds out by the same instruction
+//! with which it would claim. Chunk bounds follow from the message's length, which each side knows by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use tern_mem::UserBuf;
+
+use super::cma::{self, Direction};
+use super::segment::{Segment, ShareSlot};
+use crate::limits::{SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS};
+use crate::{Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError};
+
+/// How a message is divided: the same on both sides.
+#[derive(Clone, Copy)]
+struct Chunks {
+    len: u64,
+    each: u64,
+}
+
+impl Chunks {
+    fn of(len: u64) -> Chunks {
+        let even = len.div_ceil(SHARE_CHUNKS).next_multiple_of(SHARE_CHUNK_BYTES_MIN);
+        let each = even.clamp(SHARE_CHUNK_BYTES_MIN, SHARE_CHUNK_BYTES_MAX);
+        // The count must fit its 16 bits however long the message is.
+        Chunks { len, each: each.max(len.div_ceil(u64::from(u16::MAX))) }
+    }
+
+    fn count(self) -> u64 {
+        self.len.div_ceil(self.each)
+    }
+
+    /// Offset and length of a chunk below `count`.
+    fn bounds(self, chunk: u64) -> (u64, u64) {
+        let start = chunk * self.each;
+        (start, self.each.min(self.len - start))
+    }
+}
+
+/// One side's part in a shared copy.
+struct Part {
+    /// In whose region the slot is.
+    receiver: Peer,
+    slot: usize,
+    generation: u32,
+    chunks: Chunks,
+    /// The other side: its rank, process and address.
+    peer: Peer,
+    pid: u32,
+    remote: u64,
+    direction: Direction,
+    local: UserBuf,
+    token: Token,
+    /// The call that copies was made; from now on the sink hears of the end.
+    pending: bool,
+}
+
+/// What a slot's counters say.
+enum State {
+    Open,
+    Done(Result<(), TransferError>),
+}
+
+impl Part {
+    /// Claims and copies until nothing is left to claim.
+    fn copy(&self, slot: &ShareSlot) -> State {
+        while let Some(chunk) = self.claim(slot) {
+            let (start, len) = self.chunks.bounds(chunk);
+            let remote = self.remote.wrapping_add(start);
+            let result =
+                cma::copy(self.direction, self.pid, &self.local, start as usize, remote, len as usize);
+            self.finish(slot, result);
+        }
+        self.state(slot)
+    }
+
+    fn claim(&self, slot: &ShareSlot) -> Option<u64> {
+        let mut seen = slot.claim.load(Ordering::Relaxed);
+        loop {
+            let next = seen & u64::from(u32::MAX);
+            if seen >> 32 != u64::from(self.generation) || next >= self.chunks.count() {
+                return None;
+            }
+            match slot.claim.compare_exchange_weak(seen, seen + 1, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Some(next),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Counts a chunk as finished. While it was not, the slot could not get a new generation.
+    fn finish(&self, slot: &ShareSlot, result: Result<(), TransferError>) {
+        if let Err(TransferError::Os(error)) = result {
+            record_error(&slot.done, error);
+        }
+        slot.done.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn state(&self, slot: &ShareSlot) -> State {
+        let done = slot.done.load(Ordering::Acquire);
+        if done >> 32 != u64::from(self.generation) {
+            return State::Done(Ok(()));
+        }
+        if done & 0xffff < self.chunks.count() {
+            return State::Open;
+        }
+        State::Done(match (done >> 16 & 0xffff) as i32 {
+            0 => Ok(()),
+            error => Err(TransferError::Os(error)),
+        })
+    }
+}
+
+/// The first error of a shared copy stays in its `done` word.
+fn record_error(done: &AtomicU64, error: i32) {
+    let bits = (error as u64 & 0xffff) << 16;
+    let _ = done.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| {
+        (word & 0xffff_0000 == 0).then_some(word | bits)
+    });
+}
+
+/// The shared copies in which this rank takes part.
+pub(crate) struct Shares {
+    segment: Arc<Segment>,
+    me: Peer,
+    parts: Vec<Part>,
+    /// Slots of this rank that are in use, one bit each, and their last generations.
+    busy: u32,
+    generations: [u32; SHARE_SLOTS],
+}
+
+const _: () = assert!(SHARE_SLOTS <= u32::BITS as usize);
+
+impl Shares {
+    pub(crate) fn new(segment: Arc<Segment>, me: Peer) -> Self {
+        Shares { segment, me, parts: Vec::new(), busy: 0, generations: [0; SHARE_SLOTS] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// See [`crate::Transport::share_open`].
+    pub(crate) fn open(
+        &mut self,
+        peer: Peer,
+        pid: u32,
+        from: Remote,
+        into: &UserBuf,
+        token: Token,
+    ) -> Option<ShareKey> {
+        let slot = self.busy.trailing_ones() as usize;
+        if slot >= SHARE_SLOTS {
+            return None;
+        }
+        self.busy |= 1 << slot;
+        let generation = self.next_generation(slot);
+        self.parts.push(Part {
+            receiver: self.me,
+            slot,
+            generation,
+            chunks: Chunks::of(from.len),
+            peer,
+            pid,
+            remote: from.addr,
+            direction: Direction::Read,
+            local: into.clone(),
+            token,
+            pending: false,
+        });
+        Some(ShareKey(u64::from(generation) << 32 | slot as u64))
+    }
+
+    /// Begins the slot's next use. A sender that looks in between finds two generations and claims nothing.
+    fn next_generation(&mut self, slot: usize) -> u32 {
+        let generation = self.generations[slot].wrapping_add(1);
+        self.generations[slot] = generation;
+        let words = self.segment.share(self.me, slot);
+        words.done.store(u64::from(generation) << 32, Ordering::Release);
+        words.claim.store(u64::from(generation) << 32, Ordering::Release);
+        generation
+    }
+
+    /// See [`crate::Transport::share_pull`].
+    pub(crate) fn pull(&mut self, key: ShareKey) -> Transfer {
+        let (slot, generation) = split(key);
+        let mine =
+            |part: &Part| part.receiver == self.me && part.slot == slot && part.generation == generation;
+        match self.parts.iter().position(mine) {
+            Some(index) => self.work(index),
+            None => Transfer::Failed(TransferError::BadKey),
+        }
+    }
+
+    /// See [`crate::Transport::share_join`]. `pid` is `None` if this rank cannot write the peer's memory: then
+    /// it only waits for the end.
+    pub(crate) fn join(
+        &mut self,
+        peer: Peer,
+        pid: Option<u32>,
+        key: ShareKey,
+        from: &UserBuf,
+        into: Remote,
+        token: Token,
+    ) -> Transfer {
+        let (slot, generation) = split(key);
+        if slot >= SHARE_SLOTS {
+            return Transfer::Failed(TransferError::BadKey);
+        }
+        self.parts.push(Part {
+            receiver: peer,
+            slot,
+            generation,
+            chunks: Chunks::of(into.len),
+            peer,
+            pid: pid.unwrap_or(0),
+            remote: into.addr,
+            direction: Direction::Write,
+            local: from.clone(),
+            token,
+            pending: false,
+        });
+        let index = self.parts.len() - 1;
+        if pid.is_some() {
+            return self.work(index);
+        }
+        self.settle(index, State::Open)
+    }
+
+    /// Copies what can be claimed; rings the other side if that was the end.
+    fn work(&mut self, index: usize) -> Transfer {
+        let part = &self.parts[index];
+        let slot = self.segment.share(part.receiver, part.slot);
+        let state = part.copy(slot);
+        if matches!(state, State::Done(_)) {
+            self.ring(part.peer);
+        }
+        self.settle(index, state)
+    }
+
+    fn settle(&mut self, index: usize, state: State) -> Transfer {
+        match state {
+            State::Open => {
+                self.parts[index].pending = true;
+                Transfer::Pending
+            }
+            State::Done(result) => {
+                self.close(index);
+                result.map_or_else(Transfer::Failed, |()| Transfer::Done)
+            }
+        }
+    }
+
+    /// Forgets a part. The receiver's slot gets its next generation at the next use, and until then still
+    /// tells a waiting sender that all is done.
+    fn close(&mut self, index: usize) -> Token {
+        let part = self.parts.swap_remove(index);
+        if part.direction == Direction::Read {
+            self.busy &= !(1 << part.slot);
+        }
+        part.token
+    }
+
+    /// Tells the sink of pending parts that the other side has finished.
+    pub(crate) fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let mut any = false;
+        let mut index = 0;
+        while index < self.parts.len() {
+            let part = &self.parts[index];
+            let slot = self.segment.share(part.receiver, part.slot);
+            match part.pending.then(|| part.state(slot)) {
+                Some(State::Done(result)) => {
+                    sink.done(self.close(index), result);
+                    any = true;
+                }
+                _ => index += 1,
+            }
+        }
+        any
+    }
+
+    fn ring(&self, peer: Peer) {
+        fence(Ordering::SeqCst);
+        let bell = &self.segment.control(peer).bell;
+        if bell.must_ring(0) {
+            super::bell::ring(bell);
+        }
+    }
+}
+
+fn split(key: ShareKey) -> (usize, u32) {
+    ((key.0 & u64::from(u32::MAX)) as usize, (key.0 >> 32) as u32)
+}

@@ -1,0 +1,277 @@
+//! [`Shm`]: sending, and the trait.
+
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tern_mem::UserBuf;
+
+use super::barrier::Barriers;
+use super::bell::{self, Bell, BellWords, NEEDS_FENCE};
+use super::cells::CellPool;
+use super::cma::{self, Direction};
+use super::futex;
+use super::inbox::{Inbox, Queued};
+use super::layout::Layout;
+use super::peers::{Peers, Reach};
+use super::queue::{NONE, QueueReader};
+use super::receive::{Incoming, take_queued};
+use super::ring::{RingReader, RingWriter, lines_for};
+use super::segment::{AttachError, Segment};
+use super::share::Shares;
+use crate::config::Config;
+use crate::limits::{HEAD_PAYLOAD_BYTES, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING};
+use crate::{
+    Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
+};
+
+/// Bytes that the shared segment of a job of `size` ranks will have (sparse: pages come when touched). `None` if
+/// they cannot be addressed.
+pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
+    Layout::new(size, config).segment_bytes()
+}
+
+/// The shared-memory transport of one rank.
+pub struct Shm {
+    me: Peer,
+    config: Config,
+    /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
+    fence: u32,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    ring_known: Vec<bool>,
+    queue: QueueReader,
+    cells: CellPool,
+    shares: Shares,
+    peers: Peers,
+    bell: Arc<Bell>,
+    segment: Arc<Segment>,
+}
+
+// SAFETY: the pointers in `outgoing` and `incoming` lead into the segment, which `segment` keeps mapped and
+// which is memory of the process, not of a thread.
+unsafe impl Send for Shm {}
+
+/// What this rank knows of a peer as a sender to it.
+struct Outgoing {
+    ring: RingWriter,
+    /// Within the segment.
+    bell: NonNull<BellWords>,
+    /// Messages sent through the peer's queue.
+    queued: u32,
+}
+
+impl Outgoing {
+    fn new(segment: &Segment, me: Peer, peer: Peer) -> Self {
+        // SAFETY: `Shm` keeps the segment as long as its rings.
+        let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
+        Outgoing { ring, bell: NonNull::from(&segment.control(peer).bell), queued: 0 }
+    }
+
+    #[inline(always)]
+    fn ring_bell(&self, fence: u32) {
+        // SAFETY: within the segment, which `Shm` keeps.
+        let words = unsafe { self.bell.as_ref() };
+        if words.must_ring(fence) {
+            bell::ring(words);
+        }
+    }
+}
+
+impl Shm {
+    /// Attaches rank `me` of `size` to the job's segment. `oversubscribed`: the job's ranks outnumber the
+    /// cores that they may run on.
+    pub fn attach(
+        fd: &OwnedFd,
+        me: Peer,
+        size: u32,
+        oversubscribed: bool,
+        config: &Config,
+    ) -> Result<Shm, AttachError> {
+        if me >= size {
+            return Err(AttachError::NotARank(me, size));
+        }
+        let segment = Arc::new(Segment::attach(fd, size, config)?);
+        let registered = futex::register_for_fences();
+        let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
+        let peers = Peers::new(segment.clone(), config.cma);
+        peers.announce(me);
+        Ok(Shm {
+            me,
+            config: config.clamped(),
+            fence: if registered { 0 } else { NEEDS_FENCE },
+            outgoing: (0..size).map(|peer| Outgoing::new(&segment, me, peer)).collect(),
+            incoming: Vec::new(),
+            ring_known: vec![false; size as usize],
+            queue: QueueReader::new(),
+            cells: CellPool::new(&segment, me),
+            shares: Shares::new(segment.clone(), me),
+            peers,
+            bell: Arc::new(bell),
+            segment,
+        })
+    }
+
+    /// Barriers among ranks of this machine, usable from any thread.
+    pub fn barriers(&self) -> Barriers {
+        Barriers::new(self.segment.clone(), self.bell.clone())
+    }
+
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
+    /// All that is not one line of an open ring with known room.
+    #[inline(never)]
+    fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        let len = am.payload_len();
+        assert!(len <= self.config.cell_bytes as usize, "{len} bytes do not fit an eager message");
+        let fence = self.fence;
+        let to = &mut self.outgoing[peer as usize];
+        if !to.ring.is_open() {
+            self.send_by_queue(peer, am, len)?;
+        } else if len > LINES_PAYLOAD_BYTES_MAX {
+            self.send_by_cell(peer, am, len)?;
+        } else if !to.ring.reserve(lines_for(len)) {
+            return Err(Full);
+        } else if len <= HEAD_PAYLOAD_BYTES {
+            // SAFETY: a line has room for as many bytes.
+            to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
+        } else {
+            // SAFETY: the ring asks for no more than each line has room for.
+            to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
+        }
+        self.outgoing[peer as usize].ring_bell(fence);
+        Ok(())
+    }
+
+    fn send_by_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let to = &mut self.outgoing[peer as usize];
+        if !to.ring.reserve(1) {
+            return Err(Full);
+        }
+        let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
+        // SAFETY: `len` is at most a cell's size, and the cell is ours until its line is pushed.
+        unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
+        to.ring.push_cell(&am.header, cell, len as u32);
+        Ok(())
+    }
+
+    fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
+        let to = &mut self.outgoing[peer as usize];
+        to.queued = to.queued.saturating_add(1);
+        let ring_follows = self.config.rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
+        // SAFETY: as in `send_by_cell`; the cell is ours until it is pushed.
+        unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
+        let queued = Queued { header: am.header, len: len as u32, ring_follows };
+        queued.write(&self.segment.cell_line(self.me, cell).head);
+        Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
+        if ring_follows {
+            to.ring.open();
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn drain_queue(&mut self, sink: &mut impl Sink) -> bool {
+        let segment = self.segment.clone();
+        let inbox = Inbox { segment: &segment, receiver: self.me };
+        for taken in 0..POLL_BUDGET {
+            let Some(link) = self.queue.pop(&inbox) else { return taken > 0 };
+            if let Some(from) = take_queued(&inbox, link, sink) {
+                self.expect_ring(from);
+            }
+        }
+        true
+    }
+
+    /// From now on `from`'s messages come by its ring.
+    fn expect_ring(&mut self, from: Peer) {
+        if !std::mem::replace(&mut self.ring_known[from as usize], true) {
+            // SAFETY: `self` keeps the segment as long as its rings.
+            let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
+            self.incoming.push(Incoming { ring, from });
+        }
+    }
+
+    fn transfer(&mut self, direction: Direction, peer: Peer, local: &UserBuf, remote: Remote) -> Transfer {
+        let Some(pid) = self.peers.pid(peer) else {
+            return Transfer::Failed(TransferError::Os(libc::EPERM));
+        };
+        match cma::copy(direction, pid, local, 0, remote.addr, remote.len as usize) {
+            Ok(()) => Transfer::Done,
+            Err(error) => Transfer::Failed(error),
+        }
+    }
+}
+
+impl Transport for Shm {
+    fn limits(&mut self, peer: Peer) -> Limits {
+        let direct = matches!(self.peers.reach(peer), Reach::Process(_));
+        Limits { eager_bytes_max: self.config.cell_bytes as usize, get: direct, put: direct, share: direct }
+    }
+
+    #[inline]
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        let len = am.payload_len();
+        let to = &mut self.outgoing[peer as usize];
+        if len > HEAD_PAYLOAD_BYTES || !to.ring.has_room() {
+            return self.send_otherwise(peer, am);
+        }
+        // SAFETY: a line has room for as many bytes.
+        to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
+        to.ring_bell(self.fence);
+        Ok(())
+    }
+
+    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, _done: Token) -> Transfer {
+        self.transfer(Direction::Read, peer, into, from)
+    }
+
+    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, _done: Token) -> Transfer {
+        self.transfer(Direction::Write, peer, from, into)
+    }
+
+    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
+        let pid = self.peers.pid(peer)?;
+        self.shares.open(peer, pid, from, into, done)
+    }
+
+    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+        self.shares.pull(key)
+    }
+
+    fn share_join(
+        &mut self,
+        peer: Peer,
+        key: ShareKey,
+        from: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer {
+        let pid = self.peers.pid(peer);
+        self.shares.join(peer, pid, key, from, into, done)
+    }
+
+    #[inline]
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let mut any = false;
+        let stub = &self.segment.control(self.me).queue_stub.0;
+        if !self.queue.at_stub() || stub.load(Ordering::Relaxed) != NONE {
+            any |= self.drain_queue(sink);
+        }
+        for incoming in &mut self.incoming {
+            any |= incoming.drain(&self.segment, sink);
+        }
+        if !self.shares.is_empty() {
+            any |= self.shares.poll(sink);
+        }
+        any
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        self.bell.clone()
+    }
+}
