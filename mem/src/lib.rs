@@ -9,12 +9,15 @@
 pub mod basic;
 pub mod buf;
 mod copy;
+pub mod datatype;
 pub mod external32;
 pub mod layout;
 pub mod limits;
 pub mod op;
 
+pub use basic::Basic;
 pub use buf::{IoVec, UserBuf};
+pub use datatype::{Datatype, TypeError};
 pub use layout::{Layout, Signature};
 
 const _: () = assert!(usize::BITS == 64, "offsets and sizes are 64-bit throughout");

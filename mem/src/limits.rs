@@ -6,8 +6,9 @@
 pub const BOUNCE_BYTES: usize = 4096;
 
 /// Pieces up to which an irregular layout is spliced into the list of the type around it. Splicing keeps
-/// packing a single loop; the bound keeps types that mention themselves twice from growing as powers of two.
-pub const SPLICE_PIECES_MAX: usize = 4096;
+/// packing a single loop and long chains of nested structures shallow; the bound keeps types that mention
+/// another one twice from growing as powers of two.
+pub const SPLICE_PIECES_MAX: usize = 256;
 
 /// Bytes up to which a copy is a few moves in line; above it `memmove` is called, whose start costs less than
 /// a longer chain of tests would.

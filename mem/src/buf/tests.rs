@@ -2,9 +2,8 @@ use super::*;
 
 /// Every second `int` of an array, as a layout.
 fn every_second(count: usize) -> Arc<Layout> {
-    use crate::layout::Placed;
     let int = Layout::bytes(4);
-    let placed: Placed = int.placed.repeated(count, 8);
+    let placed = int.placed.repeated(count, 8);
     let extent = (count * 8) as isize;
     Arc::new(Layout { size: 4 * count, extent, true_extent: extent - 4, placed, ..int })
 }

@@ -5,13 +5,16 @@
 //! element of a regular shape, so a vector of 2^31 blocks is as small as one of two, and a position in the
 //! packed stream is found by a division (regular) or a binary search (irregular).
 
+mod leaf;
 mod shape;
 mod signature;
 mod walk;
 
+pub use leaf::Elements;
 pub use signature::Signature;
 
-pub(crate) use shape::{Placed, Shape};
+pub(crate) use leaf::{Bytes, Leaf};
+pub(crate) use shape::{List, Placed, Shape};
 pub(crate) use walk::Visit;
 
 /// The memory layout of one element of a datatype, ready for copying.
@@ -23,11 +26,11 @@ pub struct Layout {
     pub(crate) true_lb: isize,
     pub(crate) true_extent: isize,
     pub(crate) signature: Signature,
-    pub(crate) placed: Placed,
+    pub(crate) placed: Placed<Bytes>,
 }
 
 impl Layout {
-    /// A run of `len` bytes.
+    /// A run of `len` bytes, without a signature.
     pub fn bytes(len: usize) -> Self {
         Layout {
             size: len,
@@ -36,7 +39,7 @@ impl Layout {
             true_lb: 0,
             true_extent: len as isize,
             signature: Signature::EMPTY,
-            placed: Placed { disp: 0, shape: Shape::Run(len) },
+            placed: Placed::one(0, Bytes(len)),
         }
     }
 
@@ -80,7 +83,9 @@ impl Layout {
     #[inline]
     pub fn contiguous(&self, count: usize) -> Option<isize> {
         match self.placed.shape {
-            Shape::Run(len) if count <= 1 || len as isize == self.extent => Some(self.placed.disp),
+            Shape::One(Bytes(len)) if len == 0 || count <= 1 || len as isize == self.extent => {
+                Some(self.placed.disp)
+            }
             _ if count == 0 => Some(0),
             _ => None,
         }
@@ -97,6 +102,6 @@ impl Layout {
     #[inline]
     pub(crate) fn visit<V: Visit>(&self, count: usize, from: usize, to: usize, visitor: &mut V) -> bool {
         let to = to.min(self.packed_len(count));
-        from >= to || walk::elements(self, from, to, visitor)
+        from >= to || walk::elements(self, from..to, visitor)
     }
 }

@@ -1,93 +1,84 @@
 //! Shapes and their normal form.
 //!
 //! A shape's first packed byte is at displacement 0 of the shape; where that byte lies is kept beside it
-//! ([`Placed`]). Normalising happens here, on construction: adjacent runs are merged, repetitions of
-//! repetitions are joined where the distance goes on, lists with a regular pattern become strided.
+//! ([`Placed`]). Normalising happens here, on construction: adjacent pieces are joined, repetitions of
+//! repetitions are merged where the distance goes on, lists with a regular pattern become strided. Whoever
+//! builds a shape has checked that its size and all its displacements fit (`datatype::bounds`).
 
 use std::sync::Arc;
 
+use super::leaf::Leaf;
 use crate::limits::SPLICE_PIECES_MAX;
 
-/// Where bytes lie relative to the first one, in packed order. Cheap to clone.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shape {
-    /// Consecutive bytes; none at all for an empty type.
-    Run(usize),
-    /// Equal blocks at a fixed distance.
-    Strided { count: usize, stride: isize, block: usize },
+/// Where pieces lie relative to the first one, in packed order. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shape<L> {
+    /// One piece.
+    One(L),
+    /// Equal pieces at a fixed distance.
+    Strided { count: usize, stride: isize, leaf: L },
     /// Any other shape, repeated at a fixed distance.
-    Repeat { count: usize, stride: isize, inner: Arc<Shape>, inner_size: usize },
-    /// Runs anywhere.
-    Runs(Arc<Runs>),
+    Repeat { count: usize, stride: isize, inner: Arc<Shape<L>>, inner_size: usize },
+    /// Pieces anywhere.
+    Pieces(Arc<List<L>>),
     /// Shapes anywhere.
-    Mixed(Arc<Mixed>),
+    Mixed(Arc<List<Shape<L>>>),
 }
 
 /// A shape and the displacement of its first packed byte.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Placed {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed<L> {
     pub disp: isize,
-    pub shape: Shape,
+    pub shape: Shape<L>,
 }
 
-/// An irregular list of runs with prefix sums, so that a position is found by binary search.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Runs {
-    /// Sorted by `start`; the length of a run is the distance to the next start.
-    pub runs: Box<[RunAt]>,
+/// An irregular list, sorted by `start`, so that a position is found by binary search.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct List<T> {
+    pub entries: Box<[Entry<T>]>,
     pub size: usize,
 }
 
-/// One run: its first byte in the packed stream and in memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RunAt {
+/// One entry of a list: where it starts in the packed stream and in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<T> {
     pub start: usize,
     pub disp: isize,
+    pub item: T,
 }
 
-/// An irregular list of shapes with prefix sums.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Mixed {
-    pub starts: Box<[usize]>,
-    pub parts: Box<[Placed]>,
-    pub size: usize,
-}
-
-impl Runs {
-    /// Where run `index` ends in the packed stream.
+impl<T> List<T> {
+    /// The entries from the one that holds packed byte `at`.
     #[inline]
-    pub fn end(&self, index: usize) -> usize {
-        self.runs.get(index + 1).map_or(self.size, |next| next.start)
+    pub fn from(&self, at: usize) -> &[Entry<T>] {
+        let first = if at == 0 { 0 } else { self.entries.partition_point(|e| e.start <= at) - 1 };
+        &self.entries[first..]
     }
 
-    /// The run that holds packed byte `at`.
-    #[inline]
-    pub fn index_of(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.runs.partition_point(|run| run.start <= at) - 1 }
-    }
-}
-
-impl Mixed {
-    /// Where part `index` ends in the packed stream.
-    #[inline]
-    pub fn end(&self, index: usize) -> usize {
-        self.starts.get(index + 1).copied().unwrap_or(self.size)
-    }
-
-    /// The part that holds packed byte `at`.
-    #[inline]
-    pub fn index_of(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.starts.partition_point(|&start| start <= at) - 1 }
+    /// The entries that hold the first `bytes` packed bytes, each with how many of them it holds.
+    pub fn portions(&self, bytes: usize) -> impl Iterator<Item = (&T, usize)> {
+        let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.size]);
+        let held = move |(entry, end): (&'_ Entry<T>, usize)| bytes.min(end).saturating_sub(entry.start);
+        self.entries
+            .iter()
+            .zip(ends)
+            .map(move |pair| (&pair.0.item, held(pair)))
+            .take_while(|part| part.1 > 0)
     }
 }
 
-impl Placed {
-    /// No bytes.
-    pub const EMPTY: Self = Placed { disp: 0, shape: Shape::Run(0) };
+impl<L: Leaf> Placed<L> {
+    /// Nothing.
+    pub const EMPTY: Self = Placed { disp: 0, shape: Shape::One(L::NONE) };
+
+    /// One piece.
+    pub fn one(disp: isize, leaf: L) -> Self {
+        Placed { disp, shape: Shape::One(leaf) }
+    }
 
     /// True for a shape without bytes.
     pub fn is_empty(&self) -> bool {
-        self.shape == Shape::Run(0)
+        matches!(self.shape, Shape::One(leaf) if leaf.size() == 0)
     }
 
     /// The same shape, `by` bytes further on.
@@ -107,8 +98,8 @@ impl Placed {
     }
 
     /// The parts one after another in packed order.
-    pub fn sequence(parts: Vec<Placed>) -> Self {
-        let mut joined = Vec::with_capacity(parts.len());
+    pub fn sequence(parts: impl IntoIterator<Item = Placed<L>>) -> Self {
+        let mut joined = Vec::new();
         for part in parts {
             splice(&mut joined, part);
         }
@@ -120,26 +111,26 @@ impl Placed {
     }
 }
 
-impl Shape {
+impl<L: Leaf> Shape<L> {
     /// Packed bytes.
     pub fn size(&self) -> usize {
         match self {
-            Shape::Run(len) => *len,
-            Shape::Strided { count, block, .. } => count * block,
+            Shape::One(leaf) => leaf.size(),
+            Shape::Strided { count, leaf, .. } => count * leaf.size(),
             Shape::Repeat { count, inner_size, .. } => count * inner_size,
-            Shape::Runs(list) => list.size,
+            Shape::Pieces(list) => list.size,
             Shape::Mixed(list) => list.size,
         }
     }
 
-    fn repeated(&self, count: usize, stride: isize) -> Shape {
+    fn repeated(&self, count: usize, stride: isize) -> Shape<L> {
         let goes_on = |n: usize, step: isize| n as i128 * step as i128 == stride as i128;
         match self {
             _ if count == 1 => self.clone(),
-            &Shape::Run(len) if len as isize == stride => Shape::Run(len * count),
-            &Shape::Run(block) => Shape::Strided { count, stride, block },
-            &Shape::Strided { count: n, stride: step, block } if goes_on(n, step) => {
-                Shape::Strided { count: n * count, stride: step, block }
+            Shape::One(leaf) if leaf.extent() as isize == stride => Shape::One(leaf.times(count)),
+            &Shape::One(leaf) => Shape::Strided { count, stride, leaf },
+            &Shape::Strided { count: n, stride: step, leaf } if goes_on(n, step) => {
+                Shape::Strided { count: n * count, stride: step, leaf }
             }
             Shape::Repeat { count: n, stride: step, inner, inner_size } if goes_on(*n, *step) => {
                 Shape::Repeat {
@@ -156,59 +147,67 @@ impl Shape {
     }
 }
 
-/// Appends `part`, opening short lists and merging runs that touch.
-fn splice(joined: &mut Vec<Placed>, part: Placed) {
+/// Appends `part`, opening short lists and joining pieces that touch.
+fn splice<L: Leaf>(joined: &mut Vec<Placed<L>>, part: Placed<L>) {
     match &part.shape {
-        Shape::Run(0) => {}
-        Shape::Run(len) => append_run(joined, part.disp, *len),
-        Shape::Runs(list) if list.runs.len() <= SPLICE_PIECES_MAX => {
-            for (index, run) in list.runs.iter().enumerate() {
-                append_run(joined, part.disp + run.disp, list.end(index) - run.start);
+        Shape::One(leaf) => append(joined, part.disp, *leaf),
+        Shape::Pieces(list) if list.entries.len() <= SPLICE_PIECES_MAX => {
+            for entry in &list.entries {
+                append(joined, part.disp + entry.disp, entry.item);
             }
         }
-        Shape::Mixed(list) if list.parts.len() <= SPLICE_PIECES_MAX => {
-            for inner in &list.parts {
-                splice(joined, inner.clone().moved(part.disp));
+        Shape::Mixed(list) if list.entries.len() <= SPLICE_PIECES_MAX => {
+            for entry in &list.entries {
+                splice(joined, Placed { disp: part.disp + entry.disp, shape: entry.item.clone() });
             }
         }
         _ => joined.push(part),
     }
 }
 
-fn append_run(joined: &mut Vec<Placed>, disp: isize, len: usize) {
-    if let Some(Placed { disp: last, shape: Shape::Run(last_len) }) = joined.last_mut()
-        && *last + *last_len as isize == disp
-    {
-        *last_len += len;
+fn append<L: Leaf>(joined: &mut Vec<Placed<L>>, disp: isize, leaf: L) {
+    if leaf.size() == 0 {
         return;
     }
-    joined.push(Placed { disp, shape: Shape::Run(len) });
+    if let Some(Placed { disp: before, shape: Shape::One(last) }) = joined.last_mut()
+        && *before + last.extent() as isize == disp
+        && let Some(both) = last.joined(leaf)
+    {
+        *last = both;
+        return;
+    }
+    joined.push(Placed::one(disp, leaf));
 }
 
 /// The repetition that a list of two or more parts amounts to, if all are equal and equally far apart.
-fn regular(parts: &[Placed]) -> Option<Placed> {
+fn regular<L: Leaf>(parts: &[Placed<L>]) -> Option<Placed<L>> {
     let stride = parts[1].disp.checked_sub(parts[0].disp)?;
-    let alike = |pair: &[Placed]| {
+    let alike = |pair: &[Placed<L>]| {
         pair[1].disp.checked_sub(pair[0].disp) == Some(stride) && pair[1].shape == pair[0].shape
     };
     parts.windows(2).all(alike).then(|| parts[0].repeated(parts.len(), stride))
 }
 
 /// An irregular list.
-fn listed(parts: Vec<Placed>) -> Placed {
+fn listed<L: Leaf>(parts: Vec<Placed<L>>) -> Placed<L> {
+    let disp = parts[0].disp;
+    let leaf_of = |part: &Placed<L>| if let Shape::One(leaf) = part.shape { Some(leaf) } else { None };
+    let shape = if parts.iter().all(|part| leaf_of(part).is_some()) {
+        Shape::Pieces(Arc::new(list(&parts, |part| leaf_of(part).unwrap_or(L::NONE))))
+    } else {
+        Shape::Mixed(Arc::new(list(&parts, |part| part.shape.clone())))
+    };
+    Placed { disp, shape }
+}
+
+fn list<L: Leaf, T>(parts: &[Placed<L>], item: impl Fn(&Placed<L>) -> T) -> List<T> {
     let origin = parts[0].disp;
     let mut size = 0;
-    let mut starts = Vec::with_capacity(parts.len());
-    for part in &parts {
-        starts.push(size);
+    let entry = |part: &Placed<L>| {
+        let start = size;
         size += part.shape.size();
-    }
-    let shape = if parts.iter().all(|part| matches!(part.shape, Shape::Run(_))) {
-        let at = |(part, &start): (&Placed, &usize)| RunAt { start, disp: part.disp - origin };
-        Shape::Runs(Arc::new(Runs { runs: parts.iter().zip(&starts).map(at).collect(), size }))
-    } else {
-        let parts = parts.into_iter().map(|part| part.moved(-origin)).collect();
-        Shape::Mixed(Arc::new(Mixed { starts: starts.into(), parts, size }))
+        Entry { start, disp: part.disp - origin, item: item(part) }
     };
-    Placed { disp: origin, shape }
+    let entries = parts.iter().map(entry).collect();
+    List { entries, size }
 }

@@ -1,7 +1,10 @@
 //! Walking a layout from any packed byte to any other.
 
+use std::ops::Range;
+
 use super::Layout;
-use super::shape::{Mixed, Runs, Shape};
+use super::leaf::{Bytes, Leaf};
+use super::shape::{List, Shape};
 
 /// What is told about each piece of memory, in packed order. Displacements are in bytes from the buffer's
 /// address. An answer of false stops the walk.
@@ -15,103 +18,109 @@ pub(crate) trait Visit {
     }
 }
 
-/// Packed bytes `[from, to)` of a buffer of elements, where `from < to` and both are within it.
+/// Packed bytes `bytes` of a buffer of elements; not empty, and within it.
 #[inline]
-pub(super) fn elements<V: Visit>(layout: &Layout, from: usize, to: usize, visitor: &mut V) -> bool {
-    let origin = layout.placed.disp;
+pub(super) fn elements<V: Visit>(layout: &Layout, bytes: Range<usize>, visitor: &mut V) -> bool {
+    let all = Steps { origin: layout.placed.disp, stride: layout.extent };
     match &layout.placed.shape {
-        Shape::Run(block) => strided(origin, layout.extent, *block, from, to, visitor),
-        shape if to <= layout.size => walk(shape, origin, from, to, visitor),
-        shape => repeat(shape, layout.size, origin, layout.extent, from, to, visitor),
+        Shape::One(block) => all.strided(block.0, bytes, visitor),
+        shape if bytes.end <= layout.size => walk(shape, all.origin, bytes, visitor),
+        shape => all.repeated(shape, layout.size, bytes, visitor),
     }
 }
 
-/// Packed bytes `[from, to)` of a shape whose first byte is at `origin`; `from < to`.
-fn walk<V: Visit>(shape: &Shape, origin: isize, from: usize, to: usize, visitor: &mut V) -> bool {
+/// Packed bytes `bytes` of a shape whose first byte is at `origin`; not empty.
+fn walk<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
     match shape {
-        Shape::Run(_) => visitor.run(origin + from as isize, to - from),
-        Shape::Strided { stride, block, .. } => strided(origin, *stride, *block, from, to, visitor),
+        Shape::One(_) => visitor.run(origin + bytes.start as isize, bytes.len()),
+        &Shape::Strided { stride, leaf, .. } => Steps { origin, stride }.strided(leaf.0, bytes, visitor),
         Shape::Repeat { stride, inner, inner_size, .. } => {
-            repeat(inner, *inner_size, origin, *stride, from, to, visitor)
+            Steps { origin, stride: *stride }.repeated(inner, *inner_size, bytes, visitor)
         }
-        Shape::Runs(list) => runs(list, origin, from, to, visitor),
-        Shape::Mixed(list) => mixed(list, origin, from, to, visitor),
+        Shape::Pieces(list) => pieces(list, origin, bytes, visitor),
+        Shape::Mixed(list) => mixed(list, origin, bytes, visitor),
     }
 }
 
-/// Equal blocks: a partial one, all the full ones at once, a partial one.
-fn strided<V: Visit>(
+/// Places at a fixed distance.
+struct Steps {
     origin: isize,
     stride: isize,
-    block: usize,
-    from: usize,
-    to: usize,
-    visitor: &mut V,
-) -> bool {
-    let at = |index: usize| origin + index as isize * stride;
-    let (mut index, skip) = (from / block, from % block);
-    let mut left = to - from;
-    if skip > 0 {
-        let len = left.min(block - skip);
-        if !visitor.run(at(index) + skip as isize, len) {
-            return false;
-        }
-        left -= len;
-        index += 1;
-    }
-    let (full, rest) = (left / block, left % block);
-    (full == 0 || visitor.blocks(at(index), full, stride, block))
-        && (rest == 0 || visitor.run(at(index + full), rest))
 }
 
-/// A shape of `size` packed bytes, repeated.
-fn repeat<V: Visit>(
-    inner: &Shape,
-    size: usize,
-    origin: isize,
-    stride: isize,
-    from: usize,
-    to: usize,
-    visitor: &mut V,
-) -> bool {
-    let (mut index, mut skip) = (from / size, from % size);
-    let mut left = to - from;
-    while left > 0 {
-        let len = left.min(size - skip);
-        if !walk(inner, origin + index as isize * stride, skip, skip + len, visitor) {
+impl Steps {
+    #[inline]
+    fn at(&self, index: usize) -> isize {
+        self.origin + index as isize * self.stride
+    }
+
+    /// Equal blocks: a partial one, all the full ones at once, a partial one.
+    #[inline]
+    fn strided<V: Visit>(&self, block: usize, bytes: Range<usize>, visitor: &mut V) -> bool {
+        let (mut index, skip) = (bytes.start / block, bytes.start % block);
+        let mut left = bytes.len();
+        if skip > 0 {
+            let len = left.min(block - skip);
+            if !visitor.run(self.at(index) + skip as isize, len) {
+                return false;
+            }
+            left -= len;
+            index += 1;
+        }
+        let (full, rest) = (left / block, left % block);
+        (full == 0 || visitor.blocks(self.at(index), full, self.stride, block))
+            && (rest == 0 || visitor.run(self.at(index + full), rest))
+    }
+
+    /// A shape of `size` packed bytes at every place.
+    fn repeated<V: Visit>(
+        &self,
+        inner: &Shape<Bytes>,
+        size: usize,
+        bytes: Range<usize>,
+        visitor: &mut V,
+    ) -> bool {
+        let (mut index, mut skip) = (bytes.start / size, bytes.start % size);
+        let mut left = bytes.len();
+        while left > 0 {
+            let len = left.min(size - skip);
+            if !walk(inner, self.at(index), skip..skip + len, visitor) {
+                return false;
+            }
+            left -= len;
+            index += 1;
+            skip = 0;
+        }
+        true
+    }
+}
+
+fn pieces<V: Visit>(list: &List<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
+    let mut at = bytes.start;
+    for entry in list.from(at) {
+        if at >= bytes.end {
+            break;
+        }
+        let end = bytes.end.min(entry.start + entry.item.size());
+        if !visitor.run(origin + entry.disp + (at - entry.start) as isize, end - at) {
             return false;
         }
-        left -= len;
-        index += 1;
-        skip = 0;
+        at = end;
     }
     true
 }
 
-fn runs<V: Visit>(list: &Runs, origin: isize, mut from: usize, to: usize, visitor: &mut V) -> bool {
-    let mut index = list.index_of(from);
-    while from < to {
-        let run = list.runs[index];
-        let end = list.end(index).min(to);
-        if !visitor.run(origin + run.disp + (from - run.start) as isize, end - from) {
+fn mixed<V: Visit>(list: &List<Shape<Bytes>>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
+    let mut at = bytes.start;
+    for entry in list.from(at) {
+        if at >= bytes.end {
+            break;
+        }
+        let end = bytes.end.min(entry.start + entry.item.size());
+        if !walk(&entry.item, origin + entry.disp, at - entry.start..end - entry.start, visitor) {
             return false;
         }
-        from = end;
-        index += 1;
-    }
-    true
-}
-
-fn mixed<V: Visit>(list: &Mixed, origin: isize, mut from: usize, to: usize, visitor: &mut V) -> bool {
-    let mut index = list.index_of(from);
-    while from < to {
-        let (part, start) = (&list.parts[index], list.starts[index]);
-        let end = list.end(index).min(to);
-        if !walk(&part.shape, origin + part.disp, from - start, end - start, visitor) {
-            return false;
-        }
-        from = end;
-        index += 1;
+        at = end;
     }
     true
 }
