@@ -10,7 +10,8 @@
 //!
 //! - [`Call`] describes one call of the standard, and [`build`] turns it into a schedule;
 //! - [`table`] says which algorithm serves which call, and can be printed;
-//! - one file per collective holds its algorithms; [`inter`] holds those of intercommunicators.
+//! - one file per collective holds its algorithms; [`inter`] holds those of intercommunicators;
+//! - [`interp`] executes all ranks of a communicator in one process, for tests and for the simulator.
 #![forbid(unsafe_code)]
 
 pub mod allgather;
@@ -23,6 +24,7 @@ mod call;
 mod exec;
 pub mod gather;
 pub mod inter;
+pub mod interp;
 pub mod limits;
 pub mod reduce;
 pub mod reduce_scatter;

@@ -1,0 +1,253 @@
+//! Cases for the interpreter: what every rank brings to a call, and what the standard says it has afterwards.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use tern_coll::interp::{self, Fault, Memory, Operation, Part, Process, Shape};
+use tern_coll::{
+    Algorithm, Buf, Call, Comm, Data, Layout, Numbers, Schedule, Span, Ty, Types, Vector, build, build_with,
+};
+
+/// Bytes of one element of test data.
+pub const ELEMENT: usize = 8;
+
+/// What one rank brings to a call and expects of it.
+pub struct Rank<'a> {
+    pub group: u32,
+    pub comm: Comm,
+    pub call: Call<'a>,
+    pub types: Vec<(Ty, Shape)>,
+    /// Contents of the send buffer.
+    pub send: Vec<(Span, Vec<u8>)>,
+    /// Contents of the receive buffer before the call.
+    pub recv: Vec<(Span, Vec<u8>)>,
+    /// Contents of the receive buffer after it; all else stays as it was.
+    pub expect: Vec<(Span, Vec<u8>)>,
+}
+
+impl<'a> Rank<'a> {
+    pub fn new(group: u32, comm: Comm, call: Call<'a>) -> Rank<'a> {
+        Rank { group, comm, call, types: vec![], send: vec![], recv: vec![], expect: vec![] }
+    }
+
+    pub fn ty(mut self, ty: Ty, shape: Shape) -> Self {
+        self.types.push((ty, shape));
+        self
+    }
+
+    pub fn sends(mut self, span: Span, data: Vec<u8>) -> Self {
+        self.send.push((span, data));
+        self
+    }
+
+    pub fn holds(mut self, span: Span, data: Vec<u8>) -> Self {
+        self.recv.push((span, data));
+        self
+    }
+
+    pub fn expects(mut self, span: Span, data: Vec<u8>) -> Self {
+        self.expect.push((span, data));
+        self
+    }
+
+    fn shape(&self, ty: Ty) -> &Shape {
+        &self.types.iter().find(|(known, _)| *known == ty).expect("a type of the call").1
+    }
+
+    fn memory(&self, contents: &[&[(Span, Vec<u8>)]]) -> Memory {
+        contents.concat().iter().fold(Memory::spanning(0, 0), |memory, (span, _)| {
+            memory.and(&Memory::for_elements(self.shape(span.ty), &[(span.offset, span.count)]))
+        })
+    }
+
+    fn fill(&self, mut memory: Memory, contents: &[(Span, Vec<u8>)]) -> Memory {
+        for (span, data) in contents {
+            memory.set(self.shape(span.ty), &span.slice(), data);
+        }
+        memory
+    }
+
+    fn part(&self, algorithm: Option<Algorithm>) -> Part {
+        let mut schedule = Schedule::new();
+        match algorithm {
+            Some(algorithm) => build_with(algorithm, &self.comm, &self.call, &mut schedule),
+            None => build(&self.comm, &self.call, &[], &mut schedule),
+        }
+        Part {
+            process: Process { group: self.group, rank: self.comm.rank },
+            schedule,
+            send: self.fill(self.memory(&[&self.send]), &self.send),
+            recv: self.fill(self.memory(&[&self.recv, &self.expect]), &self.recv),
+            types: self.types.iter().cloned().collect(),
+        }
+    }
+}
+
+/// Runs a call on all its ranks and compares every byte with the expectation.
+pub fn check(ranks: &[Rank], algorithm: Option<Algorithm>, operation: Operation, seed: u64) {
+    let parts = run(ranks, algorithm, operation, seed);
+    for (rank, part) in ranks.iter().zip(&parts) {
+        let before = rank.fill(rank.memory(&[&rank.recv, &rank.expect]), &rank.recv);
+        let expected = rank.fill(before, &rank.expect);
+        assert!(part.recv == expected, "{}\n{:?}\n{expected:?}", describe(rank, algorithm), part.recv);
+    }
+}
+
+/// Runs a call on all its ranks.
+pub fn run(ranks: &[Rank], algorithm: Option<Algorithm>, operation: Operation, seed: u64) -> Vec<Part> {
+    let mut parts: Vec<Part> = ranks.iter().map(|rank| rank.part(algorithm)).collect();
+    if let Err(fault) = interp::run(&mut parts, operation, seed) {
+        panic!("{}\n{fault:?}{}", describe(&ranks[0], algorithm), steps(&fault, &parts));
+    }
+    parts
+}
+
+fn describe(rank: &Rank, algorithm: Option<Algorithm>) -> String {
+    format!("{algorithm:?} {:?} {:?}", rank.comm, rank.call)
+}
+
+fn steps(fault: &Fault, parts: &[Part]) -> String {
+    let process = match fault {
+        Fault::Outside(process, _) | Fault::Race(process, _) | Fault::Unknown(process, _) => process,
+        Fault::Mismatch(process, ..) => process,
+        Fault::Deadlock(_) => return String::new(),
+    };
+    let part = parts.iter().find(|part| part.process == *process).expect("one of the processes");
+    format!("\nsteps of {process}: {:#?}", part.schedule.steps())
+}
+
+/// One of four datatypes: plain; with gaps and a lower bound; out of order with a negative lower bound; and
+/// plain of half an element.
+pub fn shape(index: u32) -> Shape {
+    let (pieces, extent) = match index % 4 {
+        0 => (vec![(0, 8)], 8),
+        1 => (vec![(4, 4), (12, 4)], 20),
+        2 => (vec![(4, 4), (-4, 4)], 16),
+        _ => (vec![(0, 4)], 4),
+    };
+    Shape { pieces, extent }
+}
+
+/// How many of a type hold this many elements of test data.
+pub fn count_of(shape: &Shape, elements: u64) -> u64 {
+    elements * (ELEMENT / shape.size()) as u64
+}
+
+/// This many elements of test data in a type.
+pub fn data(shape: &Shape, elements: u64) -> Data {
+    Data::new(count_of(shape, elements), shape.layout())
+}
+
+/// Test data: different for every source, label and position.
+pub fn values(source: u32, label: u32, elements: u64) -> Vec<u8> {
+    let word = |index: u64| {
+        let mixed = (u64::from(source) << 40 | u64::from(label) << 20 | index) + 1;
+        mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mixed.rotate_left(23)
+    };
+    (0..elements).flat_map(|index| word(index).to_le_bytes()).collect()
+}
+
+/// Counts and displacements of a v or w call, in both widths.
+pub struct Lists {
+    counts: Vec<i64>,
+    displs: Vec<i64>,
+    narrow: (Vec<i32>, Vec<i32>),
+    layouts: Vec<Layout>,
+    pub shapes: Vec<Shape>,
+    elements: Vec<u64>,
+}
+
+impl Lists {
+    /// Blocks of these elements, of one type; apart from each other, the last first if `reversed`.
+    pub fn new(elements: Vec<u64>, shape: &Shape, reversed: bool) -> Lists {
+        let shapes = vec![shape.clone(); elements.len()];
+        Lists::build(elements, shapes, |_| 1, reversed)
+    }
+
+    /// The same with a type for each block, displacements in bytes.
+    pub fn typed(elements: Vec<u64>, first_shape: u32, reversed: bool) -> Lists {
+        let shapes: Vec<Shape> = (0..elements.len() as u32).map(|index| shape(first_shape + index)).collect();
+        Lists::build(elements, shapes, |_| 24, reversed)
+    }
+
+    fn build(elements: Vec<u64>, shapes: Vec<Shape>, unit: impl Fn(usize) -> i64, reversed: bool) -> Lists {
+        let counts: Vec<i64> =
+            elements.iter().zip(&shapes).map(|(elements, shape)| count_of(shape, *elements) as i64).collect();
+        let stride = counts.iter().max().copied().unwrap_or(0) + 2;
+        let last = counts.len() as i64 - 1;
+        let place = |index: i64| if reversed { last - index - 1 } else { index };
+        let displs: Vec<i64> = (0..=last).map(|index| place(index) * stride * unit(index as usize)).collect();
+        let narrow = |numbers: &[i64]| numbers.iter().map(|number| *number as i32).collect();
+        let layouts = shapes.iter().map(Shape::layout).collect();
+        Lists { narrow: (narrow(&counts), narrow(&displs)), counts, displs, layouts, shapes, elements }
+    }
+
+    pub fn counts(&self, wide: bool) -> Numbers<'_> {
+        if wide { Numbers::I64(&self.counts) } else { Numbers::I32(&self.narrow.0) }
+    }
+
+    fn displs(&self, wide: bool) -> Numbers<'_> {
+        if wide { Numbers::I64(&self.displs) } else { Numbers::I32(&self.narrow.1) }
+    }
+
+    pub fn vector(&self, wide: bool) -> Vector<'_> {
+        let layout = self.layouts.first().copied().unwrap_or_default();
+        Vector { counts: self.counts(wide), displs: self.displs(wide), types: Types::One(layout) }
+    }
+
+    pub fn typed_vector(&self, wide: bool) -> Vector<'_> {
+        let types = Types::Each(&self.layouts);
+        Vector { counts: self.counts(wide), displs: self.displs(wide), types }
+    }
+
+    pub fn elements(&self, index: u32) -> u64 {
+        self.elements[index as usize]
+    }
+}
+
+/// Two 32-bit words a and b as x → a·x + b, composed: associative, and not commutative.
+pub fn compose(left: &[u8], right: &mut [u8]) {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (a, b) = (word(left, 0), word(left, 4));
+    let (c, d) = (word(right, 0), word(right, 4));
+    right[..4].copy_from_slice(&a.wrapping_mul(c).to_le_bytes());
+    right[4..].copy_from_slice(&a.wrapping_mul(d).wrapping_add(b).to_le_bytes());
+}
+
+/// 64-bit sum: associative and commutative.
+pub fn sum(left: &[u8], right: &mut [u8]) {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+    let sum = word(left).wrapping_add(word(right));
+    right.copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Neither associative nor commutative: the result tells how it was bracketed.
+pub fn brackets(left: &[u8], right: &mut [u8]) {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+    let mixed =
+        word(left).wrapping_mul(0x1000_0000_01B3).rotate_left(17) ^ word(right).wrapping_mul(0x85EB_CA77);
+    right.copy_from_slice(&mixed.to_le_bytes());
+}
+
+/// The operands combined in order, as the standard defines reductions.
+pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: Operation) -> Vec<u8> {
+    let combined = operands.into_iter().reduce(|left, mut right| {
+        let pairs = left.chunks(ELEMENT).zip(right.chunks_mut(ELEMENT));
+        pairs.for_each(|(left, right)| operation(left, right));
+        right
+    });
+    combined.expect("at least one operand")
+}
+
+/// 1 to 17 ranks, and some more.
+pub fn sizes() -> impl Iterator<Item = u32> {
+    (1..=17).chain([24, 32, 33])
+}
+
+/// All roots of small communicators, some of large ones.
+pub fn roots(size: u32) -> impl Iterator<Item = u32> {
+    (0..size).filter(move |root| size <= 9 || [0, 1, size / 2, size - 1].contains(root))
+}
+
+/// A block in the receive buffer, with its type.
+pub fn in_recv(data: Data) -> Span {
+    Span::new(Buf::Recv, data.count, Ty::Recv, data.layout)
+}
