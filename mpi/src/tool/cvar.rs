@@ -1,0 +1,126 @@
+//! Control variables (section 15.3.6): Tern's settings, to read.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use tern_abi::*;
+
+use super::text::{name_of, put_text};
+use super::variables::{Values, Variable, variables};
+use super::{Outcome, enter, enumeration, give, index, put, tool_entry};
+
+fn find(at: c_int) -> Outcome<(usize, &'static Variable)> {
+    let at = index(at, variables().count())?;
+    variables().nth(at).map(|variable| (at, variable)).ok_or(MPI_T_ERR_INVALID_INDEX)
+}
+
+fn of_handle(handle: MPI_T_cvar_handle) -> Outcome<&'static Variable> {
+    let at = *enter()?.cvar_handles.get(&handle.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+    variables().nth(at).ok_or(MPI_T_ERR_INVALID_HANDLE)
+}
+
+/// How many elements of its type a variable has.
+fn count_of(variable: &Variable) -> c_int {
+    match variable.values {
+        Values::Text => variable.text().map_or(1, |text| text.len() as c_int + 1),
+        _ => 1,
+    }
+}
+
+/// Copies the value out, as elements of the variable's type.
+///
+/// # Safety
+/// `buf` must have room for [`count_of`] elements.
+unsafe fn read(variable: &Variable, buf: *mut c_void) {
+    let text = variable.text();
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        match variable.values {
+            Values::Number(default) => {
+                let number = text.and_then(|text| text.trim().parse().ok()).unwrap_or(default);
+                buf.cast::<MPI_Count>().write_unaligned(number);
+            }
+            Values::Choice(words) => {
+                let chosen = words.iter().position(|word| text.as_deref() == Some(*word)).unwrap_or(0);
+                buf.cast::<c_int>().write_unaligned(chosen as c_int);
+            }
+            Values::Text => {
+                let mut length = count_of(variable);
+                put_text(buf.cast(), &mut length, text.as_deref().unwrap_or_default());
+            }
+        }
+    }
+}
+
+tool_entry! {
+    /// Number of control variables.
+    fn MPI_T_cvar_get_num(num_cvar: *mut c_int) {
+        let _tools = enter()?;
+        give(num_cvar, variables().count() as c_int)
+    }
+
+    /// What a control variable is.
+    fn MPI_T_cvar_get_info(
+        cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int,
+        datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int,
+        bind: *mut c_int, scope: *mut c_int,
+    ) {
+        let _tools = enter()?;
+        let (at, variable) = find(cvar_index)?;
+        put_text(name, name_len, variable.name);
+        put_text(desc, desc_len, variable.description);
+        put(verbosity, MPI_T_VERBOSITY_USER_BASIC);
+        put(datatype, variable.datatype());
+        put(enumtype, enumeration::of_variable(at, variable));
+        put(bind, MPI_T_BIND_NO_OBJECT);
+        // The environment is read once, when MPI starts: these variables cannot be written.
+        put(scope, MPI_T_SCOPE_READONLY);
+        Ok(())
+    }
+
+    /// Index of the control variable of a name.
+    fn MPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) {
+        let _tools = enter()?;
+        let name = name_of(name)?;
+        let at = variables().position(|variable| variable.name == name).ok_or(MPI_T_ERR_INVALID_NAME)?;
+        give(cvar_index, at as c_int)
+    }
+
+    /// Binds a control variable; none of Tern's belongs to an object, so `obj_handle` is not looked at.
+    fn MPI_T_cvar_handle_alloc(
+        cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int,
+    ) {
+        let _ = obj_handle;
+        let mut tools = enter()?;
+        let (at, variable) = find(cvar_index)?;
+        let value = tools.fresh_handle();
+        give(handle, MPI_T_cvar_handle(value))?;
+        tools.cvar_handles.insert(value, at);
+        put(count, count_of(variable));
+        Ok(())
+    }
+
+    /// Frees a handle.
+    fn MPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) {
+        let mut tools = enter()?;
+        let bound = handle.as_mut().ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+        tools.cvar_handles.remove(&bound.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+        *bound = MPI_T_CVAR_HANDLE_NULL;
+        Ok(())
+    }
+
+    /// The value of a control variable.
+    fn MPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) {
+        let variable = of_handle(handle)?;
+        if buf.is_null() {
+            return Err(MPI_T_ERR_INVALID);
+        }
+        read(variable, buf);
+        Ok(())
+    }
+
+    /// Always refused: the settings are read from the environment before MPI starts.
+    fn MPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) {
+        let _ = buf;
+        of_handle(handle).and(Err(MPI_T_ERR_CVAR_SET_NEVER))
+    }
+}

@@ -1,0 +1,47 @@
+//! Enumerations (section 15.3.5): the words of a control variable with a choice of them.
+
+use std::ffi::{c_char, c_int};
+
+use tern_abi::*;
+
+use super::text::put_text;
+use super::variables::{Values, Variable, variables};
+use super::{HANDLES_START, Outcome, enter, give, put, tool_entry};
+
+/// The enumeration of the variable at `index`, or the null one.
+pub fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
+    match variable.values {
+        Values::Choice(_) => MPI_T_enum(HANDLES_START + index),
+        _ => MPI_T_ENUM_NULL,
+    }
+}
+
+fn find(enumtype: MPI_T_enum) -> Outcome<(&'static Variable, &'static [&'static str])> {
+    let index = enumtype.0.checked_sub(HANDLES_START).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+    match variables().nth(index) {
+        Some(variable @ Variable { values: Values::Choice(words), .. }) => Ok((variable, words)),
+        _ => Err(MPI_T_ERR_INVALID_HANDLE),
+    }
+}
+
+tool_entry! {
+    /// Number of items, and the name (section 15.3.5).
+    fn MPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) {
+        let _tools = enter()?;
+        let (variable, words) = find(enumtype)?;
+        put(num, words.len() as c_int);
+        put_text(name, name_len, variable.name);
+        Ok(())
+    }
+
+    /// Value and name of an item.
+    fn MPI_T_enum_get_item(
+        enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int,
+    ) {
+        let _tools = enter()?;
+        let (_, words) = find(enumtype)?;
+        let word = usize::try_from(indx).ok().and_then(|at| words.get(at)).ok_or(MPI_T_ERR_INVALID_ITEM)?;
+        put_text(name, name_len, word);
+        give(value, indx)
+    }
+}
