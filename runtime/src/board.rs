@@ -100,14 +100,14 @@ impl Board {
 
 /// Reads the record of `rank`. One that cannot be read whole counts as absent.
 pub fn read_record(file: impl AsFd, rank: u32) -> Result<Record> {
-    let mut record = Record([0; RECORD_BYTES]);
+    let mut record = Record::absent();
     for _ in 0..BOARD_READ_ATTEMPTS {
         let got = pread(&file, &mut record.0, offset(rank))?;
         if got == RECORD_BYTES && record.is_whole() {
             return Ok(record);
         }
     }
-    Ok(Record([0; RECORD_BYTES]))
+    Ok(Record::absent())
 }
 
 /// Bytes that a board for `size` ranks takes.
@@ -152,7 +152,7 @@ const SIZE_UNKNOWN: u64 = u64::MAX;
 impl Record {
     /// The record of a rank in `state`.
     pub fn new(state: RankState, pid: u32, blocked: Option<&Blocked<'_>>) -> Record {
-        let mut record = Record([0; RECORD_BYTES]);
+        let mut record = Record::absent();
         record.put_u32(STATE, state as u32);
         record.put_u32(PID, pid);
         if let Some(blocked) = blocked {
@@ -160,6 +160,11 @@ impl Record {
         }
         record.put_u64(CHECKSUM, record.checksum());
         record
+    }
+
+    /// The record of a rank of which nothing is known.
+    pub fn absent() -> Record {
+        Record([0; RECORD_BYTES])
     }
 
     /// How far the rank has come.

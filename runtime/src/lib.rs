@@ -12,7 +12,7 @@ pub mod board;
 pub mod control;
 pub mod cores;
 mod foreign;
-mod job;
+pub mod job;
 mod join;
 pub mod limits;
 pub mod procfs;

@@ -1,0 +1,178 @@
+//! Copies standard input to ranks that cannot inherit it.
+//!
+//! One bounded buffer: more is read when every reader has taken all of it, so the slowest sets the pace.
+
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::io::Errno;
+use rustix::process::getpgrp;
+use rustix::stdio::stdin;
+use rustix::termios::{isatty, tcgetpgrp};
+
+use crate::limits::{FOREGROUND_CHECK, READ_BYTES};
+use crate::poller::{Poller, Token};
+
+/// Standard input on its way to the ranks.
+#[derive(Debug)]
+pub struct Feed {
+    readers: Vec<Option<Reader>>,
+    buffer: Vec<u8>,
+    source: Source,
+}
+
+#[derive(Debug)]
+struct Reader {
+    pipe: OwnedFd,
+    taken: usize,
+    /// Whether the poller waits for room in the pipe.
+    waiting: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The readers still have to take what was read.
+    Idle,
+    /// The poller waits for it.
+    Waiting,
+    /// It is a terminal, and `mpirun` is in the background, where reading would stop it.
+    Background(Instant),
+    Ended,
+}
+
+impl Feed {
+    /// Starts to feed these pipes.
+    pub fn new(pipes: impl Iterator<Item = OwnedFd>, poller: &Poller) -> Feed {
+        let readers = pipes.map(|pipe| Some(Reader { pipe, taken: 0, waiting: false })).collect();
+        let mut feed = Feed { readers, buffer: Vec::new(), source: Source::Idle };
+        feed.advance(poller);
+        feed
+    }
+
+    /// Standard input has something, or has ended.
+    pub fn on_stdin(&mut self, poller: &Poller) {
+        poller.remove(stdin());
+        self.source = Source::Idle;
+        self.read();
+        self.advance(poller);
+    }
+
+    /// A reader has room, or has gone.
+    pub fn on_reader(&mut self, index: u32, poller: &Poller) {
+        if let Some(Some(reader)) = self.readers.get_mut(index as usize) {
+            poller.remove(&reader.pipe);
+            reader.waiting = false;
+        }
+        self.advance(poller);
+    }
+
+    /// When to look again whether the terminal may be read.
+    pub fn due(&self) -> Option<Instant> {
+        match self.source {
+            Source::Background(until) => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Looks again.
+    pub fn tick(&mut self, now: Instant, poller: &Poller) {
+        if self.due().is_some_and(|due| now >= due) {
+            self.source = Source::Idle;
+            self.advance(poller);
+        }
+    }
+
+    /// Writes what can be written, and reads on when all is written.
+    fn advance(&mut self, poller: &Poller) {
+        loop {
+            self.write(poller);
+            if self.readers.iter().all(Option::is_none) {
+                return self.stop(poller);
+            }
+            let all_taken = self.readers.iter().flatten().all(|reader| reader.taken == self.buffer.len());
+            if !all_taken {
+                return;
+            }
+            self.rewind();
+            if self.source == Source::Ended {
+                return self.readers.clear();
+            }
+            if self.source != Source::Idle || self.wait_for_stdin(poller) {
+                return;
+            }
+            // What the poller refuses, such as a file, can be read at any time.
+            self.read();
+        }
+    }
+
+    /// Whether there is something to wait for.
+    fn wait_for_stdin(&mut self, poller: &Poller) -> bool {
+        if !may_read_terminal() {
+            self.source = Source::Background(Instant::now() + FOREGROUND_CHECK);
+            return true;
+        }
+        let waits = poller.add_reader(stdin(), Token::Stdin).is_ok();
+        if waits {
+            self.source = Source::Waiting;
+        }
+        waits
+    }
+
+    fn read(&mut self) {
+        if !may_read_terminal() {
+            return;
+        }
+        self.buffer.resize(READ_BYTES, 0);
+        let count = match rustix::io::read(stdin(), &mut self.buffer[..]) {
+            Ok(count) => Some(count).filter(|&count| count > 0),
+            Err(Errno::INTR | Errno::AGAIN) => Some(0),
+            Err(_) => None,
+        };
+        self.buffer.truncate(count.unwrap_or(0));
+        if count.is_none() {
+            self.source = Source::Ended;
+        }
+    }
+
+    fn write(&mut self, poller: &Poller) {
+        for (index, slot) in self.readers.iter_mut().enumerate() {
+            let gone = slot.as_mut().is_some_and(|reader| !reader.write(&self.buffer, index as u32, poller));
+            if gone {
+                *slot = None;
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.buffer.clear();
+        self.readers.iter_mut().flatten().for_each(|reader| reader.taken = 0);
+    }
+
+    fn stop(&mut self, poller: &Poller) {
+        poller.remove(stdin());
+        self.source = Source::Ended;
+        self.readers.clear();
+    }
+}
+
+impl Reader {
+    /// Whether the reader is still there.
+    fn write(&mut self, buffer: &[u8], index: u32, poller: &Poller) -> bool {
+        while !self.waiting && self.taken < buffer.len() {
+            match rustix::io::write(&self.pipe, &buffer[self.taken..]) {
+                Ok(count) => self.taken += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.waiting = poller.add_writer(&self.pipe, Token::Input(index)).is_ok()
+                }
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+/// A process in the background that reads its terminal is stopped by SIGTTIN.
+fn may_read_terminal() -> bool {
+    !isatty(stdin()) || tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+}

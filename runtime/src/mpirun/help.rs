@@ -1,0 +1,80 @@
+//! What `mpirun` says about itself.
+
+/// `mpirun --help`.
+pub const TEXT: &str = "\
+Usage: mpirun [options] program [arguments] [: [options] program [arguments]] ...
+
+Starts programs as the ranks of one MPI job on this machine. Every long option may be written with
+one dash or two, and with a space or '=' before its value.
+
+Of each program:
+  -n, -np, -c N           number of ranks (default: the cores that may be used)
+  -wdir, -wd DIR          run it in this directory
+  -env NAME VALUE         set a variable for it
+  -host HOST[:SLOTS],...  where it runs; only this machine so far
+
+Of the job:
+  -genv NAME VALUE        set a variable for all programs
+  -x NAME[=VALUE]         the same; NAME alone is passed on anyway
+  -l, --tag-output        put '[rank] ' before every line
+  --stdin RANK|all|none   who gets the standard input (default: rank 0)
+  --timeout SECONDS       say where each rank stands, and end the job, after this time
+                          (also: TERN_TIMEOUT, MPIEXEC_TIMEOUT); exit status 124
+  --bind-to WHAT          bind each rank to a hwthread, core, socket or numa node, in turn
+                          (default: none)
+  --report-bindings       say where each rank may run
+  --hostfile FILE         hosts, one in a line; only this machine so far
+  -v, --verbose           say what is done
+  -V, --version           print the version
+  -h, --help              print this
+
+Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root, --map-by, --rank-by, -ppn, --mca.
+
+Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 2 s kills them;
+SIGTSTP and SIGCONT stop and continue them. SIGUSR1 prints where each rank stands.
+
+The exit status is that of the first rank that failed, 128 + N for a rank that signal N killed,
+126 or 127 for a program that cannot be run or found, 124 for a timeout.
+";
+
+/// No program was named.
+pub const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program, or mpirun --help";
+
+/// The name that is most like `word`, unless none is.
+pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let tolerated = if word.len() <= 3 { 1 } else { 2 };
+    let scored = names.map(|name| (distance(word, name), name));
+    scored
+        .filter(|&(distance, name)| distance <= tolerated && distance < name.len())
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's: how many letters to add, drop or change.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closest_name_is_near() {
+        let names = ["timeout", "stdin", "n", "np"];
+        assert_eq!(closest("timout", names.into_iter()), Some("timeout"));
+        assert_eq!(closest("stdn", names.into_iter()), Some("stdin"));
+        assert_eq!(closest("frobnicate", names.into_iter()), None);
+        assert_eq!(closest("q", names.into_iter()), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,119 @@
+//! What the ranks of a job share with each other and with `mpirun`: two memory files and a pipe.
+//!
+//! None of them has a name in a file system, so nothing can be left over, whoever is killed.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use tern_runtime::board::{Record, board_bytes, read_record};
+use tern_runtime::control::AbortNotice;
+use tern_runtime::limits::NOTICE_BYTES;
+use tern_runtime::ticket::{FdName, Ticket};
+
+use crate::limits::INHERITED_FD_LEAST;
+use crate::verdict::Refusal;
+
+/// The launcher's ends of it all.
+#[derive(Debug)]
+pub struct Share {
+    segment: OwnedFd,
+    board: OwnedFd,
+    control: OwnedFd,
+    notices: OwnedFd,
+}
+
+impl Share {
+    /// Makes everything for a job of `size` ranks.
+    pub fn new(size: u32) -> Result<Share, Refusal> {
+        Share::create(size).map_err(|error| Refusal::system("cannot make the job's shared memory", error))
+    }
+
+    fn create(size: u32) -> Result<Share, Errno> {
+        let (notices, control) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&notices, OFlags::NONBLOCK)?;
+        let board = out_of_the_way(memory_file("tern-board")?);
+        ftruncate(&board, board_bytes(size))?;
+        let segment = out_of_the_way(memory_file("tern-segment")?);
+        Ok(Share { segment, board, control: out_of_the_way(control), notices })
+    }
+
+    /// The part of a ticket that is the same for all ranks.
+    pub fn ticket(&self, size: u32, cores: u32, bound: bool) -> Result<Ticket, Refusal> {
+        let name =
+            |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
+        Ok(Ticket {
+            rank: 0,
+            size,
+            app: 0,
+            universe: size,
+            cores,
+            bound,
+            launcher: std::process::id(),
+            segment: name(&self.segment)?,
+            board: name(&self.board)?,
+            control: name(&self.control)?,
+        })
+    }
+
+    /// Whether the processes that are started next inherit the descriptors.
+    pub fn set_inherited(&self, inherited: bool) {
+        let flags = if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
+        for fd in [&self.segment, &self.board, &self.control] {
+            // Only a descriptor that is not open is refused.
+            let _ = fcntl_setfd(fd, flags);
+        }
+    }
+
+    /// Where `rank` says it stands.
+    pub fn record(&self, rank: u32) -> Record {
+        read_record(&self.board, rank).unwrap_or_else(|_| Record::absent())
+    }
+
+    /// The reading end of the control pipe.
+    pub fn notices_fd(&self) -> impl AsFd + '_ {
+        &self.notices
+    }
+
+    /// The next notice in the control pipe. What is not a notice is skipped.
+    pub fn next_notice(&self) -> Option<AbortNotice<'static>> {
+        let mut bytes = [0; NOTICE_BYTES];
+        loop {
+            match rustix::io::read(&self.notices, &mut bytes) {
+                Ok(NOTICE_BYTES) => {
+                    if let Some(notice) = AbortNotice::decode(&bytes) {
+                        return Some(AbortNotice { message: notice.message.into_owned().into(), ..notice });
+                    }
+                }
+                Ok(0) => return None,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Gives the shared memory back, even if a process that has fled from the job still holds the file.
+    pub fn free(&self) {
+        let _ = ftruncate(&self.segment, 0);
+    }
+}
+
+/// A kernel before 6.3 does not know that a memory file may be barred from being run as a program.
+fn memory_file(name: &str) -> Result<OwnedFd, Errno> {
+    match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC),
+        made => made,
+    }
+}
+
+/// Moves a descriptor that is to be inherited to a number that scripts do not use themselves. Where the
+/// limit on descriptors is lower than that, it stays.
+fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
+    fcntl_dupfd_cloexec(&fd, INHERITED_FD_LEAST).unwrap_or(fd)
+}
+
+fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
+    use std::os::fd::AsRawFd;
+    Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
+}

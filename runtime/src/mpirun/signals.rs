@@ -1,0 +1,47 @@
+//! Signals that `mpirun` receives, as something to wait for.
+
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+use crate::verdict::Refusal;
+
+const WATCHED: [i32; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2];
+
+/// The signals that have arrived.
+pub struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+}
+
+impl Signals {
+    /// Starts to catch signals. One that `mpirun` was started to ignore (by `nohup`, or in the background of
+    /// a script) stays ignored, by the ranks too.
+    pub fn catch() -> Result<Signals, Refusal> {
+        let ignored = ignored_signals();
+        let watched = WATCHED.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
+        let delivery = UnixStream::pair()
+            .and_then(|(read, write)| SignalDelivery::with_pipe(read, write, SignalOnly, watched))
+            .map_err(|error| Refusal::system("cannot catch signals", error))?;
+        Ok(Signals { delivery })
+    }
+
+    /// Becomes readable when a signal arrives.
+    pub fn fd(&self) -> impl AsFd + '_ {
+        self.delivery.get_read()
+    }
+
+    /// The signals that have arrived since the last call.
+    pub fn arrived(&mut self) -> Vec<i32> {
+        self.delivery.pending().collect()
+    }
+}
+
+/// A bit per signal, lowest for signal 1.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}

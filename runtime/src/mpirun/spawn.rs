@@ -1,0 +1,260 @@
+//! Starting the ranks.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
+    pidfd_open, setrlimit, waitid,
+};
+use tern_runtime::ticket::{TICKET_VARIABLE, Ticket};
+
+use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_PER_RANK};
+use crate::plan::{App, Plan, StdinTo};
+use crate::share::Share;
+use crate::topology::Binding;
+use crate::verdict::{End, Refusal};
+
+/// A rank as `mpirun` sees it: the process that it started, in a process group of its own, with whatever
+/// that process starts in turn.
+#[derive(Debug)]
+pub struct Rank {
+    child: Child,
+    /// Readable when the process has ended.
+    pub process: OwnedFd,
+    /// Reading ends of its standard output and standard error.
+    pub outputs: Option<[OwnedFd; 2]>,
+    /// Writing end of its standard input, if `mpirun` feeds it.
+    pub input: Option<OwnedFd>,
+    /// How it ended.
+    pub end: Option<End>,
+}
+
+impl Rank {
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its group, which has the process's number.
+    pub fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal to the rank and everything that it has started.
+    pub fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(self.group(), signal);
+    }
+
+    /// Looks whether the process has ended. It is not reaped: while it is a zombie, its number cannot become
+    /// that of another process group, which `mpirun` would then kill for its own.
+    pub fn look_for_end(&mut self) -> Option<End> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.group()), options).ok()??;
+        let end = match (status.exit_status(), status.terminating_signal()) {
+            (Some(status), _) => End::Exited(status),
+            (None, signal) => End::Killed(signal.unwrap_or_default()),
+        };
+        self.end = Some(end);
+        self.end
+    }
+
+    /// Lets the kernel forget the process.
+    pub fn reap(&mut self) {
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts all ranks; if one cannot be started, those that run already are killed.
+pub fn start(plan: &Plan, share: &Share, binding: &Binding) -> Result<Vec<Rank>, Refusal> {
+    let limit = raise_descriptor_limit(plan.size())?;
+    let cores = plan.cores.min(binding.processors(plan.size())).max(1);
+    let ticket = share.ticket(plan.size(), cores, binding.is_bound())?;
+    let starter = Starter { plan, binding, ticket, limit, feed: Feeding::of(plan) };
+    share.set_inherited(true);
+    let ranks = starter.start_all();
+    share.set_inherited(false);
+    binding.restore();
+    ranks
+}
+
+struct Starter<'a> {
+    plan: &'a Plan,
+    binding: &'a Binding,
+    ticket: Ticket,
+    limit: Option<RaisedLimit>,
+    feed: Feeding,
+}
+
+impl Starter<'_> {
+    fn start_all(&self) -> Result<Vec<Rank>, Refusal> {
+        let mut ranks = Vec::with_capacity(self.plan.size() as usize);
+        for rank in 0..self.plan.size() {
+            match self.start(rank) {
+                Ok(started) => ranks.push(started),
+                Err(refusal) => {
+                    end_all(&mut ranks);
+                    return Err(refusal);
+                }
+            }
+        }
+        Ok(ranks)
+    }
+
+    fn start(&self, rank: u32) -> Result<Rank, Refusal> {
+        let app = self.plan.app(rank);
+        let descriptors = |error| cannot_start(rank, app, &io::Error::from(error));
+        let (stdout, child_stdout) = output_pipe().map_err(descriptors)?;
+        let (stderr, child_stderr) = output_pipe().map_err(descriptors)?;
+        let (stdin, input) = self.feed.stdin(rank).map_err(descriptors)?;
+        let mut command = self.command(rank, app);
+        command.stdin(stdin).stdout(child_stdout).stderr(child_stderr);
+        self.binding.apply(rank)?;
+        let child = self.spawn(&mut command).map_err(|error| cannot_start(rank, app, &error))?;
+        let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).map_err(|error| {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            cannot_start(rank, app, &error.into())
+        })?;
+        Ok(Rank { child, process, outputs: Some([stdout, stderr]), input, end: None })
+    }
+
+    fn command(&self, rank: u32, app: &App) -> Command {
+        let ticket = Ticket { rank, app: self.plan.app_of[rank as usize] as u32, ..self.ticket.clone() };
+        let mut command = Command::new(&app.program);
+        command.args(&app.arguments).process_group(0);
+        let settings = &self.plan.settings;
+        command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
+        command.env(TICKET_VARIABLE, ticket.to_string());
+        if let Some(directory) = &app.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    /// A rank must not inherit the higher limit that `mpirun` needs: programs that use `select` break.
+    fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let Some(limit) = &self.limit else { return command.spawn() };
+        setrlimit(Resource::Nofile, limit.before)?;
+        let child = command.spawn();
+        setrlimit(Resource::Nofile, limit.raised)?;
+        child
+    }
+}
+
+/// How standard input reaches the ranks.
+enum Feeding {
+    /// This rank inherits `mpirun`'s own: nothing has to be copied, and nothing is read that it does not want.
+    Inherit(u32),
+    /// A terminal can be read by `mpirun`'s process group only, so `mpirun` copies what it says.
+    CopyTo(u32),
+    CopyToAll,
+    Nobody,
+}
+
+impl Feeding {
+    fn of(plan: &Plan) -> Feeding {
+        let to_one = |rank| {
+            if rustix::termios::isatty(rustix::stdio::stdin()) {
+                Feeding::CopyTo(rank)
+            } else {
+                Feeding::Inherit(rank)
+            }
+        };
+        match plan.settings.stdin {
+            StdinTo::First => to_one(0),
+            StdinTo::Rank(rank) => to_one(rank),
+            StdinTo::All => Feeding::CopyToAll,
+            StdinTo::None => Feeding::Nobody,
+        }
+    }
+
+    fn stdin(&self, rank: u32) -> Result<(Stdio, Option<OwnedFd>), Errno> {
+        match *self {
+            Feeding::Inherit(reader) if reader == rank => Ok((Stdio::inherit(), None)),
+            Feeding::CopyTo(reader) if reader != rank => Ok((Stdio::null(), None)),
+            Feeding::CopyTo(_) | Feeding::CopyToAll => {
+                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                fcntl_setfl(&write, OFlags::NONBLOCK)?;
+                Ok((read.into(), Some(write)))
+            }
+            Feeding::Inherit(_) | Feeding::Nobody => Ok((Stdio::null(), None)),
+        }
+    }
+}
+
+/// Only `mpirun`'s end does not block: the program's must behave as programs expect.
+fn output_pipe() -> Result<(OwnedFd, Stdio), Errno> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfl(&read, OFlags::NONBLOCK)?;
+    Ok((read, write.into()))
+}
+
+struct RaisedLimit {
+    before: Rlimit,
+    raised: Rlimit,
+}
+
+/// Makes room for the descriptors of all ranks, where the usual 1,024 are too few.
+fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
+    let needed = u64::from(size) * DESCRIPTORS_PER_RANK + DESCRIPTORS_COMMON;
+    let before = getrlimit(Resource::Nofile);
+    if before.current.is_none_or(|limit| limit >= needed) {
+        return Ok(None);
+    }
+    let raised = Rlimit { current: Some(needed), maximum: before.maximum };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => Ok(Some(RaisedLimit { before, raised })),
+        Err(_) => Err(Refusal::usage(format!(
+            "{size} ranks need {needed} open files in mpirun, and the limit is {}: raise it (ulimit -n, or \
+             nofile in /etc/security/limits.conf), or start fewer ranks",
+            before.maximum.or(before.current).unwrap_or_default()
+        ))),
+    }
+}
+
+fn end_all(ranks: &mut [Rank]) {
+    for rank in ranks.iter() {
+        rank.signal(Signal::KILL);
+    }
+    for rank in ranks.iter_mut() {
+        rank.reap();
+    }
+}
+
+/// Says why a program cannot be started, with the exit status that shells have for it.
+fn cannot_start(rank: u32, app: &App, error: &io::Error) -> Refusal {
+    let program = app.program.to_string_lossy();
+    let what = format!("cannot run '{program}'");
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT) if Path::new(&app.program).is_file() && program.contains('/') => {
+            Refusal::cannot_run(format!("{what}: it exists, but the interpreter that it names does not"))
+        }
+        Some(Errno::NOENT) if program.contains('/') => {
+            Refusal::not_found(format!("{what}: there is no such file"))
+        }
+        Some(Errno::NOENT) if Path::new(&app.program).is_file() => Refusal::not_found(format!(
+            "{what}: it is in no directory of PATH. For the one in this directory say ./{program}"
+        )),
+        Some(Errno::NOENT) => Refusal::not_found(format!("{what}: it is in no directory of PATH")),
+        Some(Errno::ACCESS) if Path::new(&app.program).is_dir() => {
+            Refusal::cannot_run(format!("{what}: it is a directory"))
+        }
+        Some(Errno::ACCESS) => Refusal::cannot_run(format!("{what}: no permission to execute it")),
+        Some(Errno::NOEXEC) => Refusal::cannot_run(format!(
+            "{what}: it is no program for this machine; a script must begin with a line like #!/bin/sh"
+        )),
+        Some(Errno::AGAIN) => Refusal::usage(format!(
+            "cannot start rank {rank}: too many processes (see ulimit -u, or the pids limit of the container)"
+        )),
+        Some(Errno::MFILE | Errno::NFILE) => {
+            Refusal::usage(format!("cannot start rank {rank}: too many open files (see ulimit -n)"))
+        }
+        _ => Refusal::cannot_run(format!("{what} as rank {rank}: {error}")),
+    }
+}
