@@ -125,3 +125,104 @@ impl<H> Exec<H> {
         Ok(self.pending.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Buf, Layout, Span, Ty};
+
+    /// Completes a message at its second test, and fails where told to.
+    #[derive(Default)]
+    struct Fake {
+        started: u32,
+        waits: u32,
+        immediate: bool,
+        broken: bool,
+    }
+
+    impl Fake {
+        fn start(&mut self) -> Result<Option<u32>, &'static str> {
+            self.started += 1;
+            if self.broken { Err("broken") } else { Ok((!self.immediate).then_some(2)) }
+        }
+    }
+
+    impl Port for Fake {
+        type Handle = u32;
+        type Error = &'static str;
+
+        fn isend(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+            self.start()
+        }
+
+        fn irecv(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+            self.start()
+        }
+
+        fn test(&mut self, handle: &mut u32) -> Result<bool, &'static str> {
+            *handle -= 1;
+            Ok(*handle == 0)
+        }
+
+        fn wait(&mut self, pending: &mut [u32]) -> Result<(), &'static str> {
+            assert!(!pending.is_empty());
+            self.waits += 1;
+            Ok(())
+        }
+
+        fn reduce(&mut self, _: &Slice, _: &Slice) -> Result<(), &'static str> {
+            Ok(())
+        }
+
+        fn copy(&mut self, _: &Slice, _: &Slice) -> Result<(), &'static str> {
+            Ok(())
+        }
+    }
+
+    fn two_rounds() -> Schedule {
+        let span = Span::new(Buf::Recv, 1, Ty::Byte, Layout::BYTE);
+        let mut schedule = Schedule::new();
+        for _ in 0..2 {
+            schedule.send(Peer::Local(1), span);
+            schedule.recv(Peer::Local(1), span);
+            schedule.wait();
+        }
+        schedule
+    }
+
+    #[test]
+    fn a_round_starts_when_the_one_before_is_complete() {
+        let (schedule, mut port, mut exec) = (two_rounds(), Fake::default(), Exec::new());
+        assert_eq!(exec.advance(&schedule, &mut port), Ok(Poll::Pending));
+        assert_eq!(port.started, 2);
+        assert_eq!(exec.advance(&schedule, &mut port), Ok(Poll::Pending));
+        assert_eq!(port.started, 4);
+        assert_eq!(exec.advance(&schedule, &mut port), Ok(Poll::Ready(())));
+    }
+
+    #[test]
+    fn a_blocking_run_waits_and_can_be_repeated() {
+        let (schedule, mut port, mut exec) = (two_rounds(), Fake::default(), Exec::new());
+        for times in 1..=2 {
+            exec.restart();
+            exec.run(&schedule, &mut port).unwrap();
+            assert_eq!((port.started, port.waits), (4 * times, 2 * times));
+        }
+    }
+
+    #[test]
+    fn what_completes_at_once_is_not_waited_for() {
+        let (schedule, mut exec) = (two_rounds(), Exec::new());
+        let mut port = Fake { immediate: true, ..Fake::default() };
+        assert_eq!(exec.advance(&schedule, &mut port), Ok(Poll::Ready(())));
+    }
+
+    #[test]
+    fn after_an_error_what_is_under_way_can_be_taken() {
+        let (schedule, mut port, mut exec) = (two_rounds(), Fake::default(), Exec::new());
+        assert_eq!(exec.advance(&schedule, &mut port), Ok(Poll::Pending));
+        port.broken = true;
+        assert_eq!(exec.advance(&schedule, &mut port), Err("broken"));
+        assert!(exec.abandon().is_empty());
+    }
+}

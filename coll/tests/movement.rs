@@ -30,16 +30,6 @@ fn recv_shape(rank: u32) -> tern_coll::interp::Shape {
 }
 
 #[test]
-fn barrier() {
-    for size in sizes() {
-        for algorithm in each_algorithm(Collective::Barrier) {
-            let ranks = ranks(size, |rank| Rank::new(0, Comm::intra(rank, size), Call::Barrier));
-            check(&ranks, algorithm, sum, u64::from(size));
-        }
-    }
-}
-
-#[test]
 fn bcast() {
     for (size, elements) in sizes().flat_map(|size| [0, 1, 5, 40].map(|elements| (size, elements))) {
         for (root, algorithm) in
@@ -258,6 +248,23 @@ fn alltoall() {
             check(&ranks, algorithm, sum, elements);
         }
     }
+}
+
+#[test]
+fn a_large_direct_exchange_goes_in_batches() {
+    let size = 130;
+    let ranks = ranks(size, |rank| {
+        let data = data(&shape(0), 1);
+        let call = Call::Alltoall { send: Some(data), recv: data };
+        let member =
+            Rank::new(0, Comm::intra(rank, size), call).ty(Ty::Send, shape(0)).ty(Ty::Recv, shape(0));
+        (0..size).fold(member, |member, other| {
+            member
+                .sends(data.in_send().block(other), values(rank, other, 1))
+                .expects(in_recv(data).block(other), values(other, rank, 1))
+        })
+    });
+    check(&ranks, Some(Algorithm::Direct), sum, 1);
 }
 
 /// Elements that one rank sends another.
