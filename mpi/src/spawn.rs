@@ -1,0 +1,46 @@
+//! Sections 11.8 to 11.10: processes that start or meet later, which Tern does not have yet.
+
+use std::ffi::{c_char, c_int};
+
+use tern_abi::*;
+
+use crate::arguments::out;
+use crate::entry::entry;
+use crate::unsupported::unsupported;
+
+entry! {
+    /// The communicator with the processes that started this one (section 11.8.2): nobody starts any.
+    fn MPI_Comm_get_parent(parent: *mut MPI_Comm) {
+        *out("parent", parent)? = MPI_COMM_NULL;
+        Ok(())
+    }
+}
+
+unsupported! {
+    // Starting processes (section 11.8).
+    fn MPI_Comm_spawn(
+        command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int,
+        comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int,
+    ) on comm;
+    fn MPI_Comm_spawn_multiple(
+        count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char,
+        array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm,
+        intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int,
+    ) on comm;
+}
+
+unsupported! {
+    // Connecting (section 11.9).
+    fn MPI_Open_port(info: MPI_Info, port_name: *mut c_char);
+    fn MPI_Close_port(port_name: *const c_char);
+    fn MPI_Comm_accept(
+        port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm,
+    ) on comm;
+    fn MPI_Comm_connect(
+        port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm,
+    ) on comm;
+    fn MPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm);
+    fn MPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char);
+    fn MPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char);
+    fn MPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char);
+}
