@@ -99,12 +99,15 @@ pub enum Types<'a> {
     Each(&'a [Layout]),
 }
 
-/// An array of the caller's: `int` in the classic calls, `MPI_Count` or `MPI_Aint` in the large ones.
+/// An array of the caller's.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Numbers<'a> {
+    /// `int`: counts and displacements of the classic calls.
     I32(&'a [i32]),
+    /// `MPI_Count`: counts of the large calls.
     I64(&'a [i64]),
+    /// `MPI_Aint`: displacements of the large calls.
+    Aint(&'a [isize]),
 }
 
 impl Data {
@@ -180,6 +183,7 @@ impl Numbers<'_> {
         match self {
             Numbers::I32(numbers) => i64::from(numbers[index]),
             Numbers::I64(numbers) => numbers[index],
+            Numbers::Aint(numbers) => numbers[index] as i64,
         }
     }
 
@@ -193,6 +197,7 @@ impl Numbers<'_> {
         match self {
             Numbers::I32(numbers) => numbers.len(),
             Numbers::I64(numbers) => numbers.len(),
+            Numbers::Aint(numbers) => numbers.len(),
         }
     }
 

@@ -148,8 +148,8 @@ pub fn values(source: u32, label: u32, elements: u64) -> Vec<u8> {
 /// Counts and displacements of a v or w call, in both widths.
 pub struct Lists {
     counts: Vec<i64>,
-    displs: Vec<i64>,
     narrow: (Vec<i32>, Vec<i32>),
+    addresses: Vec<isize>,
     layouts: Vec<Layout>,
     pub shapes: Vec<Shape>,
     elements: Vec<u64>,
@@ -177,7 +177,8 @@ impl Lists {
         let displs: Vec<i64> = (0..=last).map(|index| place(index) * stride * unit(index as usize)).collect();
         let narrow = |numbers: &[i64]| numbers.iter().map(|number| *number as i32).collect();
         let layouts = shapes.iter().map(Shape::layout).collect();
-        Lists { narrow: (narrow(&counts), narrow(&displs)), counts, displs, layouts, shapes, elements }
+        let addresses = displs.iter().map(|displ| *displ as isize).collect();
+        Lists { narrow: (narrow(&counts), narrow(&displs)), counts, addresses, layouts, shapes, elements }
     }
 
     pub fn counts(&self, wide: bool) -> Numbers<'_> {
@@ -185,7 +186,7 @@ impl Lists {
     }
 
     fn displs(&self, wide: bool) -> Numbers<'_> {
-        if wide { Numbers::I64(&self.displs) } else { Numbers::I32(&self.narrow.1) }
+        if wide { Numbers::Aint(&self.addresses) } else { Numbers::I32(&self.narrow.1) }
     }
 
     pub fn vector(&self, wide: bool) -> Vector<'_> {
