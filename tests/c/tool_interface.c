@@ -1,0 +1,97 @@
+/* The tool information interface (MPI-5.0 chapter 15): before and after MPI, control variables with their
+ * enumerations, categories, and the ways in which it says that something is not there.
+ * ranks: 1
+ */
+#include "check.h"
+
+/* Reads a variable; which value it has depends on the environment. */
+static void read_variable(int index, MPI_Datatype type, MPI_T_enum words)
+{
+    MPI_T_cvar_handle handle;
+    int count, value, items, item_value;
+    MUST(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    char *buffer = check_alloc(8 * (size_t)count);
+    MUST(MPI_T_cvar_read(handle, buffer));
+    if (words != MPI_T_ENUM_NULL) {
+        CHECK(type == MPI_INT);
+        memcpy(&value, buffer, sizeof value);
+        MUST(MPI_T_enum_get_info(words, &items, NULL, NULL));
+        CHECK(value >= 0 && value < items);
+        MUST(MPI_T_enum_get_item(words, value, &item_value, NULL, NULL));
+        CHECK_EQ(item_value, value);
+        CHECK_EQ(MPI_T_enum_get_item(words, items, &item_value, NULL, NULL), MPI_T_ERR_INVALID_ITEM);
+    }
+    MUST(MPI_T_cvar_handle_free(&handle));
+    CHECK(handle == MPI_T_CVAR_HANDLE_NULL);
+    free(buffer);
+}
+
+static void variables(void)
+{
+    int count, at;
+    MUST(MPI_T_cvar_get_num(&count));
+    for (int i = 0; i < count; i++) {
+        char name[256], cut[4];
+        int length = 0, full, cut_length = sizeof cut, verbosity, bind, scope;
+        MPI_Datatype type;
+        MPI_T_enum words;
+        MUST(MPI_T_cvar_get_info(i, NULL, &length, &verbosity, &type, &words, NULL, NULL, &bind, &scope));
+        full = length;
+        length = sizeof name;
+        MUST(MPI_T_cvar_get_info(i, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+        CHECK_EQ(length, (int)strlen(name) + 1);
+        CHECK_EQ(length, full);
+        MUST(MPI_T_cvar_get_info(i, cut, &cut_length, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+        CHECK(strlen(cut) == 3 && strncmp(cut, name, 3) == 0);
+        MUST(MPI_T_cvar_get_index(name, &at));
+        CHECK_EQ(at, i);
+        if (bind == MPI_T_BIND_NO_OBJECT) read_variable(i, type, words);
+    }
+    CHECK_EQ(MPI_T_cvar_get_index("no such variable", &at), MPI_T_ERR_INVALID_NAME);
+    CHECK_EQ(MPI_T_cvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+             MPI_T_ERR_INVALID_INDEX);
+}
+
+static void categories(void)
+{
+    int count, at;
+    MUST(MPI_T_category_get_num(&count));
+    for (int i = 0; i < count; i++) {
+        char name[256];
+        int length = sizeof name, cvars;
+        MUST(MPI_T_category_get_info(i, name, &length, NULL, NULL, &cvars, NULL, NULL));
+        MUST(MPI_T_category_get_index(name, &at));
+        CHECK_EQ(at, i);
+        int *members = check_alloc(sizeof(int) * (size_t)(cvars + 1));
+        members[cvars] = -7;
+        MUST(MPI_T_category_get_cvars(i, cvars, members));
+        CHECK_EQ(members[cvars], -7);
+        free(members);
+    }
+    CHECK_EQ(MPI_T_category_get_index("no such category", &at), MPI_T_ERR_INVALID_NAME);
+}
+
+static void performance_sessions(void)
+{
+    MPI_T_pvar_session session;
+    MUST(MPI_T_pvar_session_create(&session));
+    MUST(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+    MUST(MPI_T_pvar_session_free(&session));
+    CHECK(session == MPI_T_PVAR_SESSION_NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int count, level;
+    int before = MPI_T_cvar_get_num(&count);
+    int started = MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
+    check_init(&argc, &argv);
+    CHECK_EQ(before, MPI_T_ERR_NOT_INITIALIZED);
+    CHECK_EQ(started, MPI_SUCCESS);
+    variables();
+    categories();
+    performance_sessions();
+    MUST(MPI_T_finalize());
+    CHECK_EQ(MPI_T_finalize(), MPI_T_ERR_NOT_INITIALIZED);
+    return check_finish();
+}
