@@ -227,8 +227,15 @@ impl Core {
         let block = self.block(len);
         let what = What::Landing { block: block.clone(), waiter: None };
         let not_ready = header.flags & FLAG_READY_MODE != 0;
-        let early =
-            Early { from, envelope: envelope(header), len: len as u64, what, ack: None, signature: 0, not_ready };
+        let early = Early {
+            from,
+            envelope: envelope(header),
+            len: len as u64,
+            what,
+            ack: None,
+            signature: 0,
+            not_ready,
+        };
         let id = self.keep(early);
         Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
     }

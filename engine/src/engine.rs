@@ -116,7 +116,11 @@ impl<T: Transport> Engine<T> {
 
     /// How a request ended, if it has; it stays (`MPI_Request_get_status`).
     pub fn peek(&self, id: RequestId) -> Option<Status> {
-        self.core.requests.get(id).filter(|request| request.state == State::Done).map(|request| request.status)
+        self.core
+            .requests
+            .get(id)
+            .filter(|request| request.state == State::Done)
+            .map(|request| request.status)
     }
 
     /// Whether the request exists.

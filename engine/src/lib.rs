@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrival;
+pub mod census;
 pub mod engine;
 pub mod group;
 pub mod limits;
@@ -21,6 +22,7 @@ pub mod settings;
 pub mod slab;
 pub mod wire;
 
+pub use census::Census;
 pub use engine::Engine;
 pub use group::Group;
 pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};

@@ -59,6 +59,11 @@ impl Peers {
         self.known[peer as usize].get_or_insert_with(|| Box::new(PeerState::new()))
     }
 
+    /// What waits in all FIFOs.
+    pub fn waiting(&self) -> usize {
+        self.known.iter().flatten().map(|state| state.backlog.len()).sum()
+    }
+
     /// Notes what the transport can do towards a peer: messages may go there now.
     #[cold]
     pub fn meet(&mut self, peer: Peer, limits: Limits) {

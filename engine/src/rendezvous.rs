@@ -123,7 +123,8 @@ impl<T: Transport> Engine<T> {
     pub(crate) fn proceed(&mut self, from: Peer, ready: &Ready) {
         let id = ready.sender;
         let Some(request) = self.core.requests.get_mut(id) else { return };
-        if request.peer != from || request.state != State::AwaitsReady || ready.len > request.buf.len() as u64 {
+        if request.peer != from || request.state != State::AwaitsReady || ready.len > request.buf.len() as u64
+        {
             return;
         }
         let buf = request.buf.clone();
@@ -178,7 +179,8 @@ impl<T: Transport> Engine<T> {
         for at in (0..self.core.streams.len()).rev() {
             let id = self.core.streams[at];
             moved |= self.push_stream(id);
-            let streaming = self.core.requests.get(id).is_some_and(|r| matches!(r.state, State::Streams { .. }));
+            let streaming =
+                self.core.requests.get(id).is_some_and(|r| matches!(r.state, State::Streams { .. }));
             if !streaming {
                 self.core.streams.swap_remove(at);
             }
@@ -194,8 +196,12 @@ impl<T: Transport> Engine<T> {
         let fragment = self.core.peers.know(peer).limits.eager_bytes_max.max(1) as u64;
         while let State::Streams { receiver, sent, until } = request.state {
             let len = fragment.min(until - sent);
-            let header =
-                Header { kind: Kind::Fragment as u8, context: sent, source: receiver.raw(), ..Header::default() };
+            let header = Header {
+                kind: Kind::Fragment as u8,
+                context: sent,
+                source: receiver.raw(),
+                ..Header::default()
+            };
             let mut am =
                 Am { header, lead: &[], body: &request.buf, offset: sent as usize, len: len as usize };
             if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_err() {

@@ -11,6 +11,8 @@ pub type RequestId = Id;
 /// How a communication ended (MPI 5.0 section 3.2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
+    /// Context of the message received; of a send, 0.
+    pub context: u64,
     /// Rank of the sender in the communicator; of a send, unspecified.
     pub source: u32,
     /// Tag of the message.
@@ -25,12 +27,14 @@ pub struct Status {
 
 impl Status {
     /// Of a send, or of anything that received nothing.
-    pub const EMPTY: Status = Status { source: 0, tag: 0, bytes: 0, cancelled: false, fault: None };
+    pub const EMPTY: Status =
+        Status { context: 0, source: 0, tag: 0, bytes: 0, cancelled: false, fault: None };
 
     /// Of a message of `bytes` bytes.
     #[inline]
     pub fn of(envelope: &Envelope, bytes: u64) -> Self {
-        Status { source: envelope.source, tag: envelope.tag, bytes, cancelled: false, fault: None }
+        let Envelope { context, source, tag } = *envelope;
+        Status { context, source, tag, bytes, cancelled: false, fault: None }
     }
 }
 

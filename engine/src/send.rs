@@ -38,7 +38,14 @@ const LED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
 impl<T: Transport> Engine<T> {
     /// Sends `buf` to `peer`. `signature` is the type signature if types are checked, else 0.
     #[inline]
-    pub fn send(&mut self, mode: Mode, peer: Peer, envelope: Envelope, buf: &UserBuf, signature: u64) -> Started {
+    pub fn send(
+        &mut self,
+        mode: Mode,
+        peer: Peer,
+        envelope: Envelope,
+        buf: &UserBuf,
+        signature: u64,
+    ) -> Started {
         if mode != Mode::Synchronous
             && signature == 0
             && let Some(state) = self.core.peers.get(peer)

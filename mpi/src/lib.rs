@@ -1,1 +1,33 @@
-//! Tern's `mpi` room; see ARCHITECTURE.md.
+//! `libmpi_abi.so.1`: the C entry points of MPI 5.0's standard ABI, one file per chapter of the standard.
+//!
+//! An entry point checks its arguments, finds the objects behind the handles, and calls the rooms below. A
+//! reader who looks for `MPI_Send` finds it in `p2p.rs`; `entry.rs` says how a body gets its four names.
+
+#![allow(non_snake_case)]
+
+pub mod arguments;
+pub mod attr;
+pub mod bsend;
+pub mod coll;
+pub mod comm;
+pub mod complete;
+pub mod datatype;
+pub mod entry;
+pub mod errhandler;
+pub mod error;
+pub mod grequest;
+pub mod handle;
+pub mod info;
+pub mod init;
+pub mod limits;
+pub mod op;
+pub mod p2p;
+pub mod persistent;
+pub mod probe;
+pub mod process;
+pub mod request;
+pub mod session;
+pub mod settings;
+pub mod status;
+pub mod table;
+pub mod wait;

@@ -20,7 +20,7 @@ pub mod ticket;
 
 pub use board::{Blocked, Board, RankState};
 pub use cores::{CoreBudget, cores};
-pub use job::Job;
+pub use job::{Job, exit_status};
 pub use join::{JoinError, join};
 
 /// The monotonic clock in nanoseconds: the same in every process of a machine, so that `mpirun` can say

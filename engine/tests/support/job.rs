@@ -1,0 +1,538 @@
+//! A job of several engines under random traffic, each step of which the oracle foretells.
+
+use super::memory::{Memory, contents};
+use super::net::{Conditions, End, Net};
+use super::oracle::Oracle;
+use super::rng::Rng;
+use std::collections::VecDeque;
+use tern_engine::limits::CREDIT_UNIT_BYTES;
+use tern_engine::*;
+use tern_transport::{Limits, Peer};
+
+/// A job to run: everything follows from it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub ranks: usize,
+    pub steps: usize,
+    pub conditions: Conditions,
+    pub settings: Settings,
+}
+
+impl Plan {
+    /// Any plan.
+    pub fn random(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let limits = Limits {
+            eager_bytes_max: rng.pick(&[40, 64, 300, 4096]),
+            get: rng.chance(50),
+            put: rng.chance(50),
+            share: rng.chance(50),
+        };
+        let conditions = Conditions {
+            limits,
+            queue_max: rng.pick(&[1, 3, 64]),
+            piecewise: rng.chance(50),
+            slow: rng.chance(50),
+            transfers_max: rng.pick(&[0, 10, usize::MAX, usize::MAX]),
+        };
+        use Rendezvous::*;
+        let settings = Settings {
+            eager_bytes_max: rng.pick(&[0, 100, usize::MAX, usize::MAX]),
+            credit_bytes: rng.pick(&[0, 1024, 20_000, 1 << 20]),
+            rendezvous: rng.pick(&[Auto, Auto, Auto, Get, Put, Both, Stream]),
+            share_bytes_min: rng.pick(&[1, 1000, 32 * 1024]),
+            check_types: rng.chance(20),
+        };
+        Plan { seed, ranks: 2 + rng.below(3), steps: 400, conditions, settings }
+    }
+
+    /// Runs it to the end.
+    pub fn run(self) {
+        let mut job = Job::new(self);
+        for _ in 0..job.plan.steps {
+            job.step();
+        }
+        job.end();
+    }
+}
+
+struct Message {
+    from: Peer,
+    to: Peer,
+    envelope: Envelope,
+    mode: Mode,
+    signature: u64,
+    memory: Memory,
+    /// Until it is done.
+    request: Option<RequestId>,
+    detached: bool,
+    /// Early-arrival units that it takes at the receiver now.
+    held: u32,
+    /// It arrived before its receive.
+    early: bool,
+    receive: Option<usize>,
+}
+
+struct Receive {
+    at: Peer,
+    signature: u64,
+    memory: Memory,
+    before: Vec<u8>,
+    after: Option<Vec<u8>>,
+    request: Option<RequestId>,
+    message: Option<usize>,
+}
+
+pub struct Job {
+    plan: Plan,
+    rng: Rng,
+    net: Net,
+    engines: Vec<Engine<End>>,
+    oracles: Vec<Oracle>,
+    messages: Vec<Message>,
+    receives: Vec<Receive>,
+    /// Messages that have not arrived, `from * ranks + to`.
+    sent: Vec<VecDeque<usize>>,
+    sending: Vec<usize>,
+    receiving: Vec<usize>,
+    /// What matched probes have taken out.
+    taken: Vec<(Peer, MessageId, usize)>,
+}
+
+/// Whoever reads of a failed test can run it again.
+impl Drop for Job {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {:?}", self.plan);
+        }
+    }
+}
+
+const CONTEXTS: [u64; 2] = [7, 1 << 40];
+const TAGS: [i32; 3] = [0, 1, i32::MAX];
+
+impl Job {
+    pub fn new(plan: Plan) -> Self {
+        let ranks = plan.ranks;
+        let net = Net::new(ranks, plan.conditions, plan.seed ^ 1);
+        let engine = |rank| Engine::new(ranks as u32, net.end(rank as Peer), plan.settings.clone());
+        Job {
+            rng: Rng::new(plan.seed ^ 2),
+            engines: (0..ranks).map(engine).collect(),
+            oracles: (0..ranks).map(|_| Oracle::default()).collect(),
+            messages: Vec::new(),
+            receives: Vec::new(),
+            sent: vec![VecDeque::new(); ranks * ranks],
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            taken: Vec::new(),
+            net,
+            plan,
+        }
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(100) {
+            0..30 => self.random_send(),
+            30..58 => self.random_receive(),
+            58..62 => self.probe(),
+            62..66 => self.take(),
+            66..69 => self.receive_taken(),
+            69..73 => self.cancel_receive(),
+            73..77 => self.cancel_send(),
+            77..79 => self.detach_send(),
+            79..92 => {
+                let rank = self.any_rank();
+                self.poll(rank);
+            }
+            _ => self.test_all(),
+        }
+    }
+
+    fn any_rank(&mut self) -> Peer {
+        self.rng.below(self.plan.ranks) as Peer
+    }
+
+    fn any_pattern(&mut self) -> Pattern {
+        let source = self.any_rank();
+        Pattern {
+            context: self.rng.pick(&CONTEXTS),
+            source: if self.rng.chance(30) { ANY_SOURCE } else { source },
+            tag: if self.rng.chance(30) { ANY_TAG } else { self.rng.pick(&TAGS) },
+        }
+    }
+
+    fn any_len(&mut self) -> usize {
+        let eager = self.plan.conditions.limits.eager_bytes_max;
+        match self.rng.below(10) {
+            0 => 0,
+            1..4 => self.rng.below(41),
+            4..7 => self.rng.below(eager + 2),
+            _ => self.rng.below(4 * eager),
+        }
+    }
+
+    fn any_signature(&mut self) -> u64 {
+        if self.plan.settings.check_types { self.rng.below(3) as u64 } else { 0 }
+    }
+
+    pub fn random_send(&mut self) {
+        let (from, to) = (self.any_rank(), self.any_rank());
+        let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Synchronous, Mode::Ready]);
+        let len = self.any_len();
+        self.send(from, to, mode, len);
+    }
+
+    pub fn send(&mut self, from: Peer, to: Peer, mode: Mode, len: usize) {
+        let (context, tag) = (self.rng.pick(&CONTEXTS), self.rng.pick(&TAGS));
+        let envelope = Envelope { context, source: from, tag };
+        let signature = self.any_signature();
+        let memory = Memory::random(&mut self.rng, len);
+        let number = self.messages.len();
+        memory.buf().write(0, &contents(number, len));
+        self.net.open(from, memory.buf());
+        let started = self.engines[from as usize].send(mode, to, envelope, memory.buf(), signature);
+        self.sent[from as usize * self.plan.ranks + to as usize].push_back(number);
+        let request = match started {
+            Started::Done(_) => None,
+            Started::Pending(id) => Some(id),
+        };
+        let (detached, held, early, receive) = (false, 0, false, None);
+        self.messages.push(Message {
+            from,
+            to,
+            envelope,
+            mode,
+            signature,
+            memory,
+            request,
+            detached,
+            held,
+            early,
+            receive,
+        });
+        match started {
+            Started::Done(status) => self.sent_all(number, status),
+            Started::Pending(_) => self.sending.push(number),
+        }
+    }
+
+    /// A send is complete: its buffer may change.
+    fn sent_all(&mut self, number: usize, status: Status) {
+        let message = &mut self.messages[number];
+        message.request = None;
+        assert_eq!((status.cancelled, status.fault), (false, None));
+        assert!(message.mode != Mode::Synchronous || message.receive.is_some(), "complete before its match");
+        self.net.close(message.from, message.memory.buf());
+        message.memory.buf().write(0, &vec![0xee; message.memory.buf().len()]);
+    }
+
+    fn random_receive(&mut self) {
+        let at = self.any_rank();
+        let pattern = self.any_pattern();
+        self.receive(at, pattern);
+    }
+
+    fn new_receive(&mut self, at: Peer) -> usize {
+        let most = 4 * self.plan.conditions.limits.eager_bytes_max;
+        let room = if self.rng.chance(75) { most } else { self.any_len() };
+        let signature = self.any_signature();
+        let memory = Memory::random(&mut self.rng, room);
+        self.net.open(at, memory.buf());
+        let before = memory.bytes();
+        self.receives.push(Receive {
+            at,
+            signature,
+            memory,
+            before,
+            after: None,
+            request: None,
+            message: None,
+        });
+        self.receives.len() - 1
+    }
+
+    pub fn receive(&mut self, at: Peer, pattern: Pattern) {
+        let number = self.new_receive(at);
+        let found = self.oracles[at as usize].receive(pattern, number);
+        let receive = &self.receives[number];
+        let started = self.engines[at as usize].receive(pattern, receive.memory.buf(), receive.signature);
+        if let Some(message) = found {
+            self.matched(message, number);
+        }
+        self.receive_started(number, started);
+    }
+
+    fn receive_started(&mut self, number: usize, started: Started) {
+        match started {
+            Started::Done(status) => self.received(number, status),
+            Started::Pending(id) => {
+                self.receives[number].request = Some(id);
+                self.receiving.push(number);
+            }
+        }
+    }
+
+    fn matched(&mut self, message: usize, receive: usize) {
+        self.messages[message].receive = Some(receive);
+        self.messages[message].held = 0;
+        self.receives[receive].message = Some(message);
+    }
+
+    /// A receive is complete: it must have got what the oracle says.
+    fn received(&mut self, number: usize, status: Status) {
+        let receive = &mut self.receives[number];
+        receive.request = None;
+        self.net.close(receive.at, receive.memory.buf());
+        let message = receive.message.expect("a receive has a message when it is complete");
+        let sent = &self.messages[message];
+        let (len, room) = (sent.memory.buf().len(), receive.memory.buf().len());
+        let taken = len.min(room);
+        let fault = if sent.mode == Mode::Ready && sent.early {
+            Some(Fault::NotReady)
+        } else if len > room {
+            Some(Fault::Truncated { sent: len as u64, room: room as u64 })
+        } else {
+            let differ = sent.signature != receive.signature && sent.signature * receive.signature != 0;
+            (differ && len > 0).then_some(Fault::Signature)
+        };
+        let expected = Status { fault, ..Status::of(&sent.envelope, taken as u64) };
+        assert_eq!(status, expected, "receive {number} of message {message}");
+        let mut bytes = receive.before.clone();
+        bytes[..taken].copy_from_slice(&contents(message, len)[..taken]);
+        assert!(receive.memory.bytes() == bytes, "receive {number}: wrong bytes of message {message}");
+        receive.after = Some(bytes);
+    }
+
+    fn probe(&mut self) {
+        let (at, pattern) = (self.any_rank(), self.any_pattern());
+        let found = self.engines[at as usize].probe(&pattern);
+        let expected = self.oracles[at as usize].probe(&pattern);
+        assert_eq!(found, expected.map(|message| self.probed(message)));
+    }
+
+    fn probed(&self, message: usize) -> Probed {
+        let message = &self.messages[message];
+        Probed { envelope: message.envelope, bytes: message.memory.buf().len() as u64 }
+    }
+
+    fn take(&mut self) {
+        let (at, pattern) = (self.any_rank(), self.any_pattern());
+        let found = self.engines[at as usize].probe_matched(&pattern);
+        let expected = self.oracles[at as usize].take(&pattern);
+        assert_eq!(found.map(|found| found.1), expected.map(|message| self.probed(message)));
+        if let (Some((id, _)), Some(message)) = (found, expected) {
+            self.taken.push((at, id, message));
+        }
+    }
+
+    fn receive_taken(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.taken.len());
+        let (rank, id, message) = self.taken.swap_remove(at);
+        let number = self.new_receive(rank);
+        let receive = &self.receives[number];
+        let engine = &mut self.engines[rank as usize];
+        let started = engine.receive_matched(id, receive.memory.buf(), receive.signature);
+        self.matched(message, number);
+        self.receive_started(number, started.expect("a matched message can be received"));
+    }
+
+    fn cancel_receive(&mut self) {
+        if self.receiving.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.receiving.len());
+        self.cancel_receive_at(at);
+    }
+
+    fn cancel_receive_at(&mut self, at: usize) {
+        let number = self.receiving[at];
+        let receive = &self.receives[number];
+        let Some(id) = receive.request else { return };
+        let engine = &mut self.engines[receive.at as usize];
+        engine.cancel(id);
+        let in_time = self.oracles[receive.at as usize].cancel(number);
+        assert_eq!(engine.peek(id).is_some_and(|status| status.cancelled), in_time);
+        if in_time {
+            assert!(engine.test(id).is_some());
+            self.net.close(receive.at, receive.memory.buf());
+            self.receives[number].after = Some(self.receives[number].before.clone());
+            self.receives[number].request = None;
+            self.receiving.swap_remove(at);
+        }
+    }
+
+    fn cancel_send(&mut self) {
+        if self.sending.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.sending.len());
+        let number = self.sending[at];
+        let message = &mut self.messages[number];
+        let Some(id) = message.request else { return };
+        let engine = &mut self.engines[message.from as usize];
+        engine.cancel(id);
+        if engine.peek(id).is_some_and(|status| status.cancelled) {
+            assert!(engine.test(id).is_some() && !engine.exists(id));
+            message.request = None;
+            self.net.close(message.from, message.memory.buf());
+            let sent = &mut self.sent[message.from as usize * self.plan.ranks + message.to as usize];
+            let place = sent.iter().position(|&other| other == number);
+            sent.remove(place.expect("a cancelled message never arrived"));
+            self.sending.swap_remove(at);
+        }
+    }
+
+    fn detach_send(&mut self) {
+        if self.sending.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.sending.len());
+        let number = self.sending.swap_remove(at);
+        let message = &mut self.messages[number];
+        if let Some(id) = message.request {
+            self.engines[message.from as usize].detach(id);
+            message.detached = true;
+        }
+    }
+
+    pub fn poll(&mut self, rank: Peer) -> bool {
+        let moved = self.engines[rank as usize].poll();
+        for arrival in self.net.arrivals(rank) {
+            let pair = arrival.from as usize * self.plan.ranks + rank as usize;
+            let number = self.sent[pair].pop_front().expect("only what was sent arrives");
+            let message = &mut self.messages[number];
+            let header = arrival.header;
+            let envelope = Envelope { context: header.context, source: header.source, tag: header.tag };
+            assert_eq!((envelope, arrival.len), (message.envelope, message.memory.buf().len() as u64));
+            match self.oracles[rank as usize].arrive(envelope, number) {
+                Some(receive) => self.matched(number, receive),
+                None => {
+                    message.early = true;
+                    message.held = if arrival.offered { 0 } else { cost_units(arrival.len) };
+                }
+            }
+        }
+        moved
+    }
+
+    /// No peer may fill more early-arrival memory than it was granted.
+    pub fn check_windows(&self) {
+        let mut held = vec![0; self.sent.len()];
+        for message in &self.messages {
+            held[message.from as usize * self.plan.ranks + message.to as usize] += message.held;
+        }
+        let most = held.iter().max().copied().unwrap_or_default();
+        assert!(most <= self.plan.settings.window_units(), "{most} units of early arrivals");
+    }
+
+    fn test_all(&mut self) {
+        for number in std::mem::take(&mut self.sending) {
+            let message = &self.messages[number];
+            let id = message.request.expect("it is pending");
+            match self.engines[message.from as usize].test(id) {
+                Some(status) => self.sent_all(number, status),
+                None => self.sending.push(number),
+            }
+        }
+        for number in std::mem::take(&mut self.receiving) {
+            let receive = &self.receives[number];
+            let id = receive.request.expect("it is pending");
+            let engine = &mut self.engines[receive.at as usize];
+            let peeked = engine.peek(id);
+            let ended = engine.test(id);
+            assert_eq!(peeked, ended);
+            match ended {
+                Some(status) => self.received(number, status),
+                None => self.receiving.push(number),
+            }
+        }
+        self.check_windows();
+    }
+
+    /// Everybody polls until nothing moves for a while.
+    pub fn settle(&mut self) {
+        let mut quiet = 0;
+        while quiet < 30 {
+            let mut moved = false;
+            for rank in 0..self.plan.ranks as Peer {
+                moved |= self.poll(rank);
+            }
+            let before = self.sending.len() + self.receiving.len();
+            self.test_all();
+            moved |= before != self.sending.len() + self.receiving.len();
+            quiet = if moved { 0 } else { quiet + 1 };
+        }
+    }
+
+    /// Receives all that was sent, and cancels what nobody has sent anything for.
+    pub fn end(&mut self) {
+        self.settle();
+        while !self.taken.is_empty() {
+            self.receive_taken();
+        }
+        for rank in 0..self.plan.ranks {
+            while let Some(&(envelope, _)) = self.oracles[rank].unexpected.first() {
+                let Envelope { context, .. } = envelope;
+                self.receive(rank as Peer, Pattern { context, source: ANY_SOURCE, tag: ANY_TAG });
+            }
+        }
+        self.settle();
+        for at in (0..self.receiving.len()).rev() {
+            self.cancel_receive_at(at);
+        }
+        self.complain_of_pending();
+        self.check_leftovers();
+    }
+
+    fn complain_of_pending(&self) {
+        for &number in &self.sending {
+            let message = &self.messages[number];
+            let what = message.request.and_then(|id| self.engines[message.from as usize].describe(id));
+            panic!("message {number} to {} never ends: {what:?}, {:?}", message.to, message.receive);
+        }
+        for &number in &self.receiving {
+            let receive = &self.receives[number];
+            panic!("receive {number} at {} never ends, of message {:?}", receive.at, receive.message);
+        }
+    }
+
+    fn check_leftovers(&mut self) {
+        assert!(self.net.is_empty(), "something is still on its way");
+        for engine in &self.engines {
+            assert_eq!(engine.census(), Census::default());
+            assert!(!engine.has_unsent());
+        }
+        self.check_credits();
+        for receive in &self.receives {
+            assert!(Some(receive.memory.bytes()) == receive.after, "written to after completion");
+            assert!(receive.memory.gaps_are_whole(), "written between the blocks");
+        }
+        for (number, message) in self.messages.iter().enumerate() {
+            let len = message.memory.buf().len();
+            let whole = !message.detached || message.memory.bytes() == contents(number, len);
+            assert!(whole && message.memory.gaps_are_whole(), "a send has changed its buffer");
+        }
+    }
+
+    /// Credits are neither lost nor made: what a side cannot use is owed to it.
+    fn check_credits(&mut self) {
+        let window = self.plan.settings.window_units();
+        for from in 0..self.plan.ranks {
+            for to in 0..self.plan.ranks {
+                let Some(credits) = self.engines[from].credits(to as Peer) else { continue };
+                let owed = self.engines[to].owed(from as Peer);
+                assert_eq!(credits + owed, window, "credits of {from} at {to}");
+            }
+        }
+    }
+}
+
+/// What a message costs of the sender's credits, by the definition in the design: its envelope and its lines.
+fn cost_units(len: u64) -> u32 {
+    1 + len.div_ceil(CREDIT_UNIT_BYTES as u64) as u32
+}

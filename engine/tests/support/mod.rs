@@ -1,0 +1,7 @@
+//! What the engine's tests share: a bad network, memory that notices who touches it, an oracle of matching.
+
+pub mod job;
+pub mod memory;
+pub mod net;
+pub mod oracle;
+pub mod rng;

@@ -1,0 +1,174 @@
+//! Checks of arguments that many calls share. Each error names the argument, its value and what would be right.
+
+use crate::comm::{Comm, Lane};
+use crate::error::{Result, fail};
+use crate::process::Process;
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_engine::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+use tern_mem::UserBuf;
+use tern_mem::basic::Basic;
+use tern_transport::Peer;
+
+/// The message buffer `(buf, count, datatype)` of a call.
+///
+/// # Safety
+/// The program vouches for the memory (MPI 5.0 section 3.2.2), until the communication is complete.
+#[inline]
+pub unsafe fn buffer(
+    process: &Process,
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+) -> Result<UserBuf> {
+    if let Some(basic) = Basic::from_handle(datatype.0)
+        && basic.is_dense()
+        && count >= 0
+        && (!buf.is_null() || count == 0)
+    {
+        let bytes = (count as usize).checked_mul(basic.size()).ok_or_else(|| too_large(count, datatype))?;
+        // SAFETY: by the caller.
+        return Ok(unsafe { UserBuf::flat(buf.cast_mut().cast(), bytes) });
+    }
+    // SAFETY: by the caller.
+    unsafe { derived_buffer(process, buf, count, datatype) }
+}
+
+#[cold]
+unsafe fn derived_buffer(
+    process: &Process,
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+) -> Result<UserBuf> {
+    let count = self::count("count", count)?;
+    let committed = process.types.committed(datatype)?;
+    if buf.is_null() && count > 0 && Basic::from_handle(datatype.0).is_some() {
+        return Err(fail(MPI_ERR_BUFFER, format!("the buffer is null, but count is {count}")));
+    }
+    if buf as usize == MPI_IN_PLACE && count > 0 {
+        return Err(fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here"));
+    }
+    let layout = committed.layout();
+    (layout.size() as u64).checked_mul(count).ok_or_else(|| too_large(count as i64, datatype))?;
+    // SAFETY: by the caller.
+    Ok(unsafe { UserBuf::typed(buf.cast_mut().cast(), count, layout) })
+}
+
+#[cold]
+fn too_large(count: i64, datatype: MPI_Datatype) -> Box<crate::error::Error> {
+    fail(
+        MPI_ERR_COUNT,
+        format!("{count} elements of datatype {:#x} are more bytes than an address space has", datatype.0),
+    )
+}
+
+/// A count: not negative.
+pub fn count(name: &str, count: i64) -> Result<u64> {
+    u64::try_from(count)
+        .map_err(|_| fail(MPI_ERR_COUNT, format!("{name} is {count}, but must not be negative")))
+}
+
+/// A pointer through which a result is returned: not null.
+pub fn out<T>(name: &str, pointer: *mut T) -> Result<*mut T> {
+    if pointer.is_null() {
+        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer")));
+    }
+    Ok(pointer)
+}
+
+/// An array argument of the caller's; may be null when empty.
+///
+/// # Safety
+/// `pointer` points to `len` elements, which stay unchanged during the call.
+pub unsafe fn array<'a, T>(name: &str, pointer: *const T, len: usize) -> Result<&'a [T]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() {
+        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer, but has {len} elements")));
+    }
+    // SAFETY: by the caller.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
+}
+
+/// A string argument of the caller's.
+///
+/// # Safety
+/// `pointer` is null or a C string that stays unchanged during the call.
+pub unsafe fn string<'a>(name: &str, pointer: *const std::ffi::c_char) -> Result<std::borrow::Cow<'a, str>> {
+    if pointer.is_null() {
+        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer")));
+    }
+    // SAFETY: by the caller.
+    Ok(unsafe { std::ffi::CStr::from_ptr(pointer) }.to_string_lossy())
+}
+
+/// Writes a string with its final zero, cut to `capacity` bytes in all.
+///
+/// # Safety
+/// `to` has room for `capacity` bytes.
+pub unsafe fn store_string(to: *mut std::ffi::c_char, text: &str, capacity: usize) -> c_int {
+    let bytes = &text.as_bytes()[..text.len().min(capacity.saturating_sub(1))];
+    // SAFETY: by the caller.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
+        *to.add(bytes.len()) = 0;
+    }
+    bytes.len() as c_int
+}
+
+/// Destination and envelope of a send; `None` for `MPI_PROC_NULL` (MPI 5.0 section 3.10).
+#[inline]
+pub fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer, Envelope)>> {
+    if tag < 0 {
+        return Err(bad_tag(tag, false));
+    }
+    match comm.peers().peer(dest as u32) {
+        Some(peer) if dest >= 0 => Ok(Some((peer, comm.envelope(Lane::P2p, tag)))),
+        _ if dest == MPI_PROC_NULL => Ok(None),
+        _ => Err(bad_rank("dest", dest, comm)),
+    }
+}
+
+/// What a receive or probe asks for; `None` for `MPI_PROC_NULL`.
+#[inline]
+pub fn wanted(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>> {
+    let wanted_tag = match tag {
+        0.. => tag,
+        MPI_ANY_TAG => ANY_TAG,
+        _ => return Err(bad_tag(tag, true)),
+    };
+    let wanted_source = match source {
+        0.. if (source as u32) < comm.peers().size() => source as u32,
+        MPI_ANY_SOURCE => ANY_SOURCE,
+        MPI_PROC_NULL => return Ok(None),
+        _ => return Err(bad_rank("source", source, comm)),
+    };
+    Ok(Some(Pattern { context: comm.lane(Lane::P2p), source: wanted_source, tag: wanted_tag }))
+}
+
+/// A root of a collective on an intracommunicator.
+pub fn root(comm: &Comm, root: c_int) -> Result<u32> {
+    match u32::try_from(root) {
+        Ok(root) if root < comm.group.size() => Ok(root),
+        _ => Err(fail(
+            MPI_ERR_ROOT,
+            format!("root is {root}, but the communicator has ranks 0 to {}", comm.group.size() - 1),
+        )),
+    }
+}
+
+#[cold]
+fn bad_tag(tag: c_int, receive: bool) -> Box<crate::error::Error> {
+    let any = if receive { ", or MPI_ANY_TAG" } else { "" };
+    fail(MPI_ERR_TAG, format!("tag is {tag}, but must be 0 to 2147483647 (MPI_TAG_UB){any}"))
+}
+
+#[cold]
+fn bad_rank(name: &str, rank: c_int, comm: &Comm) -> Box<crate::error::Error> {
+    let size = comm.peers().size();
+    let any = if name == "source" { ", MPI_ANY_SOURCE" } else { "" };
+    let hint = format!("the communicator has ranks 0 to {}{any} and MPI_PROC_NULL", size.saturating_sub(1));
+    fail(MPI_ERR_RANK, format!("{name} is {rank}, but {hint}"))
+}

@@ -1,0 +1,171 @@
+//! Communicators: the object behind a handle. The entry points of chapter 7 are in `comm_make.rs`, `comm_query.rs` and
+//! `intercomm.rs`.
+
+use crate::attr::Attributes;
+use crate::handle::Kind;
+use crate::info::Info;
+use crate::table::Table;
+use tern_abi::*;
+use tern_engine::{Envelope, Group};
+use tern_transport::Peer;
+
+/// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Lane {
+    /// The program's messages.
+    P2p = 0,
+    /// Collectives.
+    Coll = 1,
+    /// Collectives within the local group of an intercommunicator, and the library's own agreements.
+    Local = 2,
+}
+
+/// A communicator.
+#[derive(Debug)]
+pub struct Comm {
+    /// Its context: unique in the job, the lowest two bits are left for the [`Lane`].
+    pub context: u64,
+    /// This process's rank in the local group.
+    pub rank: u32,
+    /// The group; of an intercommunicator, the local one.
+    pub group: Group,
+    /// The remote group of an intercommunicator.
+    pub remote: Option<Group>,
+    /// Set by `MPI_Comm_set_name`, or the predefined name.
+    pub name: String,
+    /// Its error handler.
+    pub errhandler: MPI_Errhandler,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    /// Hints.
+    pub info: Info,
+    /// Counts collectives, so that each has a tag of its own.
+    pub collectives: u32,
+    /// The slot for barriers in shared memory: leader and number.
+    pub barrier: Option<(Peer, u32)>,
+}
+
+impl Comm {
+    /// A communicator without name, attributes or hints.
+    pub fn new(context: u64, rank: u32, group: Group, remote: Option<Group>) -> Self {
+        Comm {
+            context,
+            rank,
+            group,
+            remote,
+            name: String::new(),
+            errhandler: MPI_ERRORS_ARE_FATAL,
+            attributes: Attributes::default(),
+            info: Info::default(),
+            collectives: 0,
+            barrier: None,
+        }
+    }
+
+    /// The context of a lane.
+    #[inline]
+    pub fn lane(&self, lane: Lane) -> u64 {
+        self.context | lane as u64
+    }
+
+    /// The group that ranks of point-to-point calls refer to.
+    #[inline]
+    pub fn peers(&self) -> &Group {
+        self.remote.as_ref().unwrap_or(&self.group)
+    }
+
+    /// The envelope of a message from this process.
+    #[inline]
+    pub fn envelope(&self, lane: Lane, tag: i32) -> Envelope {
+        Envelope { context: self.lane(lane), source: self.rank, tag }
+    }
+
+    /// Name and size, for a message to a person.
+    pub fn described(&self) -> String {
+        let name = if self.name.is_empty() { "a communicator" } else { &self.name };
+        match &self.remote {
+            None => format!("{name} ({} ranks, this is {})", self.group.size(), self.rank),
+            Some(remote) => format!(
+                "{name} (intercommunicator, {} local ranks, {} remote, this is {})",
+                self.group.size(),
+                remote.size(),
+                self.rank
+            ),
+        }
+    }
+}
+
+/// All communicators.
+pub struct Comms {
+    world: Option<Box<Comm>>,
+    own: Option<Box<Comm>>,
+    others: Table<Box<Comm>>,
+}
+
+impl Comms {
+    /// None yet.
+    pub const fn new() -> Self {
+        Comms { world: None, own: None, others: Table::new(Kind::Comm) }
+    }
+
+    /// Puts the predefined ones in place, or takes them away.
+    pub fn set_predefined(&mut self, world: Option<Comm>, own: Option<Comm>) {
+        self.world = world.map(Box::new);
+        self.own = own.map(Box::new);
+    }
+
+    /// The communicator of a handle.
+    #[inline]
+    pub fn get(&self, comm: MPI_Comm) -> Option<&Comm> {
+        match comm {
+            MPI_COMM_WORLD => self.world.as_deref(),
+            MPI_COMM_SELF => self.own.as_deref(),
+            _ => self.others.get(comm.0).map(|comm| &**comm),
+        }
+    }
+
+    /// The communicator of a handle, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, comm: MPI_Comm) -> Option<&mut Comm> {
+        match comm {
+            MPI_COMM_WORLD => self.world.as_deref_mut(),
+            MPI_COMM_SELF => self.own.as_deref_mut(),
+            _ => self.others.get_mut(comm.0).map(|comm| &mut **comm),
+        }
+    }
+
+    /// Takes a communicator in; `None` when there are too many.
+    pub fn insert(&mut self, comm: Comm) -> Option<MPI_Comm> {
+        self.others.insert(Box::new(comm)).map(MPI_Comm)
+    }
+
+    /// Takes a communicator of the program's out.
+    pub fn remove(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
+        self.others.remove(comm.0)
+    }
+
+    /// Handles of the program's communicators.
+    pub fn handles(&self) -> Vec<MPI_Comm> {
+        self.others.iter().map(|(handle, _)| MPI_Comm(handle)).collect()
+    }
+
+    /// The handle of the communicator of a context, lanes aside.
+    pub fn handle_of_context(&self, context: u64) -> Option<MPI_Comm> {
+        let is = |comm: &Comm| comm.context == context & !3;
+        let predefined = [MPI_COMM_WORLD, MPI_COMM_SELF].into_iter();
+        predefined
+            .chain(self.others.iter().map(|(handle, _)| MPI_Comm(handle)))
+            .find(|&handle| self.get(handle).is_some_and(is))
+    }
+
+    /// The communicator of a context, to tell a person which one a request belongs to.
+    pub fn of_context(&self, context: u64) -> Option<&Comm> {
+        self.get(self.handle_of_context(context)?)
+    }
+}
+
+/// MPI ends: communicators are gone, the program's handles invalid.
+pub fn forget_all(process: &mut crate::process::Process) {
+    process.comms = Comms::new();
+}

@@ -1,0 +1,529 @@
+//! Completing requests: wait and test in all their forms (MPI 5.0 sections 3.7.3 to 3.7.6).
+
+use crate::arguments::{array, out};
+use crate::entry::entry;
+use crate::error::{Result, fail};
+use crate::grequest;
+use crate::handle;
+use crate::process::{Process, enter};
+use crate::request::{Ended, Object, Progress, no_request};
+use crate::status;
+use crate::wait::{self, Waiting};
+use std::ffi::c_int;
+use tern_abi::*;
+use tern_engine::{ANY_SOURCE, ANY_TAG, slab::Id};
+
+entry! {
+    /// Waits for one request (section 3.7.3).
+    fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) {
+        let request = &mut *out("request", request)?;
+        let ended = wait_one("MPI_Wait", request)?;
+        hand_over(ended, status)
+    }
+
+    /// Asks for one request.
+    fn MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
+        let (request, flag) = (&mut *out("request", request)?, out("flag", flag)?);
+        *flag = 0;
+        match test_one(request)? {
+            None => Ok(()),
+            Some(ended) => {
+                *flag = 1;
+                hand_over(ended, status)
+            }
+        }
+    }
+
+    /// Waits for all (section 3.7.5).
+    fn MPI_Waitall(count: c_int, requests: *mut MPI_Request, statuses: *mut MPI_Status) {
+        let requests = slice(count, requests)?;
+        let mut faults = Faults::new(statuses);
+        for (index, request) in requests.iter_mut().enumerate() {
+            let ended = wait_one("MPI_Waitall", request)?;
+            faults.note(index, ended);
+        }
+        faults.verdict(requests.len())
+    }
+
+    /// Asks whether all are complete; if not, none is taken (section 3.7.5).
+    fn MPI_Testall(count: c_int, requests: *mut MPI_Request, flag: *mut c_int, statuses: *mut MPI_Status) {
+        let flag = out("flag", flag)?;
+        let requests = slice(count, requests)?;
+        *flag = 0;
+        if !all_complete(requests)? {
+            return Ok(());
+        }
+        *flag = 1;
+        let mut faults = Faults::new(statuses);
+        for (index, request) in requests.iter_mut().enumerate() {
+            let ended = wait_one("MPI_Testall", request)?;
+            faults.note(index, ended);
+        }
+        faults.verdict(requests.len())
+    }
+
+    /// Waits for any one (section 3.7.5).
+    fn MPI_Waitany(count: c_int, requests: *mut MPI_Request, index: *mut c_int, status: *mut MPI_Status) {
+        let index = out("index", index)?;
+        let requests = slice(count, requests)?;
+        let found = wait_for("MPI_Waitany", requests)?;
+        take_any(found, index, status)
+    }
+
+    /// Asks for any one.
+    fn MPI_Testany(count: c_int, requests: *mut MPI_Request, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
+        let (index, flag) = (out("index", index)?, out("flag", flag)?);
+        let requests = slice(count, requests)?;
+        let mut process = enter();
+        let mut found = first_complete(&mut process, requests);
+        if found.is_none() {
+            process.engine()?.poll();
+            found = first_complete(&mut process, requests);
+        }
+        drop(process);
+        *flag = c_int::from(found.is_some());
+        match found {
+            Some(found) => take_any(settle_any(found?, requests)?, index, status),
+            None => {
+                *index = MPI_UNDEFINED;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for at least one and takes all that are complete (section 3.7.5).
+    fn MPI_Waitsome(incount: c_int, requests: *mut MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
+        let outcount = out("outcount", outcount)?;
+        let requests = slice(incount, requests)?;
+        if requests.iter().all(is_inactive) {
+            *outcount = MPI_UNDEFINED;
+            return Ok(());
+        }
+        let first = wait_for("MPI_Waitsome", requests)?;
+        take_some(Some(first), requests, outcount, indices, statuses)
+    }
+
+    /// Takes all that are complete.
+    fn MPI_Testsome(incount: c_int, requests: *mut MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
+        let outcount = out("outcount", outcount)?;
+        let requests = slice(incount, requests)?;
+        if requests.iter().all(is_inactive) {
+            *outcount = MPI_UNDEFINED;
+            return Ok(());
+        }
+        if let Ok(engine) = enter().engine() {
+            engine.poll();
+        }
+        take_some(None, requests, outcount, indices, statuses)
+    }
+
+    /// Frees a request; what it started goes on (section 3.7.3).
+    fn MPI_Request_free(request: *mut MPI_Request) {
+        let request = &mut *out("request", request)?;
+        if *request == MPI_REQUEST_NULL {
+            return Err(fail(MPI_ERR_REQUEST, "request is MPI_REQUEST_NULL"));
+        }
+        let freed = free(*request)?;
+        *request = MPI_REQUEST_NULL;
+        match freed {
+            Some(generalized) => grequest::free(&generalized),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks for one request without taking it (section 3.7.6).
+    fn MPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
+        let flag = out("flag", flag)?;
+        *flag = c_int::from(peek_now(request, status)?);
+        Ok(())
+    }
+
+    /// Asks whether all are complete, without taking them (MPI-4.1, section 3.7.6).
+    fn MPI_Request_get_status_all(count: c_int, requests: *const MPI_Request, flag: *mut c_int, statuses: *mut MPI_Status) {
+        let flag = out("flag", flag)?;
+        let requests = handles(count, requests)?;
+        *flag = 0;
+        for &request in requests {
+            if !peek_now(request, std::ptr::null_mut())? {
+                return Ok(());
+            }
+        }
+        for (index, &request) in requests.iter().enumerate() {
+            let status = if statuses.is_null() { statuses } else { statuses.add(index) };
+            peek_now(request, status)?;
+        }
+        *flag = 1;
+        Ok(())
+    }
+
+    /// Asks whether any is complete, without taking it.
+    fn MPI_Request_get_status_any(count: c_int, requests: *const MPI_Request, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
+        let (index, flag) = (out("index", index)?, out("flag", flag)?);
+        let requests = handles(count, requests)?;
+        (*flag, *index) = (c_int::from(requests.iter().all(is_inactive)), MPI_UNDEFINED);
+        for (at, &request) in requests.iter().enumerate() {
+            if !is_inactive(&request) && peek_now(request, status)? {
+                (*flag, *index) = (1, at as c_int);
+                return Ok(());
+            }
+        }
+        if *flag != 0 {
+            status::store(status, &MPI_Status::EMPTY);
+        }
+        Ok(())
+    }
+
+    /// Which are complete, without taking them.
+    fn MPI_Request_get_status_some(incount: c_int, requests: *const MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
+        let outcount = out("outcount", outcount)?;
+        let requests = handles(incount, requests)?;
+        *outcount = if requests.iter().all(is_inactive) { MPI_UNDEFINED } else { 0 };
+        for (at, &request) in requests.iter().enumerate() {
+            let position = (*outcount).max(0) as usize;
+            let status = if statuses.is_null() { statuses } else { statuses.add(position) };
+            if !is_inactive(&request) && peek_now(request, status)? {
+                *indices.add(position) = at as c_int;
+                *outcount += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A request array of the caller's.
+unsafe fn slice<'a>(count: c_int, requests: *mut MPI_Request) -> Result<&'a mut [MPI_Request]> {
+    // SAFETY: by the caller.
+    let len = unsafe { handles(count, requests)? }.len();
+    let first = if len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { requests };
+    // SAFETY: by the caller, and not null when there are any.
+    Ok(unsafe { std::slice::from_raw_parts_mut(first, len) })
+}
+
+unsafe fn handles<'a>(count: c_int, requests: *const MPI_Request) -> Result<&'a [MPI_Request]> {
+    let len = crate::arguments::count("count", count.into())? as usize;
+    // SAFETY: by the caller.
+    unsafe { array("array_of_requests", requests, len) }
+}
+
+/// Waits for one request; `None` if it was null or inactive.
+#[inline]
+pub fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Ended>> {
+    let mut process = enter();
+    let mut progress = process.progress(request)?;
+    if matches!(progress, Progress::Pending) {
+        let handle = *request;
+        progress = wait::until(
+            process,
+            |process| waiting(process, call, handle),
+            |process| match process.progress(request) {
+                Ok(Progress::Pending) => None,
+                other => Some(other),
+            },
+        )?;
+    } else {
+        drop(process);
+    }
+    settle(progress, request)
+}
+
+/// Asks for one request: `None` while it goes on, `Some(None)` if it was null or inactive.
+fn test_one(request: &mut MPI_Request) -> Result<Option<Option<Ended>>> {
+    let mut process = enter();
+    let mut progress = process.progress(request)?;
+    if matches!(progress, Progress::Pending) {
+        process.engine()?.poll();
+        progress = process.progress(request)?;
+    }
+    drop(process);
+    match progress {
+        Progress::Pending => Ok(None),
+        other => settle(other, request).map(Some),
+    }
+}
+
+/// What a completed request gives; calls the program's functions where it is a generalized one.
+fn settle(progress: Progress, request: &mut MPI_Request) -> Result<Option<Ended>> {
+    match progress {
+        Progress::Ended(ended) => Ok(Some(ended)),
+        Progress::Ask => {
+            let ended = grequest::finish(*request)?;
+            *request = MPI_REQUEST_NULL;
+            Ok(Some(ended))
+        }
+        Progress::Inactive | Progress::Pending => Ok(None),
+    }
+}
+
+/// Writes the status of one request and yields its error.
+#[inline]
+unsafe fn hand_over(ended: Option<Ended>, status: *mut MPI_Status) -> Result {
+    let Some(ended) = ended else {
+        // SAFETY: by the caller.
+        unsafe { status::store(status, &MPI_Status::EMPTY) };
+        return Ok(());
+    };
+    // SAFETY: by the caller.
+    unsafe { status::store(status, &ended.status) };
+    ended.error.map_or(Ok(()), Err)
+}
+
+/// What a search through several requests has found.
+struct Found {
+    /// The request, or `None` if all are null or inactive.
+    index: Option<usize>,
+    progress: Progress,
+}
+
+/// The first request that is complete; nothing while all that are active go on.
+fn first_complete(process: &mut Process, requests: &mut [MPI_Request]) -> Option<Result<Found>> {
+    let mut active = false;
+    for (index, request) in requests.iter_mut().enumerate() {
+        match process.progress(request) {
+            Err(error) => return Some(Err(error)),
+            Ok(Progress::Pending) => active = true,
+            Ok(Progress::Inactive) => {}
+            Ok(progress) => return Some(Ok(Found { index: Some(index), progress })),
+        }
+    }
+    (!active).then_some(Ok(Found { index: None, progress: Progress::Inactive }))
+}
+
+/// Waits until a search finds something.
+fn wait_for(call: &'static str, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
+    let first =
+        requests.iter().copied().find(|request| *request != MPI_REQUEST_NULL).unwrap_or(MPI_REQUEST_NULL);
+    let found = wait::until(
+        enter(),
+        |process| waiting(process, call, first),
+        |process| first_complete(process, requests),
+    )?;
+    settle_any(found, requests)
+}
+
+fn settle_any(found: Found, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
+    let Some(index) = found.index else { return Ok((None, None)) };
+    let ended = settle(found.progress, &mut requests[index])?;
+    Ok((Some(index), ended))
+}
+
+unsafe fn take_any(
+    (found, ended): (Option<usize>, Option<Ended>),
+    index: *mut c_int,
+    status: *mut MPI_Status,
+) -> Result {
+    // SAFETY: by the caller.
+    unsafe {
+        *index = found.map_or(MPI_UNDEFINED, |at| at as c_int);
+        hand_over(ended, status)
+    }
+}
+
+/// Takes every request that is complete now, beside one that was taken before.
+unsafe fn take_some(
+    first: Option<(Option<usize>, Option<Ended>)>,
+    requests: &mut [MPI_Request],
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MPI_Status,
+) -> Result {
+    let indices = out("array_of_indices", indices)?;
+    let mut faults = Faults::new(statuses);
+    let mut taken = 0;
+    let (mut first_at, mut first_ended) = first.unwrap_or((None, None));
+    for at in 0..requests.len() {
+        let ended = if first_at == Some(at) {
+            first_at = None;
+            first_ended.take()
+        } else {
+            let progress = enter().progress(&mut requests[at])?;
+            settle(progress, &mut requests[at])?
+        };
+        if let Some(ended) = ended {
+            // SAFETY: the arrays have room for all requests.
+            unsafe { *indices.add(taken) = at as c_int };
+            faults.note(taken, Some(ended));
+            taken += 1;
+        }
+    }
+    // SAFETY: by the caller.
+    unsafe { *outcount = taken as c_int };
+    faults.verdict(taken)
+}
+
+/// The statuses of a call that completes several requests, and the errors among them (section 3.2.5).
+struct Faults {
+    statuses: *mut MPI_Status,
+    failed: Vec<(usize, c_int)>,
+    text: String,
+}
+
+impl Faults {
+    fn new(statuses: *mut MPI_Status) -> Self {
+        Faults { statuses, failed: Vec::new(), text: String::new() }
+    }
+
+    fn note(&mut self, index: usize, ended: Option<Ended>) {
+        let Ended { status, error } = ended.unwrap_or(Ended { status: MPI_Status::EMPTY, error: None });
+        if !self.statuses.is_null() {
+            // SAFETY: the array has a status for each request.
+            unsafe { status::store(self.statuses.add(index), &status) };
+        }
+        if let Some(error) = error {
+            if self.failed.is_empty() {
+                self.text = format!("request {index}: {}", error.text());
+            }
+            self.failed.push((index, error.code()));
+        }
+    }
+
+    fn verdict(self, count: usize) -> Result {
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        for index in (0..count).filter(|_| !self.statuses.is_null()) {
+            let code = self.failed.iter().find(|(at, _)| *at == index).map_or(MPI_SUCCESS, |&(_, code)| code);
+            // SAFETY: the array has a status for each request.
+            unsafe { (*self.statuses.add(index)).MPI_ERROR = code };
+        }
+        let more = format!("{} of {count} requests failed, the first: {}", self.failed.len(), self.text);
+        Err(fail(MPI_ERR_IN_STATUS, more))
+    }
+}
+
+/// Whether all are complete now; takes none.
+fn all_complete(requests: &[MPI_Request]) -> Result<bool> {
+    let mut process = enter();
+    if let Ok(engine) = process.engine() {
+        engine.poll();
+    }
+    for request in requests {
+        if !process.is_complete(*request)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_inactive(request: &MPI_Request) -> bool {
+    *request == MPI_REQUEST_NULL || enter().is_inactive(*request)
+}
+
+/// Whether a request is complete, and its status; it is not taken.
+unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
+    let mut process = enter();
+    if let Ok(engine) = process.engine() {
+        engine.poll();
+    }
+    if !process.is_complete(request)? {
+        return Ok(false);
+    }
+    let found = process.peek(request)?;
+    drop(process);
+    let shown = match found {
+        Some(shown) => shown,
+        None => grequest::query(request)?,
+    };
+    // SAFETY: by the caller.
+    unsafe { status::store(status, &shown) };
+    Ok(true)
+}
+
+impl Process {
+    /// Whether a completion call would end for this request.
+    pub(crate) fn is_complete(&mut self, request: MPI_Request) -> Result<bool> {
+        if let Some(raw) = handle::decode_request(request.0) {
+            let id = Id::from_raw(raw);
+            let engine = self.engine()?;
+            return if engine.exists(id) { Ok(engine.peek(id).is_some()) } else { Err(no_request(request)) };
+        }
+        if request == MPI_REQUEST_NULL {
+            return Ok(true);
+        }
+        match self.requests.0.get(request.0) {
+            None => Err(no_request(request)),
+            Some(Object::Ended(_)) => Ok(true),
+            Some(Object::Generalized(generalized)) => Ok(generalized.complete),
+            Some(Object::Persistent(_)) => crate::persistent::is_complete(self, request),
+            Some(Object::Collective(_)) => crate::coll::is_complete(self, request),
+        }
+    }
+
+    fn is_inactive(&self, request: MPI_Request) -> bool {
+        matches!(self.requests.0.get(request.0), Some(Object::Persistent(p)) if p.active.is_none())
+    }
+
+    /// The status of a complete request; `None` if the program has to be asked.
+    fn peek(&mut self, request: MPI_Request) -> Result<Option<MPI_Status>> {
+        if let Some(raw) = handle::decode_request(request.0) {
+            let peeked = self.engine()?.peek(Id::from_raw(raw));
+            return Ok(Some(peeked.map_or(MPI_Status::EMPTY, |status| status::from_engine(&status))));
+        }
+        match self.requests.0.get(request.0) {
+            Some(Object::Ended(ended)) => Ok(Some(ended.status)),
+            Some(Object::Persistent(p)) => match p.active {
+                Some(active) => self.peek(active),
+                None => Ok(Some(MPI_Status::EMPTY)),
+            },
+            Some(Object::Generalized(_)) => Ok(None),
+            Some(Object::Collective(_)) | None => Ok(Some(MPI_Status::EMPTY)),
+        }
+    }
+}
+
+/// Frees a request; a generalized one that is complete is given back, to be freed without the lock.
+fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
+    let mut process = enter();
+    if let Some(raw) = handle::decode_request(request.0) {
+        let engine = process.engine()?;
+        let id = Id::from_raw(raw);
+        if !engine.exists(id) {
+            return Err(no_request(request));
+        }
+        engine.detach(id);
+        return Ok(None);
+    }
+    if matches!(process.requests.0.get(request.0), Some(Object::Collective(_))) {
+        return Err(fail(
+            MPI_ERR_REQUEST,
+            "a non-blocking collective must be completed, not freed (section 6.12)",
+        ));
+    }
+    match process.requests.0.remove(request.0) {
+        None => Err(no_request(request)),
+        Some(Object::Generalized(generalized)) => Ok(grequest::freed(&mut process, request, generalized)),
+        Some(Object::Persistent(persistent)) => {
+            let active = persistent.active;
+            drop(process);
+            active.map_or(Ok(None), free)
+        }
+        Some(_) => Ok(None),
+    }
+}
+
+/// What a request waits for, for a person.
+fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiting {
+    let description = process.describe(request);
+    let Some(what) = description else { return Waiting::on(call) };
+    let comm = process.comms.of_context(what.context);
+    let in_comm = |peer| comm.and_then(|comm| comm.peers().rank_of(peer)).map_or(-1, |rank| rank as i32);
+    let peer = match (what.receive, what.peer) {
+        (true, ANY_SOURCE) => MPI_ANY_SOURCE,
+        (true, rank) => rank as i32,
+        (false, peer) => in_comm(peer),
+    };
+    let tag = if what.tag == ANY_TAG { MPI_ANY_TAG } else { what.tag };
+    let detail = if what.receive { "receiving" } else { "sending" };
+    Waiting { detail: detail.into(), ..Waiting::message(call, what.context, peer, tag, what.bytes) }
+}
+
+impl Process {
+    fn describe(&self, request: MPI_Request) -> Option<tern_engine::engine::Description> {
+        if let Some(raw) = handle::decode_request(request.0) {
+            return self.engine_ref()?.describe(Id::from_raw(raw));
+        }
+        match self.requests.0.get(request.0)? {
+            Object::Persistent(persistent) => self.describe(persistent.active?),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How an entry point gets its names.
+//!
+//! A body is written once. [`entry!`] exports it as `MPI_X` and `PMPI_X`, and with a second name also as
+//! `MPI_X_c` and `PMPI_X_c`, whose counts are `MPI_Count`. All four are jumps to the body; a
+//! profiling library may replace any `MPI_X` and call through to `PMPI_X` (MPI 5.0 section 15.2).
+
+use std::ffi::c_int;
+
+/// The type of counts and displacements in one of the two forms of a function (MPI 5.0 section 2.5.8).
+pub trait Width {
+    /// `int` or `MPI_Count`.
+    type Count: Copy + Into<i64> + TryFrom<i64>;
+    /// `int` or `MPI_Aint`: displacements in units of an extent (the v collectives).
+    type Displ: Copy + IntoWide + TryFrom<i64>;
+    /// Whether this is the form with large counts.
+    const LARGE: bool;
+}
+
+/// The form without suffix: `int`.
+pub struct Small;
+/// The `_c` form.
+pub struct Large;
+
+impl Width for Small {
+    type Count = c_int;
+    type Displ = c_int;
+    const LARGE: bool = false;
+}
+
+impl Width for Large {
+    type Count = i64;
+    type Displ = isize;
+    const LARGE: bool = true;
+}
+
+/// The types of [`Small`] by path, for the exported signatures (a generic parameter cannot be exported).
+pub mod small {
+    /// `int`.
+    pub type Count = std::ffi::c_int;
+    /// `int`.
+    pub type Displ = std::ffi::c_int;
+}
+
+/// The types of [`Large`] by path.
+pub mod large {
+    /// `MPI_Count`.
+    pub type Count = i64;
+    /// `MPI_Aint`.
+    pub type Displ = isize;
+}
+
+/// `isize` has no `Into<i64>` in the standard library; on the platforms of the ABI it always fits.
+pub trait IntoWide {
+    /// The same number as 64 bits.
+    fn wide(self) -> i64;
+}
+
+impl IntoWide for c_int {
+    fn wide(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl IntoWide for isize {
+    fn wide(self) -> i64 {
+        self as i64
+    }
+}
+
+/// Exports a body under its standard names.
+///
+/// ```text
+/// entry! {
+///     /// Docs, with the section of the standard.
+///     fn MPI_Send, MPI_Send_c<W>(buf: *const c_void, count: W::Count, …, comm: MPI_Comm) on comm {
+///         …; Ok(())
+///     }
+/// }
+/// ```
+///
+/// The body yields [`crate::error::Result`]. `on comm` names the parameter whose error handler an error
+/// goes to (a communicator, session, window or file handle); without it, errors go to `MPI_COMM_SELF`'s (section 9.3).
+/// Inside the body, `unsafe` operations are allowed: the caller's side of the contract is the standard's.
+macro_rules! entry {
+    () => {};
+    ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
+        const _: () = {
+            unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
+                let outcome = (|| -> $crate::error::Result {
+                    #[allow(unused_unsafe)]
+                    // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
+                    unsafe { $body }
+                })();
+                match outcome {
+                    Ok(()) => ::tern_abi::MPI_SUCCESS,
+                    Err(error) => error.raise(stringify!($name), $crate::entry::place!($($on)?)),
+                }
+            }
+            $crate::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $t),*));
+        };
+        $crate::entry::entry! { $($rest)* }
+    };
+    ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
+        const _: () = {
+            unsafe extern "C" fn body<$w: $crate::entry::Width>($($p: $t),*) -> ::std::ffi::c_int {
+                let outcome = (|| -> $crate::error::Result {
+                    #[allow(unused_unsafe)]
+                    // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
+                    unsafe { $body }
+                })();
+                match outcome {
+                    Ok(()) => ::tern_abi::MPI_SUCCESS,
+                    Err(error) => {
+                        let name = if $w::LARGE { stringify!($large) } else { stringify!($name) };
+                        error.raise(name, $crate::entry::place!($($on)?))
+                    }
+                }
+            }
+            const _: () = {
+                use $crate::entry::small as $w;
+                $crate::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body::<$crate::entry::Small>, ($($p: $t),*));
+            };
+            const _: () = {
+                use $crate::entry::large as $w;
+                $crate::entry::export!($(#[$meta])* $large, concat!("P", stringify!($large)), body::<$crate::entry::Large>, ($($p: $t),*));
+            };
+        };
+        $crate::entry::entry! { $($rest)* }
+    };
+}
+
+/// One body under `MPI_X` and `PMPI_X`.
+macro_rules! export {
+    ($(#[$meta:meta])* $name:ident, $profiled:expr, $body:expr, ($($p:ident: $t:ty),*)) => {
+        $(#[$meta])*
+        /// # Safety
+        /// Pointers must be as the standard demands.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($p: $t),*) -> ::std::ffi::c_int {
+            // SAFETY: the same contract.
+            unsafe { $body($($p),*) }
+        }
+        #[unsafe(export_name = $profiled)]
+        unsafe extern "C" fn profiled($($p: $t),*) -> ::std::ffi::c_int {
+            // SAFETY: the same contract.
+            unsafe { $body($($p),*) }
+        }
+    };
+}
+
+/// Where an error of this call goes.
+macro_rules! place {
+    () => {
+        $crate::error::Place::None
+    };
+    ($on:ident) => {
+        $crate::error::Place::from($on)
+    };
+}
+
+pub(crate) use {entry, export, place};

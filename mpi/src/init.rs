@@ -1,0 +1,179 @@
+//! Starting and ending MPI (MPI 5.0 section 11.2), aborting.
+
+use crate::arguments::out;
+use crate::comm::Comm;
+use crate::entry::entry;
+use crate::error::{Result, fail};
+use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
+use crate::settings::Environment;
+use crate::wait::{self, Waiting};
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicI32, Ordering};
+use tern_abi::*;
+use tern_engine::{Engine, Group};
+use tern_runtime::{Job, RankState};
+use tern_transport::Transport;
+use tern_transport::fabric::{Fabric, Place};
+
+/// The level of thread support that was granted.
+static PROVIDED: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
+
+thread_local! {
+    /// Whether this is the thread that called `MPI_Init`.
+    static IS_MAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+entry! {
+    /// Starts MPI for one thread.
+    fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
+        start(MPI_THREAD_SINGLE)
+    }
+
+    /// Starts MPI (section 11.2.1).
+    fn MPI_Init_thread(_argc: *mut c_int, _argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) {
+        let provided = out("provided", provided)?;
+        if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
+            return Err(fail(MPI_ERR_ARG, format!("required is {required}, but must be one of the MPI_THREAD_ levels")));
+        }
+        start(required)?;
+        *provided = required;
+        Ok(())
+    }
+
+    /// Whether `MPI_Init` has been called.
+    fn MPI_Initialized(flag: *mut c_int) {
+        *out("flag", flag)? = c_int::from(phase() != Phase::Before);
+        Ok(())
+    }
+
+    /// Whether `MPI_Finalize` has been called.
+    fn MPI_Finalized(flag: *mut c_int) {
+        *out("flag", flag)? = c_int::from(phase() == Phase::Finalized);
+        Ok(())
+    }
+
+    /// The level of thread support.
+    fn MPI_Query_thread(provided: *mut c_int) {
+        *out("provided", provided)? = PROVIDED.load(Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether this thread called `MPI_Init`.
+    fn MPI_Is_thread_main(flag: *mut c_int) {
+        *out("flag", flag)? = c_int::from(IS_MAIN.get());
+        Ok(())
+    }
+
+    /// Ends MPI (section 11.2.2).
+    fn MPI_Finalize() {
+        finalize()
+    }
+
+    /// Ends the job (section 11.4).
+    fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
+        let process = enter();
+        let name = process.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
+        let message = format!("MPI_Abort was called on {name} with error code {errorcode}");
+        if let Some(job) = &process.job {
+            job.announce_abort(errorcode, &message);
+        } else {
+            eprintln!("tern: {message}");
+        }
+        libc::_exit(tern_runtime::exit_status(errorcode))
+    }
+}
+
+fn start(required: c_int) -> Result {
+    if phase() != Phase::Before {
+        return Err(fail(MPI_ERR_OTHER, "MPI has been initialised already: it can be only once"));
+    }
+    let mut process = enter();
+    attach(&mut process)?;
+    let job = process.job.as_ref().expect("just attached");
+    let (rank, size) = (job.rank, job.size);
+    let mut world = Comm::new(WORLD_CONTEXT, rank, Group::range(0, size), None);
+    world.name = "MPI_COMM_WORLD".into();
+    world.barrier = (size > 1).then_some((0, 0));
+    let mut own = Comm::new(SELF_CONTEXT, 0, Group::range(rank, 1), None);
+    own.name = "MPI_COMM_SELF".into();
+    process.comms.set_predefined(Some(world), Some(own));
+    drop(process);
+    set_threaded(required == MPI_THREAD_MULTIPLE);
+    PROVIDED.store(required, Ordering::Relaxed);
+    IS_MAIN.set(true);
+    set_phase(Phase::Running);
+    Ok(())
+}
+
+/// Contexts of the predefined communicators; all others have a leader's count above these.
+const WORLD_CONTEXT: u64 = 0;
+const SELF_CONTEXT: u64 = 4;
+/// Contexts below this count are taken by the predefined communicators.
+pub const CONTEXTS_PREDEFINED: u32 = 2;
+
+/// Connects this process to its job.
+pub fn attach(process: &mut Process) -> Result {
+    let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
+    tell(&job, RankState::Starting);
+    let environment = Environment::read(|name| std::env::var(name).ok())
+        .map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
+    let place = Place {
+        me: job.rank,
+        size: job.size,
+        segment: job.segment.take(),
+        oversubscribed: job.cores.is_crowded(),
+    };
+    let fabric = Fabric::attach(place, &environment.transport)
+        .map_err(|error| fail(MPI_ERR_OTHER, format!("shared memory: {error}")))?;
+    process.bell = Some(fabric.doorbell());
+    process.crowded = job.cores.is_crowded();
+    process.check_types = environment.engine.check_types;
+    process.set_engine(Some(Box::new(Engine::new(job.size, fabric, environment.engine))));
+    process.contexts_led = CONTEXTS_PREDEFINED;
+    tell(&job, RankState::Running);
+    process.job = Some(job);
+    Ok(())
+}
+
+fn finalize() -> Result {
+    match phase() {
+        Phase::Running => {}
+        Phase::Before => return Err(fail(MPI_ERR_OTHER, "MPI_Init has not been called")),
+        Phase::Finalized => return Err(fail(MPI_ERR_OTHER, "MPI_Finalize has been called already")),
+    }
+    // Section 11.2.4: first of all, the attributes of MPI_COMM_SELF go, by its owner's functions.
+    crate::attr::delete_all(MPI_COMM_SELF)?;
+    crate::bsend::flush_all()?;
+    wait::until(
+        enter(),
+        |_| Waiting { detail: "sending what is left".into(), ..Waiting::on("MPI_Finalize") },
+        |process| (!process.engine_mut()?.has_unsent()).then_some(()),
+    );
+    // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
+    crate::coll::barrier_on("MPI_Finalize", MPI_COMM_WORLD)?;
+    let mut process = enter();
+    crate::comm::forget_all(&mut process);
+    if let Some(job) = &process.job {
+        tell(job, RankState::Finalized);
+    }
+    set_phase(Phase::Finalized);
+    process.set_engine(None);
+    process.bell = None;
+    drop(process);
+    // Any thread may create info objects and the like from now on.
+    set_threaded(true);
+    Ok(())
+}
+
+fn tell(job: &Job, state: RankState) {
+    if let Some(board) = &job.board {
+        board.state(state);
+    }
+}
+
+impl process::Process {
+    /// Whether the world has only this process.
+    pub fn is_alone(&self) -> bool {
+        self.job.as_ref().is_none_or(|job| job.size == 1)
+    }
+}

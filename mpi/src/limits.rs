@@ -1,0 +1,23 @@
+//! Constants of this room, each with its unit and its reason.
+
+use std::time::Duration;
+
+/// Empty polls before a wait stops spinning, when every rank has a core: about 50 µs, what it costs to be woken in a
+/// virtual machine. Spinning as long as sleeping would cost is at most twice the best choice.
+pub const SPIN_POLLS_MAX: u32 = 2000;
+
+/// Polls after a sleep before the next, since more of the same message may be on its way.
+pub const POLLS_AFTER_SLEEP: u32 = 200;
+
+/// Yields before sleeping when every rank has a core: another process may need it for a moment.
+pub const YIELDS_MAX: u32 = 1;
+
+/// Yields before sleeping when ranks outnumber the cores: measured best for barriers of 8 and 16 ranks on
+/// 2 cores (DESIGN section 7: four yields, then futex).
+pub const CROWDED_YIELDS_MAX: u32 = 4;
+
+/// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
+pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
+
+/// `MPI_TAG_UB`.
+pub const TAG_UB: i32 = i32::MAX;

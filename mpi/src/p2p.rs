@@ -1,0 +1,184 @@
+//! Sending and receiving (MPI 5.0 chapter 3): blocking and non-blocking, in all modes.
+
+use crate::arguments::{buffer, destination, out, wanted};
+use crate::entry::entry;
+use crate::error::Result;
+use crate::process::{Guard, Process, enter};
+use crate::request::{Ended, explain};
+use crate::status;
+use crate::wait::{self, Waiting};
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_engine::{Mode, RequestId, Started, Status};
+
+/// A message's arguments, as every call of this chapter has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Address of the buffer.
+    pub buf: *const c_void,
+    /// Elements.
+    pub count: i64,
+    /// Their type.
+    pub datatype: MPI_Datatype,
+    /// Destination or source.
+    pub rank: c_int,
+    /// Tag.
+    pub tag: c_int,
+    /// Communicator.
+    pub comm: MPI_Comm,
+}
+
+// SAFETY: the address is the program's; it is used only as the standard allows, by whichever thread completes the request.
+unsafe impl Send for Message {}
+
+entry! {
+    /// Blocking send, standard mode (section 3.2.1).
+    fn MPI_Send, MPI_Send_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
+        send("MPI_Send", Mode::Standard, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+    }
+
+    /// Blocking send, synchronous mode (section 3.4).
+    fn MPI_Ssend, MPI_Ssend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
+        send("MPI_Ssend", Mode::Synchronous, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+    }
+
+    /// Blocking send, ready mode (section 3.4).
+    fn MPI_Rsend, MPI_Rsend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
+        send("MPI_Rsend", Mode::Ready, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+    }
+
+    /// Blocking receive (section 3.2.4).
+    fn MPI_Recv, MPI_Recv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) on comm {
+        let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
+        let mut process = enter();
+        let received = match start_receive(&mut process, &message)? {
+            Some(Started::Done(received)) => received,
+            Some(Started::Pending(id)) => await_message(process, "MPI_Recv", &message, id),
+            None => {
+                status::store(status, &no_process());
+                return Ok(());
+            }
+        };
+        finish(&received, status)
+    }
+
+    /// Non-blocking send, standard mode (section 3.7.2).
+    fn MPI_Isend, MPI_Isend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        isend(Mode::Standard, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    }
+
+    /// Non-blocking send, synchronous mode.
+    fn MPI_Issend, MPI_Issend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        isend(Mode::Synchronous, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    }
+
+    /// Non-blocking send, ready mode.
+    fn MPI_Irsend, MPI_Irsend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        isend(Mode::Ready, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    }
+
+    /// Non-blocking receive (section 3.7.2).
+    fn MPI_Irecv, MPI_Irecv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
+        let request = out("request", request)?;
+        let mut process = enter();
+        *request = match start_receive(&mut process, &message)? {
+            Some(started) => process.request(started)?,
+            None => process.ended_request(Ended::well(no_process()))?,
+        };
+        Ok(())
+    }
+}
+
+/// The status of a receive from `MPI_PROC_NULL` (section 3.10).
+pub fn no_process() -> MPI_Status {
+    MPI_Status { MPI_SOURCE: MPI_PROC_NULL, ..MPI_Status::EMPTY }
+}
+
+/// Starts a send; `None` if it goes to `MPI_PROC_NULL`.
+///
+/// # Safety
+/// The program vouches for the buffer.
+#[inline]
+pub unsafe fn start_send(process: &mut Process, mode: Mode, message: &Message) -> Result<Option<Started>> {
+    let comm = process.comm(message.comm)?;
+    let to = destination(comm, message.rank, message.tag)?;
+    // SAFETY: by the caller.
+    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
+    let Some((peer, envelope)) = to else { return Ok(None) };
+    let signature = process.signature(message.datatype);
+    Ok(Some(process.engine()?.send(mode, peer, envelope, &buf, signature)))
+}
+
+/// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
+///
+/// # Safety
+/// The program vouches for the buffer.
+#[inline]
+pub unsafe fn start_receive(process: &mut Process, message: &Message) -> Result<Option<Started>> {
+    let comm = process.comm(message.comm)?;
+    let pattern = wanted(comm, message.rank, message.tag)?;
+    // SAFETY: by the caller.
+    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
+    let Some(pattern) = pattern else { return Ok(None) };
+    let signature = process.signature(message.datatype);
+    Ok(Some(process.engine()?.receive(pattern, &buf, signature)))
+}
+
+impl Process {
+    /// The type signature that travels with a message when types are checked, else 0.
+    #[inline]
+    fn signature(&self, datatype: MPI_Datatype) -> u64 {
+        if self.check_types { self.types.signature(datatype) } else { 0 }
+    }
+}
+
+#[inline]
+unsafe fn send(call: &'static str, mode: Mode, message: &Message) -> Result {
+    let mut process = enter();
+    // SAFETY: by the caller.
+    match unsafe { start_send(&mut process, mode, message)? } {
+        Some(Started::Pending(id)) => {
+            let sent = await_message(process, call, message, id);
+            sent.fault.map_or(Ok(()), |fault| Err(explain(fault, &sent)))
+        }
+        Some(Started::Done(_)) | None => Ok(()),
+    }
+}
+
+unsafe fn isend(mode: Mode, message: &Message, request: *mut MPI_Request) -> Result {
+    let request = out("request", request)?;
+    let mut process = enter();
+    // SAFETY: by the caller; `request` is not null.
+    unsafe {
+        *request = match start_send(&mut process, mode, message)? {
+            Some(started) => process.request(started)?,
+            None => process.ended_request(Ended::well(MPI_Status::EMPTY))?,
+        };
+    }
+    Ok(())
+}
+
+/// Waits until a message of this thread's own is complete.
+#[inline]
+pub fn await_message(process: Guard, call: &'static str, message: &Message, id: RequestId) -> Status {
+    wait::until(
+        process,
+        |process| {
+            let context = process.comms.get(message.comm).map_or(0, |comm| comm.context);
+            let size = process.types.size_of(message.datatype).saturating_mul(message.count.max(0) as u64);
+            Waiting::message(call, context, message.rank, message.tag, size)
+        },
+        |process| process.engine_mut()?.test(id),
+    )
+}
+
+/// Hands the end of a receive to the program.
+#[inline]
+unsafe fn finish(received: &Status, status: *mut MPI_Status) -> Result {
+    if !status.is_null() {
+        // SAFETY: by the caller.
+        unsafe { status::store(status, &status::from_engine(received)) };
+    }
+    received.fault.map_or(Ok(()), |fault| Err(explain(fault, received)))
+}

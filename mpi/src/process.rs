@@ -1,0 +1,297 @@
+//! The state of this process as MPI sees it, and the one lock before it.
+//!
+//! A program below `MPI_THREAD_MULTIPLE` pays for the lock with one load of a flag that never changes. Callbacks of the
+//! user are always called without it: whoever holds a [`Guard`] must not call out.
+
+use crate::comm::{Comm, Comms};
+use crate::errhandler::{Errhandlers, Errors, Handler};
+use crate::error::{Place, Result, fail};
+use crate::handle::Kind;
+use crate::request::Requests;
+use crate::table::Table;
+use parking_lot::RawMutex;
+use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use tern_abi::*;
+use tern_engine::{Engine, Group};
+use tern_runtime::Job;
+use tern_transport::{Doorbell, fabric::Fabric};
+
+/// The engine over all transports of this process.
+pub type ProcessEngine = Engine<Fabric>;
+
+/// Everything that handles name, and the engine while MPI is initialised.
+pub struct Process {
+    engine: Option<Box<ProcessEngine>>,
+    /// The job; from initialisation on.
+    pub job: Option<Job>,
+    /// The doorbell of this rank.
+    pub bell: Option<Arc<dyn Doorbell>>,
+    /// Threads of this process that sleep in a call.
+    pub sleepers: u32,
+    /// Ranks outnumber the cores: waiting must not spin.
+    pub crowded: bool,
+    /// `TERN_CHECK=types`.
+    pub check_types: bool,
+    /// Communicators.
+    pub comms: Comms,
+    /// Groups made by the program.
+    pub groups: Table<Group>,
+    /// Datatypes made by the program.
+    pub types: crate::datatype::Types,
+    /// Operations made by the program.
+    pub ops: crate::op::Ops,
+    /// Info objects.
+    pub infos: crate::info::Infos,
+    /// Attribute keys.
+    pub keyvals: crate::attr::Keyvals,
+    /// Error handlers.
+    pub errhandlers: Errhandlers,
+    /// Error classes and codes of the program, and the last messages.
+    pub errors: Errors,
+    /// Requests that are more than one message.
+    pub requests: Requests,
+    /// Messages that a matched probe has taken out.
+    pub messages: Table<crate::probe::Message>,
+    /// Buffers of buffered mode.
+    pub bsend: crate::bsend::Buffers,
+    /// Sessions.
+    pub sessions: crate::session::Sessions,
+    /// Counts the contexts that this process has led into being.
+    pub contexts_led: u32,
+}
+
+impl Process {
+    const fn new() -> Self {
+        Process {
+            engine: None,
+            job: None,
+            bell: None,
+            sleepers: 0,
+            crowded: false,
+            check_types: false,
+            comms: Comms::new(),
+            groups: Table::new(Kind::Group),
+            types: crate::datatype::Types::new(),
+            ops: crate::op::Ops::new(),
+            infos: crate::info::Infos::new(),
+            keyvals: crate::attr::Keyvals::new(),
+            errhandlers: Errhandlers::new(),
+            errors: Errors::new(),
+            requests: Requests::new(),
+            messages: Table::new(Kind::Message),
+            bsend: crate::bsend::Buffers::new(),
+            sessions: crate::session::Sessions::new(),
+            contexts_led: 0,
+        }
+    }
+
+    /// The engine, while there is one.
+    #[inline]
+    pub fn engine(&mut self) -> Result<&mut ProcessEngine> {
+        match &mut self.engine {
+            Some(engine) => Ok(engine),
+            None => Err(outside()),
+        }
+    }
+
+    /// The engine, where a handle that exists only while MPI is initialised has been checked already.
+    #[inline]
+    pub fn engine_mut(&mut self) -> Option<&mut ProcessEngine> {
+        self.engine.as_deref_mut()
+    }
+
+    /// The engine, to look at.
+    pub fn engine_ref(&self) -> Option<&ProcessEngine> {
+        self.engine.as_deref()
+    }
+
+    /// Puts the engine in place, or takes it away.
+    pub fn set_engine(&mut self, engine: Option<Box<ProcessEngine>>) {
+        self.engine = engine;
+    }
+
+    /// The communicator of a handle.
+    #[inline]
+    pub fn comm(&self, comm: MPI_Comm) -> Result<&Comm> {
+        self.comms.get(comm).ok_or_else(|| no_comm(comm))
+    }
+
+    /// The communicator of a handle, to change it.
+    pub fn comm_mut(&mut self, comm: MPI_Comm) -> Result<&mut Comm> {
+        self.comms.get_mut(comm).ok_or_else(|| no_comm(comm))
+    }
+
+    /// What an object is called, for a message.
+    pub fn name_of(&self, place: Place) -> Option<String> {
+        match place {
+            Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.described()),
+            _ => None,
+        }
+    }
+
+    /// The error handler of an object; without a valid one, that of `MPI_COMM_SELF` (MPI 5.0 section 9.1).
+    pub fn handler_of(&self, place: Place) -> Handler {
+        let own = match place {
+            Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.errhandler),
+            Place::Session(session) => self.sessions.errhandler(session),
+            _ => None,
+        };
+        let general = || self.comms.get(MPI_COMM_SELF).map(|comm| comm.errhandler);
+        own.or_else(general).map_or(Handler::Fatal, |errhandler| self.errhandlers.handler(errhandler))
+    }
+}
+
+#[cold]
+fn no_comm(comm: MPI_Comm) -> Box<crate::error::Error> {
+    if phase() != Phase::Running {
+        return outside();
+    }
+    if comm == MPI_COMM_NULL {
+        return fail(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
+    }
+    fail(MPI_ERR_COMM, format!("{:#x} is no communicator: it was freed or never was one", comm.0))
+}
+
+#[cold]
+fn outside() -> Box<crate::error::Error> {
+    fail(
+        MPI_ERR_OTHER,
+        match phase() {
+            Phase::Before => "called before MPI_Init (or MPI_Init_thread)",
+            Phase::Running => "this needs the world model: call MPI_Init first",
+            Phase::Finalized => "called after MPI_Finalize",
+        },
+    )
+}
+
+/// How far this process is (MPI 5.0 section 11.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Phase {
+    /// `MPI_Init` has not been called.
+    Before,
+    /// Initialised.
+    Running,
+    /// `MPI_Finalize` has been called.
+    Finalized,
+}
+
+static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
+
+/// How far this process is.
+pub fn phase() -> Phase {
+    match PHASE.load(Ordering::Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Running,
+        _ => Phase::Finalized,
+    }
+}
+
+/// The process has come so far.
+pub fn set_phase(phase: Phase) {
+    PHASE.store(phase as u8, Ordering::Release);
+}
+
+struct Shared(UnsafeCell<Process>);
+
+// SAFETY: reached only through `enter`, which gives out one `Guard` at a time: by the lock when the program may
+// call from several threads, otherwise by the program's promise to the standard (section 11.6: below
+// MPI_THREAD_MULTIPLE no two threads are in MPI at once).
+unsafe impl Sync for Shared {}
+
+static PROCESS: Shared = Shared(UnsafeCell::new(Process::new()));
+static LOCK: RawMutex = RawMutex::INIT;
+
+/// Whether several threads may call. True until `MPI_Init_thread` has said otherwise: before, any may create info
+/// objects and the like.
+static THREADED: AtomicBool = AtomicBool::new(true);
+
+/// Decides whether the lock is used. Called by `MPI_Init_thread`, alone.
+pub fn set_threaded(threaded: bool) {
+    THREADED.store(threaded, Ordering::Release);
+}
+
+/// Whether several threads may call.
+#[inline]
+pub fn threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
+/// The right to use the process's state.
+pub struct Guard {
+    locked: bool,
+    completions: u64,
+}
+
+/// Enters the library.
+#[inline]
+pub fn enter() -> Guard {
+    let locked = threaded();
+    let mut guard = Guard { locked, completions: 0 };
+    if locked {
+        LOCK.lock();
+        guard.completions = guard.engine_mut().map_or(0, |engine| engine.completions());
+    }
+    guard
+}
+
+impl Deref for Guard {
+    type Target = Process;
+
+    #[inline]
+    fn deref(&self) -> &Process {
+        // SAFETY: one guard at a time (see `Shared`), and the reference does not outlive it.
+        unsafe { &*PROCESS.0.get() }
+    }
+}
+
+impl DerefMut for Guard {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Process {
+        // SAFETY: one guard at a time (see `Shared`), and the reference does not outlive it.
+        unsafe { &mut *PROCESS.0.get() }
+    }
+}
+
+impl Drop for Guard {
+    #[inline]
+    fn drop(&mut self) {
+        if self.locked {
+            self.wake_sleepers();
+            // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
+            unsafe { LOCK.unlock_fair() };
+        }
+    }
+}
+
+impl Guard {
+    /// A thread that sleeps may wait for what this one has just completed.
+    fn wake_sleepers(&mut self) {
+        let completed = self.engine_mut().map_or(0, |engine| engine.completions());
+        if self.sleepers > 0
+            && completed != self.completions
+            && let Some(bell) = &self.bell
+        {
+            bell.ring();
+        }
+    }
+}
+
+/// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
+#[cold]
+pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
+    let process = enter();
+    let scope = if comm_only { " (MPI_ERRORS_ABORT)" } else { "" };
+    if let Some(job) = &process.job {
+        job.announce_abort(code, &format!("{message}{scope}"));
+    } else {
+        eprintln!("tern: {message}{scope}");
+    }
+    // Not exit(): handlers of the program must not run in the middle of a failed call.
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(tern_runtime::exit_status(code)) }
+}

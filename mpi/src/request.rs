@@ -1,0 +1,181 @@
+//! Requests: how a program completes what it has started (MPI 5.0 section 3.7).
+//!
+//! A plain message is a request of the engine, and its handle is the engine's number. Everything else
+//! (persistent, generalized, of a collective, complete from the start) is an object in [`Requests`].
+
+use crate::error::{Error, Result, fail};
+use crate::handle::{self, Kind};
+use crate::process::Process;
+use crate::status;
+use crate::table::Table;
+use tern_abi::*;
+use tern_engine::{Fault, Started, Status, slab::Id};
+use tern_transport::TransferError;
+
+/// A request that is not simply one message.
+pub enum Object {
+    /// Complete from the start, or completed; waits to be asked.
+    Ended(Ended),
+    /// Persistent (section 3.9).
+    Persistent(crate::persistent::Persistent),
+    /// Generalized (section 13.2).
+    Generalized(crate::grequest::Generalized),
+    /// A collective under way.
+    Collective(Box<crate::coll::Running>),
+}
+
+/// How something ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its status, without the error field.
+    pub status: MPI_Status,
+    /// Its error.
+    pub error: Option<Box<Error>>,
+}
+
+impl Ended {
+    /// Well, with this status.
+    pub fn well(status: MPI_Status) -> Self {
+        Ended { status, error: None }
+    }
+}
+
+/// The objects.
+pub struct Requests(pub Table<Object>);
+
+impl Requests {
+    /// None yet.
+    pub const fn new() -> Self {
+        Requests(Table::new(Kind::Request))
+    }
+}
+
+/// The state of a request as a completion call sees it.
+#[derive(Debug)]
+pub enum Progress {
+    /// It goes on.
+    Pending,
+    /// It has ended; it is gone, unless it is persistent, which is inactive now.
+    Ended(Ended),
+    /// The handle was null, or the request is persistent and inactive: an empty status.
+    Inactive,
+    /// Generalized: the program's functions have to be called, without the lock.
+    Ask,
+}
+
+impl Process {
+    /// The handle of what has just been started.
+    #[inline]
+    pub fn request(&mut self, started: Started) -> Result<MPI_Request> {
+        match started {
+            Started::Pending(id) => Ok(MPI_Request(handle::encode_request(id.raw()))),
+            Started::Done(status) => {
+                let ended = self.ended(&status);
+                self.ended_request(ended)
+            }
+        }
+    }
+
+    /// The handle of something that has ended already.
+    pub fn ended_request(&mut self, ended: Ended) -> Result<MPI_Request> {
+        self.new_request(Object::Ended(ended))
+    }
+
+    /// How the engine says that a message ended.
+    #[inline]
+    pub fn ended(&self, status: &Status) -> Ended {
+        let error = status.fault.map(|fault| self.explain(fault, status));
+        Ended { status: status::from_engine(status), error }
+    }
+
+    #[cold]
+    fn explain(&self, fault: Fault, status: &Status) -> Box<Error> {
+        let error = explain(fault, status);
+        match self.comms.handle_of_context(status.context) {
+            Some(comm) => error.at(comm),
+            None => error,
+        }
+    }
+
+    /// Takes a request in.
+    pub fn new_request(&mut self, object: Object) -> Result<MPI_Request> {
+        let handle = self.requests.0.insert(object);
+        handle.map(MPI_Request).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 requests exist: complete some"))
+    }
+
+    /// Where a request stands; one that has ended is taken, and `request` becomes null unless it is persistent.
+    #[inline]
+    pub fn progress(&mut self, request: &mut MPI_Request) -> Result<Progress> {
+        if let Some(raw) = handle::decode_request(request.0) {
+            let id = Id::from_raw(raw);
+            let engine = self.engine()?;
+            if let Some(status) = engine.test(id) {
+                *request = MPI_REQUEST_NULL;
+                return Ok(Progress::Ended(self.ended(&status)));
+            }
+            return if engine.exists(id) { Ok(Progress::Pending) } else { Err(no_request(*request)) };
+        }
+        if *request == MPI_REQUEST_NULL {
+            return Ok(Progress::Inactive);
+        }
+        self.progress_object(request)
+    }
+
+    fn progress_object(&mut self, request: &mut MPI_Request) -> Result<Progress> {
+        match self.requests.0.get_mut(request.0) {
+            None => Err(no_request(*request)),
+            Some(Object::Ended(_)) => {
+                let Some(Object::Ended(ended)) = self.requests.0.remove(request.0) else { unreachable!() };
+                *request = MPI_REQUEST_NULL;
+                Ok(Progress::Ended(ended))
+            }
+            Some(Object::Persistent(_)) => crate::persistent::progress(self, *request),
+            Some(Object::Generalized(generalized)) => {
+                Ok(if generalized.complete { Progress::Ask } else { Progress::Pending })
+            }
+            Some(Object::Collective(_)) => crate::coll::progress(self, request),
+        }
+    }
+}
+
+/// An error for what went wrong with a message.
+#[cold]
+pub fn explain(fault: Fault, status: &Status) -> Box<Error> {
+    let from = format!("message from rank {} with tag {}", status.source, status.tag);
+    match fault {
+        Fault::Truncated { sent, room } => fail(
+            MPI_ERR_TRUNCATE,
+            format!("the {from} has {sent} bytes, but the receive buffer only {room}: it was cut"),
+        ),
+        Fault::NotReady => fail(
+            MPI_ERR_OTHER,
+            format!(
+                "the {from} was sent in ready mode, but this rank had not posted its receive (section 3.4)"
+            ),
+        ),
+        Fault::Signature => fail(
+            MPI_ERR_TYPE,
+            format!(
+                "the {from} has other basic datatypes than the receive (TERN_CHECK=types, section 3.3.1)"
+            ),
+        ),
+        Fault::Transfer(TransferError::Os(number)) => fail(
+            MPI_ERR_BUFFER,
+            format!(
+                "the {from} could not be copied: {}; is one of the two buffers not mapped?",
+                std::io::Error::from_raw_os_error(number)
+            ),
+        ),
+        Fault::Transfer(TransferError::BadKey) => {
+            fail(MPI_ERR_INTERN, format!("the {from} named a shared copy that does not exist"))
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn no_request(request: MPI_Request) -> Box<Error> {
+    fail(
+        MPI_ERR_REQUEST,
+        format!("{:#x} is no request: it was completed or freed, or never was one", request.0),
+    )
+}

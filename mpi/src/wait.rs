@@ -1,0 +1,207 @@
+//! Waiting: one policy, in one place (DESIGN section 3).
+//!
+//! Spin while the answer may be only a message's flight away, unless the ranks outnumber the cores: then the one who is
+//! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the board
+//! in which call, so that `mpirun` can explain a hang.
+
+use crate::limits::*;
+use crate::process::{Guard, Process, enter};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tern_runtime::Blocked;
+use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
+use tern_transport::Doorbell;
+
+/// What a call waits for, for a person.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The call.
+    pub call: &'static str,
+    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
+    pub peer: i32,
+    /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
+    pub tag: i32,
+    /// Context of the communicator, 0 if there is none.
+    pub context: u64,
+    /// Bytes of the message or buffer.
+    pub bytes: Option<u64>,
+    /// More.
+    pub detail: String,
+}
+
+impl Waiting {
+    /// In a call of which nothing more is known.
+    pub fn on(call: &'static str) -> Self {
+        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: 0, bytes: None, detail: String::new() }
+    }
+
+    /// In a collective.
+    pub fn collective(call: &'static str, context: u64) -> Self {
+        Waiting { context, ..Waiting::on(call) }
+    }
+
+    /// In a call that sends to or receives from a peer; wildcards as in the standard.
+    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
+        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
+        Waiting { call, peer, tag, context, bytes: Some(bytes), detail: String::new() }
+    }
+}
+
+/// Waits until `done` yields something. `what` is asked only when the wait has become long.
+/// `done` is called with the state entered; between calls other threads come in.
+#[inline]
+pub fn until<T>(
+    mut process: Guard,
+    what: impl Fn(&Process) -> Waiting,
+    mut done: impl FnMut(&mut Process) -> Option<T>,
+) -> T {
+    let mut patience = Patience::new(&process);
+    loop {
+        if let Some(result) = done(&mut process) {
+            return result;
+        }
+        if process.engine_mut().is_some_and(|engine| engine.poll()) {
+            patience.restart();
+            continue;
+        }
+        process = patience.pass(process, &what, &mut done);
+        if let Some(result) = patience.result.take() {
+            return result;
+        }
+    }
+}
+
+/// How long this wait has lasted, and so what comes next.
+struct Patience<T> {
+    polls: u32,
+    spin_polls_max: u32,
+    yields: u32,
+    crowded: bool,
+    began: Option<Instant>,
+    result: Option<T>,
+}
+
+impl<T> Patience<T> {
+    #[inline]
+    fn new(process: &Process) -> Self {
+        let spin_polls_max = if process.crowded { 0 } else { SPIN_POLLS_MAX };
+        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, result: None }
+    }
+
+    /// Something came, though not what is waited for: it is worth looking again at once.
+    #[inline]
+    fn restart(&mut self) {
+        self.polls = 0;
+        self.yields = 0;
+    }
+
+    /// Lets time pass.
+    #[inline]
+    fn pass(
+        &mut self,
+        process: Guard,
+        what: &impl Fn(&Process) -> Waiting,
+        done: &mut impl FnMut(&mut Process) -> Option<T>,
+    ) -> Guard {
+        if self.polls < self.spin_polls_max {
+            self.polls += 1;
+            if !crate::process::threaded() {
+                std::hint::spin_loop();
+                return process;
+            }
+            drop(process);
+            std::hint::spin_loop();
+            return enter();
+        }
+        self.yield_or_sleep(process, what, done)
+    }
+
+    #[cold]
+    fn yield_or_sleep(
+        &mut self,
+        process: Guard,
+        what: &impl Fn(&Process) -> Waiting,
+        done: &mut impl FnMut(&mut Process) -> Option<T>,
+    ) -> Guard {
+        let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
+        if self.yields < yields_max {
+            self.yields += 1;
+            drop(process);
+            std::thread::yield_now();
+            return enter();
+        }
+        let mut process = self.sleep(process, what, done);
+        process.sleepers -= 1;
+        // Rung: what rang is being written now or is there; no reason to be patient again from the start.
+        self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
+        self.yields = 0;
+        process
+    }
+
+    /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
+    fn sleep(
+        &mut self,
+        mut process: Guard,
+        what: &impl Fn(&Process) -> Waiting,
+        done: &mut impl FnMut(&mut Process) -> Option<T>,
+    ) -> Guard {
+        process.sleepers += 1;
+        let Some(bell) = process.bell.clone() else {
+            // Before initialisation there is nobody to ring: only another thread of this process can help.
+            drop(process);
+            std::thread::sleep(Duration::from_millis(1));
+            return enter();
+        };
+        let armed = bell.arm();
+        let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+        self.result = done(&mut process);
+        if moved || self.result.is_some() {
+            bell.disarm();
+            return process;
+        }
+        let began = *self.began.get_or_insert_with(Instant::now);
+        if began.elapsed() < PUBLISH_AFTER {
+            drop(process);
+            bell.sleep(armed, Some(PUBLISH_AFTER));
+            return enter();
+        }
+        self.sleep_published(process, &bell, armed, began, what)
+    }
+
+    /// Sleeps for as long as it takes, with the call on the board.
+    fn sleep_published(
+        &self,
+        process: Guard,
+        bell: &Arc<dyn Doorbell>,
+        armed: u32,
+        began: Instant,
+        what: &impl Fn(&Process) -> Waiting,
+    ) -> Guard {
+        publish(&process, &what(&process), began.elapsed());
+        let unsent = process.comms.get(tern_abi::MPI_COMM_WORLD).is_none();
+        drop(process);
+        bell.sleep(armed, unsent.then_some(PUBLISH_AFTER));
+        let process = enter();
+        if process.sleepers == 1
+            && let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref())
+        {
+            board.clear();
+        }
+        process
+    }
+}
+
+fn publish(process: &Process, waiting: &Waiting, waited: Duration) {
+    let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
+    let comm = process.comms.of_context(waiting.context);
+    board.publish(&Blocked {
+        call: waiting.call,
+        peer: waiting.peer,
+        tag: waiting.tag,
+        comm: comm.map_or("", |comm| if comm.name.is_empty() { "unnamed" } else { &comm.name }),
+        comm_size: comm.map_or(0, |comm| comm.group.size()),
+        bytes: waiting.bytes,
+        since_ns: tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64),
+        detail: &waiting.detail,
+    });
+}
