@@ -160,7 +160,7 @@ impl Core {
             }
             Some(Kind::Offer) => {
                 if let Some(offer) = Offer::parse(payload) {
-                    self.offered(from, envelope(header), offer);
+                    self.offered(from, header, offer);
                 }
             }
             Some(Kind::Ready) => {
@@ -242,9 +242,8 @@ impl Core {
 
     fn early_landed(&mut self, id: Id) {
         let Some(early) = self.early.get_mut(id) else { return };
-        let What::Landing { block, waiter } = std::mem::replace(&mut early.what, What::Short([0; 40])) else {
-            return;
-        };
+        let What::Landing { block, waiter } = &early.what else { return };
+        let (block, waiter) = (block.clone(), *waiter);
         early.what = What::Landed(block);
         if let Some(request) = waiter {
             self.hand_over(id, request);
@@ -295,11 +294,13 @@ impl Core {
     }
 
     /// The sender of a large message asks.
-    fn offered(&mut self, from: Peer, envelope: Envelope, offer: Offer) {
+    fn offered(&mut self, from: Peer, header: &Header, offer: Offer) {
+        let envelope = envelope(header);
         let Some(index) = self.posted.take(&envelope) else {
             let what = What::Offered(offer);
-            let signature = offer.signature;
-            self.keep(Early { from, envelope, len: offer.len, what, ack: None, signature, not_ready: false });
+            let (len, signature) = (offer.len, offer.signature);
+            let not_ready = header.flags & FLAG_READY_MODE != 0;
+            self.keep(Early { from, envelope, len, what, ack: None, signature, not_ready });
             return;
         };
         let Some(receiver) = self.requests.id_at(index) else { return };
@@ -323,7 +324,7 @@ impl Core {
     /// The sender has put everything (RAT), or could not.
     fn put_done(&mut self, from: Peer, id: Id, refused: u64) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        let State::AwaitsData { arrived: 0, until } = request.state else { return };
+        let State::AwaitsData { begun: 0, until, .. } = request.state else { return };
         if request.peer != from {
             return;
         }
@@ -344,12 +345,14 @@ impl Core {
     /// Where a fragment must land: offset and request are in the header.
     fn fragment(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
         let id = Id::from_raw(header.source);
-        let Some(request) = self.requests.get(id) else { return Landing::Nothing };
-        let State::AwaitsData { until, .. } = request.state else { return Landing::Nothing };
+        let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
+        let State::AwaitsData { begun, until, .. } = &mut request.state else { return Landing::Nothing };
         let end = header.context.checked_add(len as u64);
-        if request.peer != from || end.is_none_or(|end| end > until) {
+        // Never more than was asked for: nothing may still be landing when the receive is complete.
+        if request.peer != from || end.is_none_or(|end| end > *until) || len as u64 > *until - *begun {
             return Landing::Nothing;
         }
+        *begun += len as u64;
         let token = Token(TOKEN_FRAGMENT | u64::from(id.raw()) | (len as u64) << 32);
         Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token }
     }
@@ -363,7 +366,7 @@ impl Core {
 
     fn fragment_landed(&mut self, id: Id, len: u64) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        let State::AwaitsData { arrived, until } = &mut request.state else { return };
+        let State::AwaitsData { arrived, until, .. } = &mut request.state else { return };
         *arrived += len;
         if *arrived >= *until {
             request.status.bytes = *until;
@@ -374,20 +377,27 @@ impl Core {
     /// A get, put or shared copy that went on for a while has ended.
     fn transferred(&mut self, id: Id, result: Result<(), TransferError>) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        if let Err(error) = result {
-            request.status.fault = Some(Fault::Transfer(error));
-        }
         let (peer, state) = (request.peer, request.state);
-        match state {
-            State::Gets { answer: Some(sender) } => {
+        match (state, result) {
+            (State::Gets { answer: Some(sender) }, Ok(())) => {
                 let lead = Lead::EMPTY.with_id(sender);
                 self.actions.push_back(Action::Control { peer, kind: Kind::Got, lead });
             }
-            State::Transfers { answer: Some(receiver) } => {
+            (State::Gets { answer: Some(sender) }, Err(_)) => {
+                let action = Action::GetRefused { receiver: id, from: peer, sender };
+                return self.actions.push_back(action);
+            }
+            (State::Transfers { answer: Some(receiver) }, Ok(())) => {
                 let lead = Lead::EMPTY.with_id(receiver).with(0);
                 self.actions.push_back(Action::Control { peer, kind: Kind::Put, lead });
             }
-            _ => {}
+            (State::Transfers { answer: Some(receiver) }, Err(_)) => {
+                request.state = State::AwaitsReady;
+                return self.actions.push_back(Action::PutRefused { sender: id, to: peer, receiver });
+            }
+            // A shared copy: the other side may have gone on already, so nothing else can be tried.
+            (_, Err(error)) => request.status.fault = Some(Fault::Transfer(error)),
+            (_, Ok(())) => {}
         }
         self.complete(id);
     }

@@ -50,6 +50,10 @@ pub(crate) enum Action {
     Begin { receiver: Id, from: Peer, offer: Offer },
     /// The receiver has said how it wants this side's message.
     Proceed { from: Peer, ready: Ready },
+    /// A get that went on was refused in the end.
+    GetRefused { receiver: Id, from: Peer, sender: Id },
+    /// A put that went on was refused in the end.
+    PutRefused { sender: Id, to: Peer, receiver: Id },
     /// Give credits back by a message of their own.
     Refill { peer: Peer },
 }
@@ -168,7 +172,7 @@ impl<T: Transport> Engine<T> {
                 let (peer, len) = (request.peer, request.buf.len());
                 let state = self.core.peers.know(peer);
                 state.backlog.retain(|waiting| !matches!(waiting, Waiting::Send(other) if *other == id));
-                if outgoing != Outgoing::Offer {
+                if !matches!(outgoing, Outgoing::Offer { .. }) {
                     state.refund(crate::peers::cost_units(len));
                 }
                 self.core.end_cancelled(id);
@@ -205,6 +209,8 @@ impl<T: Transport> Engine<T> {
                 Action::Control { peer, kind, lead } => self.control(peer, kind, lead),
                 Action::Begin { receiver, from, offer } => self.begin(receiver, from, &offer),
                 Action::Proceed { from, ready } => self.proceed(from, &ready),
+                Action::GetRefused { receiver, from, sender } => self.get_refused(receiver, from, sender),
+                Action::PutRefused { sender, to, receiver } => self.put_refused(sender, to, receiver),
                 Action::Refill { peer } => self.refill(peer),
             }
         }

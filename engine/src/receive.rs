@@ -80,6 +80,11 @@ impl<T: Transport> Engine<T> {
             request.status = Status::of(&arrival.envelope, 0);
             let id = self.core.requests.insert(request);
             self.begin(id, arrival.from, &offer);
+            if arrival.not_ready
+                && let Some(request) = self.core.requests.get_mut(id)
+            {
+                request.status.fault = Some(Fault::NotReady);
+            }
             return self.started(id);
         }
         Started::Done(self.deliver(arrival, buf, signature))

@@ -55,9 +55,13 @@ impl<T: Transport> Engine<T> {
             return self.got(receiver, from, offer.sender);
         }
         let limits = self.meet(from).limits;
-        match choose(&self.core.settings, &limits, offer.addr != 0, buf.as_flat().is_some(), len) {
-            Way::Share => self.share(receiver, from, offer, &buf, len),
-            Way::Get => self.get(receiver, from, offer, &buf, len),
+        self.go(receiver, from, offer, &buf, len, &limits);
+    }
+
+    fn go(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64, limits: &Limits) {
+        match choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len) {
+            Way::Share => self.share(receiver, from, offer, buf, len),
+            Way::Get => self.get(receiver, from, offer, buf, len),
             Way::Put => {
                 let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
                 self.answer(receiver, from, offer.sender, len, Want::Put(addr));
@@ -69,7 +73,7 @@ impl<T: Transport> Engine<T> {
     /// Receiver: tells the sender how to send, and waits for the data.
     fn answer(&mut self, receiver: Id, from: Peer, sender: Id, len: u64, want: Want) {
         if let Some(request) = self.core.requests.get_mut(receiver) {
-            request.state = State::AwaitsData { arrived: 0, until: len };
+            request.state = State::AwaitsData { begun: 0, arrived: 0, until: len };
         }
         let ready = Ready { sender, receiver, len, want };
         self.control(from, Kind::Ready, ready.lead());
@@ -90,18 +94,23 @@ impl<T: Transport> Engine<T> {
                     request.state = State::Gets { answer: Some(offer.sender) };
                 }
             }
-            Transfer::Failed(_) => {
-                // Refused from now on, in a container that was tightened, say: fragments always work.
-                self.core.peers.know(from).limits.get = false;
-                self.answer(receiver, from, offer.sender, len, Want::Stream);
-            }
+            Transfer::Failed(_) => self.get_refused(receiver, from, offer.sender),
         }
+    }
+
+    /// Receiver: getting is forbidden from now on, in a container that was tightened, say; fragments always work.
+    pub(crate) fn get_refused(&mut self, receiver: Id, from: Peer, sender: Id) {
+        self.core.peers.know(from).limits.get = false;
+        let Some(request) = self.core.requests.get(receiver) else { return };
+        self.answer(receiver, from, sender, request.status.bytes, Want::Stream);
     }
 
     fn share(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
         let remote = Remote { addr: offer.addr, len };
         let Some(key) = self.transport.share_open(from, remote, buf, token(receiver)) else {
-            return self.get(receiver, from, offer, buf, len);
+            // No room for another one now.
+            let limits = Limits { share: false, ..self.meet(from).limits };
+            return self.go(receiver, from, offer, buf, len, &limits);
         };
         let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
         let want = Want::Share { addr, key: key.0 };
@@ -165,12 +174,14 @@ impl<T: Transport> Engine<T> {
                     request.state = State::Transfers { answer: Some(ready.receiver) };
                 }
             }
-            Transfer::Failed(_) => {
-                // The receiver will ask for fragments: this request waits for that as before.
-                let refused = u64::from(id.raw()) + 1;
-                self.control(to, Kind::Put, Lead::EMPTY.with_id(ready.receiver).with(refused));
-            }
+            Transfer::Failed(_) => self.put_refused(id, to, ready.receiver),
         }
+    }
+
+    /// Sender: may not write there. The receiver will ask for fragments, and this request waits for that as before.
+    pub(crate) fn put_refused(&mut self, sender: Id, to: Peer, receiver: Id) {
+        let refused = u64::from(sender.raw()) + 1;
+        self.control(to, Kind::Put, Lead::EMPTY.with_id(receiver).with(refused));
     }
 
     /// Sender: as many fragments of all streams as the transport takes.

@@ -89,8 +89,9 @@ pub(crate) enum State {
     Posted,
     /// Receive: an eager message is landing.
     Lands { ack: Option<Id> },
-    /// Receive: fragments or a put are on their way; `arrived` of `until` bytes are here.
-    AwaitsData { arrived: u64, until: u64 },
+    /// Receive: fragments or a put are on their way. Of `until` bytes, `begun` have been given their place and
+    /// `arrived` are there.
+    AwaitsData { begun: u64, arrived: u64, until: u64 },
     /// Receive: a get or shared copy goes on; the sender wants to hear of the end if `answer`.
     Gets { answer: Option<Id> },
     /// Done.
@@ -102,7 +103,7 @@ pub(crate) enum State {
 pub(crate) enum Outgoing {
     Eager { flags: u8 },
     EagerSync,
-    Offer,
+    Offer { flags: u8 },
 }
 
 impl Request {

@@ -90,13 +90,13 @@ impl<T: Transport> Engine<T> {
         let led = mode == Mode::Synchronous || signature != 0;
         let fits = len <= state.limits.eager_bytes_max && (!led || len <= LED_BYTES_MAX);
         // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
+        let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
         if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {
-            return Outgoing::Offer;
+            return Outgoing::Offer { flags };
         }
         match mode {
             Mode::Synchronous => Outgoing::EagerSync,
-            Mode::Ready => Outgoing::Eager { flags: FLAG_READY_MODE },
-            Mode::Standard => Outgoing::Eager { flags: 0 },
+            Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
         }
     }
 
@@ -128,14 +128,14 @@ impl<T: Transport> Engine<T> {
             }
             Outgoing::Eager { flags } => (Kind::Eager, flags, Lead::EMPTY, &request.buf),
             Outgoing::EagerSync => (Kind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
-            Outgoing::Offer => (Kind::Offer, 0, offer(id, request).lead(), &empty),
+            Outgoing::Offer { flags } => (Kind::Offer, flags, offer(id, request).lead(), &empty),
         };
         let mut am = message(kind, flags, &envelope, lead.bytes(), body);
         transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)?;
         match outgoing {
             Outgoing::Eager { .. } => self.core.complete(id),
             Outgoing::EagerSync => request.state = State::AwaitsAck,
-            Outgoing::Offer => request.state = State::AwaitsReady,
+            Outgoing::Offer { .. } => request.state = State::AwaitsReady,
         }
         Ok(())
     }

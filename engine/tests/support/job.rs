@@ -490,12 +490,12 @@ impl Job {
     }
 
     fn complain_of_pending(&self) {
-        for &number in &self.sending {
+        if let Some(&number) = self.sending.first() {
             let message = &self.messages[number];
             let what = message.request.and_then(|id| self.engines[message.from as usize].describe(id));
             panic!("message {number} to {} never ends: {what:?}, {:?}", message.to, message.receive);
         }
-        for &number in &self.receiving {
+        if let Some(&number) = self.receiving.first() {
             let receive = &self.receives[number];
             panic!("receive {number} at {} never ends, of message {:?}", receive.at, receive.message);
         }
