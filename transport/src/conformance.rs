@@ -209,7 +209,7 @@ pub(crate) fn lands_only_what_is_wanted<W: World>() {
 pub(crate) fn drops_what_is_refused<W: World>() {
     let (mut world, mut keeper) = (W::new(), Keeper { refuse: true, ..Keeper::default() });
     for seed in 0..100 {
-        send_surely(&mut world, &mut keeper, seed, pattern(seed, 40 * seed));
+        send_surely(&mut world, &mut keeper, seed, pattern(seed, 41 * seed));
     }
     drain(&mut world, &mut keeper);
     let tags: Vec<i32> = keeper.received.iter().map(|message| message.header.tag).collect();

@@ -18,7 +18,7 @@ use super::peers::{Peers, Reach};
 use super::queue::{NONE, QueueReader};
 use super::receive::{Incoming, take_queued};
 use super::ring::{RingReader, RingWriter, lines_for};
-use super::segment::{AttachError, Segment};
+use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
 use crate::config::Config;
 use crate::limits::{HEAD_PAYLOAD_BYTES, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING};
@@ -42,6 +42,8 @@ pub struct Shm {
     incoming: Vec<Incoming>,
     ring_known: Vec<bool>,
     queue: QueueReader,
+    /// The word that tells whether the queue is empty, within the segment.
+    queue_stub: NonNull<LineWord>,
     cells: CellPool,
     shares: Shares,
     peers: Peers,
@@ -49,7 +51,7 @@ pub struct Shm {
     segment: Arc<Segment>,
 }
 
-// SAFETY: the pointers in `outgoing` and `incoming` lead into the segment, which `segment` keeps mapped and
+// SAFETY: the pointers in `outgoing`, `incoming` and `queue_stub` lead into the segment, which `segment` keeps mapped and
 // which is memory of the process, not of a thread.
 unsafe impl Send for Shm {}
 
@@ -105,6 +107,7 @@ impl Shm {
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
+            queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me),
             shares: Shares::new(segment.clone(), me),
             peers,
@@ -172,6 +175,13 @@ impl Shm {
             to.ring.open();
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn queue_may_have_some(&self) -> bool {
+        // SAFETY: within the segment, which `self` keeps.
+        let stub = unsafe { self.queue_stub.as_ref() };
+        !self.queue.at_stub() || stub.0.load(Ordering::Relaxed) != NONE
     }
 
     #[inline(never)]
@@ -258,8 +268,7 @@ impl Transport for Shm {
     #[inline]
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         let mut any = false;
-        let stub = &self.segment.control(self.me).queue_stub.0;
-        if !self.queue.at_stub() || stub.load(Ordering::Relaxed) != NONE {
+        if self.queue_may_have_some() {
             any |= self.drain_queue(sink);
         }
         for incoming in &mut self.incoming {
