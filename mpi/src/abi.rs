@@ -1,11 +1,30 @@
 //! Chapter 20: the ABI itself, and handles as integers (section 20.3).
 
-use std::ffi::c_int;
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tern_abi::*;
 
 use crate::arguments::out;
 use crate::entry::entry;
+use crate::error::{Result, fail};
+use crate::info::Info;
+use crate::process::enter;
+
+/// What a Fortran layer has told: the library itself knows nothing of the Fortran compiler (section 20.5).
+struct Fortran {
+    /// Sizes and supported types, by key.
+    info: Option<Info>,
+    /// `.TRUE.` and `.FALSE.` by the bytes of a `LOGICAL`.
+    booleans: BTreeMap<usize, [Vec<u8>; 2]>,
+}
+
+static FORTRAN: Mutex<Fortran> = Mutex::new(Fortran { info: None, booleans: BTreeMap::new() });
+
+fn fortran() -> MutexGuard<'static, Fortran> {
+    FORTRAN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 entry! {
     /// Version of the standard ABI, before `MPI_Init` and after `MPI_Finalize` too.
@@ -14,6 +33,71 @@ entry! {
         *out("abi_minor", abi_minor)? = MPI_ABI_SUBVERSION;
         Ok(())
     }
+
+    /// Sizes in bytes of the ABI's integers, as a new info object.
+    fn MPI_Abi_get_info(info: *mut MPI_Info) {
+        let entries = [("mpi_aint_size", 8), ("mpi_count_size", 8), ("mpi_offset_size", 8)]
+            .map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
+        *out("info", info)? = new_info(Info { entries: entries.into() })?;
+        Ok(())
+    }
+
+    /// What a Fortran layer has told by `MPI_Abi_set_fortran_info`, as a new info object; the null one if none has.
+    fn MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
+        let told = fortran().info.clone();
+        *out("info", info)? = told.map_or(Ok(MPI_INFO_NULL), new_info)?;
+        Ok(())
+    }
+
+    /// Tells the sizes and supported types of Fortran; once, or always the same.
+    fn MPI_Abi_set_fortran_info(info: MPI_Info) {
+        let told = enter().infos.0.get(info.0).cloned();
+        let told = told.ok_or_else(|| fail(MPI_ERR_INFO, format!("{:#x} is no info object", info.0)))?;
+        set_once(fortran().info.get_or_insert_with(|| told.clone()), &told, "the facts of Fortran")
+    }
+
+    /// The values of `.TRUE.` and `.FALSE.` in a `LOGICAL` of `logical_size` bytes, if they have been told.
+    fn MPI_Abi_get_fortran_booleans(
+        logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int,
+    ) {
+        let bytes = logical_bytes(logical_size)?;
+        let told = fortran().booleans.get(&bytes).cloned();
+        *out("is_set", is_set)? = c_int::from(told.is_some());
+        if let Some([yes, no]) = told {
+            out("logical_true", logical_true)?.cast::<u8>().copy_from_nonoverlapping(yes.as_ptr(), bytes);
+            out("logical_false", logical_false)?.cast::<u8>().copy_from_nonoverlapping(no.as_ptr(), bytes);
+        }
+        Ok(())
+    }
+
+    /// Tells the values of `.TRUE.` and `.FALSE.`; once for each size, or always the same.
+    fn MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) {
+        let bytes = logical_bytes(logical_size)?;
+        let yes = std::slice::from_raw_parts(out("logical_true", logical_true)?.cast::<u8>(), bytes).to_vec();
+        let no = std::slice::from_raw_parts(out("logical_false", logical_false)?.cast::<u8>(), bytes).to_vec();
+        let told = [yes, no];
+        set_once(fortran().booleans.entry(bytes).or_insert_with(|| told.clone()), &told, "the values of .TRUE. and .FALSE.")
+    }
+}
+
+fn new_info(info: Info) -> Result<MPI_Info> {
+    let handle = enter().infos.0.insert(info);
+    handle.map(MPI_Info).ok_or_else(|| fail(MPI_ERR_NO_MEM, "there are too many info objects"))
+}
+
+/// Fortran's own sizes of a `LOGICAL`.
+fn logical_bytes(size: c_int) -> Result<usize> {
+    match size {
+        1 | 2 | 4 | 8 | 16 => Ok(size as usize),
+        _ => Err(fail(MPI_ERR_ARG, format!("logical_size is {size}, but must be 1, 2, 4, 8 or 16"))),
+    }
+}
+
+fn set_once<T: PartialEq>(kept: &T, told: &T, what: &str) -> Result {
+    if kept == told {
+        return Ok(());
+    }
+    Err(fail(MPI_ERR_ABI, format!("{what} have been set before, to something else")))
 }
 
 /// Exports the two conversions of each handle type under `MPI_X` and `PMPI_X`. Tern's handles are 31-bit

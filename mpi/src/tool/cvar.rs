@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use tern_abi::*;
 
 use super::text::{name_of, put_text};
-use super::variables::{Values, Variable, variables};
+use super::variables::{Values, Variable, settings, variables};
 use super::{Outcome, enter, enumeration, give, index, put, tool_entry};
 
 fn find(at: c_int) -> Outcome<(usize, &'static Variable)> {
@@ -21,7 +21,7 @@ fn of_handle(handle: MPI_T_cvar_handle) -> Outcome<&'static Variable> {
 /// How many elements of its type a variable has.
 fn count_of(variable: &Variable) -> c_int {
     match variable.values {
-        Values::Text => variable.text().map_or(1, |text| text.len() as c_int + 1),
+        Values::Text(value) => value(&settings()).len() as c_int + 1,
         _ => 1,
     }
 }
@@ -31,21 +31,15 @@ fn count_of(variable: &Variable) -> c_int {
 /// # Safety
 /// `buf` must have room for [`count_of`] elements.
 unsafe fn read(variable: &Variable, buf: *mut c_void) {
-    let text = variable.text();
+    let settings = settings();
     // SAFETY: the caller vouches for the room.
     unsafe {
         match variable.values {
-            Values::Number(default) => {
-                let number = text.and_then(|text| text.trim().parse().ok()).unwrap_or(default);
-                buf.cast::<MPI_Count>().write_unaligned(number);
-            }
-            Values::Choice(words) => {
-                let chosen = words.iter().position(|word| text.as_deref() == Some(*word)).unwrap_or(0);
-                buf.cast::<c_int>().write_unaligned(chosen as c_int);
-            }
-            Values::Text => {
+            Values::Number(value) => buf.cast::<MPI_Count>().write_unaligned(value(&settings)),
+            Values::Choice(_, value) => buf.cast::<c_int>().write_unaligned(value(&settings) as c_int),
+            Values::Text(value) => {
                 let mut length = count_of(variable);
-                put_text(buf.cast(), &mut length, text.as_deref().unwrap_or_default());
+                put_text(buf.cast(), &mut length, value(&settings));
             }
         }
     }

@@ -1,17 +1,17 @@
 //! The control variables: Tern's settings, as the environment gave them to this process.
 
 use tern_abi::{MPI_CHAR, MPI_COUNT, MPI_Datatype, MPI_INT};
-use tern_engine::limits::{CREDIT_BYTES_DEFAULT, SHARE_BYTES_MIN_DEFAULT};
-use tern_transport::limits::{CELL_BYTES, CELLS, RING_LINES};
+
+use crate::settings::Environment;
 
 /// What values a variable takes.
 pub enum Values {
-    /// A number of bytes or pieces; the default.
-    Number(i64),
-    /// One of these words; the first is the default.
-    Choice(&'static [&'static str]),
-    /// Any text; none by default.
-    Text,
+    /// A number of bytes or pieces.
+    Number(fn(&Environment) -> i64),
+    /// One of these words.
+    Choice(&'static [&'static str], fn(&Environment) -> usize),
+    /// Words, separated by commas.
+    Text(fn(&Environment) -> &'static str),
 }
 
 /// One control variable.
@@ -39,15 +39,15 @@ impl Variable {
     pub fn datatype(&self) -> MPI_Datatype {
         match self.values {
             Values::Number(_) => MPI_COUNT,
-            Values::Choice(_) => MPI_INT,
-            Values::Text => MPI_CHAR,
+            Values::Choice(..) => MPI_INT,
+            Values::Text(_) => MPI_CHAR,
         }
     }
+}
 
-    /// The environment's text, if the variable is set.
-    pub fn text(&self) -> Option<String> {
-        std::env::var(self.name).ok()
-    }
+/// The settings in effect. What cannot be understood stops `MPI_Init`; here it leaves the defaults.
+pub fn settings() -> Environment {
+    Environment::read(|name| std::env::var(name).ok()).unwrap_or_default()
 }
 
 /// All variables, in the order of their indices.
@@ -61,6 +61,11 @@ pub fn indices_of(category: usize) -> std::ops::Range<usize> {
     start..start + CATEGORIES[category].variables.len()
 }
 
+/// The transport's own limit applies too.
+fn eager_bytes_max(all: &Environment) -> i64 {
+    all.engine.eager_bytes_max.min(all.transport.cell_bytes as usize) as i64
+}
+
 /// The variables by category.
 pub const CATEGORIES: &[Category] = &[
     Category {
@@ -70,22 +75,24 @@ pub const CATEGORIES: &[Category] = &[
             Variable {
                 name: "TERN_EAGER_MAX",
                 description: "Largest message in bytes that is sent at once, without asking the receiver.",
-                values: Values::Number(CELL_BYTES as i64),
+                values: Values::Number(eager_bytes_max),
             },
             Variable {
                 name: "TERN_RENDEZVOUS",
                 description: "How larger messages move: the receiver gets, the sender puts, both copy, or in fragments.",
-                values: Values::Choice(&["auto", "get", "put", "both", "stream"]),
+                values: Values::Choice(&["auto", "get", "put", "both", "stream"], |all| {
+                    all.engine.rendezvous as usize
+                }),
             },
             Variable {
                 name: "TERN_SHARE_MIN",
                 description: "Smallest contiguous message in bytes that both sides copy together.",
-                values: Values::Number(SHARE_BYTES_MIN_DEFAULT as i64),
+                values: Values::Number(|all| all.engine.share_bytes_min as i64),
             },
             Variable {
                 name: "TERN_CHECK",
                 description: "'types' compares the type signatures of sender and receiver at each match.",
-                values: Values::Text,
+                values: Values::Text(|all| if all.engine.check_types { "types" } else { "" }),
             },
         ],
     },
@@ -95,7 +102,7 @@ pub const CATEGORIES: &[Category] = &[
         variables: &[Variable {
             name: "TERN_CREDIT_BYTES",
             description: "Early-arrival memory in bytes that a rank grants each peer.",
-            values: Values::Number(CREDIT_BYTES_DEFAULT as i64),
+            values: Values::Number(|all| all.engine.credit_bytes as i64),
         }],
     },
     Category {
@@ -105,27 +112,27 @@ pub const CATEGORIES: &[Category] = &[
             Variable {
                 name: "TERN_RINGS",
                 description: "1: pairs that talk get a ring of their own; 0: all goes through the receiver's queue.",
-                values: Values::Number(1),
+                values: Values::Number(|all| all.transport.rings.into()),
             },
             Variable {
                 name: "TERN_RING_SLOTS",
                 description: "Lines of 64 bytes in the ring of a pair.",
-                values: Values::Number(RING_LINES as i64),
+                values: Values::Number(|all| all.transport.ring_lines.into()),
             },
             Variable {
                 name: "TERN_CELLS",
                 description: "Cells of a rank for messages longer than a ring's line.",
-                values: Values::Number(CELLS as i64),
+                values: Values::Number(|all| all.transport.cells.into()),
             },
             Variable {
                 name: "TERN_CELL_BYTES",
                 description: "Bytes of a cell, and so the longest eager message.",
-                values: Values::Number(CELL_BYTES as i64),
+                values: Values::Number(|all| all.transport.cell_bytes.into()),
             },
             Variable {
                 name: "TERN_CMA",
                 description: "1: process_vm_readv and process_vm_writev are used where the system allows them; 0: never.",
-                values: Values::Number(1),
+                values: Values::Number(|all| all.transport.cma.into()),
             },
         ],
     },
