@@ -14,4 +14,4 @@ pub const SPLICE_PIECES_MAX: usize = 256;
 /// a longer chain of tests would.
 pub const INLINE_COPY_BYTES_MAX: usize = 64;
 
-const _: () = assert!(BOUNCE_BYTES.is_multiple_of(64));
+const _: () = assert!(BOUNCE_BYTES % 64 == 0);

@@ -41,6 +41,11 @@ impl Block {
     }
 }
 
+// SAFETY: the block is owned memory; whoever moves bytes through a `UserBuf` answers for not doing so twice at once.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
 impl Drop for Block {
     fn drop(&mut self) {
         if self.len > 0 {

@@ -9,7 +9,7 @@ impl Datatype {
     pub fn count_in(&self, bytes: u64) -> Option<u64> {
         match self.size() as u64 {
             0 => (bytes == 0).then_some(0),
-            size => bytes.is_multiple_of(size).then(|| bytes / size),
+            size => (bytes % size == 0).then(|| bytes / size),
         }
     }
 
