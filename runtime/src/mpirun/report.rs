@@ -56,10 +56,10 @@ fn standing(subject: &Subject, now_ns: u64) -> Standing {
         return Standing { place: printable(&waiting(&blocked)), time: Time::Waiting(waited) };
     }
     let place = match subject.record.state() {
-        RankState::Absent => "has not called MPI_Init",
+        RankState::Absent => "MPI_Init not called yet",
         RankState::Starting => "in MPI_Init",
         RankState::Running | RankState::Blocked => "outside MPI, or in a call for less than 50 ms",
-        RankState::Finalized => "has called MPI_Finalize",
+        RankState::Finalized => "MPI_Finalize called",
     };
     match ProcessStat::of(subject.record.pid().unwrap_or(subject.pid)) {
         Some(stat) => Standing { place: format!("{place} ({})", stat.describe()), time: Time::Cpu(stat.cpu) },
@@ -186,7 +186,7 @@ mod tests {
             [
                 "ranks 0,2-3: in MPI_Barrier, on MPI_COMM_WORLD of 4 ranks, for 3.2 to 4.0 s",
                 "rank 1: in MPI_Recv, peer 2, tag 7, on MPI_COMM_WORLD of 4 ranks, 8 bytes, a?b, for 1.0 s",
-                "rank 4: has not called MPI_Init",
+                "rank 4: MPI_Init not called yet",
             ]
         );
     }

@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags, fcntl_setfl};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
@@ -110,17 +110,19 @@ impl Starter<'_> {
     fn start(&self, rank: u32) -> Result<Rank, Refusal> {
         let app = self.plan.app(rank);
         let descriptors = |error| cannot_start(rank, app, &io::Error::from(error));
-        let (stdout, child_stdout) = output_pipe().map_err(descriptors)?;
-        let (stderr, child_stderr) = output_pipe().map_err(descriptors)?;
-        let (stdin, input) = self.feed.stdin(rank).map_err(descriptors)?;
+        let (stdout, child_stdout) = self.output_pipe().map_err(descriptors)?;
+        let (stderr, child_stderr) = self.output_pipe().map_err(descriptors)?;
+        let (stdin, input) = self.stdin(rank).map_err(descriptors)?;
         let mut command = self.command(rank, app);
         command.stdin(stdin).stdout(child_stdout).stderr(child_stderr);
         self.binding.apply(rank)?;
         let child = self.spawn(&mut command).map_err(|error| cannot_start(rank, app, &error))?;
-        let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).map_err(|error| {
-            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-            cannot_start(rank, app, &error.into())
-        })?;
+        let pid = Pid::from_child(&child);
+        let process =
+            pidfd_open(pid, PidfdFlags::empty()).and_then(|process| self.keep(process)).map_err(|error| {
+                let _ = kill_process_group(pid, Signal::KILL);
+                descriptors(error)
+            })?;
         Ok(Rank { child, process, outputs: Some([stdout, stderr]), input, end: None })
     }
 
@@ -135,6 +137,37 @@ impl Starter<'_> {
             command.current_dir(directory);
         }
         command
+    }
+
+    /// A pipe for a rank's output. Only `mpirun`'s end does not block: the program's must behave as
+    /// programs expect.
+    fn output_pipe(&self) -> Result<(OwnedFd, Stdio), Errno> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&read, OFlags::NONBLOCK)?;
+        Ok((self.keep(read)?, write.into()))
+    }
+
+    /// A rank's standard input, and `mpirun`'s end of it if it copies.
+    fn stdin(&self, rank: u32) -> Result<(Stdio, Option<OwnedFd>), Errno> {
+        match self.feed {
+            Feeding::Inherit(reader) if reader == rank => Ok((Stdio::inherit(), None)),
+            Feeding::CopyTo(reader) if reader != rank => Ok((nothing()?, None)),
+            Feeding::CopyTo(_) | Feeding::CopyToAll => {
+                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                fcntl_setfl(&write, OFlags::NONBLOCK)?;
+                Ok((read.into(), Some(self.keep(write)?)))
+            }
+            Feeding::Inherit(_) | Feeding::Nobody => Ok((nothing()?, None)),
+        }
+    }
+
+    /// Moves a descriptor that `mpirun` keeps above the limit of the ranks, under which only those that
+    /// a rank is started with must fit.
+    fn keep(&self, fd: OwnedFd) -> Result<OwnedFd, Errno> {
+        match &self.limit {
+            Some(limit) => fcntl_dupfd_cloexec(&fd, limit.floor),
+            None => Ok(fd),
+        }
     }
 
     /// A rank must not inherit the higher limit that `mpirun` needs: programs that use `select` break.
@@ -173,47 +206,33 @@ impl Feeding {
             StdinTo::None => Feeding::Nobody,
         }
     }
-
-    fn stdin(&self, rank: u32) -> Result<(Stdio, Option<OwnedFd>), Errno> {
-        match *self {
-            Feeding::Inherit(reader) if reader == rank => Ok((Stdio::inherit(), None)),
-            Feeding::CopyTo(reader) if reader != rank => Ok((Stdio::null(), None)),
-            Feeding::CopyTo(_) | Feeding::CopyToAll => {
-                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-                fcntl_setfl(&write, OFlags::NONBLOCK)?;
-                Ok((read.into(), Some(write)))
-            }
-            Feeding::Inherit(_) | Feeding::Nobody => Ok((Stdio::null(), None)),
-        }
-    }
 }
 
-/// Only `mpirun`'s end does not block: the program's must behave as programs expect.
-fn output_pipe() -> Result<(OwnedFd, Stdio), Errno> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    fcntl_setfl(&read, OFlags::NONBLOCK)?;
-    Ok((read, write.into()))
+/// Opened here, because `Stdio::null` would open it under the limit of the rank.
+fn nothing() -> Result<Stdio, Errno> {
+    rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Stdio::from)
 }
 
 struct RaisedLimit {
     before: Rlimit,
     raised: Rlimit,
+    /// The first number that the ranks may not use.
+    floor: i32,
 }
 
 /// Makes room for the descriptors of all ranks, where the usual 1,024 are too few.
 fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
     let needed = u64::from(size) * DESCRIPTORS_PER_RANK + DESCRIPTORS_COMMON;
     let before = getrlimit(Resource::Nofile);
-    if before.current.is_none_or(|limit| limit >= needed) {
-        return Ok(None);
-    }
-    let raised = Rlimit { current: Some(needed), maximum: before.maximum };
-    match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => Ok(Some(RaisedLimit { before, raised })),
-        Err(_) => Err(Refusal::usage(format!(
-            "{size} ranks need {needed} open files in mpirun, and the limit is {}: raise it (ulimit -n, or \
-             nofile in /etc/security/limits.conf), or start fewer ranks",
-            before.maximum.or(before.current).unwrap_or_default()
+    let Some(limit) = before.current.filter(|&limit| limit < needed) else { return Ok(None) };
+    let raised = Rlimit { current: Some(limit + needed), maximum: before.maximum };
+    match (setrlimit(Resource::Nofile, raised), i32::try_from(limit)) {
+        (Ok(()), Ok(floor)) => Ok(Some(RaisedLimit { before, raised, floor })),
+        _ => Err(Refusal::usage(format!(
+            "{size} ranks need {} open files in mpirun, and the limit is {}: raise it (ulimit -n, or nofile \
+             in /etc/security/limits.conf), or start fewer ranks",
+            limit + needed,
+            before.maximum.unwrap_or(limit)
         ))),
     }
 }
