@@ -2,6 +2,7 @@
 //! 4), one per kind of message, run inline in [`Engine::poll`](crate::Engine::poll).
 
 use crate::engine::{Action, Core};
+use crate::limits::EARLY_BYTES_MAX;
 use crate::matching::Envelope;
 use crate::receive::{Probed, fault};
 use crate::request::{Fault, State, Status};
@@ -224,6 +225,9 @@ impl Core {
     }
 
     fn land_early(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        if len > EARLY_BYTES_MAX {
+            return Landing::Nothing;
+        }
         let block = self.block(len);
         let what = What::Landing { block: block.clone(), waiter: None };
         let not_ready = header.flags & FLAG_READY_MODE != 0;

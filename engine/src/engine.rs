@@ -194,9 +194,8 @@ impl<T: Transport> Engine<T> {
     #[inline]
     pub(crate) fn meet(&mut self, peer: Peer) -> &mut PeerState {
         if !self.core.peers.know(peer).met {
-            let mut limits = self.transport.limits(peer);
-            limits.eager_bytes_max = limits.eager_bytes_max.min(self.core.settings.eager_bytes_max);
-            self.core.peers.meet(peer, limits);
+            let limits = self.transport.limits(peer);
+            self.core.peers.meet(peer, limits, self.core.settings.eager_bytes_max);
         }
         self.core.peers.know(peer)
     }

@@ -27,5 +27,11 @@ pub const SHARE_BYTES_MIN_DEFAULT: usize = 32 * 1024;
 pub const LEAD_BYTES_MAX: usize = 40;
 const _: () = assert!(LEAD_BYTES_MAX <= AM_INLINE_BYTES_MAX);
 
+/// Largest fragment of a stream, even if the transport takes more: its length travels in 32 bits of a landing's token.
+pub const FRAGMENT_BYTES_MAX: usize = 1 << 30;
+
+/// Largest message that is taken in before its receive. An honest peer sends no larger one: it never has more credits.
+pub const EARLY_BYTES_MAX: usize = CREDIT_BYTES_MAX;
+
 /// Requests that can exist at once: 24 bits of index.
 pub const REQUESTS_MAX: usize = 1 << 24;

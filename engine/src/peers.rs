@@ -13,6 +13,8 @@ pub(crate) struct PeerState {
     /// What the transport can do, once it has been asked: before the first send.
     pub limits: Limits,
     pub met: bool,
+    /// Bytes up to which a message is sent at once: the transport's limit or, if that is less, the user's.
+    pub eager_bytes_max: usize,
     /// Units of early-arrival memory at the peer that this side may still use; none before the first send.
     pub credits: u32,
     /// Units of the peer's messages that are consumed here and not yet given back.
@@ -66,10 +68,11 @@ impl Peers {
 
     /// Notes what the transport can do towards a peer: messages may go there now.
     #[cold]
-    pub fn meet(&mut self, peer: Peer, limits: Limits) {
+    pub fn meet(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
         let window = self.window;
         let state = self.know(peer);
         (state.limits, state.met, state.credits) = (limits, true, window);
+        state.eager_bytes_max = limits.eager_bytes_max.min(eager_bytes_max);
     }
 }
 
@@ -77,13 +80,13 @@ impl Peers {
 #[inline]
 pub(crate) fn cost_units(payload: usize) -> u32 {
     // The first unit is the envelope's.
-    1 + payload.div_ceil(CREDIT_UNIT_BYTES) as u32
+    u32::try_from(1 + payload.div_ceil(CREDIT_UNIT_BYTES)).unwrap_or(u32::MAX)
 }
 
 impl PeerState {
     fn new() -> Self {
         let limits = Limits { eager_bytes_max: 0, get: false, put: false, share: false };
-        PeerState { limits, met: false, credits: 0, owed: 0, backlog: VecDeque::new() }
+        PeerState { limits, met: false, eager_bytes_max: 0, credits: 0, owed: 0, backlog: VecDeque::new() }
     }
 
     /// Uses credits for a message, if there are enough.
@@ -141,5 +144,6 @@ mod tests {
     #[test]
     fn a_message_costs_its_envelope_and_its_lines() {
         assert_eq!([0, 1, 64, 65].map(cost_units), [1, 2, 2, 3]);
+        assert_eq!(cost_units(usize::MAX), u32::MAX, "no window has as much");
     }
 }

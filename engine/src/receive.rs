@@ -120,8 +120,9 @@ impl crate::engine::Core {
     pub(crate) fn consumed(&mut self, from: tern_transport::Peer, len: usize) -> Option<Action> {
         let due = self.peers.window() / crate::limits::CREDIT_RETURN_FRACTION;
         let state = self.peers.know(from);
-        state.owed += crate::peers::cost_units(len);
-        (state.owed >= due).then_some(Action::Refill { peer: from })
+        let before = state.owed;
+        state.owed = before.saturating_add(crate::peers::cost_units(len));
+        (before < due && state.owed >= due).then_some(Action::Refill { peer: from })
     }
 }
 

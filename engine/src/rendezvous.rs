@@ -5,6 +5,7 @@
 //! contiguous and on what the transport can do; [`crate::protocol::table`] prints it.
 
 use crate::engine::{Engine, transmit};
+use crate::limits::FRAGMENT_BYTES_MAX;
 use crate::receive::fault;
 use crate::request::{Fault, State};
 use crate::settings::{Rendezvous, Settings};
@@ -203,8 +204,8 @@ impl<T: Transport> Engine<T> {
         let mut moved = false;
         let Some(request) = self.core.requests.get_mut(id) else { return false };
         let peer = request.peer;
-        // Three-way (MPI-BIP, section 3) is the case of one fragment.
-        let fragment = self.core.peers.know(peer).limits.eager_bytes_max.max(1) as u64;
+        // Three-way (MPI-BIP, section 3) is the case of one fragment. The user's eager limit is not the fragments'.
+        let fragment = self.core.peers.know(peer).limits.eager_bytes_max.clamp(1, FRAGMENT_BYTES_MAX) as u64;
         while let State::Streams { receiver, sent, until } = request.state {
             let len = fragment.min(until - sent);
             let header = Header {

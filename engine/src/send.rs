@@ -49,7 +49,7 @@ impl<T: Transport> Engine<T> {
         if mode != Mode::Synchronous
             && signature == 0
             && let Some(state) = self.core.peers.get(peer)
-            && buf.len() <= state.limits.eager_bytes_max
+            && buf.len() <= state.eager_bytes_max
             && state.backlog.is_empty()
             && state.spend(cost_units(buf.len()))
         {
@@ -88,7 +88,7 @@ impl<T: Transport> Engine<T> {
     fn choose(&mut self, mode: Mode, peer: Peer, len: usize, signature: u64) -> Outgoing {
         let state = self.meet(peer);
         let led = mode == Mode::Synchronous || signature != 0;
-        let fits = len <= state.limits.eager_bytes_max && (!led || len <= LED_BYTES_MAX);
+        let fits = len <= state.eager_bytes_max && (!led || len <= LED_BYTES_MAX);
         // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
         if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {

@@ -35,6 +35,7 @@ impl Plan {
             piecewise: rng.chance(50),
             slow: rng.chance(50),
             transfers_max: rng.pick(&[0, 10, usize::MAX, usize::MAX]),
+            shares_fail: false,
         };
         use Rendezvous::*;
         let settings = Settings {
@@ -163,7 +164,7 @@ impl Job {
         }
     }
 
-    fn any_len(&mut self) -> usize {
+    pub fn any_len(&mut self) -> usize {
         let eager = self.plan.conditions.limits.eager_bytes_max;
         match self.rng.below(10) {
             0 => 0,

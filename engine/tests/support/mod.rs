@@ -1,5 +1,6 @@
 //! What the engine's tests share: a bad network, memory that notices who touches it, an oracle of matching.
 
+pub mod attacker;
 pub mod job;
 pub mod memory;
 pub mod net;

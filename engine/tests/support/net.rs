@@ -25,6 +25,16 @@ pub struct Conditions {
     pub slow: bool,
     /// Gets and puts that work; those after are refused.
     pub transfers_max: usize,
+    /// Shared copies fail in the receiver's hands.
+    pub shares_fail: bool,
+}
+
+impl Conditions {
+    /// A network without malice that can do what `limits` says.
+    pub fn good(limits: Limits) -> Self {
+        let (queue_max, transfers_max) = (usize::MAX, usize::MAX);
+        Conditions { limits, queue_max, piecewise: false, slow: false, transfers_max, shares_fail: false }
+    }
 }
 
 /// A message that a receive can match, at the moment when its header arrived.
@@ -63,6 +73,8 @@ struct Wires {
     /// Memory that others may access now, by rank.
     memory: Vec<Vec<UserBuf>>,
     arrivals: Vec<Vec<Arrival>>,
+    /// All messages that were ever sent: their sender and kind.
+    sent: Vec<(Peer, u8)>,
 }
 
 struct Message {
@@ -129,6 +141,7 @@ impl Net {
             transfers_done: 0,
             memory: vec![Vec::new(); size],
             arrivals: vec![Vec::new(); size],
+            sent: Vec::new(),
         })))
     }
 
@@ -154,6 +167,12 @@ impl Net {
     /// What has arrived at `rank` since the last time, in order.
     pub fn arrivals(&self, rank: Peer) -> Vec<Arrival> {
         std::mem::take(&mut self.0.borrow_mut().arrivals[rank as usize])
+    }
+
+    /// All messages that were sent since the last time: their sender and kind.
+    pub fn sent(&self) -> Vec<(Peer, Kind)> {
+        let sent = std::mem::take(&mut self.0.borrow_mut().sent);
+        sent.into_iter().map(|(from, kind)| (from, Kind::parse(kind).expect("a kind"))).collect()
     }
 
     /// Whether nothing is on its way.
@@ -336,6 +355,7 @@ impl Transport for End {
         let mut payload = am.lead.to_vec();
         payload.resize(am.payload_len(), 0);
         am.body.read(am.offset, &mut payload[am.lead.len()..]);
+        wires.sent.push((self.rank, am.header.kind));
         wires.queues[pair].push_back(Message { header: am.header, payload });
         Ok(())
     }
@@ -359,7 +379,7 @@ impl Transport for End {
     fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
         let wires = &mut *self.net.0.borrow_mut();
         assert!(wires.conditions.limits.share, "shared copies were said not to work");
-        if wires.rng.chance(20) {
+        if wires.conditions.slow && wires.rng.chance(20) {
             return None;
         }
         let key = wires.shares_opened;
@@ -372,6 +392,10 @@ impl Transport for End {
 
     fn share_pull(&mut self, key: ShareKey) -> Transfer {
         let wires = &mut *self.net.0.borrow_mut();
+        if wires.conditions.shares_fail {
+            wires.shares.remove(&key.0);
+            return Transfer::Failed(TransferError::Os(EPERM));
+        }
         let n = if wires.conditions.slow { wires.rng.below(2000) } else { usize::MAX };
         if !wires.pull(key.0, n) {
             return Transfer::Pending;

@@ -1,0 +1,180 @@
+//! One message at a time: what each protocol puts on the wire, and how it ends when something is refused.
+
+use crate::support::memory::contents;
+use crate::support::net::{Conditions, End, Net};
+use tern_engine::wire::Kind::{self, *};
+use tern_engine::*;
+use tern_mem::UserBuf;
+use tern_transport::{Limits, Peer, TransferError};
+
+const EAGER_BYTES: usize = 256;
+const NOTHING: Limits = Limits { eager_bytes_max: EAGER_BYTES, get: false, put: false, share: false };
+const ENVELOPE: Envelope = Envelope { context: 3, source: 0, tag: 5 };
+const PATTERN: Pattern = Pattern { context: 3, source: 0, tag: 5 };
+
+/// Two ranks; 0 sends to 1.
+struct Pair {
+    net: Net,
+    engines: [Engine<End>; 2],
+}
+
+impl Pair {
+    fn new(conditions: Conditions, settings: Settings) -> Self {
+        let net = Net::new(2, conditions, 0);
+        let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), settings.clone()));
+        Pair { net, engines }
+    }
+
+    fn poll(&mut self) {
+        for _ in 0..50 {
+            self.engines.iter_mut().for_each(|engine| {
+                engine.poll();
+            });
+        }
+    }
+
+    fn buffer(&self, rank: Peer, len: usize) -> UserBuf {
+        let buf = UserBuf::owned(len);
+        self.net.open(rank, &buf);
+        buf
+    }
+
+    /// Moves one message whose receive is there (or not) when it is sent; how the receive ended, and the wire's story.
+    fn message(&mut self, mode: Mode, len: usize, posted: bool) -> (Status, Vec<(Peer, Kind)>) {
+        let (from, into) = (self.buffer(0, len), self.buffer(1, len));
+        from.write(0, &contents(9, len));
+        let early = posted.then(|| self.engines[1].receive(PATTERN, &into, 0));
+        let sent = self.engines[0].send(mode, 1, ENVELOPE, &from, 0);
+        self.poll();
+        let received = early.unwrap_or_else(|| self.engines[1].receive(PATTERN, &into, 0));
+        self.poll();
+        assert_eq!(self.end(0, sent), Status::EMPTY);
+        let status = self.end(1, received);
+        let mut bytes = vec![0; len];
+        into.read(0, &mut bytes);
+        assert!(status.fault.is_some() || bytes == contents(9, len));
+        (status, self.net.sent())
+    }
+
+    fn end(&mut self, rank: usize, started: Started) -> Status {
+        match started {
+            Started::Done(status) => status,
+            Started::Pending(id) => self.engines[rank].test(id).expect("it has ended"),
+        }
+    }
+}
+
+fn story(limits: Limits, mode: Mode, len: usize) -> Vec<(Peer, Kind)> {
+    let settings = Settings { share_bytes_min: 1000, ..Settings::default() };
+    let stories = [true, false].map(|posted| {
+        let mut pair = Pair::new(Conditions::good(limits), settings.clone());
+        let (status, story) = pair.message(mode, len, posted);
+        assert_eq!(status, Status::of(&ENVELOPE, len as u64));
+        story
+    });
+    assert_eq!(stories[0], stories[1], "the wire looks the same whether the receive comes first or last");
+    stories.into_iter().next().expect("two stories")
+}
+
+#[test]
+fn each_protocol_sends_what_its_row_says() {
+    assert_eq!(story(NOTHING, Mode::Standard, 40), [(0, Eager)], "short");
+    assert_eq!(story(NOTHING, Mode::Standard, EAGER_BYTES), [(0, Eager)], "eager");
+    assert_eq!(story(NOTHING, Mode::Synchronous, 32), [(0, EagerSync), (1, Ack)], "short-sync");
+    let get = Limits { get: true, ..NOTHING };
+    assert_eq!(story(get, Mode::Standard, 257), [(0, Offer), (1, Got)], "rendezvous-get");
+    assert_eq!(story(get, Mode::Synchronous, 33), [(0, Offer), (1, Got)], "rendezvous-get, synchronous");
+    let put = Limits { put: true, ..NOTHING };
+    assert_eq!(story(put, Mode::Standard, 257), [(0, Offer), (1, Ready), (0, Put)], "rendezvous-put");
+    let share = Limits { share: true, ..get };
+    assert_eq!(story(share, Mode::Standard, 1000), [(0, Offer), (1, Ready)], "rendezvous-both");
+    let fragments = [(0, Fragment), (0, Fragment), (0, Fragment)];
+    assert_eq!(story(NOTHING, Mode::Standard, 700)[..2], [(0, Offer), (1, Ready)], "rendezvous-stream");
+    assert_eq!(story(NOTHING, Mode::Standard, 700)[2..], fragments);
+}
+
+#[test]
+fn an_empty_message_is_a_whole_message() {
+    assert_eq!(story(NOTHING, Mode::Standard, 0), [(0, Eager)]);
+    assert_eq!(story(NOTHING, Mode::Synchronous, 0), [(0, EagerSync), (1, Ack)]);
+}
+
+#[test]
+fn a_low_eager_limit_does_not_make_fragments_small() {
+    let settings = Settings { eager_bytes_max: 0, ..Settings::default() };
+    let mut pair = Pair::new(Conditions::good(NOTHING), settings);
+    let (_, story) = pair.message(Mode::Standard, EAGER_BYTES, true);
+    assert_eq!(story, [(0, Offer), (1, Ready), (0, Fragment)]);
+}
+
+#[test]
+fn a_ready_message_without_a_receive_is_a_fault_at_any_size() {
+    for len in [0, 40, 200, 1000] {
+        let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+        assert_eq!(pair.message(Mode::Ready, len, true).0.fault, None);
+        assert_eq!(pair.message(Mode::Ready, len, false).0.fault, Some(Fault::NotReady), "{len} bytes");
+    }
+}
+
+#[test]
+fn what_is_refused_goes_as_fragments_and_is_not_tried_again() {
+    for limits in [Limits { get: true, ..NOTHING }, Limits { put: true, ..NOTHING }] {
+        for slow in [false, true] {
+            let conditions = Conditions { transfers_max: 0, slow, ..Conditions::good(limits) };
+            let mut pair = Pair::new(conditions, Settings::default());
+            let (status, first) = pair.message(Mode::Standard, 300, true);
+            assert_eq!((status.bytes, status.fault), (300, None));
+            let (_, second) = pair.message(Mode::Standard, 300, true);
+            assert_eq!(second, [(0, Offer), (1, Ready), (0, Fragment), (0, Fragment)]);
+            assert!(first.ends_with(&second[2..]), "{first:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_shared_copy_is_the_receivers_fault_and_frees_the_sender() {
+    let limits = Limits { share: true, get: true, ..NOTHING };
+    let conditions = Conditions { shares_fail: true, ..Conditions::good(limits) };
+    let mut pair = Pair::new(conditions, Settings { share_bytes_min: 1, ..Settings::default() });
+    let (status, _) = pair.message(Mode::Standard, 300, true);
+    assert_eq!(status.fault, Some(Fault::Transfer(TransferError::Os(1))));
+}
+
+#[test]
+fn one_way_traffic_gets_its_credits_back_and_stays_eager() {
+    let settings = Settings { credit_bytes: 1024, ..Settings::default() };
+    let mut pair = Pair::new(Conditions::good(NOTHING), settings);
+    for _ in 0..100 {
+        let (_, story) = pair.message(Mode::Standard, 40, true);
+        assert!(story.iter().all(|&(_, kind)| kind == Eager || kind == Credits), "{story:?}");
+    }
+}
+
+#[test]
+fn a_sender_without_credits_asks_first() {
+    let settings = Settings { credit_bytes: 1024, ..Settings::default() };
+    let mut pair = Pair::new(Conditions::good(NOTHING), settings);
+    let buf = pair.buffer(0, 40);
+    let sends: Vec<_> = (0..9).map(|_| pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0)).collect();
+    // 16 units; each message costs two.
+    assert!(sends[..8].iter().all(|sent| matches!(sent, Started::Done(_))));
+    assert!(matches!(sends[8], Started::Pending(_)));
+    assert_eq!(pair.net.sent().last(), Some(&(0, Offer)));
+}
+
+#[test]
+fn a_request_can_be_described() {
+    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let buf = pair.buffer(0, 1000);
+    let Started::Pending(send) = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0) else {
+        panic!("a large message cannot be gone at once");
+    };
+    let wild = Pattern { source: ANY_SOURCE, tag: ANY_TAG, ..PATTERN };
+    let Started::Pending(receive) = pair.engines[0].receive(wild, &buf, 0) else {
+        panic!("nothing has been sent here");
+    };
+    let described = pair.engines[0].describe(send).expect("it is there");
+    assert_eq!((described.receive, described.peer, described.tag, described.bytes), (false, 1, 5, 1000));
+    let described = pair.engines[0].describe(receive).expect("it is there");
+    assert_eq!((described.receive, described.peer, described.tag), (true, ANY_SOURCE, ANY_TAG));
+}

@@ -1,0 +1,196 @@
+//! A transport whose peers send whatever comes to their minds.
+//!
+//! It keeps the transport's side of the bargain (short payloads are short, what was said to land is reported once)
+//! and nothing else: several payloads land at once, in any order, and transfers end when they like.
+
+use super::rng::Rng;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use tern_mem::UserBuf;
+use tern_transport::*;
+
+/// Ranks of the attacker's job; the victim is rank 0.
+pub const RANKS: u32 = 4;
+
+/// First byte of a send's buffer once it is the user's again.
+pub const GONE: u8 = 0xee;
+
+#[derive(Clone)]
+pub struct Attacker(Rc<RefCell<State>>);
+
+struct State {
+    rng: Rng,
+    /// Active messages that were injected.
+    injected: usize,
+    landings: Vec<(Peer, UserBuf, usize, usize, Token)>,
+    transfers: Vec<Pending>,
+}
+
+/// A transfer under way: bytes that will be written or read.
+struct Pending {
+    buf: UserBuf,
+    len: usize,
+    writes: bool,
+    token: Token,
+}
+
+impl Attacker {
+    pub fn new(seed: u64) -> Self {
+        let (landings, transfers) = (Vec::new(), Vec::new());
+        Attacker(Rc::new(RefCell::new(State { rng: Rng::new(seed), injected: 0, landings, transfers })))
+    }
+
+    pub fn injected(&self) -> usize {
+        self.0.borrow().injected
+    }
+}
+
+impl State {
+    fn header(&mut self) -> Header {
+        let rng = &mut self.rng;
+        let small = rng.below(40) as u32;
+        Header {
+            kind: if rng.chance(2) { rng.next() as u8 } else { rng.below(11) as u8 },
+            flags: if rng.chance(10) { rng.next() as u8 } else { 0 },
+            credits: if rng.chance(10) { rng.next() as u16 } else { 0 },
+            context: if rng.chance(80) { rng.below(3) as u64 } else { rng.next() >> rng.below(64) },
+            source: if rng.chance(90) { small | (rng.below(4) as u32) << 24 } else { rng.next() as u32 },
+            tag: rng.below(4) as i32 - 1,
+        }
+    }
+
+    /// Numbers that could mean something, mostly.
+    fn number(&mut self) -> u64 {
+        let rng = &mut self.rng;
+        match rng.below(10) {
+            0 => rng.next(),
+            1 => u64::MAX - rng.below(3) as u64,
+            2..4 => rng.below(5000) as u64,
+            4..6 => rng.below(40) as u64 | (rng.below(40) as u64) << 32,
+            _ => rng.below(40) as u64 | (rng.below(4) as u64) << 24,
+        }
+    }
+
+    fn short(&mut self, sink: &mut impl Sink, from: Peer) {
+        let mut payload = Vec::new();
+        while payload.len() < AM_INLINE_BYTES_MAX {
+            payload.extend_from_slice(&self.number().to_le_bytes());
+        }
+        let len = if self.rng.chance(70) { AM_INLINE_BYTES_MAX } else { self.rng.below(AM_INLINE_BYTES_MAX) };
+        let header = self.header();
+        sink.short(from, &header, &payload[..len]);
+    }
+
+    fn long(&mut self, sink: &mut impl Sink, from: Peer) {
+        let len = match self.rng.below(20) {
+            0 => usize::MAX >> self.rng.below(24),
+            1 => self.rng.below(100_000),
+            _ => self.rng.below(3000),
+        };
+        let header = self.header();
+        if let Landing::Place { buf, offset, len: wanted, token } = sink.header(from, &header, len) {
+            assert!(wanted <= len && offset.checked_add(wanted).is_some_and(|end| end <= buf.len()));
+            self.landings.push((from, buf, offset, wanted, token));
+        }
+    }
+
+    fn land(&mut self, sink: &mut impl Sink) {
+        while !self.landings.is_empty() && self.rng.chance(60) {
+            let at = self.rng.below(self.landings.len());
+            let (from, buf, offset, len, token) = self.landings.swap_remove(at);
+            buf.write(offset, &vec![0xbb; len]);
+            sink.landed(from, token);
+        }
+    }
+
+    fn finish(&mut self, sink: &mut impl Sink) {
+        while !self.transfers.is_empty() && self.rng.chance(60) {
+            let at = self.rng.below(self.transfers.len());
+            let Pending { buf, len, writes, token } = self.transfers.swap_remove(at);
+            if writes {
+                buf.write(0, &vec![0xcc; len]);
+            } else {
+                let mut first = [0];
+                buf.read(0, &mut first[..len.min(1)]);
+                assert_ne!(first[0], GONE, "a send's buffer is read after it was complete");
+            }
+            let refused = self.rng.chance(30);
+            sink.done(token, if refused { Err(TransferError::Os(14)) } else { Ok(()) });
+        }
+    }
+
+    fn transfer(&mut self, buf: &UserBuf, len: u64, writes: bool, token: Token) -> Transfer {
+        let len = len as usize;
+        assert!(len <= buf.len());
+        match self.rng.below(3) {
+            0 => Transfer::Done,
+            1 => Transfer::Failed(TransferError::Os(1)),
+            _ => {
+                self.transfers.push(Pending { buf: buf.clone(), len, writes, token });
+                Transfer::Pending
+            }
+        }
+    }
+}
+
+impl Transport for Attacker {
+    fn limits(&mut self, _: Peer) -> Limits {
+        let rng = &mut self.0.borrow_mut().rng;
+        Limits { eager_bytes_max: 200, get: rng.chance(70), put: rng.chance(70), share: rng.chance(50) }
+    }
+
+    fn send(&mut self, _: Peer, am: &Am<'_>) -> Result<(), Full> {
+        let mut payload = vec![0; am.len];
+        am.body.read(am.offset, &mut payload);
+        if self.0.borrow_mut().rng.chance(20) { Err(Full) } else { Ok(()) }
+    }
+
+    fn get(&mut self, _: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
+        self.0.borrow_mut().transfer(into, from.len, true, done)
+    }
+
+    fn put(&mut self, _: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+        self.0.borrow_mut().transfer(from, into.len, false, done)
+    }
+
+    fn share_open(&mut self, _: Peer, from: Remote, into: &UserBuf, token: Token) -> Option<ShareKey> {
+        let state = &mut *self.0.borrow_mut();
+        if state.rng.chance(30) {
+            return None;
+        }
+        let len = from.len as usize;
+        assert!(len <= into.len());
+        state.transfers.push(Pending { buf: into.clone(), len, writes: true, token });
+        Some(ShareKey(token.0))
+    }
+
+    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+        let state = &mut *self.0.borrow_mut();
+        if state.rng.chance(50) {
+            return Transfer::Pending;
+        }
+        state.transfers.retain(|pending| !(pending.writes && pending.token.0 == key.0));
+        if state.rng.chance(50) { Transfer::Done } else { Transfer::Failed(TransferError::BadKey) }
+    }
+
+    fn share_join(&mut self, _: Peer, _: ShareKey, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+        self.0.borrow_mut().transfer(from, into.len, false, done)
+    }
+
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let state = &mut *self.0.borrow_mut();
+        for _ in 0..4 {
+            let from = state.rng.below(RANKS as usize) as Peer;
+            state.injected += 1;
+            if state.rng.chance(70) { state.short(sink, from) } else { state.long(sink, from) }
+        }
+        state.land(sink);
+        state.finish(sink);
+        true
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        unreachable!("nobody sleeps under attack")
+    }
+}
