@@ -38,21 +38,20 @@ entry! {
     fn MPI_Abi_get_info(info: *mut MPI_Info) {
         let entries = [("mpi_aint_size", 8), ("mpi_count_size", 8), ("mpi_offset_size", 8)]
             .map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
-        *out("info", info)? = new_info(Info { entries: entries.into() })?;
+        *out("info", info)? = enter().new_info(Info { entries: entries.into() })?;
         Ok(())
     }
 
     /// What a Fortran layer has told by `MPI_Abi_set_fortran_info`, as a new info object; the null one if none has.
     fn MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
         let told = fortran().info.clone();
-        *out("info", info)? = told.map_or(Ok(MPI_INFO_NULL), new_info)?;
+        *out("info", info)? = told.map_or(Ok(MPI_INFO_NULL), |told| enter().new_info(told))?;
         Ok(())
     }
 
     /// Tells the sizes and supported types of Fortran; once, or always the same.
     fn MPI_Abi_set_fortran_info(info: MPI_Info) {
-        let told = enter().infos.0.get(info.0).cloned();
-        let told = told.ok_or_else(|| fail(MPI_ERR_INFO, format!("{:#x} is no info object", info.0)))?;
+        let told = enter().info(info)?.clone();
         set_once(fortran().info.get_or_insert_with(|| told.clone()), &told, "the facts of Fortran")
     }
 
@@ -78,11 +77,6 @@ entry! {
         let told = [yes, no];
         set_once(fortran().booleans.entry(bytes).or_insert_with(|| told.clone()), &told, "the values of .TRUE. and .FALSE.")
     }
-}
-
-fn new_info(info: Info) -> Result<MPI_Info> {
-    let handle = enter().infos.0.insert(info);
-    handle.map(MPI_Info).ok_or_else(|| fail(MPI_ERR_NO_MEM, "there are too many info objects"))
 }
 
 /// Fortran's own sizes of a `LOGICAL`.

@@ -5,6 +5,7 @@
 
 #![allow(non_snake_case)]
 
+pub mod abi;
 pub mod arguments;
 pub mod attr;
 pub mod bsend;
@@ -13,6 +14,7 @@ pub mod comm;
 pub mod complete;
 pub mod datatype;
 pub mod entry;
+pub mod env;
 pub mod errhandler;
 pub mod error;
 pub mod grequest;
