@@ -12,6 +12,8 @@ pub trait Width {
     type Count: Copy + Into<i64> + TryFrom<i64>;
     /// `int` or `MPI_Aint`: displacements in units of an extent (the v collectives).
     type Displ: Copy + IntoWide + TryFrom<i64>;
+    /// `MPI_Aint` or `MPI_Count`: displacements, bounds and sizes in bytes (chapter 5).
+    type Address: Copy + IntoWide + TryFrom<i64>;
     /// Whether this is the form with large counts.
     const LARGE: bool;
 }
@@ -24,12 +26,14 @@ pub struct Large;
 impl Width for Small {
     type Count = c_int;
     type Displ = c_int;
+    type Address = isize;
     const LARGE: bool = false;
 }
 
 impl Width for Large {
     type Count = i64;
     type Displ = isize;
+    type Address = i64;
     const LARGE: bool = true;
 }
 
@@ -39,6 +43,8 @@ pub mod small {
     pub type Count = std::ffi::c_int;
     /// `int`.
     pub type Displ = std::ffi::c_int;
+    /// `MPI_Aint`.
+    pub type Address = isize;
 }
 
 /// The types of [`Large`] by path.
@@ -47,6 +53,8 @@ pub mod large {
     pub type Count = i64;
     /// `MPI_Aint`.
     pub type Displ = isize;
+    /// `MPI_Count`.
+    pub type Address = i64;
 }
 
 /// `isize` has no `Into<i64>` in the standard library; on the platforms of the ABI it always fits.
@@ -58,6 +66,12 @@ pub trait IntoWide {
 impl IntoWide for c_int {
     fn wide(self) -> i64 {
         i64::from(self)
+    }
+}
+
+impl IntoWide for i64 {
+    fn wide(self) -> i64 {
+        self
     }
 }
 
@@ -86,12 +100,14 @@ macro_rules! entry {
     ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
         const _: () = {
             unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
-                let outcome = (|| -> $crate::error::Result {
+                #[inline(always)]
+                unsafe fn outcome($($p: $t),*) -> $crate::error::Result {
                     #[allow(unused_unsafe)]
                     // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
                     unsafe { $body }
-                })();
-                match outcome {
+                }
+                // SAFETY: the same contract.
+                match unsafe { outcome($($p),*) } {
                     Ok(()) => ::tern_abi::MPI_SUCCESS,
                     Err(error) => error.raise(stringify!($name), $crate::entry::place!($($on)?)),
                 }
@@ -103,12 +119,14 @@ macro_rules! entry {
     ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
         const _: () = {
             unsafe extern "C" fn body<$w: $crate::entry::Width>($($p: $t),*) -> ::std::ffi::c_int {
-                let outcome = (|| -> $crate::error::Result {
+                #[inline(always)]
+                unsafe fn outcome<$w: $crate::entry::Width>($($p: $t),*) -> $crate::error::Result {
                     #[allow(unused_unsafe)]
                     // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
                     unsafe { $body }
-                })();
-                match outcome {
+                }
+                // SAFETY: the same contract.
+                match unsafe { outcome::<$w>($($p),*) } {
                     Ok(()) => ::tern_abi::MPI_SUCCESS,
                     Err(error) => {
                         let name = if $w::LARGE { stringify!($large) } else { stringify!($name) };

@@ -1,0 +1,148 @@
+//! Packing by hand (MPI 5.0 sections 5.2 and 5.3), addresses (section 5.1.5).
+
+use crate::arguments::{count, out, string};
+use crate::datatype::running;
+use crate::datatype_query::put;
+use crate::entry::{IntoWide, entry};
+use crate::error::{Result, fail};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+use tern_abi::*;
+use tern_mem::Datatype;
+use tern_mem::basic::Basic;
+use tern_mem::datatype::PackedBuf;
+
+entry! {
+    /// Packs elements to `outbuf` from `*position` on, and moves the position.
+    fn MPI_Pack, MPI_Pack_c<W>(inbuf: *const c_void, incount: W::Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: W::Count, position: *mut W::Count, comm: MPI_Comm) on comm {
+        let at = out("position", position)?;
+        let elements = Elements::new("incount", inbuf, incount.into(), datatype, Some(comm))?;
+        let to = packed("outbuf", outbuf, outsize.into(), (*at).into())?;
+        put(at, elements.datatype.pack(elements.base, elements.count, to)?)
+    }
+
+    /// Unpacks elements from `inbuf` from `*position` on, and moves the position.
+    fn MPI_Unpack, MPI_Unpack_c<W>(inbuf: *const c_void, insize: W::Count, position: *mut W::Count, outbuf: *mut c_void, outcount: W::Count, datatype: MPI_Datatype, comm: MPI_Comm) on comm {
+        let at = out("position", position)?;
+        let elements = Elements::new("outcount", outbuf, outcount.into(), datatype, Some(comm))?;
+        let from = packed("inbuf", inbuf, insize.into(), (*at).into())?;
+        put(at, elements.datatype.unpack(from, elements.base, elements.count)?)
+    }
+
+    /// Bytes that elements take when packed; `MPI_UNDEFINED` if the number does not fit.
+    fn MPI_Pack_size, MPI_Pack_size_c<W>(incount: W::Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut W::Count) on comm {
+        let size = out("size", size)?;
+        let incount = count("incount", incount.into())? as i64;
+        let process = running()?;
+        process.comm(comm)?;
+        put(size, process.types.committed(datatype)?.pack_size(incount).unwrap_or(MPI_UNDEFINED.into()))
+    }
+
+    /// Packs elements in a representation that every MPI library on every machine can read.
+    fn MPI_Pack_external, MPI_Pack_external_c<W>(datarep: *const c_char, inbuf: *const c_void, incount: W::Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: W::Address, position: *mut W::Address) {
+        external32(datarep)?;
+        let at = out("position", position)?;
+        let elements = Elements::new("incount", inbuf, incount.into(), datatype, None)?;
+        let to = packed("outbuf", outbuf, outsize.wide(), (*at).wide())?;
+        put(at, elements.datatype.pack_external(elements.base, elements.count, to)?)
+    }
+
+    /// Unpacks elements in that representation.
+    fn MPI_Unpack_external, MPI_Unpack_external_c<W>(datarep: *const c_char, inbuf: *const c_void, insize: W::Address, position: *mut W::Address, outbuf: *mut c_void, outcount: W::Count, datatype: MPI_Datatype) {
+        external32(datarep)?;
+        let at = out("position", position)?;
+        let elements = Elements::new("outcount", outbuf, outcount.into(), datatype, None)?;
+        let from = packed("inbuf", inbuf, insize.wide(), (*at).wide())?;
+        put(at, elements.datatype.unpack_external(from, elements.base, elements.count)?)
+    }
+
+    /// Bytes that elements take in that representation.
+    fn MPI_Pack_external_size, MPI_Pack_external_size_c<W>(datarep: *const c_char, incount: W::Count, datatype: MPI_Datatype, size: *mut W::Address) {
+        external32(datarep)?;
+        let size = out("size", size)?;
+        let incount = count("incount", incount.into())? as i64;
+        put(size, running()?.types.committed(datatype)?.external_size(incount)?)
+    }
+
+    /// The address of a place in memory, for displacements from `MPI_BOTTOM`.
+    fn MPI_Get_address(location: *const c_void, address: *mut MPI_Aint) {
+        *out("address", address)? = location as MPI_Aint;
+        Ok(())
+    }
+}
+
+/// Exports arithmetic on addresses, which answers its result rather than an error code (section 5.1.5).
+macro_rules! arithmetic {
+    ($($(#[$meta:meta])* $name:ident($a:ident, $b:ident) $profiled:literal = $result:expr;)*) => {$(
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($a: MPI_Aint, $b: MPI_Aint) -> MPI_Aint {
+            $result
+        }
+        const _: () = {
+            #[unsafe(export_name = $profiled)]
+            extern "C" fn profiled($a: MPI_Aint, $b: MPI_Aint) -> MPI_Aint {
+                $name($a, $b)
+            }
+        };
+    )*};
+}
+
+arithmetic! {
+    /// The address `disp` bytes after `base`.
+    MPI_Aint_add(base, disp) "PMPI_Aint_add" = base.wrapping_add(disp);
+    /// The distance from `addr2` to `addr1`.
+    MPI_Aint_diff(addr1, addr2) "PMPI_Aint_diff" = addr1.wrapping_sub(addr2);
+}
+
+/// The elements of a packing call.
+struct Elements {
+    base: *mut u8,
+    count: i64,
+    datatype: Arc<Datatype>,
+}
+
+impl Elements {
+    fn new(
+        name: &str,
+        base: *const c_void,
+        elements: i64,
+        datatype: MPI_Datatype,
+        comm: Option<MPI_Comm>,
+    ) -> Result<Self> {
+        let elements = count(name, elements)? as i64;
+        let process = running()?;
+        if let Some(comm) = comm {
+            process.comm(comm)?;
+        }
+        let found = process.types.committed(datatype)?.clone();
+        if base.is_null() && elements > 0 && Basic::from_handle(datatype.0).is_some() {
+            return Err(fail(MPI_ERR_BUFFER, format!("the buffer is null, but {name} is {elements}")));
+        }
+        Ok(Elements { base: base.cast_mut().cast(), count: elements, datatype: found })
+    }
+}
+
+/// The packed side of a call.
+fn packed(name: &str, base: *const c_void, size: i64, position: i64) -> Result<PackedBuf> {
+    if size < 0 {
+        return Err(fail(MPI_ERR_ARG, format!("the size of {name} is {size}, but must not be negative")));
+    }
+    if base.is_null() && size > 0 {
+        return Err(fail(MPI_ERR_BUFFER, format!("{name} is a null pointer, but its size is {size}")));
+    }
+    Ok(PackedBuf { base: base.cast_mut().cast(), size, position })
+}
+
+/// The one data representation of section 5.3.
+///
+/// # Safety
+/// As [`string`].
+unsafe fn external32(datarep: *const c_char) -> Result {
+    // SAFETY: by the caller.
+    let datarep = unsafe { string("datarep", datarep) }?;
+    if datarep == "external32" {
+        return Ok(());
+    }
+    Err(fail(MPI_ERR_ARG, format!("datarep is \"{datarep}\", but only \"external32\" can be packed")))
+}
