@@ -19,6 +19,76 @@ pub enum Lane {
     Coll = 1,
     /// Collectives within the local group of an intercommunicator, and the library's own agreements.
     Local = 2,
+    /// Agreements among part of the group: `MPI_Comm_create_group`, with the program's tag.
+    Part = 3,
+}
+
+/// Contexts that a communicator's members may give to its children without asking each other: all make the
+/// same communicators in the same order, so all take the same number. Unique in the job, since each block comes from
+/// the count of one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contexts {
+    next: u64,
+    left: u32,
+}
+
+impl Contexts {
+    /// A child takes one of so many parts of what is left, for its own children.
+    const CHILD_SHARE: u32 = 16;
+    /// Lowest two bits: the lane.
+    const STEP: u64 = 4;
+
+    /// No contexts.
+    pub const NONE: Contexts = Contexts { next: 0, left: 0 };
+
+    /// The block that process `leader` gives out with its count at `count`.
+    pub fn block(leader: Peer, count: u32, len: u32) -> Self {
+        Contexts { next: u64::from(leader) << 34 | u64::from(count) * Self::STEP, left: len }
+    }
+
+    /// The block that a peer has named by its first context.
+    pub fn named(first: u64, len: u32) -> Self {
+        Contexts { next: first, left: len }
+    }
+
+    /// The first context.
+    pub fn first(&self) -> u64 {
+        self.next
+    }
+
+    /// The first context, for a communicator, and the rest, for its children.
+    pub fn split_first(self) -> (u64, Contexts) {
+        debug_assert!(self.left > 0);
+        (self.next, Contexts { next: self.next + Self::STEP, left: self.left - 1 })
+    }
+
+    /// A child's context, and what it may give to its own children; `None` when nothing is left.
+    pub fn child(&mut self) -> Option<(u64, Contexts)> {
+        let len = (self.left / Self::CHILD_SHARE).max(1).min(self.left);
+        if len == 0 {
+            return None;
+        }
+        let child = Contexts { next: self.next, left: len }.split_first();
+        self.next += u64::from(len) * Self::STEP;
+        self.left -= len;
+        Some(child)
+    }
+}
+
+/// The slot for barriers in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierSlot {
+    /// The members agree on one in their first barrier.
+    Unasked,
+    /// There is none.
+    Never,
+    /// Slot `slot` in the region of `leader`.
+    At {
+        /// Who has it.
+        leader: Peer,
+        /// Its number there.
+        slot: u32,
+    },
 }
 
 /// A communicator.
@@ -42,8 +112,10 @@ pub struct Comm {
     pub info: Info,
     /// Counts collectives, so that each has a tag of its own.
     pub collectives: u32,
-    /// The slot for barriers in shared memory: leader and number.
-    pub barrier: Option<(Peer, u32)>,
+    /// The slot for barriers in shared memory.
+    pub barrier: BarrierSlot,
+    /// Contexts for communicators made from this one.
+    pub children: Contexts,
 }
 
 impl Comm {
@@ -59,7 +131,8 @@ impl Comm {
             attributes: Attributes::default(),
             info: Info::default(),
             collectives: 0,
-            barrier: None,
+            barrier: BarrierSlot::Unasked,
+            children: Contexts::NONE,
         }
     }
 
@@ -168,4 +241,24 @@ impl Comms {
 /// MPI ends: communicators are gone, the program's handles invalid.
 pub fn forget_all(process: &mut crate::process::Process) {
     process.comms = Comms::new();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_never_share_a_context() {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![Contexts::block(3, 7, 4096)];
+        while let Some(mut contexts) = open.pop() {
+            while let Some((context, own)) = contexts.child() {
+                assert!(seen.insert(context) && context & 3 == 0);
+                open.push(own);
+            }
+        }
+        assert_eq!(seen.len(), 4096);
+        assert_eq!(*seen.iter().min().unwrap(), 3 << 34 | 28);
+        assert!(*seen.iter().max().unwrap() < 3 << 34 | (28 + 4096 * 4));
+    }
 }

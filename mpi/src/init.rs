@@ -1,8 +1,9 @@
 //! Starting and ending MPI (MPI 5.0 section 11.2), aborting.
 
 use crate::arguments::out;
-use crate::comm::Comm;
+use crate::comm::{BarrierSlot, Comm, Contexts};
 use crate::entry::entry;
+use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::error::{Result, fail};
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings::Environment;
@@ -93,9 +94,11 @@ fn start(required: c_int) -> Result {
     let (rank, size) = (job.rank, job.size);
     let mut world = Comm::new(WORLD_CONTEXT, rank, Group::range(0, size), None);
     world.name = "MPI_COMM_WORLD".into();
-    world.barrier = (size > 1).then_some((0, 0));
+    world.barrier = BarrierSlot::At { leader: 0, slot: 0 };
+    world.children = Contexts::block(0, CONTEXTS_PREDEFINED, CONTEXTS_PER_BLOCK);
     let mut own = Comm::new(SELF_CONTEXT, 0, Group::range(rank, 1), None);
     own.name = "MPI_COMM_SELF".into();
+    own.children = process.lead_contexts();
     process.comms.set_predefined(Some(world), Some(own));
     drop(process);
     set_threaded(required == MPI_THREAD_MULTIPLE);
@@ -109,7 +112,7 @@ fn start(required: c_int) -> Result {
 const WORLD_CONTEXT: u64 = 0;
 const SELF_CONTEXT: u64 = 4;
 /// Contexts below this count are taken by the predefined communicators.
-pub const CONTEXTS_PREDEFINED: u32 = 2;
+const CONTEXTS_PREDEFINED: u32 = 2;
 
 /// Connects this process to its job.
 pub fn attach(process: &mut Process) -> Result {
@@ -129,7 +132,9 @@ pub fn attach(process: &mut Process) -> Result {
     process.crowded = job.cores.is_crowded();
     process.check_types = environment.engine.check_types;
     process.set_engine(Some(Box::new(Engine::new(job.size, fabric, environment.engine))));
-    process.contexts_led = CONTEXTS_PREDEFINED;
+    process.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
+    // Slot 0 of rank 0 is the world's.
+    process.barrier_slots = [1, 0, 0, 0];
     tell(&job, RankState::Running);
     process.job = Some(job);
     Ok(())
@@ -172,6 +177,27 @@ fn tell(job: &Job, state: RankState) {
 }
 
 impl process::Process {
+    /// A block of contexts that this process is the first to name.
+    pub fn lead_contexts(&mut self) -> Contexts {
+        let count = self.contexts_led;
+        self.contexts_led = count.wrapping_add(CONTEXTS_PER_BLOCK);
+        let me = self.job.as_ref().map_or(0, |job| job.rank);
+        Contexts::block(me, count, CONTEXTS_PER_BLOCK)
+    }
+
+    /// A slot for barriers that this process leads, if one is free.
+    pub fn lead_barrier_slot(&mut self) -> Option<u32> {
+        let word = self.barrier_slots.iter().position(|&bits| bits != u64::MAX)?;
+        let bit = self.barrier_slots[word].trailing_ones();
+        self.barrier_slots[word] |= 1 << bit;
+        Some(word as u32 * u64::BITS + bit)
+    }
+
+    /// The slot is free again.
+    pub fn free_barrier_slot(&mut self, slot: u32) {
+        self.barrier_slots[(slot / u64::BITS) as usize] &= !(1 << (slot % u64::BITS));
+    }
+
     /// Whether the world has only this process.
     pub fn is_alone(&self) -> bool {
         self.job.as_ref().is_none_or(|job| job.size == 1)

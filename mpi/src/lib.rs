@@ -3,37 +3,51 @@
 //! An entry point checks its arguments, finds the objects behind the handles, and calls the rooms below. A
 //! reader who looks for `MPI_Send` finds it in `p2p.rs`; `entry.rs` says how a body gets its four names.
 
-#![allow(non_snake_case)]
+// The names and the numbers of parameters are the standard's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
 
 pub mod abi;
+pub mod agree;
 pub mod arguments;
 pub mod attr;
 pub mod bsend;
 pub mod coll;
 pub mod comm;
+pub mod comm_make;
 pub mod complete;
 pub mod datatype;
 pub mod datatype_make;
 pub mod datatype_query;
+pub mod dims;
 pub mod elements;
 pub mod entry;
 pub mod env;
 pub mod errhandler;
 pub mod error;
+pub mod file;
 pub mod grequest;
 pub mod handle;
+pub mod icoll;
 pub mod info;
 pub mod init;
+pub mod intercomm;
 pub mod limits;
+pub mod neighbor;
 pub mod op;
-pub mod pack;
 pub mod p2p;
+pub mod pack;
+pub mod partitioned;
 pub mod persistent;
 pub mod probe;
 pub mod process;
 pub mod request;
+pub mod rma;
 pub mod session;
 pub mod settings;
+pub mod spawn;
 pub mod status;
 pub mod table;
+pub mod tool;
+pub mod topo;
+pub mod unsupported;
 pub mod wait;

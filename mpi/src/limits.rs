@@ -21,3 +21,10 @@ pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 
 /// `MPI_TAG_UB`.
 pub const TAG_UB: i32 = i32::MAX;
+
+/// Contexts that a process names at once for a new communicator and its descendants. 32 bits of count allow a
+/// process to lead a million times; a communicator is duplicated about 160 times before its members ask again.
+pub const CONTEXTS_PER_BLOCK: u32 = 4096;
+
+/// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
+pub const AGREEMENT_TAG: i32 = i32::MAX;

@@ -62,6 +62,8 @@ pub struct Process {
     pub sessions: crate::session::Sessions,
     /// Counts the contexts that this process has led into being.
     pub contexts_led: u32,
+    /// Which of the slots for barriers that this process leads are taken.
+    pub barrier_slots: [u64; 4],
 }
 
 impl Process {
@@ -86,6 +88,7 @@ impl Process {
             bsend: crate::bsend::Buffers::new(),
             sessions: crate::session::Sessions::new(),
             contexts_led: 0,
+            barrier_slots: [0; 4],
         }
     }
 
@@ -123,6 +126,17 @@ impl Process {
     /// The communicator of a handle, to change it.
     pub fn comm_mut(&mut self, comm: MPI_Comm) -> Result<&mut Comm> {
         self.comms.get_mut(comm).ok_or_else(|| no_comm(comm))
+    }
+
+    /// The group of a handle; cheap to clone.
+    pub fn group(&self, group: MPI_Group) -> Result<Group> {
+        match group {
+            MPI_GROUP_EMPTY => Ok(Group::EMPTY),
+            MPI_GROUP_NULL => Err(fail(MPI_ERR_GROUP, "the group is MPI_GROUP_NULL")),
+            _ => self.groups.get(group.0).cloned().ok_or_else(|| {
+                fail(MPI_ERR_GROUP, format!("{:#x} is no group: it was freed or never was one", group.0))
+            }),
+        }
     }
 
     /// What an object is called, for a message.
