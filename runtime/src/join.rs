@@ -63,7 +63,8 @@ pub enum JoinError {
 
 /// Finds out which rank of which job this process is: one of a job of Tern's `mpirun`, or a world of one.
 ///
-/// Call it once in a process. Under `mpirun` the process is killed when its parent dies, from here on.
+/// Call it once in a process. Under `mpirun` a rank that it started itself, without a wrapper,
+/// is killed when `mpirun` dies, from here on.
 pub fn join() -> Result<Job, JoinError> {
     let Some(value) = std::env::var_os(TICKET_VARIABLE) else { return alone() };
     let ticket = Ticket::parse(&value)
@@ -94,8 +95,7 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
     let segment = adopt(ticket, "shared memory", ticket.segment, memory)?;
     let pipe = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let control = adopt(ticket, "control pipe", ticket.control, pipe)?;
-    // A rank whose launcher or wrapper is gone has nobody who would end it.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    die_with_launcher(ticket);
     Ok(Some(Job {
         rank: ticket.rank,
         size: ticket.size,
@@ -106,6 +106,15 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
         cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.size },
         control: Some(control),
     }))
+}
+
+/// A rank whose launcher is gone has nobody who would end it. The kernel sends the signal when the *thread*
+/// that started this process ends, so it is asked for only where that is `mpirun`'s one thread: a wrapper
+/// may have several, and `mpirun` and its guard end what is in a wrapper's process group.
+fn die_with_launcher(ticket: &Ticket) {
+    if std::os::unix::process::parent_id() == ticket.launcher {
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    }
 }
 
 /// A rank that the launcher did not bind may have been bound by a wrapper such as `taskset`.

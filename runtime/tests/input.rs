@@ -2,7 +2,12 @@
 
 mod common;
 
-use common::{mpirun, mpirun_with_input};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use common::{command, mpirun, mpirun_with_input, start};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 #[test]
 fn rank_0_gets_standard_input() {
@@ -63,4 +68,37 @@ fn a_script_that_reads_on_keeps_what_the_ranks_did_not_read() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "got a\ngot b\n");
+}
+
+/// A terminal: the side of the person, and the side of the program.
+fn terminal() -> (std::fs::File, OwnedFd) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let name = ptsname(&person, Vec::new()).unwrap();
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC;
+    let program = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
+    (person.into(), program)
+}
+
+#[test]
+fn a_person_at_a_terminal_sees_the_prompt_and_can_answer() {
+    let (mut person, program) = terminal();
+    let mut command = command(&["-n", "2", "sh", "-c", "printf 'name? '; read name && echo got $name; true"]);
+    command.stdin(program.try_clone().unwrap()).stdout(program.try_clone().unwrap()).stderr(program);
+    let running = start(command);
+    let asked = Instant::now();
+    let mut seen = String::new();
+    let mut read_until = |person: &mut std::fs::File, word: &str| {
+        let mut bytes = [0; 256];
+        while !seen.contains(word) {
+            let count = person.read(&mut bytes).unwrap();
+            seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    };
+    read_until(&mut person, "name? ");
+    assert!(asked.elapsed() < Duration::from_secs(5));
+    person.write_all(b"bob\n").unwrap();
+    read_until(&mut person, "got bob");
+    assert_eq!(running.finish().status, 0);
 }

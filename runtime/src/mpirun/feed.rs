@@ -8,7 +8,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::stdio::stdin;
-use rustix::termios::{isatty, tcgetpgrp};
+use rustix::termios::tcgetpgrp;
 
 use crate::limits::{FOREGROUND_CHECK, READ_BYTES};
 use crate::poller::{Poller, Token};
@@ -172,7 +172,8 @@ impl Reader {
     }
 }
 
-/// A process in the background that reads its terminal is stopped by SIGTTIN.
+/// A process in the background that reads its terminal is stopped by SIGTTIN. What is not this session's
+/// terminal has no foreground and stops nobody.
 fn may_read_terminal() -> bool {
-    !isatty(stdin()) || tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+    !tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp())
 }

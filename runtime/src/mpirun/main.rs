@@ -1,7 +1,7 @@
 //! `mpirun`: starts the ranks of a job, forwards what they say, and sees that they end together.
 //!
 //! The way through the files: [`options`] reads the command line into a [`plan`], [`spawn`] starts the
-//! ranks with what they [`share`](share), and [`overseer`] runs the one loop that waits for everything:
+//! ranks with what they [`share`], and [`overseer`] runs the one loop that waits for everything:
 //! the ranks' output ([`outputs`], [`lines`], [`sink`]), their standard input ([`feed`]), their ends ([`verdict`]), signals
 //! ([`signals`]) and the clock. [`report`] tells where the ranks stand; [`guard`] outlives a killed `mpirun`.
 
