@@ -1,6 +1,6 @@
 //! How the processes of a job start and find each other.
 //!
-//! The library half is what a rank links: [`join`] reads what `mpirun` left in the environment and
+//! The library half is what a rank links: [`join()`] reads what `mpirun` left in the environment and
 //! returns the [`Job`], with the descriptors through which the rank meets its peers ([`Job::segment`])
 //! and tells `mpirun` where it stands ([`Job::board`], [`Job::abort`]). The other half is the program
 //! `mpirun` itself, under `src/mpirun/`; the formats that both halves speak ([`ticket`], [`board`],
