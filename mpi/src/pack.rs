@@ -71,30 +71,6 @@ entry! {
     }
 }
 
-/// Exports arithmetic on addresses, which answers its result rather than an error code (section 5.1.5).
-macro_rules! arithmetic {
-    ($($(#[$meta:meta])* $name:ident($a:ident, $b:ident) $profiled:literal = $result:expr;)*) => {$(
-        $(#[$meta])*
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($a: MPI_Aint, $b: MPI_Aint) -> MPI_Aint {
-            $result
-        }
-        const _: () = {
-            #[unsafe(export_name = $profiled)]
-            extern "C" fn profiled($a: MPI_Aint, $b: MPI_Aint) -> MPI_Aint {
-                $name($a, $b)
-            }
-        };
-    )*};
-}
-
-arithmetic! {
-    /// The address `disp` bytes after `base`.
-    MPI_Aint_add(base, disp) "PMPI_Aint_add" = base.wrapping_add(disp);
-    /// The distance from `addr2` to `addr1`.
-    MPI_Aint_diff(addr1, addr2) "PMPI_Aint_diff" = addr1.wrapping_sub(addr2);
-}
-
 /// The elements of a packing call.
 struct Elements {
     base: *mut u8,
