@@ -107,12 +107,18 @@ impl Types {
         }
     }
 
-    /// Takes the object of a derived type out; its handle is invalid from now on.
-    pub fn remove(&mut self, datatype: MPI_Datatype) -> Result<TypeObject> {
+    /// Whether a handle may be freed: predefined ones may not.
+    pub fn check_freeable(&self, datatype: MPI_Datatype) -> Result {
         let found = self.get(datatype)?;
         if found.named().is_some() || is_f90(found) {
             return Err(fail(MPI_ERR_TYPE, "a predefined datatype cannot be freed"));
         }
+        Ok(())
+    }
+
+    /// Takes the object of a derived type out; its handle is invalid from now on.
+    pub fn remove(&mut self, datatype: MPI_Datatype) -> Result<TypeObject> {
+        self.check_freeable(datatype)?;
         self.table.remove(datatype.0).ok_or_else(|| no_type(datatype))
     }
 

@@ -1,9 +1,11 @@
 //! Making datatypes (MPI 5.0 sections 5.1.2 to 5.1.10, 19.1.9): constructors, commit, copy, free.
 
 use crate::arguments::{array, count, out};
+use crate::attr;
 use crate::datatype::{Types, running};
 use crate::entry::{IntoWide, Width, entry};
 use crate::error::{Result, fail};
+use crate::process::enter;
 use std::ffi::c_int;
 use std::sync::Arc;
 use tern_abi::*;
@@ -115,13 +117,18 @@ entry! {
 
     /// A copy with a handle of its own.
     fn MPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
-        make(newtype, |types| Ok(types.get(oldtype)?.dup()))
+        let attributes = attr::copy_type(oldtype)?;
+        make(newtype, |types| Ok(types.get(oldtype)?.dup()))?;
+        enter().types.object_mut(*newtype)?.attributes = attributes;
+        Ok(())
     }
 
     /// Gives the handle back. Communication under way and types made of this one go on (section 5.1.9).
     fn MPI_Type_free(datatype: *mut MPI_Datatype) {
         let datatype = out("datatype", datatype)?;
-        running()?.types.remove(*datatype)?;
+        running()?.types.check_freeable(*datatype)?;
+        attr::delete_type(*datatype)?;
+        enter().types.remove(*datatype)?;
         *datatype = MPI_DATATYPE_NULL;
         Ok(())
     }

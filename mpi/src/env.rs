@@ -75,8 +75,8 @@ entry! {
 const LIBRARY_VERSION: &str =
     concat!("Tern ", env!("CARGO_PKG_VERSION"), ", an MPI 5.0 library with the standard ABI 1.0");
 
-/// All ranks of a job share one machine, so each is restricted to it.
-pub const MACHINE_RESOURCE: &str = "tern://machine";
+/// All ranks of a job share one machine, so each is restricted to it; the name is the one that section 7.4.2 has for it.
+const MACHINE_RESOURCE: &str = "mpi_shared_memory";
 
 /// The name of this machine.
 pub fn host_name() -> String {

@@ -1,6 +1,7 @@
 //! Errors: a class of the standard and a sentence for a person, and the way to the error handler.
 
 use crate::errhandler::{self, Handler};
+use crate::error_codes;
 use crate::process::{self, enter};
 use std::ffi::c_int;
 use std::fmt;
@@ -67,7 +68,7 @@ pub fn fail(class: c_int, text: impl Into<String>) -> Box<Error> {
 /// A user's callback returned `code`, which is not `MPI_SUCCESS`.
 #[cold]
 pub fn callback_failed(code: c_int, which: &str) -> Box<Error> {
-    let class = errhandler::class_of(code);
+    let class = error_codes::class_of(code);
     Box::new(Error {
         class,
         text: format!("{which} returned error code {code}"),

@@ -24,6 +24,7 @@ pub mod entry;
 pub mod env;
 pub mod errhandler;
 pub mod error;
+pub mod error_codes;
 pub mod file;
 pub mod grequest;
 pub mod handle;

@@ -4,8 +4,9 @@
 //! user are always called without it: whoever holds a [`Guard`] must not call out.
 
 use crate::comm::{Comm, Comms};
-use crate::errhandler::{Errhandlers, Errors, Handler};
+use crate::errhandler::{Errhandlers, Handler};
 use crate::error::{Place, Result, fail};
+use crate::error_codes::Errors;
 use crate::handle::Kind;
 use crate::request::Requests;
 use crate::table::Table;
@@ -152,6 +153,7 @@ impl Process {
         let own = match place {
             Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.errhandler),
             Place::Session(session) => self.sessions.errhandler(session),
+            Place::File(_) => Some(self.errhandlers.for_files()),
             _ => None,
         };
         let general = || self.comms.get(MPI_COMM_SELF).map(|comm| comm.errhandler);
