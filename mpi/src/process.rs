@@ -129,17 +129,6 @@ impl Process {
         self.comms.get_mut(comm).ok_or_else(|| no_comm(comm))
     }
 
-    /// The group of a handle; cheap to clone.
-    pub fn group(&self, group: MPI_Group) -> Result<Group> {
-        match group {
-            MPI_GROUP_EMPTY => Ok(Group::EMPTY),
-            MPI_GROUP_NULL => Err(fail(MPI_ERR_GROUP, "the group is MPI_GROUP_NULL")),
-            _ => self.groups.get(group.0).cloned().ok_or_else(|| {
-                fail(MPI_ERR_GROUP, format!("{:#x} is no group: it was freed or never was one", group.0))
-            }),
-        }
-    }
-
     /// What an object is called, for a message.
     pub fn name_of(&self, place: Place) -> Option<String> {
         match place {
@@ -172,8 +161,9 @@ fn no_comm(comm: MPI_Comm) -> Box<crate::error::Error> {
     fail(MPI_ERR_COMM, format!("{:#x} is no communicator: it was freed or never was one", comm.0))
 }
 
+/// The error of a call before MPI is initialised or after it has ended.
 #[cold]
-fn outside() -> Box<crate::error::Error> {
+pub fn outside() -> Box<crate::error::Error> {
     fail(
         MPI_ERR_OTHER,
         match phase() {
