@@ -20,6 +20,7 @@ pub mod request;
 pub mod send;
 pub mod settings;
 pub mod slab;
+pub mod variables;
 pub mod wire;
 
 pub use census::Census;

@@ -53,3 +53,30 @@ pub fn table(settings: &Settings, limits: &Limits) -> Vec<Row> {
     rows.push(row("rendezvous-stream", when, "request; ready; pipelined fragments into the user's buffer"));
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(settings: &Settings, limits: &Limits) -> Vec<&'static str> {
+        table(settings, limits).into_iter().map(|row| row.name).collect()
+    }
+
+    #[test]
+    fn the_table_has_what_the_transport_can_do() {
+        let settings = Settings::default();
+        let nothing = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+        let always = ["short (T)", "short-sync (TA)", "eager", "three-way", "rendezvous-stream"];
+        assert_eq!(names(&settings, &nothing), always);
+        let get = Limits { get: true, ..nothing };
+        assert!(names(&settings, &get).contains(&"rendezvous-get (RTA)"));
+    }
+
+    #[test]
+    fn the_thresholds_are_the_lower_of_the_users_and_the_transports() {
+        let settings = Settings { eager_bytes_max: 100, ..Settings::default() };
+        let limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+        let rows = table(&settings, &limits);
+        assert!(rows[2].when.contains("100 B"), "{}", rows[2].when);
+    }
+}

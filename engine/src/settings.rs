@@ -19,17 +19,11 @@ pub enum Rendezvous {
 }
 
 impl Rendezvous {
-    /// Reads the value of `TERN_RENDEZVOUS`.
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "auto" => Rendezvous::Auto,
-            "get" => Rendezvous::Get,
-            "put" => Rendezvous::Put,
-            "both" => Rendezvous::Both,
-            "stream" => Rendezvous::Stream,
-            _ => return None,
-        })
-    }
+    /// All ways, in the order of their numbers.
+    pub const ALL: [Rendezvous; 5] =
+        [Rendezvous::Auto, Rendezvous::Get, Rendezvous::Put, Rendezvous::Both, Rendezvous::Stream];
+    /// What `TERN_RENDEZVOUS` calls each.
+    pub const WORDS: [&str; 5] = ["auto", "get", "put", "both", "stream"];
 }
 
 /// The engine's settings.
@@ -64,5 +58,22 @@ impl Settings {
     /// The window in credit units, within what the header can carry.
     pub fn window_units(&self) -> u32 {
         (self.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX) / CREDIT_UNIT_BYTES) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rendezvous_has_a_name() {
+        let names = ["auto", "get", "put", "both", "stream"].map(|name| Rendezvous::parse(name).is_some());
+        assert_eq!((names, Rendezvous::parse("Get")), ([true; 5], None));
+    }
+
+    #[test]
+    fn the_window_is_what_a_header_can_give_back_and_never_nothing() {
+        let window = |credit_bytes| Settings { credit_bytes, ..Settings::default() }.window_units();
+        assert_eq!([0, 640, usize::MAX].map(window), [4, 10, u32::from(u16::MAX)]);
     }
 }

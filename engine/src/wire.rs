@@ -207,6 +207,30 @@ mod tests {
         }
     }
 
+    /// Whatever the bytes, a decoder answers; and what it takes for a message is one that could have been written.
+    #[test]
+    fn any_bytes_are_a_message_or_nothing() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 33
+        };
+        for _ in 0..100_000 {
+            let mut payload = [0; LEAD_BYTES_MAX];
+            for byte in &mut payload {
+                // Mostly small numbers: they pass more checks.
+                *byte = if random() % 8 == 0 { random() as u8 } else { 0 };
+            }
+            let payload = &payload[..random() as usize % (LEAD_BYTES_MAX + 1)];
+            if let Some(offer) = Offer::parse(payload) {
+                assert_eq!(offer.lead().bytes(), &payload[..32]);
+            }
+            if let Some(ready) = Ready::parse(payload) {
+                assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
+            }
+        }
+    }
+
     #[test]
     fn short_or_strange_bytes_are_nothing() {
         let lead = Offer { sender: Id::from_raw(7), len: 1, addr: 2, signature: 3 }.lead();

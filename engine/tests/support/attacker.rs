@@ -7,6 +7,8 @@ use super::rng::Rng;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use tern_engine::slab::Id;
+use tern_engine::wire::{Kind, Lead, Offer, Ready, Want};
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -25,6 +27,9 @@ struct State {
     injected: usize,
     landings: Vec<(Peer, UserBuf, usize, usize, Token)>,
     transfers: Vec<Pending>,
+    /// What the victim's messages gave away: its receives and sends that wait for this peer, and their bytes.
+    receives: Vec<(Peer, Id, u64)>,
+    sends: Vec<(Peer, Id, u64)>,
 }
 
 /// A transfer under way: bytes that will be written or read.
@@ -37,8 +42,9 @@ struct Pending {
 
 impl Attacker {
     pub fn new(seed: u64) -> Self {
-        let (landings, transfers) = (Vec::new(), Vec::new());
-        Attacker(Rc::new(RefCell::new(State { rng: Rng::new(seed), injected: 0, landings, transfers })))
+        let (landings, transfers, receives, sends) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let rng = Rng::new(seed);
+        Attacker(Rc::new(RefCell::new(State { rng, injected: 0, landings, transfers, receives, sends })))
     }
 
     pub fn injected(&self) -> usize {
@@ -82,6 +88,47 @@ impl State {
         sink.short(from, &header, &payload[..len]);
     }
 
+    /// Answers what the victim waits for, more than once and with more than it wants.
+    fn answer(&mut self, sink: &mut impl Sink) {
+        let known = self.sends.len() + self.receives.len();
+        if known == 0 {
+            return;
+        }
+        let at = self.rng.below(known);
+        if at < self.sends.len() {
+            let (peer, sender, len) = self.sends[at];
+            let (receiver, addr, key) = (Id::from_raw(self.number() as u32), self.number(), self.number());
+            let want = self.rng.pick(&[Want::Stream, Want::Put(addr), Want::Share { addr, key }]);
+            let lead = Ready { sender, receiver, len, want }.lead();
+            return sink.short(peer, &Header { kind: Kind::Ready as u8, ..Header::default() }, lead.bytes());
+        }
+        let (peer, receiver, len) = self.receives[at - self.sends.len()];
+        if self.rng.chance(10) {
+            let refused = self.rng.below(2) as u64;
+            let lead = Lead::EMPTY.with_id(receiver).with(refused);
+            return sink.short(peer, &Header { kind: Kind::Put as u8, ..Header::default() }, lead.bytes());
+        }
+        let context = self.rng.below(len as usize) as u64;
+        let header =
+            Header { kind: Kind::Fragment as u8, context, source: receiver.raw(), ..Header::default() };
+        let len = 1 + self.rng.below((len - context) as usize);
+        self.place(sink, peer, &header, len.max(AM_INLINE_BYTES_MAX + 1));
+    }
+
+    fn listen(&mut self, peer: Peer, am: &Am<'_>) {
+        if let Some(offer) = Offer::parse(am.lead).filter(|_| am.header.kind == Kind::Offer as u8) {
+            self.sends.push((peer, offer.sender, offer.len));
+        }
+        if let Some(ready) = Ready::parse(am.lead).filter(|_| am.header.kind == Kind::Ready as u8) {
+            self.receives.push((peer, ready.receiver, ready.len));
+        }
+        for known in [&mut self.sends, &mut self.receives] {
+            if known.len() > 10 {
+                known.remove(0);
+            }
+        }
+    }
+
     fn long(&mut self, sink: &mut impl Sink, from: Peer) {
         let len = match self.rng.below(20) {
             0 => usize::MAX >> self.rng.below(24),
@@ -89,7 +136,11 @@ impl State {
             _ => self.rng.below(3000),
         };
         let header = self.header();
-        if let Landing::Place { buf, offset, len: wanted, token } = sink.header(from, &header, len) {
+        self.place(sink, from, &header, len);
+    }
+
+    fn place(&mut self, sink: &mut impl Sink, from: Peer, header: &Header, len: usize) {
+        if let Landing::Place { buf, offset, len: wanted, token } = sink.header(from, header, len) {
             assert!(wanted <= len && offset.checked_add(wanted).is_some_and(|end| end <= buf.len()));
             self.landings.push((from, buf, offset, wanted, token));
         }
@@ -140,10 +191,15 @@ impl Transport for Attacker {
         Limits { eager_bytes_max: 200, get: rng.chance(70), put: rng.chance(70), share: rng.chance(50) }
     }
 
-    fn send(&mut self, _: Peer, am: &Am<'_>) -> Result<(), Full> {
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let mut payload = vec![0; am.len];
         am.body.read(am.offset, &mut payload);
-        if self.0.borrow_mut().rng.chance(20) { Err(Full) } else { Ok(()) }
+        let state = &mut *self.0.borrow_mut();
+        if state.rng.chance(20) {
+            return Err(Full);
+        }
+        state.listen(peer, am);
+        Ok(())
     }
 
     fn get(&mut self, _: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
@@ -183,7 +239,11 @@ impl Transport for Attacker {
         for _ in 0..4 {
             let from = state.rng.below(RANKS as usize) as Peer;
             state.injected += 1;
-            if state.rng.chance(70) { state.short(sink, from) } else { state.long(sink, from) }
+            match state.rng.below(10) {
+                0..5 => state.short(sink, from),
+                5..7 => state.long(sink, from),
+                _ => state.answer(sink),
+            }
         }
         state.land(sink);
         state.finish(sink);

@@ -1,0 +1,185 @@
+//! The `TERN_*` variables: one table, from which the environment is read, `MPI_T` and `tern info` answer, and which
+//! the README shows.
+
+mod table;
+mod text;
+
+use crate::limits::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN};
+use crate::settings::Settings;
+use std::fmt;
+use tern_transport::Config;
+
+pub use table::{CATEGORIES, OTHERS};
+
+/// What the environment asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// For the engine.
+    pub engine: Settings,
+    /// For the transports.
+    pub transport: Config,
+}
+
+/// A setting that the library reads when MPI starts.
+#[derive(Debug)]
+pub struct Variable {
+    /// The name of the environment variable.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub meaning: &'static str,
+    /// What values it takes.
+    pub values: Values,
+}
+
+/// What values a variable takes, and where they are kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// A number of bytes or of pieces, with an optional k, m or g for powers of 1024.
+    Number(fn(&Environment) -> u64, fn(&mut Environment, u32)),
+    /// 0 or 1.
+    Switch(fn(&Environment) -> bool, fn(&mut Environment, bool)),
+    /// One of these words, by its index.
+    Choice(&'static [&'static str], fn(&Environment) -> usize, fn(&mut Environment, usize)),
+    /// Any of these words, separated by commas; each by its index.
+    Set(&'static [&'static str], fn(&Environment, usize) -> bool, fn(&mut Environment, usize)),
+}
+
+/// Variables that belong together.
+#[derive(Debug)]
+pub struct Category {
+    /// Its name.
+    pub name: &'static str,
+    /// What its variables are about.
+    pub description: &'static str,
+    /// Its variables.
+    pub variables: &'static [Variable],
+}
+
+/// A variable that something else than the library reads: told here so that all are found in one place.
+#[derive(Debug)]
+pub struct Other {
+    /// The name of the environment variable.
+    pub name: &'static str,
+    /// Who reads it.
+    pub reader: &'static str,
+    /// What values it takes.
+    pub values: &'static str,
+    /// What it is unless it is set.
+    pub default: &'static str,
+    /// What it does, in a sentence.
+    pub meaning: &'static str,
+}
+
+/// A variable that could not be understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadValue {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it may be.
+    pub expected: String,
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={} is not understood: it must be {}", self.name, self.value, self.expected)
+    }
+}
+
+impl std::error::Error for BadValue {}
+
+/// All variables, in the order of their indices.
+pub fn variables() -> impl Iterator<Item = &'static Variable> {
+    CATEGORIES.iter().flat_map(|category| category.variables)
+}
+
+/// Indices of a category's variables.
+pub fn indices_of(category: usize) -> std::ops::Range<usize> {
+    let start = CATEGORIES[..category].iter().map(|before| before.variables.len()).sum();
+    start..start + CATEGORIES[category].variables.len()
+}
+
+impl Environment {
+    /// Reads all variables by `get`.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, BadValue> {
+        let mut all = Environment::default();
+        for variable in variables() {
+            if let Some(value) = get(variable.name) {
+                variable.set(&mut all, &value)?;
+            }
+        }
+        Ok(all.in_effect())
+    }
+
+    /// What is done where the limits do not allow what was asked for.
+    pub fn in_effect(mut self) -> Self {
+        self.transport = self.transport.clamped();
+        self.engine.credit_bytes = self.engine.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX);
+        let cell_bytes = self.transport.cell_bytes as usize;
+        self.engine.eager_bytes_max = self.engine.eager_bytes_max.min(cell_bytes);
+        self
+    }
+}
+
+impl Variable {
+    /// Takes a value from the environment.
+    pub fn set(&self, all: &mut Environment, value: &str) -> Result<(), BadValue> {
+        self.values.set(all, value).ok_or_else(|| BadValue {
+            name: self.name,
+            value: value.to_owned(),
+            expected: self.values.expected(),
+        })
+    }
+
+    /// The value, as it would be written in the environment.
+    pub fn value(&self, all: &Environment) -> String {
+        self.values.value(all)
+    }
+
+    /// The value unless it is set.
+    pub fn default(&self) -> String {
+        self.value(&Environment::default().in_effect())
+    }
+}
+
+impl Values {
+    fn set(&self, all: &mut Environment, value: &str) -> Option<()> {
+        match self {
+            Values::Number(_, set) => set(all, text::parse_number(value)?),
+            Values::Switch(_, set) => set(all, text::parse_switch(value)?),
+            Values::Choice(words, _, set) => set(all, text::index_of(words, value)?),
+            Values::Set(words, _, set) => {
+                for word in value.split(',').filter(|word| !word.is_empty()) {
+                    set(all, text::index_of(words, word)?);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn value(&self, all: &Environment) -> String {
+        match self {
+            Values::Number(get, _) => text::number(get(all)),
+            Values::Switch(get, _) => u8::from(get(all)).to_string(),
+            Values::Choice(words, get, _) => words[get(all)].to_owned(),
+            Values::Set(words, get, _) => {
+                let on = words.iter().enumerate().filter(|&(at, _)| get(all, at));
+                on.map(|(_, word)| *word).collect::<Vec<_>>().join(",")
+            }
+        }
+    }
+
+    /// What a value may be, for a person.
+    pub fn expected(&self) -> String {
+        match self {
+            Values::Number(..) => "a number, as in 4096, 64k or 1m".into(),
+            Values::Switch(..) => "0 or 1".into(),
+            Values::Choice(words, ..) => text::one_of(words),
+            Values::Set(words, ..) => format!("a list of: {}", words.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

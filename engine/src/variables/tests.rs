@@ -1,0 +1,64 @@
+use super::*;
+use crate::settings::Rendezvous;
+
+fn read(name: &'static str, value: &'static str) -> Result<Environment, BadValue> {
+    Environment::read(|asked| (asked == name).then(|| value.to_owned()))
+}
+
+#[test]
+fn numbers_take_suffixes() {
+    let credits = |value| read("TERN_CREDIT_BYTES", value).map(|all| all.engine.credit_bytes);
+    assert_eq!(credits("64k"), Ok(65536));
+    assert_eq!(credits("2M"), Ok(2 << 20));
+    for bad in ["", "k", "many", "-1", "99999g", "4g", "1kk", "+", "1é"] {
+        assert!(credits(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn numbers_are_written_shortly() {
+    assert_eq!([0, 1, 1000, 1024, 16 << 10, 1 << 20, 3 << 30].map(text::number), [
+        "0", "1", "1000", "1k", "16k", "1m", "3g"
+    ]);
+}
+
+#[test]
+fn what_is_not_understood_is_said() {
+    let said = |name, value| read(name, value).unwrap_err().to_string();
+    assert_eq!(
+        said("TERN_RENDEZVOUS", "push"),
+        "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, both or stream"
+    );
+    assert!(said("TERN_RINGS", "yes").ends_with("it must be 0 or 1"));
+    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types"));
+}
+
+#[test]
+fn each_variable_reads_what_it_writes() {
+    for variable in variables() {
+        let mut all = Environment::default().in_effect();
+        let before = variable.value(&all);
+        variable.set(&mut all, &before).unwrap_or_else(|bad| panic!("{bad}"));
+        assert_eq!(variable.value(&all), before, "{}", variable.name);
+    }
+    assert_eq!(read("TERN_RENDEZVOUS", "both").unwrap().engine.rendezvous, Rendezvous::Both);
+    assert!(!read("TERN_RINGS", "0").unwrap().transport.rings);
+    assert!(read("TERN_CHECK", "types").unwrap().engine.check_types);
+    assert!(!read("TERN_CHECK", "").unwrap().engine.check_types);
+}
+
+#[test]
+fn limits_bound_what_is_asked_for() {
+    let eager = |name, value| read(name, value).unwrap().engine.eager_bytes_max;
+    assert_eq!(eager("TERN_EAGER_MAX", "0"), 0);
+    assert_eq!(eager("TERN_EAGER_MAX", "1g"), tern_transport::limits::CELL_BYTES as usize);
+    assert_eq!(eager("TERN_CELL_BYTES", "64k"), 64 << 10);
+    assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
+    assert_eq!(read("TERN_CREDIT_BYTES", "1").unwrap().engine.credit_bytes, CREDIT_BYTES_MIN);
+}
+
+#[test]
+fn indices_follow_the_categories() {
+    assert_eq!(indices_of(0).start, 0);
+    assert_eq!(indices_of(CATEGORIES.len() - 1).end, variables().count());
+}
