@@ -24,13 +24,26 @@ pub(super) fn elements<V: Visit>(layout: &Layout, bytes: Range<usize>, visitor: 
     let all = Steps { origin: layout.placed.disp, stride: layout.extent };
     match &layout.placed.shape {
         Shape::One(block) => all.strided(block.0, bytes, visitor),
-        shape if bytes.end <= layout.size => walk(shape, all.origin, bytes, visitor),
+        shape if bytes.end <= layout.size => part(shape, all.origin, bytes, visitor),
         shape => all.repeated(shape, layout.size, bytes, visitor),
     }
 }
 
+/// All of a shape whose first byte is at `origin`: the loop that most bytes go through.
+fn whole<V: Visit>(shape: &Shape<Bytes>, origin: isize, visitor: &mut V) -> bool {
+    match shape {
+        Shape::Pieces(list) => list.entries.iter().all(|e| visitor.run(origin + e.disp, e.item.0)),
+        Shape::One(bytes) => visitor.run(origin, bytes.0),
+        Shape::Strided { count, stride, leaf } => visitor.blocks(origin, *count, *stride, leaf.0),
+        Shape::Repeat { count, stride, inner, .. } => {
+            (0..*count as isize).all(|i| whole(inner, origin + i * stride, visitor))
+        }
+        Shape::Mixed(list) => list.entries.iter().all(|e| whole(&e.item, origin + e.disp, visitor)),
+    }
+}
+
 /// Packed bytes `bytes` of a shape whose first byte is at `origin`; not empty.
-fn walk<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
+fn part<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
     match shape {
         Shape::One(_) => visitor.run(origin + bytes.start as isize, bytes.len()),
         &Shape::Strided { stride, leaf, .. } => Steps { origin, stride }.strided(leaf.0, bytes, visitor),
@@ -72,7 +85,7 @@ impl Steps {
             && (rest == 0 || visitor.run(self.at(index + full), rest))
     }
 
-    /// A shape of `size` packed bytes at every place.
+    /// A shape of `size` packed bytes at every place: a part of one, the whole ones, a part of one.
     fn repeated<V: Visit>(
         &self,
         inner: &Shape<Bytes>,
@@ -80,18 +93,19 @@ impl Steps {
         bytes: Range<usize>,
         visitor: &mut V,
     ) -> bool {
-        let (mut index, mut skip) = (bytes.start / size, bytes.start % size);
+        let (mut index, skip) = (bytes.start / size, bytes.start % size);
         let mut left = bytes.len();
-        while left > 0 {
+        if skip > 0 {
             let len = left.min(size - skip);
-            if !walk(inner, self.at(index), skip..skip + len, visitor) {
+            if !part(inner, self.at(index), skip..skip + len, visitor) {
                 return false;
             }
             left -= len;
             index += 1;
-            skip = 0;
         }
-        true
+        let (full, rest) = (left / size, left % size);
+        (index..index + full).all(|index| whole(inner, self.at(index), visitor))
+            && (rest == 0 || part(inner, self.at(index + full), 0..rest, visitor))
     }
 }
 
@@ -117,7 +131,7 @@ fn mixed<V: Visit>(list: &List<Shape<Bytes>>, origin: isize, bytes: Range<usize>
             break;
         }
         let end = bytes.end.min(entry.start + entry.item.size());
-        if !walk(&entry.item, origin + entry.disp, at - entry.start..end - entry.start, visitor) {
+        if !part(&entry.item, origin + entry.disp, at - entry.start..end - entry.start, visitor) {
             return false;
         }
         at = end;
