@@ -73,7 +73,7 @@ impl Unexpected {
         }
         self.nodes[index] = node;
         let nodes = &mut self.nodes;
-        for wildness in 0..4 {
+        for wildness in chains_of(&envelope) {
             let key = envelope.pattern(wildness);
             self.chains.push(key, id, |node, edit| edit(&mut nodes[node as usize].links[wildness]));
         }
@@ -83,7 +83,7 @@ impl Unexpected {
     fn unhook(&mut self, id: u32) {
         let envelope = self.nodes[id as usize].envelope;
         let nodes = &mut self.nodes;
-        for wildness in 0..4 {
+        for wildness in chains_of(&envelope) {
             let key = envelope.pattern(wildness);
             self.chains.remove(&key, id, |node, edit| edit(&mut nodes[node as usize].links[wildness]));
         }
@@ -92,4 +92,12 @@ impl Unexpected {
             self.chains.clear();
         }
     }
+}
+
+/// The wildnesses of the chains that a message hangs in: all four, unless a hostile peer has sent a wildcard as its
+/// own source or tag. Then some are the same chain, in which it must hang once.
+fn chains_of(envelope: &Envelope) -> impl Iterator<Item = usize> + use<> {
+    let Envelope { context, source, tag } = *envelope;
+    let own = Pattern { context, source, tag }.wildness();
+    (0..4).filter(move |wildness| wildness & own == own)
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tern_engine::slab::Id;
 use tern_engine::wire::{Kind, Lead, Offer, Ready, Want};
+use tern_engine::{ANY_SOURCE, ANY_TAG};
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -55,14 +56,14 @@ impl Attacker {
 impl State {
     fn header(&mut self) -> Header {
         let rng = &mut self.rng;
-        let small = rng.below(40) as u32;
+        let small = if rng.chance(2) { ANY_SOURCE } else { rng.below(40) as u32 };
         Header {
             kind: if rng.chance(2) { rng.next() as u8 } else { rng.below(11) as u8 },
             flags: if rng.chance(10) { rng.next() as u8 } else { 0 },
             credits: if rng.chance(10) { rng.next() as u16 } else { 0 },
             context: if rng.chance(80) { rng.below(3) as u64 } else { rng.next() >> rng.below(64) },
             source: if rng.chance(90) { small | (rng.below(4) as u32) << 24 } else { rng.next() as u32 },
-            tag: rng.below(4) as i32 - 1,
+            tag: if rng.chance(2) { ANY_TAG } else { rng.below(4) as i32 - 1 },
         }
     }
 
