@@ -24,6 +24,12 @@ impl Rendezvous {
         [Rendezvous::Auto, Rendezvous::Get, Rendezvous::Put, Rendezvous::Both, Rendezvous::Stream];
     /// What `TERN_RENDEZVOUS` calls each.
     pub const WORDS: [&str; 5] = ["auto", "get", "put", "both", "stream"];
+
+    /// The way that a word calls.
+    pub fn parse(word: &str) -> Option<Self> {
+        let at = Self::WORDS.iter().position(|name| *name == word)?;
+        Some(Self::ALL[at])
+    }
 }
 
 /// The engine's settings.

@@ -3,10 +3,10 @@
 use crate::arguments::out;
 use crate::comm::{BarrierSlot, Comm, Contexts};
 use crate::entry::entry;
-use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::error::{Result, fail};
+use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
-use crate::settings::Environment;
+use crate::settings;
 use crate::wait::{self, Waiting};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -118,8 +118,7 @@ const CONTEXTS_PREDEFINED: u32 = 2;
 pub fn attach(process: &mut Process) -> Result {
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     tell(&job, RankState::Starting);
-    let environment = Environment::read(|name| std::env::var(name).ok())
-        .map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
+    let environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
     let place = Place {
         me: job.rank,
         size: job.size,

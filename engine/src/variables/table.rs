@@ -80,7 +80,10 @@ const SHARED_MEMORY: Category = Category {
         Variable {
             name: "TERN_CELLS",
             meaning: "Cells of a rank: messages too long for a ring that may be on their way from it at once.",
-            values: Values::Number(|all| all.transport.cells.into(), |all, cells| all.transport.cells = cells),
+            values: Values::Number(
+                |all| all.transport.cells.into(),
+                |all, cells| all.transport.cells = cells,
+            ),
         },
         Variable {
             name: "TERN_CELL_BYTES",

@@ -17,9 +17,10 @@ fn numbers_take_suffixes() {
 
 #[test]
 fn numbers_are_written_shortly() {
-    assert_eq!([0, 1, 1000, 1024, 16 << 10, 1 << 20, 3 << 30].map(text::number), [
-        "0", "1", "1000", "1k", "16k", "1m", "3g"
-    ]);
+    assert_eq!(
+        [0, 1, 1000, 1024, 16 << 10, 1 << 20, 3 << 30].map(text::number),
+        ["0", "1", "1000", "1k", "16k", "1m", "3g"]
+    );
 }
 
 #[test]

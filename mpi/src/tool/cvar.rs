@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use tern_abi::*;
 
 use super::text::{name_of, put_text};
-use super::variables::{Values, Variable, settings, variables};
+use super::variables::{Values, Variable, settings, type_of, variables};
 use super::{Outcome, enter, enumeration, give, index, put, tool_entry};
 
 fn find(at: c_int) -> Outcome<(usize, &'static Variable)> {
@@ -21,7 +21,7 @@ fn of_handle(handle: MPI_T_cvar_handle) -> Outcome<&'static Variable> {
 /// How many elements of its type a variable has.
 fn count_of(variable: &Variable) -> c_int {
     match variable.values {
-        Values::Text(value) => value(&settings()).len() as c_int + 1,
+        Values::Set(..) => variable.value(&settings()).len() as c_int + 1,
         _ => 1,
     }
 }
@@ -35,11 +35,12 @@ unsafe fn read(variable: &Variable, buf: *mut c_void) {
     // SAFETY: the caller vouches for the room.
     unsafe {
         match variable.values {
-            Values::Number(value) => buf.cast::<MPI_Count>().write_unaligned(value(&settings)),
-            Values::Choice(_, value) => buf.cast::<c_int>().write_unaligned(value(&settings) as c_int),
-            Values::Text(value) => {
+            Values::Number(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings) as MPI_Count),
+            Values::Switch(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings).into()),
+            Values::Choice(_, get, _) => buf.cast::<c_int>().write_unaligned(get(&settings) as c_int),
+            Values::Set(..) => {
                 let mut length = count_of(variable);
-                put_text(buf.cast(), &mut length, value(&settings));
+                put_text(buf.cast(), &mut length, &variable.value(&settings));
             }
         }
     }
@@ -61,9 +62,9 @@ tool_entry! {
         let _tools = enter()?;
         let (at, variable) = find(cvar_index)?;
         put_text(name, name_len, variable.name);
-        put_text(desc, desc_len, variable.description);
+        put_text(desc, desc_len, variable.meaning);
         put(verbosity, MPI_T_VERBOSITY_USER_BASIC);
-        put(datatype, variable.datatype());
+        put(datatype, type_of(variable));
         put(enumtype, enumeration::of_variable(at, variable));
         put(bind, MPI_T_BIND_NO_OBJECT);
         // The environment is read once, when MPI starts: these variables cannot be written.

@@ -19,7 +19,7 @@ pub fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
 fn find(enumtype: MPI_T_enum) -> Outcome<(&'static Variable, &'static [&'static str])> {
     let index = enumtype.0.checked_sub(HANDLES_START).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
     match variables().nth(index) {
-        Some(variable @ Variable { values: Values::Choice(words, _), .. }) => Ok((variable, words)),
+        Some(variable @ Variable { values: Values::Choice(words, ..), .. }) => Ok((variable, words)),
         _ => Err(MPI_T_ERR_INVALID_HANDLE),
     }
 }
