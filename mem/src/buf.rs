@@ -181,6 +181,7 @@ impl UserBuf {
     pub fn copy(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
         let n = clip(from_offset, n, from.len()).min(clip(to_offset, n, to.len()));
         match (from.run(), to.run()) {
+            _ if n == 0 => {}
             // SAFETY: `n` bytes from the offset lie within the flat buffer.
             (Some((src, _)), _) => unsafe { to.write_from(to_offset, src.wrapping_add(from_offset), n) },
             // SAFETY: as above.

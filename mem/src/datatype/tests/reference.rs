@@ -273,6 +273,26 @@ proptest! {
     }
 
     #[test]
+    fn copies_between_two_types_move_the_packed_bytes(
+        source in recipe(), target in recipe(), counts in (1..40i64, 1..40i64), skips in (0..9usize, 0..9usize),
+    ) {
+        let (read, written) = (source.map().bytes(counts.0), target.map().bytes(counts.1));
+        let ((mut from, from_base), (mut to, to_base)) = (memory_for(&read), memory_for(&written));
+        let mut expected = to.clone();
+        for (at, into) in read.iter().skip(skips.0).zip(written.iter().skip(skips.1)) {
+            expected[(to_base + into) as usize] = from[(from_base + at) as usize];
+        }
+        let from_address = from.as_mut_ptr().wrapping_offset(from_base as isize);
+        let to_address = to.as_mut_ptr().wrapping_offset(to_base as isize);
+        // SAFETY: as above, for both.
+        let (from_buf, to_buf) = unsafe {
+            (source.build().buffer(from_address, counts.0 as u64), target.build().buffer(to_address, counts.1 as u64))
+        };
+        crate::UserBuf::copy(&from_buf, skips.0, &to_buf, skips.1, usize::MAX);
+        prop_assert_eq!(to, expected);
+    }
+
+    #[test]
     fn pieces_for_the_kernel_are_the_typemap(recipe in recipe(), count in 1..4i64, skip in 0..30usize) {
         let (map, datatype) = (recipe.map(), recipe.build());
         let bytes = map.bytes(count);
