@@ -28,3 +28,7 @@ pub const CONTEXTS_PER_BLOCK: u32 = 4096;
 
 /// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
+
+/// Temporary memory that a collective leaves for the next one: what small and medium calls need, and little beside what a
+/// rank has anyway.
+pub const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;

@@ -47,28 +47,87 @@ impl Waiting {
     }
 }
 
+/// What a call waits for, and how it learns of it.
+pub trait Event {
+    /// What it learns.
+    type News;
+
+    /// Asked only when the wait has become long.
+    fn waiting(&self, process: &Process) -> Waiting;
+
+    /// Whether it has come. Called with the state entered; between calls other threads come in.
+    fn look(&mut self, process: &mut Process) -> Option<Self::News>;
+
+    /// Sleeps until it may have come or the bell was rung; see [`Doorbell::sleep`].
+    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
+        bell.sleep(armed, timeout);
+    }
+}
+
+/// An event that messages bring about.
+struct ByMessage<W, D> {
+    what: W,
+    done: D,
+}
+
+impl<T, W: Fn(&Process) -> Waiting, D: FnMut(&mut Process) -> Option<T>> Event for ByMessage<W, D> {
+    type News = T;
+
+    fn waiting(&self, process: &Process) -> Waiting {
+        (self.what)(process)
+    }
+
+    #[inline]
+    fn look(&mut self, process: &mut Process) -> Option<T> {
+        (self.done)(process)
+    }
+}
+
 /// Waits until `done` yields something. `what` is asked only when the wait has become long.
 /// `done` is called with the state entered; between calls other threads come in.
 #[inline]
 pub fn until<T>(
-    mut process: Guard,
+    process: Guard,
     what: impl Fn(&Process) -> Waiting,
-    mut done: impl FnMut(&mut Process) -> Option<T>,
+    done: impl FnMut(&mut Process) -> Option<T>,
 ) -> T {
+    until_event(process, ByMessage { what, done })
+}
+
+/// Waits for an event.
+#[inline]
+pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
     let mut patience = Patience::new(&process);
     loop {
-        if let Some(result) = done(&mut process) {
-            return result;
+        if let Some(news) = event.look(&mut process) {
+            return news;
         }
         if process.engine_mut().is_some_and(|engine| engine.poll()) {
             patience.restart();
             continue;
         }
-        process = patience.pass(process, &what, &mut done);
-        if let Some(result) = patience.result.take() {
-            return result;
+        process = patience.pass(process, &mut event);
+        if let Some(news) = patience.news.take() {
+            return news;
         }
     }
+}
+
+/// Takes what has arrived, for a call that asks and does not wait. Where ranks outnumber the cores, a program that asks
+/// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
+#[inline]
+pub fn look_again(mut process: Guard) -> Guard {
+    let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+    if moved || !process.crowded {
+        return process;
+    }
+    drop(process);
+    std::thread::yield_now();
+    let mut process = enter();
+    if let Some(engine) = process.engine_mut() {
+        engine.poll();
+    }
+    process
 }
 
 /// How long this wait has lasted, and so what comes next.
@@ -78,14 +137,14 @@ struct Patience<T> {
     yields: u32,
     crowded: bool,
     began: Option<Instant>,
-    result: Option<T>,
+    news: Option<T>,
 }
 
 impl<T> Patience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
         let spin_polls_max = if process.crowded { 0 } else { SPIN_POLLS_MAX };
-        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, result: None }
+        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, news: None }
     }
 
     /// Something came, though not what is waited for: it is worth looking again at once.
@@ -97,12 +156,7 @@ impl<T> Patience<T> {
 
     /// Lets time pass.
     #[inline]
-    fn pass(
-        &mut self,
-        process: Guard,
-        what: &impl Fn(&Process) -> Waiting,
-        done: &mut impl FnMut(&mut Process) -> Option<T>,
-    ) -> Guard {
+    fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if self.polls < self.spin_polls_max {
             self.polls += 1;
             if !crate::process::threaded() {
@@ -113,16 +167,11 @@ impl<T> Patience<T> {
             std::hint::spin_loop();
             return enter();
         }
-        self.yield_or_sleep(process, what, done)
+        self.yield_or_sleep(process, event)
     }
 
     #[cold]
-    fn yield_or_sleep(
-        &mut self,
-        process: Guard,
-        what: &impl Fn(&Process) -> Waiting,
-        done: &mut impl FnMut(&mut Process) -> Option<T>,
-    ) -> Guard {
+    fn yield_or_sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
         if self.yields < yields_max {
             self.yields += 1;
@@ -130,7 +179,7 @@ impl<T> Patience<T> {
             std::thread::yield_now();
             return enter();
         }
-        let mut process = self.sleep(process, what, done);
+        let mut process = self.sleep(process, event);
         process.sleepers -= 1;
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
@@ -139,12 +188,7 @@ impl<T> Patience<T> {
     }
 
     /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
-    fn sleep(
-        &mut self,
-        mut process: Guard,
-        what: &impl Fn(&Process) -> Waiting,
-        done: &mut impl FnMut(&mut Process) -> Option<T>,
-    ) -> Guard {
+    fn sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
         process.sleepers += 1;
         let Some(bell) = process.bell.clone() else {
             // Before initialisation there is nobody to ring: only another thread of this process can help.
@@ -154,18 +198,18 @@ impl<T> Patience<T> {
         };
         let armed = bell.arm();
         let moved = process.engine_mut().is_some_and(|engine| engine.poll());
-        self.result = done(&mut process);
-        if moved || self.result.is_some() {
+        self.news = event.look(&mut process);
+        if moved || self.news.is_some() {
             bell.disarm();
             return process;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
         if began.elapsed() < PUBLISH_AFTER {
             drop(process);
-            bell.sleep(armed, Some(PUBLISH_AFTER));
+            event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
             return enter();
         }
-        self.sleep_published(process, &bell, armed, began, what)
+        self.sleep_published(process, &bell, armed, event)
     }
 
     /// Sleeps for as long as it takes, with the call on the board.
@@ -174,13 +218,16 @@ impl<T> Patience<T> {
         process: Guard,
         bell: &Arc<dyn Doorbell>,
         armed: u32,
-        began: Instant,
-        what: &impl Fn(&Process) -> Waiting,
+        event: &impl Event<News = T>,
     ) -> Guard {
-        publish(&process, &what(&process), began.elapsed());
+        publish(
+            &process,
+            &event.waiting(&process),
+            self.began.map_or(Duration::ZERO, |began| began.elapsed()),
+        );
         let unsent = process.comms.get(tern_abi::MPI_COMM_WORLD).is_none();
         drop(process);
-        bell.sleep(armed, unsent.then_some(PUBLISH_AFTER));
+        event.sleep(&**bell, armed, unsent.then_some(PUBLISH_AFTER));
         let process = enter();
         if process.sleepers == 1
             && let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref())

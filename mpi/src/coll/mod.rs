@@ -1,24 +1,23 @@
 //! Collectives: from a call's arguments to a schedule, and from a schedule to messages (MPI 5.0 chapter 6).
+//!
+//! The way of a call: its entry point (one file per family) hands its arguments to a function that checks them
+//! with the help of a [`Setup`] and plans the call; what comes out is a [`Running`], the schedule and all that the
+//! schedule's names stand for. A blocking call runs it to its end at once.
 
-use crate::error::Result;
-use crate::process::Process;
-use crate::request::Progress;
-use tern_abi::*;
+pub mod allgather;
+pub mod alltoall;
+pub mod barrier;
+pub mod bcast;
+pub mod gather;
+pub mod operation;
+mod port;
+pub mod reduce;
+mod running;
+pub mod scan;
+pub mod scatter;
+mod scratch;
+pub mod setup;
 
-/// A collective under way.
-pub struct Running {}
-
-/// Where a collective stands.
-pub fn progress(_process: &mut Process, _request: &mut MPI_Request) -> Result<Progress> {
-    Ok(Progress::Pending)
-}
-
-/// Whether a completion call would end for it.
-pub fn is_complete(_process: &mut Process, _request: MPI_Request) -> Result<bool> {
-    Ok(false)
-}
-
-/// A barrier within another call.
-pub fn barrier_on(_call: &'static str, _comm: MPI_Comm) -> Result {
-    Ok(())
-}
+pub use barrier::barrier_on;
+pub use running::{Running, blocking, is_complete, next_tag, progress};
+pub use setup::Setup;

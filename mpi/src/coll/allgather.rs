@@ -1,0 +1,54 @@
+//! Allgather (MPI 5.0 section 6.7).
+
+use super::blocking;
+use super::setup::{Array, Block, Blocks, Setup, Side, distinct};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::c_void;
+use tern_abi::*;
+use tern_coll::{Call, Data};
+
+entry! {
+    /// From all to all, in the order of ranks.
+    fn MPI_Allgather, MPI_Allgather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        blocking("MPI_Allgather", comm, |setup| allgather(setup, send, recv))
+    }
+
+    /// From all to all, blocks of any length to any place.
+    fn MPI_Allgatherv, MPI_Allgatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+        blocking("MPI_Allgatherv", comm, |setup| allgatherv(setup, send, recv))
+    }
+}
+
+/// Plans an allgather.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
+    let own = contribution(setup, send)?;
+    let all = setup.recv(Side::Recv, recv)?;
+    distinct(send, recv)?;
+    setup.plan(&Call::Allgather { send: own, recv: all });
+    Ok(())
+}
+
+/// Plans an allgatherv.
+///
+/// # Safety
+/// As [`allgather`].
+pub unsafe fn allgatherv(setup: &mut Setup, send: Block, recv: Blocks) -> Result {
+    let own = contribution(setup, send)?;
+    // SAFETY: by the caller.
+    let all = unsafe { setup.recv_blocks(&recv, setup.peers())? };
+    setup.plan(&Call::Allgatherv { send: own, recv: all });
+    Ok(())
+}
+
+/// What this rank sends; `None` in place.
+fn contribution(setup: &mut Setup, send: Block) -> Result<Option<Data>> {
+    if setup.in_place(Side::Send, send.buf, true)? { Ok(None) } else { setup.send(send).map(Some) }
+}

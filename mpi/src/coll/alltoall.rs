@@ -1,0 +1,84 @@
+//! All to all (MPI 5.0 section 6.8).
+
+use super::blocking;
+use super::setup::{Array, Block, Blocks, Setup, Side, distinct};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::c_void;
+use tern_abi::*;
+use tern_coll::Call;
+
+entry! {
+    /// A block from each to each.
+    fn MPI_Alltoall, MPI_Alltoall_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        blocking("MPI_Alltoall", comm, |setup| alltoall(setup, send, recv))
+    }
+
+    /// Blocks of any length, from and to any place.
+    fn MPI_Alltoallv, MPI_Alltoallv_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, rdispls: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
+        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(sdispls), datatype: sendtype };
+        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(rdispls), datatype: recvtype };
+        blocking("MPI_Alltoallv", comm, |setup| alltoallv(setup, send, recv))
+    }
+
+    /// Blocks of any length and datatype, displacements in bytes.
+    fn MPI_Alltoallw, MPI_Alltoallw_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, rdispls: *const W::Displ, recvtypes: *const MPI_Datatype, comm: MPI_Comm) on comm {
+        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(sdispls), datatype: sendtypes };
+        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(rdispls), datatype: recvtypes };
+        blocking("MPI_Alltoallw", comm, |setup| alltoallw(setup, send, recv))
+    }
+}
+
+/// Plans an alltoall.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
+    let own = match setup.in_place(Side::Send, send.buf, true)? {
+        true => None,
+        false => Some(setup.send(send)?),
+    };
+    let all = setup.recv(Side::Recv, recv)?;
+    distinct(send, recv)?;
+    setup.plan(&Call::Alltoall { send: own, recv: all });
+    Ok(())
+}
+
+/// Plans an alltoallv.
+///
+/// # Safety
+/// As [`alltoall`].
+pub unsafe fn alltoallv(setup: &mut Setup, send: Blocks, recv: Blocks) -> Result {
+    let own = match setup.in_place(Side::Send, send.buf, true)? {
+        true => None,
+        // SAFETY: by the caller.
+        false => Some(unsafe { setup.send_blocks(&send, setup.peers())? }),
+    };
+    // SAFETY: by the caller.
+    let all = unsafe { setup.recv_blocks(&recv, setup.peers())? };
+    setup.plan(&Call::Alltoallv { send: own, recv: all });
+    Ok(())
+}
+
+/// Plans an alltoallw.
+///
+/// # Safety
+/// As [`alltoall`].
+pub unsafe fn alltoallw(
+    setup: &mut Setup,
+    send: Blocks<*const MPI_Datatype>,
+    recv: Blocks<*const MPI_Datatype>,
+) -> Result {
+    let (mut send_layouts, mut recv_layouts, ranks) = (Vec::new(), Vec::new(), setup.peers());
+    let own = match setup.in_place(Side::Send, send.buf, true)? {
+        true => None,
+        // SAFETY: by the caller.
+        false => Some(unsafe { setup.each_blocks(Side::Send, &send, ranks, &mut send_layouts)? }),
+    };
+    // SAFETY: by the caller.
+    let all = unsafe { setup.each_blocks(Side::Recv, &recv, ranks, &mut recv_layouts)? };
+    setup.plan(&Call::Alltoallw { send: own, recv: all });
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Broadcast (MPI 5.0 section 6.4).
+
+use super::blocking;
+use super::setup::{Block, Setup, Side};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_coll::{Call, Data};
+
+entry! {
+    /// From the root to all.
+    fn MPI_Bcast, MPI_Bcast_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
+        let data = Block { buf: buffer, count: count.into(), datatype };
+        blocking("MPI_Bcast", comm, |setup| bcast(setup, data, root))
+    }
+}
+
+/// Plans a broadcast.
+pub fn bcast(setup: &mut Setup, block: Block, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let takes_part = roles.is_root || roles.is_leaf;
+    let data = if takes_part { setup.recv(Side::Only, block)? } else { Data::default() };
+    setup.plan(&Call::Bcast { data, root: roles.root });
+    Ok(())
+}

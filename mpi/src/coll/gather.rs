@@ -1,0 +1,64 @@
+//! Gather (MPI 5.0 section 6.5).
+
+use super::blocking;
+use super::setup::{Array, Block, Blocks, Roles, Setup, Side, distinct};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_coll::{Call, Data, Vector};
+
+entry! {
+    /// From all to the root, in the order of ranks.
+    fn MPI_Gather, MPI_Gather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        blocking("MPI_Gather", comm, |setup| gather(setup, send, recv, root))
+    }
+
+    /// From all to the root, blocks of any length to any place.
+    fn MPI_Gatherv, MPI_Gatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+        blocking("MPI_Gatherv", comm, |setup| gatherv(setup, send, recv, root))
+    }
+}
+
+/// Plans a gather.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let own = contribution(setup, send, roles)?;
+    let all = if roles.is_root { setup.recv(Side::Recv, recv)? } else { Data::default() };
+    if roles.is_root && roles.is_leaf {
+        distinct(send, recv)?;
+    }
+    setup.plan(&Call::Gather { send: own, recv: all, root: roles.root });
+    Ok(())
+}
+
+/// Plans a gatherv.
+///
+/// # Safety
+/// As [`gather`].
+pub unsafe fn gatherv(setup: &mut Setup, send: Block, recv: Blocks, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let own = contribution(setup, send, roles)?;
+    let all = match roles.is_root {
+        // SAFETY: by the caller.
+        true => unsafe { setup.recv_blocks(&recv, setup.peers())? },
+        false => Vector::default(),
+    };
+    setup.plan(&Call::Gatherv { send: own, recv: all, root: roles.root });
+    Ok(())
+}
+
+/// What this rank sends; `None` in place.
+fn contribution(setup: &mut Setup, send: Block, roles: Roles) -> Result<Option<Data>> {
+    if !roles.is_leaf {
+        return Ok(Some(Data::default()));
+    }
+    if setup.in_place(Side::Send, send.buf, roles.is_root)? { Ok(None) } else { setup.send(send).map(Some) }
+}

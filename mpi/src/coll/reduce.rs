@@ -1,0 +1,128 @@
+//! Reductions to one, to all, and scattered (MPI 5.0 sections 6.9 and 6.10).
+
+use super::blocking;
+use super::setup::{Array, Block, Setup, Side, distinct};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_coll::{Call, Data};
+
+entry! {
+    /// The operands of all, combined at the root.
+    fn MPI_Reduce, MPI_Reduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        blocking("MPI_Reduce", comm, |setup| reduce(setup, operands, count.into(), root))
+    }
+
+    /// The operands of all, combined everywhere.
+    fn MPI_Allreduce, MPI_Allreduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        blocking("MPI_Allreduce", comm, |setup| allreduce(setup, operands, count.into()))
+    }
+
+    /// The operands of all, combined, and of the result a part of any length to each.
+    fn MPI_Reduce_scatter, MPI_Reduce_scatter_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let counts = Array::counts::<W>(recvcounts);
+        blocking("MPI_Reduce_scatter", comm, |setup| reduce_scatter(setup, operands, counts))
+    }
+
+    /// The operands of all, combined, and of the result an equal part to each.
+    fn MPI_Reduce_scatter_block, MPI_Reduce_scatter_block_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        blocking("MPI_Reduce_scatter_block", comm, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+    }
+}
+
+/// The arguments that all reductions have.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    /// Address of the operand.
+    pub sendbuf: *const c_void,
+    /// Where the result belongs.
+    pub recvbuf: *mut c_void,
+    /// The type of both.
+    pub datatype: MPI_Datatype,
+    /// The operation.
+    pub op: MPI_Op,
+}
+
+impl Operands {
+    /// Checks the buffers of a rank that has both, with this many elements in each; whether the call is in place.
+    pub fn buffers(&self, setup: &mut Setup, send: Data, recv: Data) -> Result<bool> {
+        let in_place = setup.in_place(Side::Send, self.sendbuf, true)?;
+        // In place, the receive buffer holds the operand (section 6.10).
+        setup.result(self.recvbuf, if in_place { send } else { recv }.bytes(), self.datatype)?;
+        if !in_place {
+            setup.operand(self.sendbuf, send.bytes(), self.datatype)?;
+            let block = |buf, data: Data| Block { buf, count: data.count as i64, datatype: self.datatype };
+            distinct(block(self.sendbuf, send), block(self.recvbuf, recv))?;
+        }
+        Ok(in_place)
+    }
+}
+
+/// Plans a reduction to the root.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn reduce(setup: &mut Setup, operands: Operands, count: i64, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let (mut data, mut commutative, mut in_place) = (Data::default(), true, false);
+    if roles.is_root || roles.is_leaf {
+        data = setup.elements(count, operands.datatype)?;
+        commutative = setup.operation(operands.op, operands.datatype)?;
+    }
+    match (roles.is_root, roles.is_leaf) {
+        (true, true) => in_place = operands.buffers(setup, data, data)?,
+        (true, false) => setup.result(operands.recvbuf, data.bytes(), operands.datatype)?,
+        (false, true) => {
+            setup.in_place(Side::Send, operands.sendbuf, false)?;
+            setup.operand(operands.sendbuf, data.bytes(), operands.datatype)?;
+        }
+        (false, false) => {}
+    }
+    setup.plan(&Call::Reduce { data, in_place, commutative, root: roles.root });
+    Ok(())
+}
+
+/// Plans a reduction to all.
+///
+/// # Safety
+/// As [`reduce`].
+pub unsafe fn allreduce(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+    let data = setup.elements(count, operands.datatype)?;
+    let commutative = setup.operation(operands.op, operands.datatype)?;
+    let in_place = operands.buffers(setup, data, data)?;
+    setup.plan(&Call::Allreduce { data, in_place, commutative });
+    Ok(())
+}
+
+/// Plans a reduction that is scattered by counts.
+///
+/// # Safety
+/// As [`reduce`].
+pub unsafe fn reduce_scatter(setup: &mut Setup, operands: Operands, counts: Array) -> Result {
+    // SAFETY: by the caller.
+    let counts = unsafe { setup.counts(Side::Recv, counts, setup.size())? };
+    let all = setup.elements(counts.sum().min(i64::MAX as u64) as i64, operands.datatype)?;
+    let commutative = setup.operation(operands.op, operands.datatype)?;
+    let own = Data::new(counts.count(setup.rank() as usize), all.layout);
+    let in_place = operands.buffers(setup, all, own)?;
+    setup.plan(&Call::ReduceScatter { counts, layout: all.layout, in_place, commutative });
+    Ok(())
+}
+
+/// Plans a reduction that is scattered evenly.
+///
+/// # Safety
+/// As [`reduce`].
+pub unsafe fn reduce_scatter_block(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+    let data = setup.elements(count, operands.datatype)?;
+    let all = setup.elements(count.saturating_mul(setup.size().into()), operands.datatype)?;
+    let commutative = setup.operation(operands.op, operands.datatype)?;
+    let in_place = operands.buffers(setup, all, data)?;
+    setup.plan(&Call::ReduceScatterBlock { data, in_place, commutative });
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Scans (MPI 5.0 section 6.11).
+
+use super::blocking;
+use super::reduce::Operands;
+use super::setup::{Setup, Side};
+use crate::entry::entry;
+use crate::error::{Result, fail};
+use std::ffi::c_void;
+use tern_abi::*;
+use tern_coll::Call;
+
+entry! {
+    /// The operands of the ranks up to this one, combined.
+    fn MPI_Scan, MPI_Scan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        blocking("MPI_Scan", comm, |setup| scan(setup, operands, count.into()))
+    }
+
+    /// The operands of the ranks before this one, combined; nothing at rank 0.
+    fn MPI_Exscan, MPI_Exscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        blocking("MPI_Exscan", comm, |setup| exscan(setup, operands, count.into()))
+    }
+}
+
+/// Plans an inclusive scan.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+    in_order(setup)?;
+    let data = setup.elements(count, operands.datatype)?;
+    setup.operation(operands.op, operands.datatype)?;
+    let in_place = operands.buffers(setup, data, data)?;
+    setup.plan(&Call::Scan { data, in_place });
+    Ok(())
+}
+
+/// Plans an exclusive scan.
+///
+/// # Safety
+/// As [`scan`].
+pub unsafe fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+    in_order(setup)?;
+    let data = setup.elements(count, operands.datatype)?;
+    setup.operation(operands.op, operands.datatype)?;
+    let in_place = match setup.rank() {
+        // Rank 0 has no result, so its recvbuf is not significant, unless it holds the operand.
+        0 if !setup.in_place(Side::Send, operands.sendbuf, true)? => {
+            setup.operand(operands.sendbuf, data.bytes(), operands.datatype)?;
+            false
+        }
+        _ => operands.buffers(setup, data, data)?,
+    };
+    setup.plan(&Call::Exscan { data, in_place });
+    Ok(())
+}
+
+/// Scans go by the order of one group's ranks.
+fn in_order(setup: &Setup) -> Result {
+    if setup.is_inter() {
+        return Err(fail(MPI_ERR_COMM, "scans are not defined on intercommunicators (section 6.11)"));
+    }
+    Ok(())
+}

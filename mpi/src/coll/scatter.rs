@@ -1,0 +1,67 @@
+//! Scatter (MPI 5.0 section 6.6).
+
+use super::blocking;
+use super::setup::{Array, Block, Blocks, Roles, Setup, Side, distinct};
+use crate::entry::entry;
+use crate::error::Result;
+use std::ffi::{c_int, c_void};
+use tern_abi::*;
+use tern_coll::{Call, Data, Vector};
+
+entry! {
+    /// From the root to all, a block each.
+    fn MPI_Scatter, MPI_Scatter_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        blocking("MPI_Scatter", comm, |setup| scatter(setup, send, recv, root))
+    }
+
+    /// From the root to all, blocks of any length from any place.
+    fn MPI_Scatterv, MPI_Scatterv_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
+        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        blocking("MPI_Scatterv", comm, |setup| scatterv(setup, send, recv, root))
+    }
+}
+
+/// Plans a scatter.
+///
+/// # Safety
+/// The program vouches for what the arguments point to.
+pub unsafe fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let all = if roles.is_root { setup.send(send)? } else { Data::default() };
+    let own = share(setup, recv, roles)?;
+    if roles.is_root && roles.is_leaf {
+        distinct(send, recv)?;
+    }
+    setup.plan(&Call::Scatter { send: all, recv: own, root: roles.root });
+    Ok(())
+}
+
+/// Plans a scatterv.
+///
+/// # Safety
+/// As [`scatter`].
+pub unsafe fn scatterv(setup: &mut Setup, send: Blocks, recv: Block, root: c_int) -> Result {
+    let roles = setup.roles(root)?;
+    let all = match roles.is_root {
+        // SAFETY: by the caller.
+        true => unsafe { setup.send_blocks(&send, setup.peers())? },
+        false => Vector::default(),
+    };
+    let own = share(setup, recv, roles)?;
+    setup.plan(&Call::Scatterv { send: all, recv: own, root: roles.root });
+    Ok(())
+}
+
+/// Where this rank receives; `None` in place.
+fn share(setup: &mut Setup, recv: Block, roles: Roles) -> Result<Option<Data>> {
+    if !roles.is_leaf {
+        return Ok(Some(Data::default()));
+    }
+    if setup.in_place(Side::Recv, recv.buf, roles.is_root)? {
+        return Ok(None);
+    }
+    setup.recv(Side::Recv, recv).map(Some)
+}

@@ -1,0 +1,393 @@
+//! Checks of the arguments of collectives, and the way from arguments to a schedule.
+//!
+//! Only what the standard calls significant at this rank is looked at (MPI 5.0 sections 6.4 to 6.11).
+
+use super::operation::Operation;
+use super::running::Running;
+use crate::arguments::{self, array};
+use crate::comm::Comm;
+use crate::entry::Width;
+use crate::error::{Result, fail};
+use crate::process::Process;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use tern_abi::*;
+use tern_coll::{Call, Data, Layout, Numbers, Root, Types, Vector};
+use tern_mem::{Basic, Datatype};
+
+/// `(buf, count, datatype)` of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Address of the buffer.
+    pub buf: *const c_void,
+    /// Elements.
+    pub count: i64,
+    /// Their type.
+    pub datatype: MPI_Datatype,
+}
+
+/// `(buf, counts, displs, datatype)` of a call, or `(buf, counts, displs, datatypes)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<T = MPI_Datatype> {
+    /// Address of the buffer.
+    pub buf: *const c_void,
+    /// Elements per rank.
+    pub counts: Array,
+    /// Where each rank's block begins.
+    pub displs: Array,
+    /// Their type, or the address of as many types as there are ranks.
+    pub datatype: T,
+}
+
+/// An array of counts or displacements, of the width that the entry point has.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    at: *const c_void,
+    element: Element,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Element {
+    Int,
+    Count,
+    Aint,
+}
+
+impl Array {
+    /// An array of counts.
+    pub fn counts<W: Width>(at: *const W::Count) -> Self {
+        Array { at: at.cast(), element: if W::LARGE { Element::Count } else { Element::Int } }
+    }
+
+    /// An array of displacements.
+    pub fn displs<W: Width>(at: *const W::Displ) -> Self {
+        Array { at: at.cast(), element: if W::LARGE { Element::Aint } else { Element::Int } }
+    }
+
+    /// The elements.
+    ///
+    /// # Safety
+    /// There are `len`, and they stay unchanged during the call.
+    unsafe fn numbers<'a>(&self, name: &str, len: u32) -> Result<Numbers<'a>> {
+        let len = len as usize;
+        // SAFETY: by the caller.
+        unsafe {
+            Ok(match self.element {
+                Element::Int => Numbers::I32(array(name, self.at.cast(), len)?),
+                Element::Count => Numbers::I64(array(name, self.at.cast(), len)?),
+                Element::Aint => Numbers::Aint(array(name, self.at.cast(), len)?),
+            })
+        }
+    }
+}
+
+/// Which buffer of a call an argument belongs to, to give it its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// `sendbuf`, `sendcount`
+    Send,
+    /// `recvbuf`, `recvcount`
+    Recv,
+    /// The one buffer of a broadcast.
+    Only,
+}
+
+impl Side {
+    fn buf(self) -> &'static str {
+        match self {
+            Side::Send => "sendbuf",
+            Side::Recv => "recvbuf",
+            Side::Only => "buffer",
+        }
+    }
+
+    fn count(self) -> &'static str {
+        match self {
+            Side::Send => "sendcount",
+            Side::Recv => "recvcount",
+            Side::Only => "count",
+        }
+    }
+}
+
+/// What this rank does for a call with a root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Roles {
+    /// The root, as schedules name it.
+    pub root: Root,
+    /// This rank is the root.
+    pub is_root: bool,
+    /// This rank is one of those that the root gathers from or scatters to. On an intracommunicator all are.
+    pub is_leaf: bool,
+}
+
+/// A collective being prepared.
+pub struct Setup<'a> {
+    process: &'a Process,
+    comm: &'a Comm,
+    running: &'a mut Running,
+}
+
+impl<'a> Setup<'a> {
+    /// Prepares a call on `comm`; what is found out is left in `running`.
+    pub fn new(process: &'a Process, comm: &'a Comm, running: &'a mut Running) -> Self {
+        Setup { process, comm, running }
+    }
+
+    /// Makes the schedule of the call.
+    pub fn plan(&mut self, call: &Call) {
+        let comm = &self.comm;
+        let remote = comm.remote.as_ref().map(|remote| remote.size());
+        let shape = tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote };
+        tern_coll::build(&shape, call, &[], &mut self.running.schedule);
+    }
+
+    /// Whether the communicator is an intercommunicator.
+    pub fn is_inter(&self) -> bool {
+        self.comm.remote.is_some()
+    }
+
+    /// This process's rank.
+    pub fn rank(&self) -> u32 {
+        self.comm.rank
+    }
+
+    /// The ranks of the own group.
+    pub fn size(&self) -> u32 {
+        self.comm.group.size()
+    }
+
+    /// The ranks that data come from or go to: of an intercommunicator, the remote group.
+    pub fn peers(&self) -> u32 {
+        self.comm.peers().size()
+    }
+
+    /// The root, and what it means for this rank (section 6.2.3 for intercommunicators).
+    pub fn roles(&self, root: c_int) -> Result<Roles> {
+        let Some(remote) = &self.comm.remote else {
+            let root = arguments::root(self.comm, root)?;
+            return Ok(Roles { root: Root::Rank(root), is_root: root == self.comm.rank, is_leaf: true });
+        };
+        match (root, u32::try_from(root)) {
+            (MPI_ROOT, _) => Ok(Roles { root: Root::Here, is_root: true, is_leaf: false }),
+            (MPI_PROC_NULL, _) => Ok(Roles { root: Root::Elsewhere, is_root: false, is_leaf: false }),
+            (_, Ok(rank)) if rank < remote.size() => {
+                Ok(Roles { root: Root::Rank(rank), is_root: false, is_leaf: true })
+            }
+            _ => Err(fail(
+                MPI_ERR_ROOT,
+                format!(
+                    "root is {root}, but must be MPI_ROOT, MPI_PROC_NULL or a rank of the remote group (0 to {})",
+                    remote.size().saturating_sub(1)
+                ),
+            )),
+        }
+    }
+
+    /// Whether `buf` says that a call is in place, which only `allowed` ranks of an intracommunicator may say.
+    pub fn in_place(&self, side: Side, buf: *const c_void, allowed: bool) -> Result<bool> {
+        if buf as usize != MPI_IN_PLACE {
+            return Ok(false);
+        }
+        if allowed && !self.is_inter() {
+            return Ok(true);
+        }
+        let why = if self.is_inter() { "on an intercommunicator" } else { "at this rank, only at the root" };
+        Err(fail(MPI_ERR_BUFFER, format!("{} is MPI_IN_PLACE, which is not allowed {why}", side.buf())))
+    }
+
+    /// The send buffer.
+    pub fn send(&mut self, block: Block) -> Result<Data> {
+        let (data, datatype) = self.data(Side::Send, &block)?;
+        self.running.names.send.base = block.buf.cast_mut().cast();
+        self.running.names.send.datatype = Some(datatype);
+        Ok(data)
+    }
+
+    /// The receive buffer, or the only one.
+    pub fn recv(&mut self, side: Side, block: Block) -> Result<Data> {
+        let (data, datatype) = self.data(side, &block)?;
+        self.running.names.recv.base = block.buf.cast_mut().cast();
+        self.running.names.recv.datatype = Some(datatype);
+        Ok(data)
+    }
+
+    /// Elements of the one type of a reduction; its buffers are told by [`Setup::operand`] and [`Setup::result`].
+    pub fn elements(&mut self, count: i64, datatype: MPI_Datatype) -> Result<Data> {
+        let count = arguments::count("count", count)?;
+        let found = self.process.types.committed(datatype)?;
+        let data = Data::new(count, layout(found));
+        checked_bytes(&data)?;
+        self.running.names.recv.datatype = Some(found.clone());
+        Ok(data)
+    }
+
+    /// The operation of a reduction; whether its operands may change places.
+    pub fn operation(&mut self, op: MPI_Op, datatype: MPI_Datatype) -> Result<bool> {
+        let operation = Operation::of(self.process, op, datatype)?;
+        self.running.names.operation = Some(operation);
+        Ok(operation.commutative())
+    }
+
+    /// The send buffer of a reduction: `bytes` packed bytes of `datatype` in all.
+    pub fn operand(&mut self, buf: *const c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
+        present(Side::Send, buf, bytes, datatype)?;
+        self.running.names.send.base = buf.cast_mut().cast();
+        Ok(())
+    }
+
+    /// The receive buffer of a reduction.
+    pub fn result(&mut self, buf: *mut c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
+        present(Side::Recv, buf, bytes, datatype)?;
+        self.running.names.recv.base = buf.cast();
+        Ok(())
+    }
+
+    /// The counts of `ranks` ranks.
+    ///
+    /// # Safety
+    /// There are as many, and they stay unchanged during the call.
+    pub unsafe fn counts<'n>(&self, side: Side, counts: Array, ranks: u32) -> Result<Numbers<'n>> {
+        let names = [side.count(), "s"].concat();
+        // SAFETY: by the caller.
+        let counts = unsafe { counts.numbers(&names, ranks)? };
+        match (0..counts.len()).find(|&at| counts.get(at) < 0) {
+            None => Ok(counts),
+            Some(at) => Err(fail(
+                MPI_ERR_COUNT,
+                format!("{names}[{at}] is {}, but must not be negative", counts.get(at)),
+            )),
+        }
+    }
+
+    /// The send blocks of `ranks` ranks, of one type.
+    ///
+    /// # Safety
+    /// The arrays have an element for each rank, and stay unchanged during the call.
+    pub unsafe fn send_blocks<'n>(&mut self, blocks: &Blocks, ranks: u32) -> Result<Vector<'n>> {
+        // SAFETY: by the caller.
+        let (vector, datatype) = unsafe { self.vector(Side::Send, blocks, ranks)? };
+        self.running.names.send.base = blocks.buf.cast_mut().cast();
+        self.running.names.send.datatype = Some(datatype);
+        Ok(vector)
+    }
+
+    /// The receive blocks of `ranks` ranks, of one type.
+    ///
+    /// # Safety
+    /// As [`Setup::send_blocks`].
+    pub unsafe fn recv_blocks<'n>(&mut self, blocks: &Blocks, ranks: u32) -> Result<Vector<'n>> {
+        // SAFETY: by the caller.
+        let (vector, datatype) = unsafe { self.vector(Side::Recv, blocks, ranks)? };
+        self.running.names.recv.base = blocks.buf.cast_mut().cast();
+        self.running.names.recv.datatype = Some(datatype);
+        Ok(vector)
+    }
+
+    /// The blocks of `ranks` ranks, each of a type of its own; `layouts` is where their layouts are kept.
+    ///
+    /// # Safety
+    /// As [`Setup::send_blocks`].
+    pub unsafe fn each_blocks<'n>(
+        &mut self,
+        side: Side,
+        blocks: &Blocks<*const MPI_Datatype>,
+        ranks: u32,
+        layouts: &'n mut Vec<Layout>,
+    ) -> Result<Vector<'n>> {
+        // SAFETY: by the caller.
+        let (counts, displs, datatypes) = unsafe {
+            let counts = self.counts(side, blocks.counts, ranks)?;
+            let displs =
+                blocks.displs.numbers(if side == Side::Send { "sdispls" } else { "rdispls" }, ranks)?;
+            (counts, displs, array("the datatypes", blocks.datatype, ranks as usize)?)
+        };
+        let mut found = Vec::with_capacity(datatypes.len());
+        for (index, &datatype) in datatypes.iter().enumerate() {
+            // The type of nothing is not looked at: programs leave MPI_DATATYPE_NULL there.
+            let datatype = if counts.get(index) == 0 { MPI_BYTE } else { datatype };
+            let committed = self.process.types.committed(datatype)?;
+            let data = Data::new(counts.count(index), layout(committed));
+            present(side, blocks.buf, checked_bytes(&data)?, datatype)?;
+            layouts.push(data.layout);
+            found.push(committed.clone());
+        }
+        let names = &mut self.running.names;
+        let names = if side == Side::Send { &mut names.send } else { &mut names.recv };
+        (names.base, names.each) = (blocks.buf.cast_mut().cast(), found);
+        Ok(Vector { counts, displs, types: Types::Each(layouts) })
+    }
+
+    fn data(&self, side: Side, block: &Block) -> Result<(Data, Arc<Datatype>)> {
+        let count = arguments::count(side.count(), block.count)?;
+        let datatype = self.process.types.committed(block.datatype)?;
+        let data = Data::new(count, layout(datatype));
+        present(side, block.buf, checked_bytes(&data)?, block.datatype)?;
+        Ok((data, datatype.clone()))
+    }
+
+    unsafe fn vector<'n>(
+        &self,
+        side: Side,
+        blocks: &Blocks,
+        ranks: u32,
+    ) -> Result<(Vector<'n>, Arc<Datatype>)> {
+        // SAFETY: by the caller.
+        let (counts, displs) =
+            unsafe { (self.counts(side, blocks.counts, ranks)?, blocks.displs.numbers("displs", ranks)?) };
+        let datatype = self.process.types.committed(blocks.datatype)?;
+        let all = Data::new(counts.sum(), layout(datatype));
+        present(side, blocks.buf, checked_bytes(&all)?, blocks.datatype)?;
+        Ok((Vector { counts, displs, types: Types::One(all.layout) }, datatype.clone()))
+    }
+}
+
+/// What schedules have to know of a datatype.
+fn layout(datatype: &Datatype) -> Layout {
+    let (size, extent) = (datatype.size(), datatype.extent());
+    let dense = size == extent && datatype.layout().contiguous(2) == Some(0);
+    Layout { size: size as u64, extent, dense }
+}
+
+fn checked_bytes(data: &Data) -> Result<u64> {
+    let bytes = data.count.checked_mul(data.layout.size).filter(|&bytes| bytes <= i64::MAX as u64);
+    bytes.ok_or_else(|| {
+        fail(
+            MPI_ERR_COUNT,
+            format!(
+                "{} elements of {} bytes are more than an address space has",
+                data.count, data.layout.size
+            ),
+        )
+    })
+}
+
+/// A buffer for `bytes` bytes: not null, unless derived datatypes may hold addresses (`MPI_BOTTOM`).
+fn present(side: Side, buf: *const c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
+    if bytes == 0 {
+        return Ok(());
+    }
+    if buf.is_null() && Basic::from_handle(datatype.0).is_some() {
+        return Err(fail(MPI_ERR_BUFFER, format!("{} is null, but has {bytes} bytes", side.buf())));
+    }
+    if buf as usize == MPI_IN_PLACE {
+        return Err(fail(
+            MPI_ERR_BUFFER,
+            format!("{} is MPI_IN_PLACE, which is not allowed here", side.buf()),
+        ));
+    }
+    Ok(())
+}
+
+/// The two buffers of a call must not be the same memory (section 6.1): refuses what is certainly wrong. Different
+/// datatypes at one address may name different bytes of it.
+pub fn distinct(send: Block, recv: Block) -> Result {
+    let same = send.buf == recv.buf && send.datatype == recv.datatype;
+    if same && !send.buf.is_null() && send.count > 0 && recv.count > 0 {
+        return Err(fail(
+            MPI_ERR_BUFFER,
+            "sendbuf and recvbuf are the same memory: use MPI_IN_PLACE to have one buffer for both",
+        ));
+    }
+    Ok(())
+}
