@@ -112,10 +112,12 @@ impl<T: Transport> Engine<T> {
     #[inline]
     pub fn test(&mut self, id: RequestId) -> Option<Status> {
         let request = self.core.requests.get(id)?;
-        if request.state != State::Done {
+        if !matches!(request.state, State::Done) {
             return None;
         }
-        self.core.requests.remove(id).map(|request| request.status)
+        let status = request.status;
+        self.core.requests.discard(id);
+        Some(status)
     }
 
     /// How a request ended, if it has; it stays (`MPI_Request_get_status`).

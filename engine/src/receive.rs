@@ -25,7 +25,7 @@ pub struct Probed {
 impl<T: Transport> Engine<T> {
     /// Receives into `buf` the first message that fits. `signature` is the type signature if types are
     /// checked, else 0.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, pattern: Pattern, buf: &UserBuf, signature: u64) -> Started {
         if !self.core.unexpected.is_empty()
             && let Some(index) = self.core.unexpected.take(&pattern)

@@ -115,6 +115,7 @@ impl Request {
         )
     }
 
+    #[inline(always)]
     pub fn receive(pattern: Pattern, buf: UserBuf, signature: u64) -> Self {
         Request {
             state: State::Posted,

@@ -53,7 +53,9 @@ impl Posted {
             return self.take_binned(envelope);
         }
         let at = self.plain.iter().position(|(pattern, _)| pattern.fits(envelope))?;
-        Some(self.plain.remove(at).1)
+        // The last is the usual one, and nothing has to be moved for it.
+        if at + 1 == self.plain.len() { self.plain.pop() } else { Some(self.plain.remove(at)) }
+            .map(|(_, id)| id)
     }
 
     /// Withdraws receive `id`; whether it was still waiting.
