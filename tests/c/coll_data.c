@@ -49,8 +49,10 @@ static void gather(int n, int root)
     for (int r = 0; r < check_size && check_rank == root; r++) CHECK_EQ(wrong(all + r * n, r, 0, n), 0);
     memset(all, 0xEE, sizeof(int) * n * check_size);
     memcpy(all + check_rank * n, mine, sizeof(int) * n);
-    if (check_rank == root) MUST(MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, root, MPI_COMM_WORLD));
-    else MUST(MPI_Gather(mine, n, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
+    if (check_rank == root)
+        MUST(MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_INT, root, MPI_COMM_WORLD));
+    else
+        MUST(MPI_Gather(mine, n, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
     for (int r = 0; r < check_size && check_rank == root; r++) CHECK_EQ(wrong(all + r * n, r, 0, n), 0);
     free(mine), free(all);
 }
@@ -61,8 +63,10 @@ static void scatter(int n, int root)
     MUST(MPI_Scatter(all, n, MPI_INT, mine, n, MPI_INT, root, MPI_COMM_WORLD));
     CHECK_EQ(wrong(mine, root, check_rank * n, n), 0);
     memset(mine, 0xEE, sizeof(int) * n);
-    if (check_rank == root) MUST(MPI_Scatter(all, n, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
-    else MUST(MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, mine, n, MPI_INT, root, MPI_COMM_WORLD));
+    if (check_rank == root)
+        MUST(MPI_Scatter(all, n, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
+    else
+        MUST(MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, mine, n, MPI_INT, root, MPI_COMM_WORLD));
     if (check_rank != root) CHECK_EQ(wrong(mine, root, check_rank * n, n), 0);
     free(all), free(mine);
 }

@@ -5,7 +5,8 @@
 #include "check.h"
 
 /* Values that no live object can have: small odd ones, huge ones, garbage. */
-static const uintptr_t garbage[] = {1, 0xFFF, 0x1000, 0x12345678, 0x7FFFFFFF, 0x80000000, 0xDEADBEEFCAFE, ~(uintptr_t)0};
+static const uintptr_t garbage[] = {1,          0xFFF,      0x1000,         0x12345678,
+                                    0x7FFFFFFF, 0x80000000, 0xDEADBEEFCAFE, ~(uintptr_t)0};
 enum { GARBAGE = sizeof garbage / sizeof *garbage };
 
 static void foreign(void)

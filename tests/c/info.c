@@ -31,7 +31,8 @@ static void contents(void)
     CHECK_EQ(length, 5);
     MPI_Info_get(info, "none", 63, value, &flag);
     CHECK(!flag);
-    /* get truncates (section 10.1; MPICH 5.0.2 makes it an error); get_string says how long the buffer must be (with its zero). */
+    /* get truncates (section 10.1; MPICH 5.0.2 makes it an error); get_string says how long the buffer must be
+     * (with its zero). */
     MPI_Info_get(info, "second", 2, value, &flag);
     CHECK_STR(value, "ag");
     length = 3;

@@ -123,7 +123,8 @@ static void exchange_wild(void)
         MPI_Get_count(&status, MPI_BYTE, &bytes);
         /* The first of its pair and tag that has not come yet (section 3.5). */
         for (int i = 0; i < MESSAGES && found < 0; i++)
-            if (!seen[i] && plan[i].to == check_rank && plan[i].from == status.MPI_SOURCE && plan[i].tag == status.MPI_TAG)
+            if (!seen[i] && plan[i].to == check_rank && plan[i].from == status.MPI_SOURCE &&
+                plan[i].tag == status.MPI_TAG)
                 found = i;
         if (!CHECK(found >= 0)) break;
         seen[found] = 1;

@@ -19,7 +19,17 @@ pub fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
         return Ok(program);
     }
     let mut command = Command::new(options.mpicc());
-    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-pthread", "-o"]);
+    command.args([
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-format-truncation",
+        "-pthread",
+        "-o",
+    ]);
     command.arg(&program).arg(source).arg("-lm");
     let outcome = process::run(&mut command, COMPILE_LIMIT)
         .map_err(|error| format!("cannot run {}: {error}", options.mpicc().display()))?;

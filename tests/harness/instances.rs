@@ -23,5 +23,6 @@ pub const INSTANCES: &[Instance] = &[
     forced("shm-both", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "both")]),
     forced("shm-stream", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "stream")]),
     forced("shm-credits", &[("TERN_CREDIT_BYTES", "4096")]),
+    forced("shm-no-cma", &[("TERN_CMA", "0")]),
     forced("shm-no-rings", &[("TERN_RINGS", "0")]),
 ];

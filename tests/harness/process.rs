@@ -102,11 +102,6 @@ impl Running {
         send(self.child.id(), signal);
     }
 
-    /// The command's own process id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// The mark by which `marked_processes` finds this job's processes.
     pub fn mark(&self) -> String {
         self.mark.clone()

@@ -74,7 +74,8 @@ impl Program {
     fn set(&mut self, line: &str) -> Option<()> {
         match line.split_once(": ").unwrap_or((line, "")) {
             ("ranks", counts) => {
-                self.ranks = counts.split_whitespace().map(|count| count.parse().ok()).collect::<Option<_>>()?;
+                self.ranks =
+                    counts.split_whitespace().map(|count| count.parse().ok()).collect::<Option<_>>()?;
             }
             ("timeout", seconds) => self.timeout = Duration::from_secs(seconds.parse().ok()?),
             ("instances", "default") => self.default_only = true,

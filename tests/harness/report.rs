@@ -78,7 +78,11 @@ impl Report {
         }
         println!("\ntook {:.0} s", self.start.elapsed().as_secs_f64());
         println!("{} passed, {} failed", tally.counts.passed, tally.counts.failed);
-        if tally.counts.failed == 0 && tally.counts.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if tally.counts.failed == 0 && tally.counts.passed > 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
     }
 
     fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {

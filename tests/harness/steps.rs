@@ -91,13 +91,17 @@ mod tests {
 
     #[test]
     fn results_of_cargo_are_summed() {
-        let output = "test result: ok. 12 passed; 0 failed; 1 ignored\nx\ntest result: FAILED. 3 passed; 2 failed;";
+        let output =
+            "test result: ok. 12 passed; 0 failed; 1 ignored\nx\ntest result: FAILED. 3 passed; 2 failed;";
         assert_eq!(count_cargo_results(output), Counts { passed: 15, failed: 2 });
     }
 
     #[test]
     fn the_last_sum_counts() {
-        assert_eq!(count_last_line("1 passed, 0 failed\n7 passed, 1 failed\nbye"), Counts { passed: 7, failed: 1 });
+        assert_eq!(
+            count_last_line("1 passed, 0 failed\n7 passed, 1 failed\nbye"),
+            Counts { passed: 7, failed: 1 }
+        );
         assert_eq!(count_last_line("nothing"), Counts::default());
     }
 }

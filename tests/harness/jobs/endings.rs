@@ -1,0 +1,175 @@
+//! Jobs that end badly: exit statuses, what is said, and that every process is gone soon.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use crate::process::{Running, marked_processes, send, wait_until_gone};
+
+/// All ranks of a job are gone this soon after one of them, or mpirun, has died.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
+/// A job of four ranks is running after this time, even on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "a rank killed", run: rank_killed },
+    Test { name: "a rank killed amid traffic", run: rank_killed_amid_traffic },
+    Test { name: "mpirun killed", run: mpirun_killed },
+    Test { name: "mpirun interrupted", run: mpirun_interrupted },
+    Test { name: "abort", run: abort },
+    Test { name: "exit status", run: exit_status },
+    Test { name: "segmentation fault", run: segmentation_fault },
+    Test { name: "exit without finalize", run: exit_without_finalize },
+    Test { name: "fatal error", run: fatal_error },
+    Test { name: "fatal truncation", run: fatal_truncation },
+    Test { name: "call before init", run: call_before_init },
+    Test { name: "call after finalize", run: call_after_finalize },
+    Test { name: "init twice", run: init_twice },
+];
+
+/// Starts a job and waits until all its ranks are in traffic or in a call.
+fn start(jobs: &Jobs<'_>, what: &str) -> Result<(Running, Vec<u32>), String> {
+    let program = jobs.job()?;
+    let running =
+        Running::start(jobs.mpirun(4).arg(&program).arg(what)).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    loop {
+        let ranks = ranks_of(&running);
+        if ranks.len() == 4 {
+            std::thread::sleep(Duration::from_millis(300));
+            return Ok((running, ranks));
+        }
+        if start.elapsed() > START_LIMIT {
+            return Err(format!("only {} of 4 ranks came up", ranks.len()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn ranks_of(running: &Running) -> Vec<u32> {
+    let is_rank = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "job")
+    };
+    let mut ranks: Vec<u32> = marked_processes(&running.mark()).into_iter().filter(is_rank).collect();
+    ranks.sort_unstable();
+    ranks
+}
+
+fn expect_gone(mark: &str) -> Result<(), String> {
+    let left = wait_until_gone(mark, GONE_WITHIN);
+    if left.is_empty() { Ok(()) } else { Err(format!("processes {left:?} are still there after 2 s")) }
+}
+
+fn kill_a_rank(jobs: &Jobs<'_>, what: &str) -> Verdict {
+    let (running, ranks) = start(jobs, what)?;
+    let mark = running.mark();
+    send(ranks[2], Signal::KILL);
+    let killed = Instant::now();
+    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect(killed.elapsed() < GONE_WITHIN, "mpirun has ended within 2 s", &outcome)?;
+    expect_gone(&mark)?;
+    expect_code(&outcome, 137)?;
+    expect_said(&outcome, &["rank ", "job", "signal 9"])?;
+    passed()
+}
+
+fn rank_killed(jobs: &Jobs<'_>) -> Verdict {
+    kill_a_rank(jobs, "deadlock")
+}
+
+fn rank_killed_amid_traffic(jobs: &Jobs<'_>) -> Verdict {
+    kill_a_rank(jobs, "traffic")
+}
+
+fn mpirun_killed(jobs: &Jobs<'_>) -> Verdict {
+    for what in ["deadlock", "traffic"] {
+        let (running, _) = start(jobs, what)?;
+        let mark = running.mark();
+        running.signal(Signal::KILL);
+        running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+        expect_gone(&mark)?;
+    }
+    passed()
+}
+
+fn mpirun_interrupted(jobs: &Jobs<'_>) -> Verdict {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let (running, _) = start(jobs, "deadlock")?;
+        let mark = running.mark();
+        running.signal(signal);
+        let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+        expect_gone(&mark)?;
+        expect_code(&outcome, code)?;
+    }
+    passed()
+}
+
+fn abort(jobs: &Jobs<'_>) -> Verdict {
+    for code in [1, 7, 255] {
+        let outcome = jobs.run_job(4, &["abort", &code.to_string()])?;
+        expect_code(&outcome, code)?;
+        expect_said(&outcome, &["rank 1", &format!("code {code}")])?;
+    }
+    // A code of zero in its low byte must not look like success.
+    let outcome = jobs.run_job(4, &["abort", "256"])?;
+    expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    passed()
+}
+
+fn exit_status(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(4, &["exit", "3"])?;
+    expect_code(&outcome, 3)?;
+    expect_said(&outcome, &["rank 1", "status 3"])?;
+    passed()
+}
+
+fn segmentation_fault(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(4, &["signal", "11"])?;
+    expect_code(&outcome, 139)?;
+    expect_said(&outcome, &["rank 1", "signal 11", "SIGSEGV"])?;
+    passed()
+}
+
+fn exit_without_finalize(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(4, &["exit", "0"])?;
+    expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    expect_said(&outcome, &["rank 1", "MPI_Finalize"])?;
+    passed()
+}
+
+fn fatal_error(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(3, &["fatal"])?;
+    expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    // The call, the communicator, the wrong rank and how many there are.
+    expect_said(&outcome, &["MPI_Send", "MPI_COMM_WORLD", "rank 1", "8", "3"])?;
+    passed()
+}
+
+fn fatal_truncation(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(2, &["truncate"])?;
+    expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    // Eight bytes came and four fit.
+    expect_said(&outcome, &["MPI_Recv", "MPI_COMM_WORLD", "8", "4"])?;
+    passed()
+}
+
+fn one_rank(jobs: &Jobs<'_>, what: &str, words: &[&str]) -> Verdict {
+    let outcome = run_command(jobs.mpirun(1).arg(jobs.job()?).arg(what))?;
+    expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    expect_said(&outcome, words)?;
+    passed()
+}
+
+fn call_before_init(jobs: &Jobs<'_>) -> Verdict {
+    one_rank(jobs, "before-init", &["MPI_Comm_size", "MPI_Init"])
+}
+
+fn call_after_finalize(jobs: &Jobs<'_>) -> Verdict {
+    one_rank(jobs, "after-finalize", &["MPI_Comm_size", "MPI_Finalize"])
+}
+
+fn init_twice(jobs: &Jobs<'_>) -> Verdict {
+    one_rank(jobs, "twice", &["MPI_Init"])
+}

@@ -1,0 +1,53 @@
+//! Nothing is left in /dev/shm and /tmp, however a job ends.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::{JOB_LIMIT, Jobs, Test, Verdict, passed};
+use crate::process::{Running, wait_until_gone};
+
+const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[Test { name: "nothing left behind", run: nothing_left }];
+
+fn nothing_left(jobs: &Jobs<'_>) -> Verdict {
+    let program = jobs.job()?;
+    for (what, signal) in
+        [("hello", None), ("abort", None), ("signal", None), ("traffic", Some(Signal::KILL))]
+    {
+        let before = listing();
+        let mut command = jobs.mpirun(4);
+        command.arg(&program).args([what, "9"]);
+        let running = Running::start(&mut command).map_err(|error| error.to_string())?;
+        let mark = running.mark();
+        if let Some(signal) = signal {
+            std::thread::sleep(Duration::from_millis(500));
+            running.signal(signal);
+        }
+        running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+        wait_until_gone(&mark, Duration::from_secs(2));
+        let new: Vec<String> = listing().difference(&before).cloned().collect();
+        if !new.is_empty() {
+            return Err(format!("after '{what}' there is {}", new.join(", ")));
+        }
+    }
+    passed()
+}
+
+/// What lies in the folders and is ours; other users' files come and go.
+fn listing() -> BTreeSet<String> {
+    let own = |entry: &fs::DirEntry| {
+        use std::os::unix::fs::MetadataExt;
+        entry.metadata().is_ok_and(|data| data.uid() == rustix::process::geteuid().as_raw())
+    };
+    let paths = |folder: &&str| fs::read_dir(folder).map(|entries| entries.flatten().filter(own).collect());
+    FOLDERS
+        .iter()
+        .flat_map(|folder| paths(folder).unwrap_or_else(|_: std::io::Error| Vec::new()))
+        .map(|entry| entry.path().display().to_string())
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! Where jobs run: alone, as another user, with few cores, few descriptors, no /dev/shm, and under a filter that
+//! refuses what containers refuse.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
+use crate::process::Outcome;
+
+/// A user and group that own nothing ('nobody').
+const NOBODY: &str = "65534";
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "alone", run: alone },
+    Test { name: "alone in an empty environment", run: alone_in_empty_environment },
+    Test { name: "alone under a foreign launcher", run: foreign_launcher },
+    Test { name: "another user", run: another_user },
+    Test { name: "process_vm_readv refused", run: refused },
+    Test { name: "no /dev/shm", run: no_shared_memory_folder },
+    Test { name: "few descriptors for mpirun", run: few_descriptors },
+    Test { name: "few descriptors for ranks", run: few_descriptors_in_ranks },
+    Test { name: "16 ranks on two cores", run: two_cores },
+    Test { name: "8 ranks on one core", run: one_core },
+    Test { name: "64 ranks", run: many_ranks },
+];
+
+fn alone(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(Command::new(jobs.job()?).arg("hello"))?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stdout == "rank 0 of 1\n", "it is a world of one", &outcome)?;
+    for program in ["p2p_self", "coll_data", "type_constructors"] {
+        expect_code(&run_command(&mut Command::new(jobs.conformance(program)?))?, 0)?;
+    }
+    passed()
+}
+
+fn alone_in_empty_environment(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(Command::new(jobs.job()?).arg("hello").env_clear())?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stdout == "rank 0 of 1\n", "it is a world of one", &outcome)?;
+    passed()
+}
+
+/// One of four by the environment, but nobody to ask: an error, never a silent 'rank 0 of 1'.
+fn foreign_launcher(jobs: &Jobs<'_>) -> Verdict {
+    for (rank, size) in [("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")] {
+        let outcome = run_command(Command::new(jobs.job()?).arg("hello").env(rank, "1").env(size, "4"))?;
+        let refused = outcome.code().is_some_and(|code| code != 0) && !outcome.stdout.contains("of 1");
+        expect(refused, &format!("it refuses to start with {size}=4"), &outcome)?;
+        expect(outcome.stderr.contains("mpirun"), "it says how to start", &outcome)?;
+    }
+    passed()
+}
+
+fn another_user(jobs: &Jobs<'_>) -> Verdict {
+    if !rustix::process::geteuid().is_root() {
+        return skip("needs root to become another user");
+    }
+    let program = jobs.conformance("p2p_blocking")?;
+    let as_nobody = |word: &Path| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(word);
+        command
+    };
+    let reachable = run_command(as_nobody(Path::new("test")).arg("-x").arg(&program))?;
+    if !reachable.success() {
+        return skip("another user cannot reach the build folder");
+    }
+    let outcome = run_command(as_nobody(&jobs.options.mpirun()).args(["-n", "3"]).arg(&program))?;
+    expect_code(&outcome, 0)?;
+    passed()
+}
+
+fn refused(jobs: &Jobs<'_>) -> Verdict {
+    let deny = jobs.deny()?;
+    for (ranks, name) in [(3, "p2p_blocking"), (2, "type_transfer"), (4, "coll_data"), (2, "p2p_nonblocking")]
+    {
+        let outcome = run_command(jobs.mpirun(ranks).arg(&deny).arg(jobs.conformance(name)?))?;
+        if outcome.code() == Some(77) {
+            return skip("this kernel allows no filter");
+        }
+        expect_code(&outcome, 0)?;
+        expect(outcome.stderr.is_empty(), "it falls back silently", &outcome)?;
+    }
+    passed()
+}
+
+/// In a mount namespace of its own where /dev/shm is an empty folder that cannot be written.
+fn no_shared_memory_folder(jobs: &Jobs<'_>) -> Verdict {
+    let script = "mount -t tmpfs -o ro,size=4k none /dev/shm || exit 77; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "-"]);
+    command.arg(jobs.options.mpirun()).args(["-n", "3"]).arg(jobs.conformance("p2p_blocking")?);
+    let outcome = run_command(&mut command)?;
+    if outcome.code() == Some(77) || outcome.stderr.contains("unshare failed") {
+        return skip("needs the right to mount");
+    }
+    expect_code(&outcome, 0)?;
+    passed()
+}
+
+// Either it works all the same, or one line says what is short.
+fn works_or_says_so(outcome: &Outcome) -> Result<(), String> {
+    let clear = ["open files", "descriptor", "ulimit"].iter().any(|word| outcome.stderr.contains(word));
+    let crashed = outcome.code().is_none_or(|code| code >= 128);
+    expect(outcome.success() || (clear && !crashed), "it works or says what is short", outcome)
+}
+
+fn few_descriptors(jobs: &Jobs<'_>) -> Verdict {
+    for limit in [6, 8, 12, 20, 40, 100] {
+        let script = format!("ulimit -n {limit}; exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "-"]).arg(jobs.options.mpirun()).args(["-n", "8"]);
+        works_or_says_so(&run_command(command.arg(jobs.job()?).arg("hello"))?)?;
+    }
+    passed()
+}
+
+fn few_descriptors_in_ranks(jobs: &Jobs<'_>) -> Verdict {
+    for limit in ["3", "5", "8", "16"] {
+        works_or_says_so(&jobs.run_job(4, &["descriptors", limit])?)?;
+    }
+    passed()
+}
+
+fn pinned(jobs: &Jobs<'_>, cores: &str, ranks: usize) -> Verdict {
+    let mut command = Command::new("taskset");
+    command.args(["-c", cores]).arg(jobs.options.mpirun()).args(["-n", &ranks.to_string()]);
+    let outcome = run_command(command.arg(jobs.conformance("oversubscribed")?))?;
+    if outcome.stderr.contains("failed to set") {
+        return skip(format!("cores {cores} are not ours"));
+    }
+    expect_code(&outcome, 0)?;
+    passed()
+}
+
+fn two_cores(jobs: &Jobs<'_>) -> Verdict {
+    pinned(jobs, "0,1", 16)
+}
+
+fn one_core(jobs: &Jobs<'_>) -> Verdict {
+    pinned(jobs, "0", 8)
+}
+
+fn many_ranks(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = jobs.run_job(64, &["hello"])?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stdout.lines().count() == 64, "64 lines came out", &outcome)?;
+    passed()
+}

@@ -1,0 +1,133 @@
+/* What the whole-job tests run: the first argument says what the ranks do. The harness (harness/jobs) says
+ * what must come of it. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int rank, size;
+
+static void hello(void)
+{
+    printf("rank %d of %d\n", rank, size);
+}
+
+/* Rank 0 waits for a message that never comes, the others for rank 0. */
+static void deadlock(void)
+{
+    int value = 0;
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* As above, but the message comes after a while. */
+static void slow(void)
+{
+    int value = 0;
+    if (rank == 1) {
+        sleep(2);
+        MPI_Send(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    }
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) printf("done\n");
+}
+
+/* Traffic without end, large and small. */
+static void traffic(void)
+{
+    enum { BIG = 1 << 20 };
+    static char in[BIG], out[BIG];
+    for (long i = 0;; i++) {
+        int n = i % 50 ? 8 : BIG;
+        MPI_Sendrecv(out, n, MPI_BYTE, (rank + 1) % size, 1, in, n, MPI_BYTE, (rank + size - 1) % size, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (i == 200 && rank == 0) printf("running\n"), fflush(stdout);
+    }
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+/* Rank 0 waits three seconds in each of four calls; the processor time of that must be next to nothing. */
+static void idle(void)
+{
+    static const char *names[4] = {"receive", "probe", "waitany", "barrier"};
+    for (int call = 0; call < 4; call++) {
+        int value = 0, index;
+        MPI_Request requests[2];
+        MPI_Barrier(MPI_COMM_WORLD);
+        double before = cpu_seconds();
+        if (rank != 0) sleep(3);
+        if (rank == 1 && call < 3) MPI_Send(&value, 1, MPI_INT, 0, call, MPI_COMM_WORLD);
+        if (call == 3) MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != 0) continue;
+        if (call == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (call == 1) MPI_Probe(1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (call == 1) MPI_Recv(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (call == 2) {
+            MPI_Irecv(&value, 1, MPI_INT, 1, 99, MPI_COMM_WORLD, &requests[0]);
+            MPI_Irecv(&value, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &requests[1]);
+            MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+            MPI_Cancel(&requests[0]);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        }
+        printf("%s %.3f\n", names[call], cpu_seconds() - before);
+    }
+}
+
+/* Rank 1 goes wrong in one of several ways while the others wait for it. */
+static void go_wrong(const char *how, int number)
+{
+    int value = 0;
+    if (rank == 1) {
+        usleep(100000);
+        if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, number);
+        if (!strcmp(how, "exit")) _exit(number);
+        if (!strcmp(how, "signal")) signal(number, SIG_DFL), raise(number);
+        if (!strcmp(how, "fatal")) MPI_Send(&value, 1, MPI_INT, size + 5, 3, MPI_COMM_WORLD);
+        if (!strcmp(how, "truncate")) {
+            MPI_Request request;
+            int two[2] = {1, 2};
+            MPI_Isend(two, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);
+            MPI_Recv(&value, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Very few descriptors are left before MPI starts. */
+static void limit_descriptors(int number)
+{
+    struct rlimit limit = {(rlim_t)number, (rlim_t)number};
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "hello";
+    int number = argc > 2 ? atoi(argv[2]) : 0;
+    if (!strcmp(what, "before-init")) MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (!strcmp(what, "descriptors")) limit_descriptors(number);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (!strcmp(what, "hello")) hello();
+    else if (!strcmp(what, "deadlock")) deadlock();
+    else if (!strcmp(what, "slow")) slow();
+    else if (!strcmp(what, "traffic")) traffic();
+    else if (!strcmp(what, "idle")) idle();
+    else if (!strcmp(what, "twice")) MPI_Init(NULL, NULL);
+    else go_wrong(what, number);
+    MPI_Finalize();
+    if (!strcmp(what, "after-finalize")) MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return 0;
+}

@@ -1,0 +1,190 @@
+//! Lints the tree for what compilers do not check: the rules of CONTRIBUTING.md that a program can judge.
+
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const LINES_MAX: usize = 800;
+const COLUMNS_MAX: usize = 120;
+
+/// Crate roots that must forbid unsafe code.
+const SAFE_ROOTS: &[&str] = &[
+    "abi/src/lib.rs",
+    "engine/src/lib.rs",
+    "coll/src/lib.rs",
+    "runtime/src/lib.rs",
+    "runtime/src/mpirun/main.rs",
+    "tools/src/main.rs",
+    "tools/src/cc/main.rs",
+    "tests/harness/main.rs",
+    "tests/tidy.rs",
+];
+
+/// Folders that hold no source.
+const SKIPPED_FOLDERS: &[&str] = &[".git", "target", "build", "__pycache__"];
+
+/// The standard's header is as long as the standard makes it.
+const LONG_FILES: &[&str] = &["abi/include/mpi.h"];
+
+struct Source {
+    /// Relative to the root, with '/'.
+    name: String,
+    text: String,
+    executable: bool,
+}
+
+impl Source {
+    fn is(&self, endings: &[&str]) -> bool {
+        endings.iter().any(|ending| self.name.ends_with(ending))
+    }
+
+    fn is_code(&self) -> bool {
+        self.is(&[".rs", ".c", ".cc", ".h", ".sh", ".py"])
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn sources() -> Vec<Source> {
+    let mut found = Vec::new();
+    collect(&root(), "", &mut found);
+    assert!(found.len() > 50, "the tree was not found");
+    found
+}
+
+fn collect(folder: &Path, prefix: &str, found: &mut Vec<Source>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).expect("a readable folder").flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let leaf = entry.file_name().to_string_lossy().into_owned();
+        let name = format!("{prefix}{leaf}");
+        let kind = entry.file_type().expect("a file type");
+        if kind.is_dir() && !SKIPPED_FOLDERS.contains(&leaf.as_str()) {
+            collect(&entry.path(), &format!("{name}/"), found);
+        } else if kind.is_file() {
+            // What is not text (pictures) is nothing to lint.
+            let Ok(text) = fs::read_to_string(entry.path()) else { continue };
+            let executable = entry.metadata().is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+            found.push(Source { name, text, executable });
+        }
+    }
+}
+
+/// Fails with all complaints at once.
+fn judge(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let long = |source: &Source| {
+        let lines = source.text.lines().count();
+        let allowed = !source.is_code() || LONG_FILES.contains(&source.name.as_str());
+        (lines > LINES_MAX && !allowed).then(|| format!("{}: {lines} lines, over {LINES_MAX}", source.name))
+    };
+    judge(sources().iter().filter_map(long).collect());
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    // Put together here, so that this file does not find itself.
+    let words =
+        [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("unimplemented", "!(")];
+    judge(find_words(&words, Source::is_code));
+}
+
+#[test]
+fn no_path_of_a_developers_machine_is_named() {
+    let words =
+        [concat!("/wo", "rk/"), concat!("/tmp/", "tern"), concat!("/tmp/", "peers"), concat!("/ro", "ot/")];
+    judge(find_words(&words, |source| {
+        source.is_code() || source.is(&[".md", ".toml", "Makefile", ".ci/run"])
+    }));
+}
+
+fn find_words(words: &[&str], wanted: impl Fn(&Source) -> bool) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| wanted(source)) {
+        for (number, line) in source.text.lines().enumerate() {
+            for word in words.iter().filter(|word| line.contains(**word)) {
+                complaints.push(format!("{}:{}: contains {word}", source.name, number + 1));
+            }
+        }
+    }
+    complaints
+}
+
+#[test]
+fn safe_crates_forbid_unsafe_code() {
+    let all = sources();
+    let missing = |root: &&&str| {
+        let source = all.iter().find(|source| source.name == ***root);
+        source.is_none_or(|source| !source.text.contains("#![forbid(unsafe_code)]"))
+    };
+    judge(
+        SAFE_ROOTS
+            .iter()
+            .filter(missing)
+            .map(|root| format!("{root}: does not forbid unsafe code"))
+            .collect(),
+    );
+}
+
+#[test]
+fn every_conformance_program_says_how_it_runs() {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| source.name.starts_with("tests/c/") && source.is(&[".c"]))
+    {
+        let comment =
+            source.text.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map(|parts| parts.0);
+        if !comment.is_some_and(|comment| comment.contains("\n * ranks: ")) {
+            complaints.push(format!("{}: its first comment has no line ' * ranks: N ...'", source.name));
+        }
+    }
+    judge(complaints);
+}
+
+#[test]
+fn lines_are_clean() {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| source.is_code()) {
+        if !source.text.is_empty() && !source.text.ends_with('\n') {
+            complaints.push(format!("{}: does not end with a newline", source.name));
+        }
+        for (number, line) in source.text.lines().enumerate() {
+            let fault = line_fault(source, line);
+            complaints.extend(fault.map(|fault| format!("{}:{}: {fault}", source.name, number + 1)));
+        }
+    }
+    judge(complaints);
+}
+
+fn line_fault(source: &Source, line: &str) -> Option<&'static str> {
+    if line.ends_with([' ', '\t']) {
+        return Some("ends with a space");
+    }
+    if line.contains('\t') && source.is(&[".rs", ".c", ".h", ".cc", ".py"]) {
+        return Some("contains a tab");
+    }
+    let wide = line.chars().count() > COLUMNS_MAX && !LONG_FILES.contains(&source.name.as_str());
+    (wide && source.is(&[".c", ".h"])).then_some("is over 120 columns wide")
+}
+
+#[test]
+fn scripts_can_be_executed() {
+    let blunt = |source: &&Source| source.text.starts_with("#!") && source.is_code() && !source.executable;
+    // A Rust file may begin with an inner attribute.
+    let scripts = sources();
+    judge(
+        scripts
+            .iter()
+            .filter(blunt)
+            .filter(|source| !source.is(&[".rs"]))
+            .map(|source| format!("{}: is not executable", source.name))
+            .collect(),
+    );
+}
