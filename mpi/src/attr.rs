@@ -301,7 +301,7 @@ pub fn copy_all(from: MPI_Comm) -> Result<Attributes> {
 
 /// Deletes all attributes of a communicator, by the functions of their keys.
 pub fn delete_all(comm: MPI_Comm) -> Result {
-    delete_last_to_first(comm)
+    delete_last_to_first(comm).map_err(|error| error.at(comm))
 }
 
 /// The attributes that a duplicate of a datatype has.
