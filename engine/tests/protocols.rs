@@ -1,5 +1,6 @@
 //! One message at a time: what each protocol puts on the wire, and how it ends when something is refused.
 
+use crate::support::job::World;
 use crate::support::memory::contents;
 use crate::support::net::{Conditions, End, Net};
 use tern_engine::wire::Kind::{self, *};
@@ -20,7 +21,7 @@ struct Pair {
 
 impl Pair {
     fn new(conditions: Conditions, settings: Settings) -> Self {
-        let net = Net::new(2, conditions, 0);
+        let mut net = Net::of(2, conditions, 0);
         let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), settings.clone()));
         Pair { net, engines }
     }

@@ -1,14 +1,26 @@
 //! Random traffic between several engines, checked against the definition of matching step by step.
 
 use crate::support::job::{Job, Plan};
-use crate::support::net::Conditions;
+use crate::support::machine::Machine;
+use crate::support::net::{Conditions, Net};
 use tern_engine::{Mode, Rendezvous, Settings};
 use tern_transport::Limits;
 
 #[test]
 fn any_traffic_under_any_conditions_goes_as_the_standard_says() {
     for seed in 0..400 {
-        Plan::random(seed).run();
+        Plan::random(seed).run::<Net>();
+    }
+}
+
+#[test]
+fn shared_memory_and_loopback_carry_any_traffic() {
+    for seed in 0..60 {
+        let mut plan = Plan::random(seed);
+        plan.conditions.limits.eager_bytes_max = 4096;
+        // Every fourth job has messages of many chunks of a shared copy.
+        (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
+        plan.run::<Machine>();
     }
 }
 
@@ -21,7 +33,8 @@ fn every_rendezvous_works_over_every_transport() {
             let limits = Limits { eager_bytes_max: 256, get, put, share };
             let conditions = Conditions { slow, piecewise: slow, ..Conditions::good(limits) };
             let settings = Settings { rendezvous, share_bytes_min: 300, ..Settings::default() };
-            Plan { seed: seed as u64, ranks: 2, steps: 300, conditions, settings }.run();
+            Plan { seed: seed as u64, ranks: 2, steps: 300, len_max: 1024, conditions, settings }
+                .run::<Net>();
         }
     }
 }
@@ -32,7 +45,14 @@ fn any_number_of_sends_both_ways_ends_though_nobody_receives_at_first() {
         let limits = Limits { eager_bytes_max: 128, get: seed == 1, put: false, share: false };
         let conditions = Conditions { queue_max: 1, ..Conditions::good(limits) };
         let settings = Settings { credit_bytes, ..Settings::default() };
-        let mut job = Job::new(Plan { seed: seed as u64, ranks: 2, steps: 0, conditions, settings });
+        let mut job = Job::<Net>::new(Plan {
+            seed: seed as u64,
+            ranks: 2,
+            steps: 0,
+            len_max: 512,
+            conditions,
+            settings,
+        });
         for _ in 0..2000 {
             for (from, to) in [(0, 1), (1, 0), (1, 1)] {
                 let len = job.any_len();

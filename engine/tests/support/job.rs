@@ -1,13 +1,15 @@
 //! A job of several engines under random traffic, each step of which the oracle foretells.
 
 use super::memory::{Memory, contents};
-use super::net::{Conditions, End, Net};
+use super::net::Conditions;
 use super::oracle::Oracle;
 use super::rng::Rng;
+use super::tap::Tap;
 use std::collections::VecDeque;
 use tern_engine::limits::CREDIT_UNIT_BYTES;
 use tern_engine::*;
-use tern_transport::{Limits, Peer};
+use tern_mem::UserBuf;
+use tern_transport::{Limits, Peer, Transport};
 
 /// A job to run: everything follows from it.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct Plan {
     pub seed: u64,
     pub ranks: usize,
     pub steps: usize,
+    /// Bytes of the longest message.
+    pub len_max: usize,
     pub conditions: Conditions,
     pub settings: Settings,
 }
@@ -45,16 +49,33 @@ impl Plan {
             share_bytes_min: rng.pick(&[1, 1000, 32 * 1024]),
             check_types: rng.chance(20),
         };
-        Plan { seed, ranks: 2 + rng.below(3), steps: 400, conditions, settings }
+        let len_max = 4 * limits.eager_bytes_max;
+        Plan { seed, ranks: 2 + rng.below(3), steps: 400, len_max, conditions, settings }
     }
 
     /// Runs it to the end.
-    pub fn run(self) {
-        let mut job = Job::new(self);
+    pub fn run<W: World>(self) {
+        let mut job = Job::<W>::new(self);
         for _ in 0..job.plan.steps {
             job.step();
         }
         job.end();
+    }
+}
+
+/// What a job's ranks live in.
+pub trait World {
+    type Transport: Transport;
+    fn new(plan: &Plan) -> Self;
+    /// A rank's end of it.
+    fn end(&mut self, rank: Peer) -> Self::Transport;
+    /// Others may read and write `buf` of `rank` from now on.
+    fn open(&self, _rank: Peer, _buf: &UserBuf) {}
+    /// No more: whoever touches it now has broken the promise that a buffer is the user's after completion.
+    fn close(&self, _rank: Peer, _buf: &UserBuf) {}
+    /// Whether nothing is on its way.
+    fn is_empty(&self) -> bool {
+        true
     }
 }
 
@@ -85,11 +106,11 @@ struct Receive {
     message: Option<usize>,
 }
 
-pub struct Job {
+pub struct Job<W: World> {
     plan: Plan,
     rng: Rng,
-    net: Net,
-    engines: Vec<Engine<End>>,
+    world: W,
+    engines: Vec<Engine<Tap<W::Transport>>>,
     oracles: Vec<Oracle>,
     messages: Vec<Message>,
     receives: Vec<Receive>,
@@ -102,7 +123,7 @@ pub struct Job {
 }
 
 /// Whoever reads of a failed test can run it again.
-impl Drop for Job {
+impl<W: World> Drop for Job<W> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("failed: {:?}", self.plan);
@@ -113,14 +134,14 @@ impl Drop for Job {
 const CONTEXTS: [u64; 2] = [7, 1 << 40];
 const TAGS: [i32; 3] = [0, 1, i32::MAX];
 
-impl Job {
+impl<W: World> Job<W> {
     pub fn new(plan: Plan) -> Self {
         let ranks = plan.ranks;
-        let net = Net::new(ranks, plan.conditions, plan.seed ^ 1);
-        let engine = |rank| Engine::new(ranks as u32, net.end(rank as Peer), plan.settings.clone());
+        let mut world = W::new(&plan);
+        let mut engine = |rank| Engine::new(ranks as u32, Tap::new(world.end(rank)), plan.settings.clone());
         Job {
             rng: Rng::new(plan.seed ^ 2),
-            engines: (0..ranks).map(engine).collect(),
+            engines: (0..ranks as Peer).map(&mut engine).collect(),
             oracles: (0..ranks).map(|_| Oracle::default()).collect(),
             messages: Vec::new(),
             receives: Vec::new(),
@@ -128,7 +149,7 @@ impl Job {
             sending: Vec::new(),
             receiving: Vec::new(),
             taken: Vec::new(),
-            net,
+            world,
             plan,
         }
     }
@@ -170,7 +191,7 @@ impl Job {
             0 => 0,
             1..4 => self.rng.below(41),
             4..7 => self.rng.below(eager + 2),
-            _ => self.rng.below(4 * eager),
+            _ => self.rng.below(self.plan.len_max),
         }
     }
 
@@ -192,7 +213,7 @@ impl Job {
         let memory = Memory::random(&mut self.rng, len);
         let number = self.messages.len();
         memory.buf().write(0, &contents(number, len));
-        self.net.open(from, memory.buf());
+        self.world.open(from, memory.buf());
         let started = self.engines[from as usize].send(mode, to, envelope, memory.buf(), signature);
         self.sent[from as usize * self.plan.ranks + to as usize].push_back(number);
         let request = match started {
@@ -225,7 +246,7 @@ impl Job {
         message.request = None;
         assert_eq!((status.cancelled, status.fault), (false, None));
         assert!(message.mode != Mode::Synchronous || message.receive.is_some(), "complete before its match");
-        self.net.close(message.from, message.memory.buf());
+        self.world.close(message.from, message.memory.buf());
         message.memory.buf().write(0, &vec![0xee; message.memory.buf().len()]);
     }
 
@@ -236,11 +257,10 @@ impl Job {
     }
 
     fn new_receive(&mut self, at: Peer) -> usize {
-        let most = 4 * self.plan.conditions.limits.eager_bytes_max;
-        let room = if self.rng.chance(75) { most } else { self.any_len() };
+        let room = if self.rng.chance(75) { self.plan.len_max } else { self.any_len() };
         let signature = self.any_signature();
         let memory = Memory::random(&mut self.rng, room);
-        self.net.open(at, memory.buf());
+        self.world.open(at, memory.buf());
         let before = memory.bytes();
         self.receives.push(Receive {
             at,
@@ -285,7 +305,7 @@ impl Job {
     fn received(&mut self, number: usize, status: Status) {
         let receive = &mut self.receives[number];
         receive.request = None;
-        self.net.close(receive.at, receive.memory.buf());
+        self.world.close(receive.at, receive.memory.buf());
         let message = receive.message.expect("a receive has a message when it is complete");
         let sent = &self.messages[message];
         let (len, room) = (sent.memory.buf().len(), receive.memory.buf().len());
@@ -360,7 +380,7 @@ impl Job {
         assert_eq!(engine.peek(id).is_some_and(|status| status.cancelled), in_time);
         if in_time {
             assert!(engine.test(id).is_some());
-            self.net.close(receive.at, receive.memory.buf());
+            self.world.close(receive.at, receive.memory.buf());
             self.receives[number].after = Some(self.receives[number].before.clone());
             self.receives[number].request = None;
             self.receiving.swap_remove(at);
@@ -380,7 +400,7 @@ impl Job {
         if engine.peek(id).is_some_and(|status| status.cancelled) {
             assert!(engine.test(id).is_some() && !engine.exists(id));
             message.request = None;
-            self.net.close(message.from, message.memory.buf());
+            self.world.close(message.from, message.memory.buf());
             let sent = &mut self.sent[message.from as usize * self.plan.ranks + message.to as usize];
             let place = sent.iter().position(|&other| other == number);
             sent.remove(place.expect("a cancelled message never arrived"));
@@ -403,7 +423,7 @@ impl Job {
 
     pub fn poll(&mut self, rank: Peer) -> bool {
         let moved = self.engines[rank as usize].poll();
-        for arrival in self.net.arrivals(rank) {
+        for arrival in self.engines[rank as usize].transport().arrivals() {
             let pair = arrival.from as usize * self.plan.ranks + rank as usize;
             let number = self.sent[pair].pop_front().expect("only what was sent arrives");
             let message = &mut self.messages[number];
@@ -503,7 +523,7 @@ impl Job {
     }
 
     fn check_leftovers(&mut self) {
-        assert!(self.net.is_empty(), "something is still on its way");
+        assert!(self.world.is_empty(), "something is still on its way");
         for engine in &self.engines {
             assert_eq!(engine.census(), Census::default());
             assert!(!engine.has_unsent());

@@ -2,7 +2,9 @@
 
 pub mod attacker;
 pub mod job;
+pub mod machine;
 pub mod memory;
 pub mod net;
 pub mod oracle;
 pub mod rng;
+pub mod tap;

@@ -1,13 +1,14 @@
 //! A network of several ranks in one process, bad on purpose: queues are short, payloads land in pieces, gets and
 //! puts take their time and are refused from some moment on, the sender of a shared copy comes late or never.
 
+use super::job::{Plan, World};
 use super::rng::Rng;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tern_engine::wire::{FLAG_SIGNED, Kind, Offer};
+use tern_engine::wire::Kind;
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -37,16 +38,6 @@ impl Conditions {
     }
 }
 
-/// A message that a receive can match, at the moment when its header arrived.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    pub from: Peer,
-    pub header: Header,
-    pub offered: bool,
-    /// Bytes of the message.
-    pub len: u64,
-}
-
 /// The network, shared by its ends.
 #[derive(Clone)]
 pub struct Net(Rc<RefCell<Wires>>);
@@ -72,7 +63,6 @@ struct Wires {
     transfers_done: usize,
     /// Memory that others may access now, by rank.
     memory: Vec<Vec<UserBuf>>,
-    arrivals: Vec<Vec<Arrival>>,
     /// All messages that were ever sent: their sender and kind.
     sent: Vec<(Peer, u8)>,
 }
@@ -128,7 +118,7 @@ struct Share {
 }
 
 impl Net {
-    pub fn new(size: usize, conditions: Conditions, seed: u64) -> Self {
+    pub fn of(size: usize, conditions: Conditions, seed: u64) -> Self {
         Net(Rc::new(RefCell::new(Wires {
             size,
             conditions,
@@ -140,33 +130,8 @@ impl Net {
             shares_opened: 0,
             transfers_done: 0,
             memory: vec![Vec::new(); size],
-            arrivals: vec![Vec::new(); size],
             sent: Vec::new(),
         })))
-    }
-
-    pub fn end(&self, rank: Peer) -> End {
-        End { rank, net: self.clone() }
-    }
-
-    /// Others may read and write `buf` of `rank` from now on.
-    pub fn open(&self, rank: Peer, buf: &UserBuf) {
-        if buf.as_flat().is_some() && !buf.is_empty() {
-            self.0.borrow_mut().memory[rank as usize].push(buf.clone());
-        }
-    }
-
-    /// No more: whoever touches it now has broken the promise that a buffer is the user's after completion.
-    pub fn close(&self, rank: Peer, buf: &UserBuf) {
-        let memory = &mut self.0.borrow_mut().memory[rank as usize];
-        if let Some(at) = memory.iter().position(|open| open.as_flat() == buf.as_flat()) {
-            memory.swap_remove(at);
-        }
-    }
-
-    /// What has arrived at `rank` since the last time, in order.
-    pub fn arrivals(&self, rank: Peer) -> Vec<Arrival> {
-        std::mem::take(&mut self.0.borrow_mut().arrivals[rank as usize])
     }
 
     /// All messages that were sent since the last time: their sender and kind.
@@ -174,9 +139,33 @@ impl Net {
         let sent = std::mem::take(&mut self.0.borrow_mut().sent);
         sent.into_iter().map(|(from, kind)| (from, Kind::parse(kind).expect("a kind"))).collect()
     }
+}
 
-    /// Whether nothing is on its way.
-    pub fn is_empty(&self) -> bool {
+impl World for Net {
+    type Transport = End;
+
+    fn new(plan: &Plan) -> Self {
+        Net::of(plan.ranks, plan.conditions, plan.seed ^ 1)
+    }
+
+    fn end(&mut self, rank: Peer) -> End {
+        End { rank, net: self.clone() }
+    }
+
+    fn open(&self, rank: Peer, buf: &UserBuf) {
+        if buf.as_flat().is_some() && !buf.is_empty() {
+            self.0.borrow_mut().memory[rank as usize].push(buf.clone());
+        }
+    }
+
+    fn close(&self, rank: Peer, buf: &UserBuf) {
+        let memory = &mut self.0.borrow_mut().memory[rank as usize];
+        if let Some(at) = memory.iter().position(|open| open.as_flat() == buf.as_flat()) {
+            memory.swap_remove(at);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
         let wires = self.0.borrow();
         wires.queues.iter().all(VecDeque::is_empty)
             && wires.landings.iter().all(Option::is_none)
@@ -291,7 +280,6 @@ impl Wires {
             }
             let Some(message) = self.queues[pair].pop_front() else { break };
             moved = true;
-            self.note(from, to, &message);
             if message.payload.len() <= AM_INLINE_BYTES_MAX {
                 sink.short(from, &message.header, &message.payload);
                 continue;
@@ -324,18 +312,6 @@ impl Wires {
         } else if let Some((.., token)) = land.place {
             sink.landed(from, token);
         }
-    }
-
-    fn note(&mut self, from: Peer, to: Peer, message: &Message) {
-        let header = message.header;
-        let signed = if header.flags & FLAG_SIGNED != 0 { 8 } else { 0 };
-        let (offered, len) = match Kind::parse(header.kind) {
-            Some(Kind::Eager) => (false, message.payload.len() as u64 - signed),
-            Some(Kind::EagerSync) => (false, message.payload.len() as u64 - 8),
-            Some(Kind::Offer) => (true, Offer::parse(&message.payload).expect("an offer").len),
-            _ => return,
-        };
-        self.arrivals[to as usize].push(Arrival { from, header, offered, len });
     }
 }
 

@@ -1,0 +1,40 @@
+//! The real transports of one machine: every rank of a job within this process, over one segment.
+
+use super::job::{Plan, World};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use tern_transport::{Config, Fabric, Peer, Place};
+
+/// A job on one machine.
+pub struct Machine(Vec<Option<Fabric>>);
+
+/// A nameless file, which is what a launcher's memory file is to the ranks.
+fn segment() -> OwnedFd {
+    let name = format!("tern-engine-test-{}-{:?}", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(name);
+    let options = File::options().read(true).write(true).create_new(true).clone();
+    let file = options.open(&path).expect("a temporary file");
+    std::fs::remove_file(&path).expect("just made");
+    file.into()
+}
+
+impl World for Machine {
+    type Transport = Fabric;
+
+    fn new(plan: &Plan) -> Self {
+        let (file, size) = (segment(), plan.ranks as u32);
+        // Few and small cells and rings: everything that can be full gets full.
+        let small = Config { ring_lines: 32, cells: 2, cell_bytes: 4096, ..Config::default() };
+        let config = Config { rings: plan.seed % 3 != 0, cma: plan.seed % 4 != 0, ..small };
+        let attach = |me| {
+            let segment = Some(file.try_clone().expect("a descriptor"));
+            let place = Place { me, size, segment, oversubscribed: plan.seed % 2 == 0 };
+            Some(Fabric::attach(place, &config).expect("a segment"))
+        };
+        Machine((0..size).map(attach).collect())
+    }
+
+    fn end(&mut self, rank: Peer) -> Fabric {
+        self.0[rank as usize].take().expect("each end is taken once")
+    }
+}

@@ -1,0 +1,107 @@
+//! Notes what arrives at a rank, over any transport.
+
+use std::sync::Arc;
+use tern_engine::wire::{FLAG_SIGNED, Kind, Offer};
+use tern_mem::UserBuf;
+use tern_transport::*;
+
+/// A message that a receive can match, at the moment when its header arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub from: Peer,
+    pub header: Header,
+    pub offered: bool,
+    /// Bytes of the message.
+    pub len: u64,
+}
+
+/// A transport whose arrivals are noted.
+pub struct Tap<T> {
+    inner: T,
+    arrivals: Vec<Arrival>,
+}
+
+impl<T> Tap<T> {
+    pub fn new(inner: T) -> Self {
+        Tap { inner, arrivals: Vec::new() }
+    }
+
+    /// What has arrived since the last time, in order.
+    pub fn arrivals(&mut self) -> Vec<Arrival> {
+        std::mem::take(&mut self.arrivals)
+    }
+}
+
+/// A sink that notes what it passes on.
+struct Noting<'a, S> {
+    sink: &'a mut S,
+    arrivals: &'a mut Vec<Arrival>,
+}
+
+impl<S> Noting<'_, S> {
+    fn note(&mut self, from: Peer, header: &Header, len: usize, payload: &[u8]) {
+        let signed = if header.flags & FLAG_SIGNED != 0 { 8 } else { 0 };
+        let (offered, len) = match Kind::parse(header.kind) {
+            Some(Kind::Eager) => (false, len as u64 - signed),
+            Some(Kind::EagerSync) => (false, len as u64 - 8),
+            Some(Kind::Offer) => (true, Offer::parse(payload).expect("an offer").len),
+            _ => return,
+        };
+        self.arrivals.push(Arrival { from, header: *header, offered, len });
+    }
+}
+
+impl<S: Sink> Sink for Noting<'_, S> {
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        assert!(payload.len() <= AM_INLINE_BYTES_MAX);
+        self.note(from, header, payload.len(), payload);
+        self.sink.short(from, header, payload);
+    }
+    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        self.note(from, header, len, &[]);
+        self.sink.header(from, header, len)
+    }
+    fn landed(&mut self, from: Peer, token: Token) {
+        self.sink.landed(from, token);
+    }
+    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
+        self.sink.done(token, result);
+    }
+}
+
+impl<T: Transport> Transport for Tap<T> {
+    fn limits(&mut self, peer: Peer) -> Limits {
+        self.inner.limits(peer)
+    }
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        self.inner.send(peer, am)
+    }
+    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
+        self.inner.get(peer, from, into, done)
+    }
+    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+        self.inner.put(peer, from, into, done)
+    }
+    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
+        self.inner.share_open(peer, from, into, done)
+    }
+    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+        self.inner.share_pull(key)
+    }
+    fn share_join(
+        &mut self,
+        peer: Peer,
+        key: ShareKey,
+        from: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer {
+        self.inner.share_join(peer, key, from, into, done)
+    }
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        self.inner.poll(&mut Noting { sink, arrivals: &mut self.arrivals })
+    }
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        self.inner.doorbell()
+    }
+}
