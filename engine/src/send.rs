@@ -46,9 +46,17 @@ impl<T: Transport> Engine<T> {
         buf: &UserBuf,
         signature: u64,
     ) -> Started {
-        if mode != Mode::Synchronous
-            && signature == 0
-            && let Some(state) = self.core.peers.get(peer)
+        if mode != Mode::Synchronous && signature == 0 && self.send_at_once(mode, peer, envelope, buf) {
+            return Started::Done(Status::EMPTY);
+        }
+        self.send_by_request(mode, peer, envelope, buf, signature)
+    }
+
+    /// Sends a short or eager message if nothing is in its way: the FIFO is empty, credits are left, the transport
+    /// has room. Otherwise nothing has happened. Not for synchronous mode, nor for messages with a signature.
+    #[inline]
+    pub fn send_at_once(&mut self, mode: Mode, peer: Peer, envelope: Envelope, buf: &UserBuf) -> bool {
+        if let Some(state) = self.core.peers.get(peer)
             && buf.len() <= state.eager_bytes_max
             && state.backlog.is_empty()
             && state.spend(cost_units(buf.len()))
@@ -56,11 +64,11 @@ impl<T: Transport> Engine<T> {
             let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
             let mut am = message(Kind::Eager, flags, &envelope, &[], buf);
             if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_ok() {
-                return Started::Done(Status::EMPTY);
+                return true;
             }
             self.refund(peer, buf.len());
         }
-        self.send_by_request(mode, peer, envelope, buf, signature)
+        false
     }
 
     /// The general case: a request in the peer's FIFO, which moves at once if it can.

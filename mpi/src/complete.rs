@@ -2,7 +2,7 @@
 
 use crate::arguments::{array, out};
 use crate::entry::entry;
-use crate::error::{Result, fail};
+use crate::error::{Error, Result, fail};
 use crate::grequest;
 use crate::handle;
 use crate::process::{Process, enter};
@@ -11,7 +11,7 @@ use crate::status;
 use crate::wait::{self, Waiting};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, ANY_TAG, slab::Id};
+use tern_engine::{ANY_SOURCE, ANY_TAG, Started, engine::Description, slab::Id};
 
 entry! {
     /// Waits for one request (section 3.7.3).
@@ -77,7 +77,7 @@ entry! {
         let mut process = enter();
         let mut found = first_complete(&mut process, requests);
         if found.is_none() {
-            process.engine()?.poll();
+            process = wait::look_again(process);
             found = first_complete(&mut process, requests);
         }
         drop(process);
@@ -111,9 +111,7 @@ entry! {
             *outcount = MPI_UNDEFINED;
             return Ok(());
         }
-        if let Ok(engine) = enter().engine() {
-            engine.poll();
-        }
+        drop(wait::look_again(enter()));
         take_some(None, requests, outcount, indices, statuses)
     }
 
@@ -231,7 +229,7 @@ fn test_one(request: &mut MPI_Request) -> Result<Option<Option<Ended>>> {
     let mut process = enter();
     let mut progress = process.progress(request)?;
     if matches!(progress, Progress::Pending) {
-        process.engine()?.poll();
+        process = wait::look_again(process);
         progress = process.progress(request)?;
     }
     drop(process);
@@ -330,13 +328,13 @@ unsafe fn take_some(
     let mut faults = Faults::new(statuses);
     let mut taken = 0;
     let (mut first_at, mut first_ended) = first.unwrap_or((None, None));
-    for at in 0..requests.len() {
+    for (at, request) in requests.iter_mut().enumerate() {
         let ended = if first_at == Some(at) {
             first_at = None;
             first_ended.take()
         } else {
-            let progress = enter().progress(&mut requests[at])?;
-            settle(progress, &mut requests[at])?
+            let progress = enter().progress(request)?;
+            settle(progress, request)?
         };
         if let Some(ended) = ended {
             // SAFETY: the arrays have room for all requests.
@@ -354,12 +352,13 @@ unsafe fn take_some(
 struct Faults {
     statuses: *mut MPI_Status,
     failed: Vec<(usize, c_int)>,
-    text: String,
+    /// The first error: its communicator's handler hears of all.
+    first: Option<Box<Error>>,
 }
 
 impl Faults {
     fn new(statuses: *mut MPI_Status) -> Self {
-        Faults { statuses, failed: Vec::new(), text: String::new() }
+        Faults { statuses, failed: Vec::new(), first: None }
     }
 
     fn note(&mut self, index: usize, ended: Option<Ended>) {
@@ -369,33 +368,27 @@ impl Faults {
             unsafe { status::store(self.statuses.add(index), &status) };
         }
         if let Some(error) = error {
-            if self.failed.is_empty() {
-                self.text = format!("request {index}: {}", error.text());
-            }
             self.failed.push((index, error.code()));
+            self.first.get_or_insert(error);
         }
     }
 
     fn verdict(self, count: usize) -> Result {
-        if self.failed.is_empty() {
-            return Ok(());
-        }
+        let Some(first) = self.first else { return Ok(()) };
         for index in (0..count).filter(|_| !self.statuses.is_null()) {
             let code = self.failed.iter().find(|(at, _)| *at == index).map_or(MPI_SUCCESS, |&(_, code)| code);
             // SAFETY: the array has a status for each request.
             unsafe { (*self.statuses.add(index)).MPI_ERROR = code };
         }
-        let more = format!("{} of {count} requests failed, the first: {}", self.failed.len(), self.text);
-        Err(fail(MPI_ERR_IN_STATUS, more))
+        let (failed, at) = (self.failed.len(), self.failed[0].0);
+        let text = format!("{failed} of {count} requests failed, the first is number {at}: {}", first.text());
+        Err(fail(MPI_ERR_IN_STATUS, text).beside(&first))
     }
 }
 
 /// Whether all are complete now; takes none.
 fn all_complete(requests: &[MPI_Request]) -> Result<bool> {
-    let mut process = enter();
-    if let Ok(engine) = process.engine() {
-        engine.poll();
-    }
+    let mut process = wait::look_again(enter());
     for request in requests {
         if !process.is_complete(*request)? {
             return Ok(false);
@@ -411,11 +404,11 @@ fn is_inactive(request: &MPI_Request) -> bool {
 /// Whether a request is complete, and its status; it is not taken.
 unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
     let mut process = enter();
-    if let Ok(engine) = process.engine() {
-        engine.poll();
-    }
     if !process.is_complete(request)? {
-        return Ok(false);
+        process = wait::look_again(process);
+        if !process.is_complete(request)? {
+            return Ok(false);
+        }
     }
     let found = process.peek(request)?;
     drop(process);
@@ -429,12 +422,18 @@ unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool
 }
 
 impl Process {
+    /// What a handle of a plain message stands for; `None` if it is another kind of request.
+    #[inline]
+    pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<Started>> {
+        let Some(raw) = handle::decode_request(request.0) else { return Ok(None) };
+        let id = Id::from_raw(raw);
+        if self.engine()?.exists(id) { Ok(Some(Started::Pending(id))) } else { Err(no_request(request)) }
+    }
+
     /// Whether a completion call would end for this request.
-    pub(crate) fn is_complete(&mut self, request: MPI_Request) -> Result<bool> {
-        if let Some(raw) = handle::decode_request(request.0) {
-            let id = Id::from_raw(raw);
-            let engine = self.engine()?;
-            return if engine.exists(id) { Ok(engine.peek(id).is_some()) } else { Err(no_request(request)) };
+    fn is_complete(&mut self, request: MPI_Request) -> Result<bool> {
+        if let Some(started) = self.plain(request)? {
+            return Ok(self.peek_started(started).is_some());
         }
         if request == MPI_REQUEST_NULL {
             return Ok(true);
@@ -443,7 +442,11 @@ impl Process {
             None => Err(no_request(request)),
             Some(Object::Ended(_)) => Ok(true),
             Some(Object::Generalized(generalized)) => Ok(generalized.complete),
-            Some(Object::Persistent(_)) => crate::persistent::is_complete(self, request),
+            Some(Object::Persistent(p)) => {
+                Ok(p.active.is_none_or(|active| self.peek_started(active).is_some()))
+            }
+            Some(Object::Pair(pair)) => Ok(pair.is_complete(self)),
+            Some(Object::Flush(_)) => crate::bsend::is_complete(self, request),
             Some(Object::Collective(_)) => crate::coll::is_complete(self, request),
         }
     }
@@ -454,32 +457,24 @@ impl Process {
 
     /// The status of a complete request; `None` if the program has to be asked.
     fn peek(&mut self, request: MPI_Request) -> Result<Option<MPI_Status>> {
-        if let Some(raw) = handle::decode_request(request.0) {
-            let peeked = self.engine()?.peek(Id::from_raw(raw));
-            return Ok(Some(peeked.map_or(MPI_Status::EMPTY, |status| status::from_engine(&status))));
-        }
-        match self.requests.0.get(request.0) {
-            Some(Object::Ended(ended)) => Ok(Some(ended.status)),
-            Some(Object::Persistent(p)) => match p.active {
-                Some(active) => self.peek(active),
-                None => Ok(Some(MPI_Status::EMPTY)),
-            },
-            Some(Object::Generalized(_)) => Ok(None),
-            Some(Object::Collective(_)) | None => Ok(Some(MPI_Status::EMPTY)),
-        }
+        let started = match (self.plain(request)?, self.requests.0.get(request.0)) {
+            (Some(started), _) => Some(started),
+            (None, Some(Object::Generalized(_))) => return Ok(None),
+            (None, Some(Object::Ended(ended))) => return Ok(Some(ended.status)),
+            (None, Some(Object::Persistent(p))) => p.active,
+            (None, Some(Object::Pair(pair))) => Some(pair.receive),
+            (None, Some(Object::Collective(_) | Object::Flush(_)) | None) => None,
+        };
+        let status = started.and_then(|started| self.peek_started(started));
+        Ok(Some(status.map_or(MPI_Status::EMPTY, |status| status::from_engine(&status))))
     }
 }
 
 /// Frees a request; a generalized one that is complete is given back, to be freed without the lock.
 fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
     let mut process = enter();
-    if let Some(raw) = handle::decode_request(request.0) {
-        let engine = process.engine()?;
-        let id = Id::from_raw(raw);
-        if !engine.exists(id) {
-            return Err(no_request(request));
-        }
-        engine.detach(id);
+    if let Some(started) = process.plain(request)? {
+        process.detach_started(started);
         return Ok(None);
     }
     if matches!(process.requests.0.get(request.0), Some(Object::Collective(_))) {
@@ -492,18 +487,34 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
         None => Err(no_request(request)),
         Some(Object::Generalized(generalized)) => Ok(grequest::freed(&mut process, request, generalized)),
         Some(Object::Persistent(persistent)) => {
-            let active = persistent.active;
-            drop(process);
-            active.map_or(Ok(None), free)
+            persistent.active.into_iter().for_each(|active| process.detach_started(active));
+            Ok(None)
         }
-        Some(_) => Ok(None),
+        Some(Object::Pair(pair)) => {
+            process.detach_started(pair.receive);
+            process.detach_started(pair.send);
+            Ok(None)
+        }
+        Some(Object::Ended(_) | Object::Flush(_) | Object::Collective(_)) => Ok(None),
     }
 }
 
 /// What a request waits for, for a person.
 fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiting {
-    let description = process.describe(request);
-    let Some(what) = description else { return Waiting::on(call) };
+    let started = match handle::decode_request(request.0) {
+        Some(raw) => Some(Started::Pending(Id::from_raw(raw))),
+        None => match process.requests.0.get(request.0) {
+            Some(Object::Persistent(persistent)) => persistent.active,
+            Some(Object::Pair(pair)) => return waiting_for(process, call, pair.describe(process)),
+            _ => None,
+        },
+    };
+    waiting_for(process, call, started.and_then(|started| process.describe_started(started)))
+}
+
+/// What a message that goes on waits for, for a person.
+pub(crate) fn waiting_for(process: &Process, call: &'static str, what: Option<Description>) -> Waiting {
+    let Some(what) = what else { return Waiting::on(call) };
     let comm = process.comms.of_context(what.context);
     let in_comm = |peer| comm.and_then(|comm| comm.peers().rank_of(peer)).map_or(-1, |rank| rank as i32);
     let peer = match (what.receive, what.peer) {
@@ -514,16 +525,4 @@ fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiti
     let tag = if what.tag == ANY_TAG { MPI_ANY_TAG } else { what.tag };
     let detail = if what.receive { "receiving" } else { "sending" };
     Waiting { detail: detail.into(), ..Waiting::message(call, what.context, peer, tag, what.bytes) }
-}
-
-impl Process {
-    fn describe(&self, request: MPI_Request) -> Option<tern_engine::engine::Description> {
-        if let Some(raw) = handle::decode_request(request.0) {
-            return self.engine_ref()?.describe(Id::from_raw(raw));
-        }
-        match self.requests.0.get(request.0)? {
-            Object::Persistent(persistent) => self.describe(persistent.active?),
-            _ => None,
-        }
-    }
 }

@@ -93,9 +93,22 @@ impl Error {
         &self.text
     }
 
+    /// Says which of several things the error is about.
+    #[cold]
+    pub fn context(mut self: Box<Self>, which: &str) -> Box<Self> {
+        self.text = format!("{which}: {}", self.text);
+        self
+    }
+
     /// Sends the error to the handler of `place` rather than to that of the entry point.
     pub fn at(mut self: Box<Self>, place: impl Into<Place>) -> Box<Self> {
         self.place = Some(place.into());
+        self
+    }
+
+    /// Sends the error to where `other` goes.
+    pub fn beside(mut self: Box<Self>, other: &Error) -> Box<Self> {
+        self.place = other.place;
         self
     }
 

@@ -9,7 +9,9 @@ use crate::status;
 use crate::wait::{self, Waiting};
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
-use tern_engine::{Mode, RequestId, Started, Status};
+use tern_engine::{Envelope, Mode, Pattern, RequestId, Started, Status};
+use tern_mem::UserBuf;
+use tern_transport::Peer;
 
 /// A message's arguments, as every call of this chapter has them.
 #[derive(Clone, Copy, Debug)]
@@ -95,19 +97,92 @@ pub fn no_process() -> MPI_Status {
     MPI_Status { MPI_SOURCE: MPI_PROC_NULL, ..MPI_Status::EMPTY }
 }
 
+/// What became of a receive from `MPI_PROC_NULL`, in the engine's words.
+pub const FROM_NO_PROCESS: Started =
+    Started::Done(Status { source: MPI_PROC_NULL as u32, tag: MPI_ANY_TAG, ..Status::EMPTY });
+
+/// What became of a send to `MPI_PROC_NULL`.
+pub const TO_NO_PROCESS: Started = Started::Done(Status::EMPTY);
+
+/// A send that has passed its checks: what the engine is told, now or at each start of a persistent request.
+#[derive(Clone, Debug)]
+pub struct Outbound {
+    /// Where to.
+    pub peer: Peer,
+    /// Context, rank of this process, tag.
+    pub envelope: Envelope,
+    /// What.
+    pub buf: UserBuf,
+    /// Type signature, or 0.
+    pub signature: u64,
+}
+
+/// A receive that has passed its checks.
+#[derive(Debug)]
+pub struct Inbound {
+    /// What it asks for.
+    pub pattern: Pattern,
+    /// Where to put it.
+    pub buf: UserBuf,
+    /// Type signature, or 0.
+    pub signature: u64,
+}
+
+/// Checks a send; `None` if it goes to `MPI_PROC_NULL`.
+///
+/// # Safety
+/// The program vouches for the buffer.
+#[inline]
+pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Outbound>> {
+    let comm = process.comm(message.comm)?;
+    let to = destination(comm, message.rank, message.tag)?;
+    // SAFETY: by the caller.
+    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
+    let Some((peer, envelope)) = to else { return Ok(None) };
+    Ok(Some(Outbound { peer, envelope, buf, signature: process.signature(message.datatype) }))
+}
+
+/// Checks a receive; `None` if it is from `MPI_PROC_NULL`.
+///
+/// # Safety
+/// The program vouches for the buffer.
+#[inline]
+pub unsafe fn inbound(process: &Process, message: &Message) -> Result<Option<Inbound>> {
+    let comm = process.comm(message.comm)?;
+    let pattern = wanted(comm, message.rank, message.tag)?;
+    // SAFETY: by the caller.
+    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
+    let Some(pattern) = pattern else { return Ok(None) };
+    Ok(Some(Inbound { pattern, buf, signature: process.signature(message.datatype) }))
+}
+
+impl Outbound {
+    /// Hands it to the engine.
+    #[inline]
+    pub fn start(&self, process: &mut Process, mode: Mode) -> Result<Started> {
+        Ok(process.engine()?.send(mode, self.peer, self.envelope, &self.buf, self.signature))
+    }
+}
+
+impl Inbound {
+    /// Hands it to the engine.
+    #[inline]
+    pub fn start(&self, process: &mut Process) -> Result<Started> {
+        Ok(process.engine()?.receive(self.pattern, &self.buf, self.signature))
+    }
+}
+
 /// Starts a send; `None` if it goes to `MPI_PROC_NULL`.
 ///
 /// # Safety
 /// The program vouches for the buffer.
 #[inline]
 pub unsafe fn start_send(process: &mut Process, mode: Mode, message: &Message) -> Result<Option<Started>> {
-    let comm = process.comm(message.comm)?;
-    let to = destination(comm, message.rank, message.tag)?;
     // SAFETY: by the caller.
-    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
-    let Some((peer, envelope)) = to else { return Ok(None) };
-    let signature = process.signature(message.datatype);
-    Ok(Some(process.engine()?.send(mode, peer, envelope, &buf, signature)))
+    match unsafe { outbound(process, message)? } {
+        Some(outbound) => outbound.start(process, mode).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
@@ -116,19 +191,17 @@ pub unsafe fn start_send(process: &mut Process, mode: Mode, message: &Message) -
 /// The program vouches for the buffer.
 #[inline]
 pub unsafe fn start_receive(process: &mut Process, message: &Message) -> Result<Option<Started>> {
-    let comm = process.comm(message.comm)?;
-    let pattern = wanted(comm, message.rank, message.tag)?;
     // SAFETY: by the caller.
-    let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
-    let Some(pattern) = pattern else { return Ok(None) };
-    let signature = process.signature(message.datatype);
-    Ok(Some(process.engine()?.receive(pattern, &buf, signature)))
+    match unsafe { inbound(process, message)? } {
+        Some(inbound) => inbound.start(process).map(Some),
+        None => Ok(None),
+    }
 }
 
 impl Process {
     /// The type signature that travels with a message when types are checked, else 0.
     #[inline]
-    fn signature(&self, datatype: MPI_Datatype) -> u64 {
+    pub(crate) fn signature(&self, datatype: MPI_Datatype) -> u64 {
         if self.check_types { self.types.signature(datatype) } else { 0 }
     }
 }
@@ -175,7 +248,7 @@ pub fn await_message(process: Guard, call: &'static str, message: &Message, id: 
 
 /// Hands the end of a receive to the program.
 #[inline]
-unsafe fn finish(received: &Status, status: *mut MPI_Status) -> Result {
+pub(crate) unsafe fn finish(received: &Status, status: *mut MPI_Status) -> Result {
     if !status.is_null() {
         // SAFETY: by the caller.
         unsafe { status::store(status, &status::from_engine(received)) };

@@ -58,7 +58,7 @@ pub struct Process {
     /// Messages that a matched probe has taken out.
     pub messages: Table<crate::probe::Message>,
     /// Buffers of buffered mode.
-    pub bsend: crate::bsend::Buffers,
+    pub bsend: crate::bsend_buffer::Buffers,
     /// Sessions.
     pub sessions: crate::session::Sessions,
     /// Counts the contexts that this process has led into being.
@@ -86,7 +86,7 @@ impl Process {
             errors: Errors::new(),
             requests: Requests::new(),
             messages: Table::new(Kind::Message),
-            bsend: crate::bsend::Buffers::new(),
+            bsend: crate::bsend_buffer::Buffers::new(),
             sessions: crate::session::Sessions::new(),
             contexts_led: 0,
             barrier_slots: [0; 4],
@@ -111,6 +111,17 @@ impl Process {
     /// The engine, to look at.
     pub fn engine_ref(&self) -> Option<&ProcessEngine> {
         self.engine.as_deref()
+    }
+
+    /// The engine beside what refers to its requests.
+    #[inline]
+    pub fn split(
+        &mut self,
+    ) -> Result<(&mut ProcessEngine, &mut Requests, &mut crate::bsend_buffer::Buffers)> {
+        match &mut self.engine {
+            Some(engine) => Ok((engine, &mut self.requests, &mut self.bsend)),
+            None => Err(outside()),
+        }
     }
 
     /// Puts the engine in place, or takes it away.

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::status;
 use crate::table::Table;
 use tern_abi::*;
-use tern_engine::{Fault, Started, Status, slab::Id};
+use tern_engine::{Fault, Started, Status, engine::Description, slab::Id};
 use tern_transport::TransferError;
 
 /// A request that is not simply one message.
@@ -22,6 +22,10 @@ pub enum Object {
     Generalized(crate::grequest::Generalized),
     /// A collective under way.
     Collective(Box<crate::coll::Running>),
+    /// A send and a receive that are one request (section 3.11).
+    Pair(crate::sendrecv::Pair),
+    /// Waits until a buffer is empty of what was in it (section 3.6).
+    Flush(crate::bsend::Flush),
 }
 
 /// How something ended.
@@ -134,6 +138,50 @@ impl Process {
                 Ok(if generalized.complete { Progress::Ask } else { Progress::Pending })
             }
             Some(Object::Collective(_)) => crate::coll::progress(self, request),
+            Some(Object::Pair(_)) => crate::sendrecv::progress(self, request),
+            Some(Object::Flush(_)) => crate::bsend::progress(self, request),
+        }
+    }
+}
+
+/// What an object has started in the engine, or what the engine did at once.
+impl Process {
+    /// How it ended, if it has; it is gone then.
+    #[inline]
+    pub fn take_started(&mut self, started: Started) -> Option<Status> {
+        match started {
+            Started::Done(status) => Some(status),
+            Started::Pending(id) => self.engine_mut()?.test(id),
+        }
+    }
+
+    /// How it ended, if it has; it stays.
+    pub fn peek_started(&self, started: Started) -> Option<Status> {
+        match started {
+            Started::Done(status) => Some(status),
+            Started::Pending(id) => self.engine_ref()?.peek(id),
+        }
+    }
+
+    /// It completes by itself, and nobody will ask.
+    pub fn detach_started(&mut self, started: Started) {
+        if let (Started::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+            engine.detach(id);
+        }
+    }
+
+    /// Tries to cancel it.
+    pub fn cancel_started(&mut self, started: Started) {
+        if let (Started::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+            engine.cancel(id);
+        }
+    }
+
+    /// What it is, for a person.
+    pub fn describe_started(&self, started: Started) -> Option<Description> {
+        match started {
+            Started::Done(_) => None,
+            Started::Pending(id) => self.engine_ref()?.describe(id),
         }
     }
 }
