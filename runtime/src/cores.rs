@@ -21,8 +21,12 @@ impl CoreBudget {
 /// Cores that this process may use: at least 1. Reads files; a rank asks [`Job::cores`](crate::Job) instead,
 /// which `mpirun` has computed once for all.
 pub fn cores() -> u32 {
-    let quota = quota_cores(Path::new("/"));
-    affinity_cores().min(quota.unwrap_or(u32::MAX))
+    affinity_cores().min(quota_cores().unwrap_or(u32::MAX))
+}
+
+/// The quota of this process's control groups in cores, rounded up; `None` without one. Reads files.
+pub fn quota_cores() -> Option<u32> {
+    tightest_quota(Path::new("/"))
 }
 
 /// Cores in this process's affinity mask, at least 1.
@@ -36,7 +40,7 @@ pub fn affinity_cores() -> u32 {
 
 /// The tightest quota of the control groups above this process, in cores, rounded up. `root` is `/` but
 /// in tests.
-fn quota_cores(root: &Path) -> Option<u32> {
+fn tightest_quota(root: &Path) -> Option<u32> {
     let memberships = std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     memberships.lines().filter_map(|line| line_quota(root, line)).min()
 }
@@ -121,7 +125,7 @@ mod tests {
                 ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
             ],
         );
-        assert_eq!(quota_cores(&root.0), Some(2));
+        assert_eq!(tightest_quota(&root.0), Some(2));
     }
 
     #[test]
@@ -134,7 +138,7 @@ mod tests {
                 ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
             ],
         );
-        assert_eq!(quota_cores(&root.0), Some(1));
+        assert_eq!(tightest_quota(&root.0), Some(1));
     }
 
     #[test]
@@ -148,8 +152,8 @@ mod tests {
                 ("sys/fs/cgroup/cpu.max", "5 0\n"),
             ],
         );
-        assert_eq!(quota_cores(&root.0), None);
-        assert_eq!(quota_cores(Path::new("/nonexistent")), None);
+        assert_eq!(tightest_quota(&root.0), None);
+        assert_eq!(tightest_quota(Path::new("/nonexistent")), None);
     }
 
     #[test]

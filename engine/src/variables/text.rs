@@ -14,7 +14,7 @@ pub(super) fn parse_number(text: &str) -> Option<u32> {
 
 /// The shortest way to write a number.
 pub(super) fn number(number: u64) -> String {
-    let whole = |&&(_, shift): &&(char, u32)| number > 0 && number.is_multiple_of(1 << shift);
+    let whole = |&&(_, shift): &&(char, u32)| number > 0 && number % (1 << shift) == 0;
     match SUFFIXES.iter().find(whole) {
         Some((letter, shift)) => format!("{}{letter}", number >> shift),
         None => number.to_string(),

@@ -1,2 +1,0 @@
-//! The `tern` command.
-fn main() {}

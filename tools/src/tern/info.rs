@@ -1,0 +1,118 @@
+//! `tern info`: version, machine, transports, settings.
+
+use std::path::Path;
+
+use tern_abi::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_SUBVERSION, MPI_VERSION};
+use tern_engine::variables::{Environment, OTHERS, Variable, variables};
+
+use crate::table::Table;
+use crate::{coverage, features, machine};
+
+/// All of it.
+pub fn overview(library: Option<&Path>) -> String {
+    let features = features::features(features::memory_can_be_read());
+    [
+        format!("Tern {}\n{}", env!("CARGO_PKG_VERSION"), identity(library)),
+        format!("Machine\n{}", machine::describe(&features)),
+        format!("Transports\n{}", transports()),
+        format!(
+            "Settings: environment variables, their values here, and what they are unless set\n{}",
+            settings()
+        ),
+    ]
+    .join("\n")
+}
+
+fn identity(library: Option<&Path>) -> String {
+    let mut table = Table::default();
+    table.row(["standard", &format!("MPI {MPI_VERSION}.{MPI_SUBVERSION}")]);
+    table.row(["ABI", &format!("MPI standard ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, libmpi_abi.so.1")]);
+    let place = match coverage::find(library) {
+        Ok(path) => path.display().to_string(),
+        Err(reason) => reason,
+    };
+    table.row(["library", &place]);
+    table.text()
+}
+
+fn transports() -> String {
+    let mut table = Table::default();
+    table.row(["shm", "shared memory, between the ranks of one machine"]);
+    table.row(["self", "a queue in the rank's own memory, from a rank to itself"]);
+    table.text()
+}
+
+/// A star marks what the environment sets.
+fn settings() -> String {
+    let mut table = Table::default();
+    table.row(["variable", "value", "default", "values"]);
+    let all = environment();
+    let mut meanings = Vec::new();
+    for variable in variables() {
+        table.row([
+            variable.name,
+            &here(variable, &all),
+            &shown(&variable.default()),
+            &variable.values.expected(),
+        ]);
+        meanings.push((variable.name, variable.meaning));
+    }
+    for other in OTHERS {
+        let value =
+            std::env::var(other.name).map_or_else(|_| other.default.into(), |value| format!("{value} *"));
+        table.row([other.name, &value, other.default, other.values]);
+        meanings.push((other.name, other.meaning));
+    }
+    format!("{}  * set in the environment\n\n{}", table.text(), described(&meanings))
+}
+
+fn described(meanings: &[(&str, &str)]) -> String {
+    let mut table = Table::default();
+    for (name, meaning) in meanings {
+        table.row([name, meaning]);
+    }
+    table.text()
+}
+
+/// What can be understood of the environment, within its limits.
+pub fn environment() -> Environment {
+    let mut all = Environment::default();
+    for variable in variables() {
+        if let Ok(value) = std::env::var(variable.name) {
+            let _ = variable.set(&mut all, &value);
+        }
+    }
+    all.in_effect()
+}
+
+fn here(variable: &Variable, all: &Environment) -> String {
+    let Ok(value) = std::env::var(variable.name) else { return shown(&variable.value(all)) };
+    match variable.set(&mut Environment::default(), &value) {
+        Ok(()) => format!("{} *", shown(&variable.value(all))),
+        Err(_) => format!("{value} * is not understood: MPI_Init will fail"),
+    }
+}
+
+fn shown(value: &str) -> String {
+    if value.is_empty() { "none".into() } else { value.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, default: &str, values: &str, meaning: &str) -> String {
+        format!("| `{name}` | {} | {values} | {meaning} |", shown(default))
+    }
+
+    #[test]
+    fn the_readme_has_this_table() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+        let readme = std::fs::read_to_string(readme).expect("the README of the source tree");
+        let found: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `TERN_")).collect();
+        let own = variables().map(|v| row(v.name, &v.default(), &v.values.expected(), v.meaning));
+        let others = OTHERS.iter().map(|o| row(o.name, o.default, o.values, o.meaning));
+        let expected: Vec<String> = own.chain(others).collect();
+        assert_eq!(found, expected, "put this into README.md:\n{}\n", expected.join("\n"));
+    }
+}

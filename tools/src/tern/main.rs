@@ -1,0 +1,70 @@
+//! `tern`: tells what this Tern is, what it finds on this machine, and what it would do.
+//!
+//! [`request`] reads the command line; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
+//! answer, from the tables that the library itself uses.
+
+#![forbid(unsafe_code)]
+
+mod chapters;
+mod collectives;
+mod coverage;
+mod features;
+mod info;
+mod machine;
+mod probe;
+mod protocols;
+mod request;
+mod table;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use request::{Request, Topic};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if arguments.first().is_some_and(|first| first == probe::OPTION) {
+        return probe::answer(&arguments[1..]);
+    }
+    match Request::parse(&arguments).and_then(|request| answer(&request)) {
+        Ok(text) => print(&text),
+        Err(message) => {
+            eprintln!("tern: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn answer(request: &Request) -> Result<String, String> {
+    match request {
+        Request::Help => Ok(request::HELP.into()),
+        Request::Version => Ok(format!("tern {}\n", env!("CARGO_PKG_VERSION"))),
+        Request::Info { topics, library } => {
+            let answers: Result<Vec<_>, _> =
+                topics.iter().map(|&topic| about(topic, library.as_deref())).collect();
+            Ok(answers?.join("\n"))
+        }
+    }
+}
+
+fn about(topic: Topic, library: Option<&Path>) -> Result<String, String> {
+    match topic {
+        Topic::Overview => Ok(info::overview(library)),
+        Topic::Protocols => protocols::list(),
+        Topic::Collectives => Ok(collectives::list()),
+        Topic::Coverage => coverage::list(library),
+    }
+}
+
+/// Whoever reads only the first lines, as `head` does, has what they want.
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("tern: cannot write: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,36 @@
+//! `tern info --protocols`: the engine's own table, with the limits of the transports on this machine.
+
+use tern_engine::protocol;
+use tern_engine::variables::Environment;
+use tern_transport::loopback::Loopback;
+use tern_transport::{Limits, Transport};
+
+use crate::features;
+use crate::table::Table;
+
+/// The tables, one for each transport.
+pub fn list() -> Result<String, String> {
+    let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
+    let shm = shm_limits(&all);
+    let own = Loopback::new(0).limits(0);
+    Ok(format!(
+        "To a rank of the same machine (shm)\n{}\nTo itself (self)\n{}",
+        table(&all, &shm),
+        table(&all, &own)
+    ))
+}
+
+/// What the shared-memory transport would say of a peer.
+fn shm_limits(all: &Environment) -> Limits {
+    let direct = all.transport.cma && features::memory_can_be_read().is_ok();
+    Limits { eager_bytes_max: all.transport.cell_bytes as usize, get: direct, put: direct, share: direct }
+}
+
+fn table(all: &Environment, limits: &Limits) -> String {
+    let mut table = Table::default();
+    table.row(["protocol", "when", "steps"]);
+    for row in protocol::table(&all.engine, limits) {
+        table.row([row.name, &row.when, row.steps]);
+    }
+    table.text()
+}
