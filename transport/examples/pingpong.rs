@@ -12,7 +12,7 @@ use tern_transport::{
     Am, Fabric, Header, Landing, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
 };
 
-const ROUNDS: u64 = 200_000;
+const ROUNDS: u64 = 50_000;
 
 fn main() {
     raw_flags();
@@ -42,6 +42,7 @@ fn raw_flags() {
     let flags = map(&file);
     // SAFETY: the example has one thread.
     let pid = unsafe { libc::fork() };
+    common::pin((pid == 0).into(), 2, 2);
     let (mine, theirs) = if pid == 0 { (&flags[8], &flags[0]) } else { (&flags[0], &flags[8]) };
     let start = Instant::now();
     for round in 1..=ROUNDS {
@@ -166,7 +167,7 @@ fn costs(fabric: &mut Fabric, me: Peer) {
 /// One large message, by a get and by both sides at once.
 fn large(fabric: &mut Fabric, me: Peer, len: usize, notes: &mut Notes) {
     let mut bytes = vec![me as u8; len];
-    let rounds = (64 << 20) / len as u64 / 4 + 5;
+    let rounds = (16 << 20) / len as u64 + 5;
     let get = rendezvous(fabric, me, &mut bytes, rounds, None, notes);
     let share = rendezvous(fabric, me, &mut bytes, rounds, Some(Token(1)), notes);
     report(me, &format!("get {} KiB", len >> 10), get);

@@ -184,3 +184,6 @@ mod sleeping {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

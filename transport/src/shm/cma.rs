@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tern_mem::{IoVec, UserBuf};
 
 use crate::TransferError;
-use crate::limits::IOVECS_PER_CALL;
+use crate::limits::{BLOCK_BYTES, IOVECS_PER_CALL, PIECE_BYTES_MIN};
 
 /// What a peer finds at the address that a rank published, if it may read that rank's memory.
 pub(crate) const PROBE_WORD: u64 = 0x5445_524e_5052_4f42;
@@ -42,10 +42,41 @@ pub(crate) fn copy(
         if covered == 0 {
             return Err(TransferError::Os(libc::EFAULT));
         }
-        let there = IoVec { base: (remote as usize).wrapping_add(done), len: covered };
-        done += call(direction, pid, &pieces[..count], there)?;
+        let there = (remote as usize).wrapping_add(done);
+        done += if covered / count < PIECE_BYTES_MIN && count > 1 {
+            copy_by_block(direction, pid, local, offset + done, there, len - done)?
+        } else {
+            call(direction, pid, &pieces[..count], IoVec { base: there, len: covered })?
+        };
     }
     Ok(())
+}
+
+/// Moves the beginning of what is left through a block of this process: many small pieces. How many bytes.
+#[inline(never)]
+fn copy_by_block(
+    direction: Direction,
+    pid: u32,
+    local: &UserBuf,
+    offset: usize,
+    remote: usize,
+    left: usize,
+) -> Result<usize, TransferError> {
+    let mut block = [0u8; BLOCK_BYTES];
+    let n = left.min(BLOCK_BYTES).min(local.len().saturating_sub(offset));
+    let here = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
+    let there = IoVec { base: remote, len: n };
+    match direction {
+        Direction::Read => {
+            let moved = call(direction, pid, &here, there)?;
+            local.write(offset, &block[..moved]);
+            Ok(moved)
+        }
+        Direction::Write => {
+            local.read(offset, &mut block[..n]);
+            call(direction, pid, &here, there)
+        }
+    }
 }
 
 /// One system call; how many bytes it moved, at least one.

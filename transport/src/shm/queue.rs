@@ -88,3 +88,6 @@ impl QueueReader {
 fn load(links: &impl Links, link: Link) -> Link {
     links.next(link).map_or(NONE, |next| next.load(Ordering::Acquire))
 }
+
+#[cfg(test)]
+mod tests;

@@ -326,3 +326,6 @@ impl RingReader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,6 +60,8 @@ pub(crate) struct ShareSlot {
     pub(crate) claim: AtomicU64,
     /// Generation in the upper half, the first error number in the next 16 bits, finished chunks in the lowest.
     pub(crate) done: AtomicU64,
+    /// Bytes of the whole copy.
+    pub(crate) len: AtomicU64,
 }
 
 /// A barrier of one group of ranks, see `barrier.rs`.

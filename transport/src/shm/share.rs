@@ -5,7 +5,8 @@
 //! side never comes, the other one claims all. Who finishes the last chunk rings the other.
 //!
 //! Both counters carry the slot's generation, so a sender that comes late finds out by the same instruction
-//! with which it would claim. Chunk bounds follow from the message's length, which each side knows by itself.
+//! with which it would claim. Chunk bounds follow from the message's length, which each side knows by itself; a
+//! sender that believes in another length than the receiver claims nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -161,7 +162,7 @@ impl Shares {
             return None;
         }
         self.busy |= 1 << slot;
-        let generation = self.next_generation(slot);
+        let generation = self.begin(slot, from.len);
         self.parts.push(Part {
             receiver: self.me,
             slot,
@@ -178,12 +179,14 @@ impl Shares {
         Some(ShareKey(u64::from(generation) << 32 | slot as u64))
     }
 
-    /// Begins the slot's next use. A sender that looks in between finds two generations and claims nothing.
-    fn next_generation(&mut self, slot: usize) -> u32 {
+    /// Begins the slot's next use. A sender can claim only once it sees the generation in the claim word, which
+    /// is stored last.
+    fn begin(&mut self, slot: usize, len: u64) -> u32 {
         let generation = self.generations[slot].wrapping_add(1);
         self.generations[slot] = generation;
         let words = self.segment.share(self.me, slot);
         words.done.store(u64::from(generation) << 32, Ordering::Release);
+        words.len.store(len, Ordering::Release);
         words.claim.store(u64::from(generation) << 32, Ordering::Release);
         generation
     }
@@ -228,10 +231,12 @@ impl Shares {
             pending: false,
         });
         let index = self.parts.len() - 1;
-        if pid.is_some() {
+        let agreed = self.segment.share(peer, slot).len.load(Ordering::Acquire) == into.len;
+        if pid.is_some() && agreed {
             return self.work(index);
         }
-        self.settle(index, State::Open)
+        let state = self.parts[index].state(self.segment.share(peer, slot));
+        self.settle(index, state)
     }
 
     /// Copies what can be claimed; rings the other side if that was the end.

@@ -1,0 +1,211 @@
+//! The ring in plain memory, and under loom (`RUSTFLAGS="--cfg loom"`).
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::*;
+
+/// A ring in this process's own memory.
+struct Ring {
+    lines: Vec<Line>,
+    consumed: Consumed,
+}
+
+// SAFETY: all access is by the protocol under test.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    fn new(count: usize) -> Arc<Ring> {
+        let body = Body { context: 0, source: 0, tag: 0, payload: [0; HEAD_PAYLOAD_BYTES] };
+        let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(body) };
+        Arc::new(Ring { lines: (0..count).map(|_| line()).collect(), consumed: Consumed(AtomicU32::new(0)) })
+    }
+
+    fn memory(&self) -> RingMemory {
+        let lines = NonNull::from(&self.lines[..]).cast();
+        // SAFETY: the tests keep the ring while they use it.
+        unsafe { RingMemory::new(lines, NonNull::from(&self.consumed), self.lines.len() as u32) }
+    }
+
+    fn writer(&self) -> RingWriter {
+        let mut writer = RingWriter::new(self.memory());
+        writer.open();
+        writer
+    }
+
+    fn reader(&self) -> RingReader {
+        RingReader::new(self.memory())
+    }
+}
+
+fn header(tag: i32) -> Header {
+    Header { kind: 1, flags: 2, credits: 3, context: 4, source: 5, tag }
+}
+
+/// Pushes a message whose payload is `len` times the byte of its tag. Whether there was room.
+fn push(writer: &mut RingWriter, tag: i32, len: usize) -> bool {
+    if !writer.reserve(lines_for(len)) {
+        return false;
+    }
+    // SAFETY: the ring asks for no more than its lines hold.
+    let fill = |to: *mut u8, _: usize, n: usize| unsafe { to.write_bytes(tag as u8, n) };
+    if len <= HEAD_PAYLOAD_BYTES {
+        writer.push_line(&header(tag), len, |to| fill(to, 0, len));
+    } else {
+        writer.push_lines(&header(tag), len, fill);
+    }
+    true
+}
+
+/// Takes a message that `push` made, and checks it. Its tag.
+fn pop(reader: &mut RingReader) -> Option<i32> {
+    let mark = reader.ready()?;
+    let head = reader.head(mark);
+    let tag = head.header.tag;
+    assert_eq!(head.header, header(tag));
+    let Some(Shape::Lines(len)) = mark.shape() else { panic!("a cell") };
+    assert!(head.payload[..len.min(HEAD_PAYLOAD_BYTES)].iter().all(|byte| *byte == tag as u8));
+    reader.rest(len, |from, _, n| {
+        // SAFETY: `n` bytes of a line.
+        let piece = unsafe { std::slice::from_raw_parts(from, n) };
+        assert!(piece.iter().all(|byte| *byte == tag as u8));
+    });
+    reader.advance(lines_for(len));
+    Some(tag)
+}
+
+#[cfg(not(loom))]
+mod plain {
+    use super::*;
+
+    #[test]
+    fn laps_wrap_past_zero() {
+        let ring = Ring::new(32);
+        let (mut writer, mut reader) = (ring.writer(), ring.reader());
+        for tag in 0..32 * 600 {
+            assert!(push(&mut writer, tag, 8));
+            assert_eq!(pop(&mut reader), Some(tag));
+            assert_eq!(pop(&mut reader), None);
+        }
+    }
+
+    #[test]
+    fn messages_of_any_number_of_lines_pass_over_the_edge() {
+        let ring = Ring::new(32);
+        let (mut writer, mut reader) = (ring.writer(), ring.reader());
+        for (tag, len) in (0..=LINES_PAYLOAD_BYTES_MAX).chain((0..=LINES_PAYLOAD_BYTES_MAX).rev()).enumerate()
+        {
+            assert!(push(&mut writer, tag as i32, len), "{len} bytes");
+            assert_eq!(pop(&mut reader), Some(tag as i32));
+        }
+    }
+
+    #[test]
+    fn a_full_ring_has_room_again_after_a_quarter() {
+        let ring = Ring::new(64);
+        let (mut writer, mut reader) = (ring.writer(), ring.reader());
+        assert!((0..64).all(|tag| push(&mut writer, tag, 0)));
+        assert!(!push(&mut writer, 64, 0) && !writer.has_room());
+        assert!((0..15).all(|tag| pop(&mut reader) == Some(tag)));
+        assert!(!push(&mut writer, 64, 0), "not told yet");
+        assert_eq!(pop(&mut reader), Some(15));
+        assert!((64..80).all(|tag| push(&mut writer, tag, 0)));
+        assert!(!push(&mut writer, 80, 0));
+        assert!((16..80).all(|tag| pop(&mut reader) == Some(tag)));
+        assert_eq!(pop(&mut reader), None);
+    }
+
+    #[test]
+    fn a_message_of_many_lines_waits_for_all_of_them() {
+        let ring = Ring::new(32);
+        let (mut writer, mut reader) = (ring.writer(), ring.reader());
+        assert!(push(&mut writer, 1, LINES_PAYLOAD_BYTES_MAX));
+        assert!(!push(&mut writer, 2, LINES_PAYLOAD_BYTES_MAX));
+        assert!(push(&mut writer, 2, 8), "a short one still fits");
+        assert_eq!((pop(&mut reader), pop(&mut reader)), (Some(1), Some(2)));
+        assert!(push(&mut writer, 3, LINES_PAYLOAD_BYTES_MAX));
+    }
+
+    #[test]
+    fn a_writer_that_is_not_open_has_no_room() {
+        let ring = Ring::new(32);
+        let mut writer = RingWriter::new(ring.memory());
+        assert!(!writer.has_room() && !writer.reserve(1));
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_leaves_no_room() {
+        let ring = Ring::new(32);
+        let mut writer = ring.writer();
+        assert!((0..32).all(|tag| push(&mut writer, tag, 0)));
+        for count in [33, 1000, u32::MAX, 0x8000_0000] {
+            ring.consumed.0.store(count, Ordering::Relaxed);
+            assert!(!push(&mut writer, 0, 0), "{count}");
+        }
+        ring.consumed.0.store(32, Ordering::Relaxed);
+        assert!(push(&mut writer, 0, 0));
+    }
+
+    #[test]
+    fn marks_that_cannot_be_have_no_shape() {
+        let first = |shape, len| Mark::first(1, shape, &header(0), len);
+        assert_eq!(
+            first(SHAPE_LINES, LINES_PAYLOAD_BYTES_MAX).shape(),
+            Some(Shape::Lines(LINES_PAYLOAD_BYTES_MAX))
+        );
+        assert_eq!(first(SHAPE_LINES, LINES_PAYLOAD_BYTES_MAX + 1).shape(), None);
+        assert_eq!(first(SHAPE_LINES, HEAD_PAYLOAD_BYTES + 1).single_line(), None);
+        assert_eq!(first(SHAPE_CELL, 8).single_line(), None);
+        assert_eq!(Mark::more(1).shape(), None);
+        assert_eq!(first(77, 8).shape(), None);
+    }
+}
+
+#[cfg(loom)]
+mod model {
+    use super::*;
+
+    /// One thread pushes messages of these lengths, one takes them.
+    fn passes(count: usize, lens: &'static [usize]) {
+        loom::model(move || {
+            let ring = Ring::new(count);
+            let writing = ring.clone();
+            let thread = loom::thread::spawn(move || {
+                let mut writer = writing.writer();
+                for (tag, len) in lens.iter().enumerate() {
+                    while !push(&mut writer, tag as i32, *len) {
+                        loom::thread::yield_now();
+                    }
+                }
+            });
+            let mut reader = ring.reader();
+            for tag in 0..lens.len() {
+                let taken = loop {
+                    match pop(&mut reader) {
+                        Some(tag) => break tag,
+                        None => loom::thread::yield_now(),
+                    }
+                };
+                assert_eq!(taken, tag as i32);
+            }
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn lines_are_whole_when_their_mark_is_seen() {
+        passes(4, &[8, 0, 40]);
+    }
+
+    #[test]
+    fn lines_are_not_written_again_before_they_are_read() {
+        passes(1, &[8, 8, 8]);
+    }
+
+    #[test]
+    fn messages_of_several_lines_are_whole() {
+        passes(4, &[41, 100]);
+    }
+}
