@@ -5,7 +5,7 @@ use crate::error_codes;
 use crate::process::{self, enter};
 use std::ffi::c_int;
 use std::fmt;
-use tern_abi::{MPI_Comm, MPI_File, MPI_Session, MPI_Win, error_class_name, error_class_text};
+use tern_abi::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win, error_class_name, error_class_text};
 
 /// What a body of an entry point yields.
 pub type Result<T = ()> = std::result::Result<T, Box<Error>>;
@@ -33,6 +33,8 @@ pub enum Place {
     Win(MPI_Win),
     /// A file.
     File(MPI_File),
+    /// No object yet, but the handler that the one to be made would have (`MPI_Session_init` and the like).
+    Chosen(MPI_Errhandler),
 }
 
 impl From<MPI_Comm> for Place {
@@ -56,6 +58,12 @@ impl From<MPI_Win> for Place {
 impl From<MPI_File> for Place {
     fn from(file: MPI_File) -> Self {
         Place::File(file)
+    }
+}
+
+impl From<MPI_Errhandler> for Place {
+    fn from(errhandler: MPI_Errhandler) -> Self {
+        Place::Chosen(errhandler)
     }
 }
 

@@ -158,8 +158,13 @@ fn length(n: c_int) -> Result<usize> {
     usize::try_from(n).map_err(|_| fail(MPI_ERR_ARG, format!("n is {n}, but must not be negative")))
 }
 
+/// A rank argument that must be one of a group's.
+pub fn rank_of(name: &str, rank: c_int, group: &Group) -> Result<u32> {
+    valid(rank, group).ok_or_else(|| bad_rank(name, rank, group))
+}
+
 /// A rank, as the standard returns it.
-pub fn rank_or_undefined(rank: Option<u32>) -> c_int {
+fn rank_or_undefined(rank: Option<u32>) -> c_int {
     rank.map_or(MPI_UNDEFINED, |rank| rank as c_int)
 }
 
@@ -171,7 +176,7 @@ fn valid(rank: c_int, group: &Group) -> Option<u32> {
 fn distinct(ranks: impl IntoIterator<Item = c_int>, group: &Group) -> Result<Vec<u32>> {
     let mut seen = HashSet::new();
     let check = |rank: c_int| {
-        let valid = valid(rank, group).ok_or_else(|| bad_rank("ranks", rank, group))?;
+        let valid = rank_of("ranks", rank, group)?;
         if seen.insert(valid) {
             return Ok(valid);
         }
@@ -198,8 +203,8 @@ fn in_ranges(ranges: &[[c_int; 3]]) -> Result<impl Iterator<Item = c_int> + '_> 
 #[cold]
 fn bad_rank(name: &str, rank: c_int, group: &Group) -> Box<Error> {
     let text = match group.size().checked_sub(1) {
-        Some(last) => format!("{name} has {rank}, but the group has ranks 0 to {last}"),
-        None => format!("{name} has {rank}, but the group is empty"),
+        Some(last) => format!("{name}: {rank}, but the group has ranks 0 to {last}"),
+        None => format!("{name}: {rank}, but the group is empty"),
     };
     fail(MPI_ERR_RANK, text)
 }

@@ -100,8 +100,9 @@ fn start(required: c_int) -> Result {
     own.name = "MPI_COMM_SELF".into();
     own.children = process.lead_contexts();
     process.comms.set_predefined(Some(world), Some(own));
+    let in_sessions = !process.sessions.is_empty();
     drop(process);
-    set_threaded(required == MPI_THREAD_MULTIPLE);
+    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions);
     PROVIDED.store(required, Ordering::Relaxed);
     IS_MAIN.set(true);
     set_phase(Phase::Running);
@@ -114,8 +115,15 @@ const SELF_CONTEXT: u64 = 4;
 /// Contexts below this count are taken by the predefined communicators.
 const CONTEXTS_PREDEFINED: u32 = 2;
 
-/// Connects this process to its job.
+/// Connects this process to its job, unless a session or `MPI_Init` has done so.
 pub fn attach(process: &mut Process) -> Result {
+    if process.engine_ref().is_some() {
+        process.job.iter().for_each(|job| tell(job, RankState::Running));
+        return Ok(());
+    }
+    if process.job.is_some() {
+        return Err(fail(MPI_ERR_OTHER, "MPI has ended in this process and cannot be started again"));
+    }
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     tell(&job, RankState::Starting);
     let environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
@@ -148,25 +156,41 @@ fn finalize() -> Result {
     // Section 11.2.4: first of all, the attributes of MPI_COMM_SELF go, by its owner's functions.
     crate::attr::delete_all(MPI_COMM_SELF)?;
     crate::bsend::flush_all()?;
-    wait::until(
-        enter(),
-        |_| Waiting { detail: "sending what is left".into(), ..Waiting::on("MPI_Finalize") },
-        |process| (!process.engine_mut()?.has_unsent()).then_some(()),
-    );
+    send_what_is_left("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
     crate::coll::barrier_on("MPI_Finalize", MPI_COMM_WORLD)?;
     let mut process = enter();
-    crate::comm::forget_all(&mut process);
-    if let Some(job) = &process.job {
-        tell(job, RankState::Finalized);
-    }
+    process.comms.set_predefined(None, None);
     set_phase(Phase::Finalized);
-    process.set_engine(None);
-    process.bell = None;
+    if process.sessions.is_empty() {
+        leave(&mut process);
+    }
     drop(process);
     // Any thread may create info objects and the like from now on.
     set_threaded(true);
     Ok(())
+}
+
+/// Waits until everything that was sent is on its way.
+pub fn send_what_is_left(call: &'static str) {
+    wait::until(
+        enter(),
+        |_| Waiting { detail: "sending what is left".into(), ..Waiting::on(call) },
+        |process| (!process.engine_mut()?.has_unsent()).then_some(()),
+    );
+}
+
+/// The last user of MPI has gone, `MPI_COMM_WORLD` or a session. Before `MPI_Init` the connection stays, since it can be
+/// made only once and another session, or `MPI_Init`, may follow.
+pub fn leave(process: &mut Process) {
+    if let Some(job) = &process.job {
+        tell(job, RankState::Finalized);
+    }
+    if phase() == Phase::Finalized {
+        crate::comm::forget_all(process);
+        process.set_engine(None);
+        process.bell = None;
+    }
 }
 
 fn tell(job: &Job, state: RankState) {

@@ -77,7 +77,8 @@ pub fn create(comm: MPI_Comm, part: &Group) -> Result<MPI_Comm> {
     let mine = enter().lead_contexts();
     let (circle, remote) = sides("MPI_Comm_create", comm)?;
     let place = own_place(&circle, part);
-    let both = tell_both("MPI_Comm_create", comm, &record(&[place.map_or(u64::MAX, u64::from), mine.first()]))?;
+    let both =
+        tell_both("MPI_Comm_create", comm, &record(&[place.map_or(u64::MAX, u64::from), mine.first()]))?;
     let (ours, our_contexts) = by_place(&both.ours, &circle.group);
     let (theirs, their_contexts) = by_place(&both.theirs, &remote);
     let Some(rank) = place.filter(|_| theirs.size() > 0) else { return Ok(MPI_COMM_NULL) };
@@ -139,26 +140,41 @@ fn join(
         let peer = process.comm(peer_comm)?;
         let far = u32::try_from(remote_leader).ok().filter(|&rank| rank < peer.peers().size());
         let far = far.ok_or_else(|| no_leader("remote_leader", remote_leader))?;
-        Some((bridge(peer, tag), far))
+        Some(Bridge { circle: bridge(peer, tag), far })
     } else {
         None
     };
     drop(process);
+    adopt(local_comm, join_over(circle, leader, bridge, mine)?)
+}
+
+/// The leaders' way to each other.
+pub struct Bridge {
+    /// A circle in which both are.
+    pub circle: Circle,
+    /// The rank of the other one there.
+    pub far: u32,
+}
+
+/// Joins two circles over a bridge that only the leaders have.
+pub fn join_over(circle: Circle, leader: u32, bridge: Option<Bridge>, mine: Contexts) -> Result<Comm> {
     let told = match bridge {
-        Some((bridge, far)) => Some(bridge.swap_any_length(far, &introduce(&circle.group, mine))?),
+        Some(Bridge { circle: bridge, far }) => {
+            Some(bridge.swap_any_length(far, &introduce(&circle.group, mine))?)
+        }
         None => None,
     };
     // The local leader's contexts are needed as well, by those who know only what it tells them.
     let told = told.map(|theirs| [record(&[mine.first()]), theirs].concat());
     let told = circle.bcast(leader, told.as_deref())?;
     let (our_contexts, their_contexts) = (number(&told, 0), number(&told, 8));
-    let members = told[16..].chunks_exact(8).map(|bytes| number(bytes, 0) as Peer).collect();
-    let remote = Group::of(members);
+    let members = told.get(16..).unwrap_or_default().chunks_exact(8).map(|bytes| number(bytes, 0) as Peer);
+    let remote = Group::of(members.collect());
     if remote.members().any(|member| circle.group.rank_of(member).is_some()) {
         return Err(fail(MPI_ERR_COMM, "the two groups have processes in common"));
     }
     let first = if ours_first(&circle.group, &remote) { our_contexts } else { their_contexts };
-    adopt(local_comm, in_block(first, circle.rank, circle.group, Some(remote)))
+    Ok(in_block(first, circle.rank, circle.group, Some(remote)))
 }
 
 /// What one leader tells the other: contexts, then members.

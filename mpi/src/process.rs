@@ -55,6 +55,8 @@ pub struct Process {
     pub errors: Errors,
     /// Requests that are more than one message.
     pub requests: Requests,
+    /// Collectives under way that are requests.
+    pub collectives: Vec<MPI_Request>,
     /// Messages that a matched probe has taken out.
     pub messages: Table<crate::probe::Message>,
     /// Buffers of buffered mode.
@@ -85,6 +87,7 @@ impl Process {
             errhandlers: Errhandlers::new(),
             errors: Errors::new(),
             requests: Requests::new(),
+            collectives: Vec::new(),
             messages: Table::new(Kind::Message),
             bsend: crate::bsend_buffer::Buffers::new(),
             sessions: crate::session::Sessions::new(),
@@ -154,7 +157,8 @@ impl Process {
             Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.errhandler),
             Place::Session(session) => self.sessions.errhandler(session),
             Place::File(_) => Some(self.errhandlers.for_files()),
-            _ => None,
+            Place::Chosen(errhandler) => Some(errhandler),
+            Place::None | Place::Win(_) => None,
         };
         let general = || self.comms.get(MPI_COMM_SELF).map(|comm| comm.errhandler);
         own.or_else(general).map_or(Handler::Fatal, |errhandler| self.errhandlers.handler(errhandler))

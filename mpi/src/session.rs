@@ -1,10 +1,17 @@
-//! Sessions (MPI 5.0 section 11.3).
+//! Sessions (MPI 5.0 section 11.3): MPI without `MPI_COMM_WORLD`, from process sets to groups to communicators
+//! (`comm_from_group.rs`).
 
+use crate::arguments::{out, store_string, string};
+use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::handle::Kind;
-use crate::process::Process;
+use crate::info::Info;
+use crate::init;
+use crate::process::{Phase, Process, enter, phase, set_threaded};
 use crate::table::Table;
+use std::ffi::{c_char, c_int};
 use tern_abi::*;
+use tern_engine::Group;
 
 /// A session.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +33,11 @@ impl Sessions {
     pub fn errhandler(&self, session: MPI_Session) -> Option<MPI_Errhandler> {
         self.0.get(session.0).map(|session| session.errhandler)
     }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().next().is_none()
+    }
 }
 
 impl Process {
@@ -46,4 +58,129 @@ fn no_session(session: MPI_Session) -> Box<Error> {
         return fail(MPI_ERR_SESSION, "the session is MPI_SESSION_NULL");
     }
     fail(MPI_ERR_SESSION, format!("{:#x} is no session: it was finalized or never was one", session.0))
+}
+
+entry! {
+    /// Starts a session, before, beside or without `MPI_Init`.
+    fn MPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) {
+        let session = out("session", session)?;
+        *session = start(info, errhandler).map_err(|error| error.at(errhandler))?;
+        Ok(())
+    }
+
+    /// Ends a session; with the last, and without `MPI_COMM_WORLD`, MPI.
+    fn MPI_Session_finalize(session: *mut MPI_Session) {
+        let session = out("session", session)?;
+        finish(*session)?;
+        *session = MPI_SESSION_NULL;
+        Ok(())
+    }
+
+    /// What is in use of the hints given at the start.
+    fn MPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) on session {
+        let info_used = out("info_used", info_used)?;
+        let mut process = enter();
+        process.session(session)?;
+        let mut used = Info::default();
+        used.set("thread_level", "MPI_THREAD_MULTIPLE");
+        used.set("mpi_memory_alloc_kinds", "mpi,system");
+        *info_used = process.new_info(used)?;
+        Ok(())
+    }
+
+    /// How many process sets there are.
+    fn MPI_Session_get_num_psets(session: MPI_Session, _info: MPI_Info, npset_names: *mut c_int) on session {
+        let npset_names = out("npset_names", npset_names)?;
+        enter().session(session)?;
+        *npset_names = PROCESS_SETS.len() as c_int;
+        Ok(())
+    }
+
+    /// The name of a process set, and how many bytes it takes with its zero; a buffer of no bytes is not touched.
+    fn MPI_Session_get_nth_pset(session: MPI_Session, _info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) on session {
+        let pset_len = out("pset_len", pset_len)?;
+        enter().session(session)?;
+        let set = usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n)).ok_or_else(|| {
+            fail(MPI_ERR_ARG, format!("n is {n}, but there are {} process sets, counted from 0", PROCESS_SETS.len()))
+        })?;
+        if let Some(room) = usize::try_from(*pset_len).ok().filter(|&room| room > 0) {
+            store_string(out("pset_name", pset_name)?, set.name, room);
+        }
+        *pset_len = set.name.len() as c_int + 1;
+        Ok(())
+    }
+
+    /// What is known of a process set: its size.
+    fn MPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) on session {
+        let (name, info) = (string("pset_name", pset_name)?, out("info", info)?);
+        let mut process = enter();
+        process.session(session)?;
+        let group = members(&process, &name)
+            .ok_or_else(|| fail(MPI_ERR_ARG, format!("there is no process set '{name}'")))?;
+        let mut facts = Info::default();
+        facts.set("mpi_size", &group.size().to_string());
+        *info = process.new_info(facts)?;
+        Ok(())
+    }
+
+    /// The processes of a set; the null group if there is no such set (section 11.3.2).
+    fn MPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) on session {
+        let (name, newgroup) = (string("pset_name", pset_name)?, out("newgroup", newgroup)?);
+        let mut process = enter();
+        process.session(session)?;
+        *newgroup = match members(&process, &name) {
+            Some(group) => process.new_group(group)?,
+            None => MPI_GROUP_NULL,
+        };
+        Ok(())
+    }
+}
+
+/// A process set that every session has (section 11.3.2).
+struct ProcessSet {
+    name: &'static str,
+    /// From this process's rank and the number of processes.
+    members: fn(u32, u32) -> Group,
+}
+
+const PROCESS_SETS: [ProcessSet; 2] = [
+    ProcessSet { name: "mpi://WORLD", members: |_, size| Group::range(0, size) },
+    ProcessSet { name: "mpi://SELF", members: |rank, _| Group::range(rank, 1) },
+];
+
+fn members(process: &Process, name: &str) -> Option<Group> {
+    let job = process.job.as_ref()?;
+    let set = PROCESS_SETS.iter().find(|set| set.name.eq_ignore_ascii_case(name))?;
+    Some((set.members)(job.rank, job.size))
+}
+
+fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
+    let mut process = enter();
+    process.hints(info)?;
+    init::attach(&mut process)?;
+    process.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
+    // Each session may be used by a thread of its own, whatever MPI_Init_thread was told.
+    set_threaded(true);
+    let handle = process.sessions.0.insert(Session { errhandler });
+    handle.map(MPI_Session).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 sessions exist: finalize some"))
+}
+
+fn finish(session: MPI_Session) -> Result {
+    enter().session(session)?;
+    crate::bsend::flush_all()?;
+    if is_last_user(session) {
+        init::send_what_is_left("MPI_Session_finalize");
+    }
+    let mut process = enter();
+    let Some(gone) = process.sessions.0.remove(session.0) else { return Err(no_session(session)) };
+    process.errhandlers.release(gone.errhandler);
+    if process.sessions.is_empty() && phase() != Phase::Running {
+        init::leave(&mut process);
+    }
+    Ok(())
+}
+
+/// Whether nothing but this session keeps MPI alive.
+fn is_last_user(session: MPI_Session) -> bool {
+    phase() != Phase::Running && enter().sessions.0.iter().all(|(handle, _)| handle == session.0)
 }
