@@ -452,7 +452,11 @@ impl Process {
     }
 
     fn is_inactive(&self, request: MPI_Request) -> bool {
-        matches!(self.requests.0.get(request.0), Some(Object::Persistent(p)) if p.active.is_none())
+        match self.requests.0.get(request.0) {
+            Some(Object::Persistent(persistent)) => persistent.active.is_none(),
+            Some(Object::Collective(collective)) => collective.is_inactive(),
+            _ => false,
+        }
     }
 
     /// The status of a complete request; `None` if the program has to be asked.
@@ -477,10 +481,10 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
         process.detach_started(started);
         return Ok(None);
     }
-    if matches!(process.requests.0.get(request.0), Some(Object::Collective(_))) {
+    if matches!(process.requests.0.get(request.0), Some(Object::Collective(collective)) if !collective.may_be_freed()) {
         return Err(fail(
             MPI_ERR_REQUEST,
-            "a non-blocking collective must be completed, not freed (section 6.12)",
+            "a collective under way must be completed, not freed (sections 6.12 and 6.13)",
         ));
     }
     match process.requests.0.remove(request.0) {

@@ -2,6 +2,7 @@
 
 use crate::arguments::{array, count, out};
 use crate::bsend;
+use crate::coll;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::p2p::{self, FROM_NO_PROCESS, Inbound, Message, Outbound, TO_NO_PROCESS};
@@ -66,7 +67,11 @@ entry! {
 
     /// Starts a persistent request.
     fn MPI_Start(request: *mut MPI_Request) {
-        start(&mut enter(), *out("request", request)?)
+        let request = *out("request", request)?;
+        let mut process = enter();
+        start(&mut process, request)?;
+        drop(coll::serve(process));
+        Ok(())
     }
 
     /// Starts several, in their order.
@@ -77,6 +82,7 @@ entry! {
         for (index, &request) in requests.iter().enumerate() {
             start(&mut process, request).map_err(|error| error.context(&format!("request {index} of {len}")))?;
         }
+        drop(coll::serve(process));
         Ok(())
     }
 }
@@ -105,6 +111,9 @@ fn start(process: &mut Process, request: MPI_Request) -> Result {
     let (engine, requests, _) = process.split()?;
     let persistent = match requests.0.get_mut(request.0) {
         Some(Object::Persistent(persistent)) if persistent.active.is_none() => persistent,
+        Some(Object::Collective(collective)) if collective.may_be_freed() => {
+            return coll::begin(process, request);
+        }
         found => return Err(not_startable(request, found)),
     };
     let started = match &persistent.what {

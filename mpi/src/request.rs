@@ -21,7 +21,7 @@ pub enum Object {
     /// Generalized (section 13.2).
     Generalized(crate::grequest::Generalized),
     /// A collective under way.
-    Collective(Box<crate::coll::Running>),
+    Collective(crate::coll::Collective),
     /// A send and a receive that are one request (section 3.11).
     Pair(crate::sendrecv::Pair),
     /// Waits until a buffer is empty of what was in it (section 3.6).

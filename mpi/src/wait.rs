@@ -4,6 +4,7 @@
 //! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the board
 //! in which call, so that `mpirun` can explain a hang.
 
+use crate::coll;
 use crate::limits::*;
 use crate::process::{Guard, Process, enter};
 use std::sync::Arc;
@@ -102,7 +103,9 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
         if let Some(news) = event.look(&mut process) {
             return news;
         }
-        if process.engine_mut().is_some_and(|engine| engine.poll()) {
+        let moved;
+        (process, moved) = progress(process);
+        if moved {
             patience.restart();
             continue;
         }
@@ -116,18 +119,24 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
 /// Takes what has arrived, for a call that asks and does not wait. Where ranks outnumber the cores, a program that asks
 /// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
 #[inline]
-pub fn look_again(mut process: Guard) -> Guard {
-    let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+pub fn look_again(process: Guard) -> Guard {
+    let (process, moved) = progress(process);
     if moved || !process.crowded {
         return process;
     }
     drop(process);
     std::thread::yield_now();
-    let mut process = enter();
-    if let Some(engine) = process.engine_mut() {
-        engine.poll();
+    progress(enter()).0
+}
+
+/// Takes what has arrived and moves on what it was for; whether there was anything.
+#[inline]
+fn progress(mut process: Guard) -> (Guard, bool) {
+    let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+    if !process.collectives.is_empty() {
+        process = coll::serve(process);
     }
-    process
+    (process, moved)
 }
 
 /// How long this wait has lasted, and so what comes next.
@@ -197,7 +206,8 @@ impl<T> Patience<T> {
             return enter();
         };
         let armed = bell.arm();
-        let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+        let moved;
+        (process, moved) = progress(process);
         self.news = event.look(&mut process);
         if moved || self.news.is_some() {
             bell.disarm();

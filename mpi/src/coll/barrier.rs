@@ -1,6 +1,6 @@
 //! Barrier (MPI 5.0 section 6.3).
 
-use super::blocking;
+use super::{Setup, blocking, nonblocking, persistent};
 use crate::agree;
 use crate::comm::BarrierSlot;
 use crate::entry::entry;
@@ -17,6 +17,16 @@ entry! {
     /// Nobody leaves before all have come.
     fn MPI_Barrier(comm: MPI_Comm) on comm {
         barrier_on("MPI_Barrier", comm)
+    }
+
+    /// [`MPI_Barrier`] as a request (section 6.12).
+    fn MPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        nonblocking("MPI_Ibarrier", comm, request, barrier)
+    }
+
+    /// [`MPI_Barrier`] as a persistent request (section 6.13).
+    fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        persistent("MPI_Barrier_init", (comm, info), request, barrier)
     }
 }
 
@@ -41,7 +51,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
         return Ok(());
     }
     drop(process);
-    by_messages(call, comm)
+    blocking(call, comm, barrier)
 }
 
 /// The first barrier of a communicator: its members agree on a slot, and so meet.
@@ -51,11 +61,10 @@ fn first_barrier(call: &'static str, comm: MPI_Comm) -> Result {
     if met { Ok(()) } else { barrier_on(call, comm) }
 }
 
-fn by_messages(call: &'static str, comm: MPI_Comm) -> Result {
-    blocking(call, comm, |setup| {
-        setup.plan(&Call::Barrier);
-        Ok(())
-    })
+/// Plans a barrier by messages.
+fn barrier(setup: &mut Setup) -> Result {
+    setup.plan(&Call::Barrier);
+    Ok(())
 }
 
 /// The end of a barrier over a slot in shared memory. Messages are served meanwhile, as in every wait: others may need

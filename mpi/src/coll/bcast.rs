@@ -1,7 +1,7 @@
 //! Broadcast (MPI 5.0 section 6.4).
 
-use super::blocking;
 use super::setup::{Block, Setup, Side};
+use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
 use std::ffi::{c_int, c_void};
@@ -13,6 +13,18 @@ entry! {
     fn MPI_Bcast, MPI_Bcast_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
         let data = Block { buf: buffer, count: count.into(), datatype };
         blocking("MPI_Bcast", comm, |setup| bcast(setup, data, root))
+    }
+
+    /// [`MPI_Bcast`] as a request (section 6.12).
+    fn MPI_Ibcast, MPI_Ibcast_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let data = Block { buf: buffer, count: count.into(), datatype };
+        nonblocking("MPI_Ibcast", comm, request, |setup| bcast(setup, data, root))
+    }
+
+    /// [`MPI_Bcast`] as a persistent request (section 6.13).
+    fn MPI_Bcast_init, MPI_Bcast_init_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let data = Block { buf: buffer, count: count.into(), datatype };
+        persistent("MPI_Bcast_init", (comm, info), request, |setup| bcast(setup, data, root))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The way of a call: its entry point (one file per family) hands its arguments to a function that checks them
 //! with the help of a [`Setup`] and plans the call; what comes out is a [`Running`], the schedule and all that the
-//! schedule's names stand for. A blocking call runs it to its end at once.
+//! schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
 
 pub mod allgather;
 pub mod alltoall;
@@ -12,6 +12,7 @@ pub mod gather;
 pub mod operation;
 mod port;
 pub mod reduce;
+pub mod request;
 mod running;
 pub mod scan;
 pub mod scatter;
@@ -19,5 +20,6 @@ mod scratch;
 pub mod setup;
 
 pub use barrier::barrier_on;
-pub use running::{Running, blocking, is_complete, next_tag, progress};
+pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};
+pub use running::{Running, blocking, next_tag};
 pub use setup::Setup;

@@ -106,7 +106,6 @@ impl Names {
         self.send.clear();
         self.recv.clear();
         self.operation = None;
-        self.failure = None;
         self.temps.clear();
         self.scratch.trim();
     }

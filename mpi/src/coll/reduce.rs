@@ -1,7 +1,7 @@
 //! Reductions to one, to all, and scattered (MPI 5.0 sections 6.9 and 6.10).
 
-use super::blocking;
 use super::setup::{Array, Block, Setup, Side, distinct};
+use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
 use std::ffi::{c_int, c_void};
@@ -32,6 +32,56 @@ entry! {
     fn MPI_Reduce_scatter_block, MPI_Reduce_scatter_block_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Reduce_scatter_block", comm, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+    }
+
+    /// [`MPI_Reduce`] as a request (section 6.12).
+    fn MPI_Ireduce, MPI_Ireduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        nonblocking("MPI_Ireduce", comm, request, |setup| reduce(setup, operands, count.into(), root))
+    }
+
+    /// [`MPI_Allreduce`] as a request (section 6.12).
+    fn MPI_Iallreduce, MPI_Iallreduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        nonblocking("MPI_Iallreduce", comm, request, |setup| allreduce(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Reduce_scatter`] as a request (section 6.12).
+    fn MPI_Ireduce_scatter, MPI_Ireduce_scatter_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let counts = Array::counts::<W>(recvcounts);
+        nonblocking("MPI_Ireduce_scatter", comm, request, |setup| reduce_scatter(setup, operands, counts))
+    }
+
+    /// [`MPI_Reduce_scatter_block`] as a request (section 6.12).
+    fn MPI_Ireduce_scatter_block, MPI_Ireduce_scatter_block_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        nonblocking("MPI_Ireduce_scatter_block", comm, request, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+    }
+
+    /// [`MPI_Reduce`] as a persistent request (section 6.13).
+    fn MPI_Reduce_init, MPI_Reduce_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        persistent("MPI_Reduce_init", (comm, info), request, |setup| reduce(setup, operands, count.into(), root))
+    }
+
+    /// [`MPI_Allreduce`] as a persistent request (section 6.13).
+    fn MPI_Allreduce_init, MPI_Allreduce_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        persistent("MPI_Allreduce_init", (comm, info), request, |setup| allreduce(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Reduce_scatter`] as a persistent request (section 6.13).
+    fn MPI_Reduce_scatter_init, MPI_Reduce_scatter_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let counts = Array::counts::<W>(recvcounts);
+        persistent("MPI_Reduce_scatter_init", (comm, info), request, |setup| reduce_scatter(setup, operands, counts))
+    }
+
+    /// [`MPI_Reduce_scatter_block`] as a persistent request (section 6.13).
+    fn MPI_Reduce_scatter_block_init, MPI_Reduce_scatter_block_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        persistent("MPI_Reduce_scatter_block_init", (comm, info), request, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
     }
 }
 

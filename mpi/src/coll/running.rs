@@ -1,18 +1,18 @@
-//! A collective under way: the blocking form runs it to its end, the others advance it when they are asked.
+//! A collective that has been prepared: the blocking form runs it to its end, the others advance it as messages come.
 
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::process::{Guard, Process, enter};
-use crate::request::Progress;
+use crate::limits::AGREEMENT_TAG;
+use crate::process::{Guard, Process, ProcessEngine, enter};
 use crate::wait::{self, Waiting};
 use std::cell::Cell;
 use std::task::Poll;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
 
-/// A collective under way.
+/// A collective that has been prepared.
 #[derive(Debug, Default)]
 pub struct Running {
     pub(super) schedule: Schedule,
@@ -23,35 +23,49 @@ pub struct Running {
 }
 
 /// Why a collective stops for now.
-enum Stage {
+pub(super) enum Stage {
     /// It is complete.
     Ended,
-    /// A function of the program's has to be called.
+    /// A function of the program's has to be called: [`Names::combine`], without the state held.
     CallOut(CallOut),
 }
 
 /// Prepares a collective and runs it to its end.
 pub fn blocking(call: &'static str, comm: MPI_Comm, plan: impl FnOnce(&mut Setup) -> Result) -> Result {
     let mut process = enter();
-    let mut running = spare();
-    let outcome = match running.prepare(call, comm, &mut process, plan) {
-        Ok(()) => running.run(process),
-        Err(error) => Err(error),
-    };
+    let mut running = prepare(call, comm, &mut process, plan)?;
+    let outcome = running.run(process);
     running.keep();
     outcome
 }
 
+/// Checks the arguments of a call and makes its schedule.
+pub(super) fn prepare(
+    call: &'static str,
+    comm: MPI_Comm,
+    process: &mut Process,
+    plan: impl FnOnce(&mut Setup) -> Result,
+) -> Result<Box<Running>> {
+    let mut running = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    match running.prepare(call, comm, process, plan) {
+        Ok(()) => Ok(running),
+        Err(error) => {
+            running.keep();
+            Err(error)
+        }
+    }
+}
+
 /// The tag of the next collective of a communicator.
 pub fn next_tag(comm: &mut Comm) -> i32 {
-    let tag = comm.collectives & i32::MAX as u32;
-    comm.collectives = comm.collectives.wrapping_add(1);
+    let tag = comm.collectives;
+    comm.collectives = (tag + 1) % AGREEMENT_TAG as u32;
     tag as i32
 }
 
 impl Running {
-    /// Checks the arguments of a call and makes its schedule. A communicator that exists counts the call in
-    /// any case, so that its ranks still agree on tags after an error that all or some have had.
+    /// A communicator that exists counts the call in any case, so that its ranks still agree on tags after an
+    /// error that all or some have had.
     fn prepare(
         &mut self,
         call: &'static str,
@@ -70,8 +84,11 @@ impl Running {
     fn run(&mut self, mut process: Guard) -> Result {
         let (call, context) = (self.names.call, self.names.context());
         loop {
-            let stage =
-                wait::until(process, |_| Waiting::collective(call, context), |process| self.advance(process));
+            let stage = wait::until(
+                process,
+                |_| Waiting::collective(call, context),
+                |process| process.engine_mut().map_or(Some(Stage::Ended), |engine| self.advance(engine)),
+            );
             match stage {
                 Stage::Ended => break,
                 Stage::CallOut(operands) => self.names.combine(&operands),
@@ -82,8 +99,7 @@ impl Running {
     }
 
     /// Takes all steps that can be taken; `None` while messages are awaited.
-    fn advance(&mut self, process: &mut Process) -> Option<Stage> {
-        let Some(engine) = process.engine_mut() else { return Some(Stage::Ended) };
+    pub(super) fn advance(&mut self, engine: &mut ProcessEngine) -> Option<Stage> {
         let completions = engine.completions();
         if self.seen == Some(completions) {
             return None;
@@ -101,12 +117,18 @@ impl Running {
         }
     }
 
-    /// Puts this aside for the next call of the thread.
-    fn keep(mut self: Box<Self>) {
-        self.schedule.clear();
+    /// Back to the start, for the next start of a persistent call.
+    pub(super) fn rewind(&mut self) {
         self.exec.restart();
-        self.names.clear();
+        self.names.failure = None;
         self.seen = None;
+    }
+
+    /// Puts this aside for the next call of the thread.
+    pub(super) fn keep(mut self: Box<Self>) {
+        self.rewind();
+        self.schedule.clear();
+        self.names.clear();
         // A thread that is ending (MPI_Finalize may be called by an exit handler) keeps nothing.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }
@@ -115,18 +137,4 @@ impl Running {
 thread_local! {
     /// What the last call of this thread used, so that a blocking collective need not allocate.
     static SPARE: Cell<Option<Box<Running>>> = const { Cell::new(None) };
-}
-
-fn spare() -> Box<Running> {
-    SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
-}
-
-/// Where a collective stands.
-pub fn progress(_process: &mut Process, _request: &mut MPI_Request) -> Result<Progress> {
-    Ok(Progress::Pending)
-}
-
-/// Whether a completion call would end for it.
-pub fn is_complete(_process: &mut Process, _request: MPI_Request) -> Result<bool> {
-    Ok(false)
 }

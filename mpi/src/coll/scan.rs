@@ -1,8 +1,8 @@
 //! Scans (MPI 5.0 section 6.11).
 
-use super::blocking;
 use super::reduce::Operands;
 use super::setup::{Setup, Side};
+use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::{Result, fail};
 use std::ffi::c_void;
@@ -20,6 +20,30 @@ entry! {
     fn MPI_Exscan, MPI_Exscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Exscan", comm, |setup| exscan(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Scan`] as a request (section 6.12).
+    fn MPI_Iscan, MPI_Iscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        nonblocking("MPI_Iscan", comm, request, |setup| scan(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Exscan`] as a request (section 6.12).
+    fn MPI_Iexscan, MPI_Iexscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        nonblocking("MPI_Iexscan", comm, request, |setup| exscan(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Scan`] as a persistent request (section 6.13).
+    fn MPI_Scan_init, MPI_Scan_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        persistent("MPI_Scan_init", (comm, info), request, |setup| scan(setup, operands, count.into()))
+    }
+
+    /// [`MPI_Exscan`] as a persistent request (section 6.13).
+    fn MPI_Exscan_init, MPI_Exscan_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let operands = Operands { sendbuf, recvbuf, datatype, op };
+        persistent("MPI_Exscan_init", (comm, info), request, |setup| exscan(setup, operands, count.into()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scatter (MPI 5.0 section 6.6).
 
-use super::blocking;
 use super::setup::{Array, Block, Blocks, Roles, Setup, Side, distinct};
+use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
 use std::ffi::{c_int, c_void};
@@ -21,6 +21,34 @@ entry! {
         let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
         let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
         blocking("MPI_Scatterv", comm, |setup| scatterv(setup, send, recv, root))
+    }
+
+    /// [`MPI_Scatter`] as a request (section 6.12).
+    fn MPI_Iscatter, MPI_Iscatter_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        nonblocking("MPI_Iscatter", comm, request, |setup| scatter(setup, send, recv, root))
+    }
+
+    /// [`MPI_Scatterv`] as a request (section 6.12).
+    fn MPI_Iscatterv, MPI_Iscatterv_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        nonblocking("MPI_Iscatterv", comm, request, |setup| scatterv(setup, send, recv, root))
+    }
+
+    /// [`MPI_Scatter`] as a persistent request (section 6.13).
+    fn MPI_Scatter_init, MPI_Scatter_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        persistent("MPI_Scatter_init", (comm, info), request, |setup| scatter(setup, send, recv, root))
+    }
+
+    /// [`MPI_Scatterv`] as a persistent request (section 6.13).
+    fn MPI_Scatterv_init, MPI_Scatterv_init_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
+        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+        persistent("MPI_Scatterv_init", (comm, info), request, |setup| scatterv(setup, send, recv, root))
     }
 }
 
