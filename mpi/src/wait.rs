@@ -214,9 +214,11 @@ impl<T> Patience<T> {
             return process;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
-        if began.elapsed() < PUBLISH_AFTER {
+        // Who makes room does not ring: what could not be sent yet is tried again soon.
+        let unsent = process.engine_ref().is_some_and(|engine| engine.has_unsent());
+        if unsent || began.elapsed() < PUBLISH_AFTER {
             drop(process);
-            event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
+            event.sleep(&*bell, armed, Some(if unsent { RETRY_AFTER } else { PUBLISH_AFTER }));
             return enter();
         }
         self.sleep_published(process, &bell, armed, event)

@@ -55,8 +55,9 @@ static void simple(void)
     expect(type, offsets, blocks(offsets, 0, 0, 5, 8, 12), 0, 56);
     MPI_Type_vector(3, 2, -4, MPI_SHORT, &type);
     expect(type, offsets, blocks(offsets, 0, 0, 3, 4, -8), -16, 20);
-    MPI_Type_create_hvector(4, 1, 9, MPI_SHORT, &type);
-    expect(type, offsets, blocks(offsets, 0, 0, 4, 2, 9), 0, 29);
+    /* A multiple of the alignment: libraries differ on whether other extents are rounded up to one. */
+    MPI_Type_create_hvector(4, 1, 10, MPI_SHORT, &type);
+    expect(type, offsets, blocks(offsets, 0, 0, 4, 2, 10), 0, 32);
     MPI_Type_vector(1, 5, 100, MPI_CHAR, &type);
     expect(type, offsets, blocks(offsets, 0, 0, 1, 5, 0), 0, 5);
     MPI_Type_dup(MPI_DOUBLE, &type);
@@ -68,7 +69,7 @@ static void indexed(void)
 {
     int offsets[SPACE], n;
     int lengths[4] = {2, 0, 1, 3}, places[4] = {5, 1, -3, 10};
-    MPI_Aint bytes[4] = {20, 4, -12, 41};
+    MPI_Aint bytes[4] = {20, 4, -12, 42};
     MPI_Datatype type;
     MPI_Type_indexed(4, lengths, places, MPI_INT, &type);
     n = blocks(offsets, 0, 20, 1, 8, 0);
@@ -78,8 +79,8 @@ static void indexed(void)
     MPI_Type_create_hindexed(4, lengths, bytes, MPI_SHORT, &type);
     n = blocks(offsets, 0, 20, 1, 4, 0);
     n = blocks(offsets, n, -12, 1, 2, 0);
-    n = blocks(offsets, n, 41, 1, 6, 0);
-    expect(type, offsets, n, -12, 59);
+    n = blocks(offsets, n, 42, 1, 6, 0);
+    expect(type, offsets, n, -12, 60);
     MPI_Type_create_indexed_block(4, 2, places, MPI_CHAR, &type);
     n = 0;
     for (int i = 0; i < 4; i++) n = blocks(offsets, n, places[i], 1, 2, 0);
@@ -87,7 +88,7 @@ static void indexed(void)
     MPI_Type_create_hindexed_block(4, 3, bytes, MPI_CHAR, &type);
     n = 0;
     for (int i = 0; i < 4; i++) n = blocks(offsets, n, (int)bytes[i], 1, 3, 0);
-    expect(type, offsets, n, -12, 56);
+    expect(type, offsets, n, -12, 57);
 }
 
 static void structures(void)
