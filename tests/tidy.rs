@@ -16,7 +16,7 @@ const SAFE_ROOTS: &[&str] = &[
     "coll/src/lib.rs",
     "runtime/src/lib.rs",
     "runtime/src/mpirun/main.rs",
-    "tools/src/main.rs",
+    "tools/src/tern/main.rs",
     "tools/src/cc/main.rs",
     "tests/harness/main.rs",
     "tests/tidy.rs",
