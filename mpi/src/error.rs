@@ -5,7 +5,9 @@ use crate::error_codes;
 use crate::process::{self, enter};
 use std::ffi::c_int;
 use std::fmt;
-use tern_abi::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win, error_class_name, error_class_text};
+use tern_abi::{
+    MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win, error_class_name, error_class_text,
+};
 
 /// What a body of an entry point yields.
 pub type Result<T = ()> = std::result::Result<T, Box<Error>>;
@@ -122,6 +124,7 @@ impl Error {
 
     /// Calls the error handler; if that returns, so does the entry point `call`, with this code.
     #[cold]
+    #[allow(clippy::boxed_local, reason = "errors travel boxed, so that results stay small")]
     pub fn raise(self: Box<Self>, call: &'static str, place: Place) -> c_int {
         let place = self.place.unwrap_or(place);
         let (handler, message) = {
