@@ -11,6 +11,9 @@
 //! | more | the kernel copies between the processes | `cma.rs` |
 //! | large | as above, by both sides at once | `share.rs` |
 
+// Under loom only the protocols are built, and not what calls all of them.
+#![cfg_attr(loom, allow(dead_code))]
+
 pub(crate) mod bell;
 pub(crate) mod queue;
 pub(crate) mod ring;

@@ -69,9 +69,10 @@ enum State {
 }
 
 impl Part {
-    /// Claims and copies until nothing is left to claim.
+    /// Claims and copies until nothing is left to claim; never more than there is, whatever the slot says.
     fn copy(&self, slot: &ShareSlot) -> State {
-        while let Some(chunk) = self.claim(slot) {
+        for _ in 0..self.chunks.count() {
+            let Some(chunk) = self.claim(slot) else { break };
             let (start, len) = self.chunks.bounds(chunk);
             let remote = self.remote.wrapping_add(start);
             let result =

@@ -101,17 +101,12 @@ mod model {
     fn two_sleepers_are_both_woken() {
         model(|| {
             let rank = rank();
-            let sleepers = [rank.clone(), rank.clone()].map(|rank| {
-                thread::spawn(move || {
-                    if let Some(armed) = arm(&rank, 0) {
-                        while !rank.bell.rang_since(armed) {
-                            thread::yield_now();
-                        }
-                    }
-                })
-            });
+            let sleepers = [rank.clone(), rank.clone()].map(|rank| thread::spawn(move || arm(&rank, 0)));
             send(&rank);
-            sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+            for sleeper in sleepers {
+                let sleeps = sleeper.join().unwrap();
+                assert!(sleeps.is_none_or(|armed| rank.bell.rang_since(armed)));
+            }
         });
     }
 }

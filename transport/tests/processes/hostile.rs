@@ -1,0 +1,77 @@
+//! A rank that writes garbage over everything it can reach.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tern_transport::{Config, Token, Transfer, Transport, shm};
+
+use crate::job::{self, Random, Rank, flat, remote};
+
+/// Two ranks go on sending, receiving and copying while a third process scribbles over the segment. What they
+/// receive is garbage; they must not crash, and none of their own memory may change.
+pub fn scribbler() {
+    let segment = job::memfd();
+    let bytes = shm::segment_bytes(2, &Config::default()).expect("small");
+    let words = job::map(&segment, bytes);
+    let scribbler = job::fork(|| scribble(words));
+    let ranks = [0, 1].map(|me| {
+        job::fork(|| {
+            let mut rank = Rank::new(job::attach(&segment, me, 2, false));
+            let end = Instant::now() + Duration::from_secs(3);
+            let mut random = Random(3 + u64::from(me));
+            while Instant::now() < end {
+                use_everything(&mut rank, 1 - me, &mut random);
+            }
+        })
+    });
+    for pid in ranks {
+        assert_eq!(job::wait(pid), 0, "a rank crashed");
+    }
+    // SAFETY: a child of this process.
+    unsafe { libc::kill(scribbler, libc::SIGKILL) };
+    job::wait(scribbler);
+}
+
+/// Writes at random: single bytes, small numbers, whole words, runs of lines; never the job's fingerprint, which
+/// would only keep the ranks from starting.
+fn scribble(words: &[AtomicU64]) {
+    let first = 4096 / 8;
+    let mut random = Random(11);
+    loop {
+        // Half of it where control, cells' lines and shared copies lie.
+        let span = if random.below(2) == 0 { 1024 } else { (words.len() - first) as u64 };
+        let at = first + random.below(span) as usize;
+        let value = match random.below(3) {
+            0 => random.below(256),
+            1 => words[at].load(Ordering::Relaxed) ^ 1 << random.below(64),
+            _ => random.below(u64::MAX),
+        };
+        words[at].store(value, Ordering::Relaxed);
+        if random.below(64) == 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn use_everything(rank: &mut Rank, peer: u32, random: &mut Random) {
+    let mut payload = vec![1; random.below(16 * 1024) as usize];
+    for tag in 0..8 {
+        let len = payload.len().min(if tag % 2 == 0 { 40 } else { 20_000 });
+        rank.try_send(peer, tag, &mut payload[..len]);
+        rank.fabric.poll(&mut rank.mail);
+    }
+    let mut fence = [[7u8; 64], [0; 64], [7; 64]];
+    let local = flat(&mut fence[1]);
+    let answer = rank.fabric.get(peer, remote(&mut [0; 64]), &local, Token(0));
+    assert!(matches!(answer, Transfer::Done | Transfer::Failed(_)));
+    if let Some(key) = rank.fabric.share_open(peer, remote(&mut [0; 64]), &local, Token(1)) {
+        let _ = rank.fabric.share_pull(key);
+    }
+    let bell = rank.fabric.doorbell();
+    let armed = bell.arm();
+    bell.sleep(armed, Some(Duration::from_micros(10)));
+    let barriers = rank.fabric.barriers().expect("several ranks");
+    barriers.done(&barriers.enter(0, 0, 2));
+    assert_eq!((fence[0], fence[2]), ([7; 64], [7; 64]), "memory outside the buffer changed");
+    rank.mail.messages.clear();
+}

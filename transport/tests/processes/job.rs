@@ -1,0 +1,204 @@
+//! Forked ranks, and what they share.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use tern_mem::UserBuf;
+use tern_transport::{
+    Am, Config, Fabric, Header, Landing, Peer, Place, Remote, Sink, Token, Transfer, TransferError, Transport,
+};
+
+/// Ends this process, and with it the test, if `test` takes longer.
+pub fn with_time_limit(seconds: u32, test: &fn()) {
+    // SAFETY: takes no addresses.
+    unsafe { libc::alarm(seconds) };
+    test();
+    // SAFETY: as above.
+    unsafe { libc::alarm(0) };
+}
+
+/// An empty memfd.
+pub fn memfd() -> OwnedFd {
+    // SAFETY: a new descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::memfd_create(c"tern-test".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+        assert!(fd >= 0, "memfd_create: {}", std::io::Error::last_os_error());
+        OwnedFd::from_raw_fd(fd)
+    }
+}
+
+/// The file's memory, shared by all who map it, for the rest of the program.
+pub fn map(file: &OwnedFd, bytes: usize) -> &'static [AtomicU64] {
+    // SAFETY: a new mapping, never unmapped, of a file that is large enough; zeroes are valid.
+    unsafe {
+        libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let base = libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        assert!(base != libc::MAP_FAILED);
+        std::slice::from_raw_parts(base.cast(), bytes / 8)
+    }
+}
+
+/// A process that runs `body`.
+pub fn fork(body: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the program has one thread.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
+    if pid == 0 {
+        // SAFETY: takes no addresses. The child dies with its parent, also when that one's time is over.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        body();
+        std::process::exit(0);
+    }
+    pid
+}
+
+/// Waits for a child; its status as `waitpid` gives it.
+pub fn wait(pid: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: waits for a child of this process.
+    unsafe { libc::waitpid(pid, &mut status, 0) };
+    status
+}
+
+pub fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> Fabric {
+    let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
+    let place = Place { me, size, segment: Some(segment), oversubscribed };
+    Fabric::attach(place, &Config::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs `rank` in `size` processes, of which this is none, and expects all to end well.
+pub fn run(size: u32, oversubscribed: bool, rank: impl Fn(Fabric, Peer)) {
+    let segment = memfd();
+    let start = |me| fork(|| rank(attach(&segment, me, size, oversubscribed), me));
+    let ranks: Vec<_> = (0..size).map(start).collect();
+    for (me, pid) in ranks.into_iter().enumerate() {
+        assert_eq!(wait(pid), 0, "rank {me} failed");
+    }
+}
+
+/// Small pseudo-random numbers, the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Bytes that tell messages apart.
+pub fn pattern(seed: u64, len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(101) ^ (i >> 8)) as u8).collect()
+}
+
+pub fn flat(bytes: &mut [u8]) -> UserBuf {
+    // SAFETY: the tests keep the bytes while the buffer is used.
+    unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) }
+}
+
+pub fn remote(bytes: &mut [u8]) -> Remote {
+    Remote { addr: bytes.as_mut_ptr().expose_provenance() as u64, len: bytes.len() as u64 }
+}
+
+/// Everything that came, in order: from whom, which tag, which payload.
+#[derive(Default)]
+pub struct Mail {
+    pub messages: VecDeque<(Peer, i32, Vec<u8>)>,
+    pub done: Vec<Result<(), TransferError>>,
+    landing: Vec<(i32, UserBuf)>,
+}
+
+impl Sink for Mail {
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        self.messages.push_back((from, header.tag, payload.to_vec()));
+    }
+
+    fn header(&mut self, _from: Peer, header: &Header, len: usize) -> Landing {
+        let buf = UserBuf::owned(len);
+        self.landing.push((header.tag, buf.clone()));
+        Landing::Place { buf, offset: 0, len, token: Token(0) }
+    }
+
+    fn landed(&mut self, from: Peer, _token: Token) {
+        let (tag, buf) = self.landing.pop().expect("landings do not nest");
+        let mut payload = vec![0; buf.len()];
+        buf.read(0, &mut payload);
+        self.messages.push_back((from, tag, payload));
+    }
+
+    fn done(&mut self, _token: Token, result: Result<(), TransferError>) {
+        self.done.push(result);
+    }
+}
+
+/// A rank with its mail.
+pub struct Rank {
+    pub fabric: Fabric,
+    pub mail: Mail,
+}
+
+impl Rank {
+    pub fn new(fabric: Fabric) -> Self {
+        Rank { fabric, mail: Mail::default() }
+    }
+
+    pub fn try_send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) -> bool {
+        let len = payload.len();
+        let header = Header { tag, ..Header::default() };
+        self.fabric.send(peer, &Am { header, lead: &[], body: &flat(payload), offset: 0, len }).is_ok()
+    }
+
+    pub fn send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
+        while !self.try_send(peer, tag, payload) {
+            if !self.fabric.poll(&mut self.mail) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Sleeps until something came; a sleep of seconds means that a wake-up was lost.
+    pub fn sleep(&mut self) {
+        let bell = self.fabric.doorbell();
+        let armed = bell.arm();
+        if self.fabric.poll(&mut self.mail) {
+            return bell.disarm();
+        }
+        let rang = bell.sleep(armed, Some(Duration::from_secs(5)));
+        let came = self.fabric.poll(&mut self.mail);
+        assert!(rang || !came, "a message came but nobody rang");
+    }
+
+    /// Sleeps whenever nothing is here.
+    pub fn receive(&mut self) -> (Peer, i32, Vec<u8>) {
+        loop {
+            if let Some(message) = self.mail.messages.pop_front() {
+                return message;
+            }
+            if !self.fabric.poll(&mut self.mail) {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Waits for the end of what `transfer` began.
+    pub fn finish(&mut self, transfer: Transfer) -> Result<(), TransferError> {
+        match transfer {
+            Transfer::Done => return Ok(()),
+            Transfer::Failed(error) => return Err(error),
+            Transfer::Pending => {}
+        }
+        loop {
+            if let Some(result) = self.mail.done.pop() {
+                return result;
+            }
+            if !self.fabric.poll(&mut self.mail) {
+                self.sleep();
+            }
+        }
+    }
+}

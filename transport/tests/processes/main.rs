@@ -1,0 +1,35 @@
+//! The shared-memory transport between processes. Each test forks its ranks and has a time limit; the program
+//! has one thread, so it can fork.
+
+mod barriers;
+mod exchange;
+mod hostile;
+mod job;
+mod transfers;
+
+use std::time::Instant;
+
+const TESTS: &[(&str, fn())] = &[
+    ("all ranks exchange messages of all sizes", exchange::all_to_all),
+    ("all ranks exchange messages, more than there are cores", exchange::all_to_all_oversubscribed),
+    ("no wake-up is lost with membarrier", exchange::sleeps_between_messages),
+    ("no wake-up is lost with fences", exchange::sleeps_between_messages_oversubscribed),
+    ("large messages are copied by one side or both", transfers::large_messages),
+    ("addresses that are not mapped are errors", transfers::bad_addresses),
+    ("memory of a dead process is an error", transfers::dead_peer),
+    ("no rank leaves a barrier early", barriers::nobody_is_early),
+    ("a rank asleep in a barrier hears its bell", barriers::bell_wakes),
+    ("garbage in the segment harms nobody", hostile::scribbler),
+];
+
+fn main() {
+    let filter: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, test) in TESTS {
+        if !filter.is_empty() && !filter.iter().any(|part| name.contains(part.as_str())) {
+            continue;
+        }
+        let start = Instant::now();
+        job::with_time_limit(60, test);
+        println!("test {name} ... ok ({:.2} s)", start.elapsed().as_secs_f64());
+    }
+}
