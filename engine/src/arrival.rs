@@ -24,6 +24,8 @@ pub(crate) struct Early {
     pub signature: u64,
     /// Sent in ready mode, and no receive was waiting.
     pub not_ready: bool,
+    /// A matched probe has it: nobody else may match it.
+    pub taken: bool,
 }
 
 /// What is here of an early message.
@@ -134,7 +136,7 @@ impl Core {
         bytes[..payload.len()].copy_from_slice(payload);
         let what = What::Short(bytes);
         let len = payload.len() as u64;
-        self.keep(Early { from, envelope, len, what, ack, signature, not_ready });
+        self.keep(Early { from, envelope, len, what, ack, signature, not_ready, taken: false });
     }
 
     fn keep(&mut self, early: Early) -> Id {
@@ -175,6 +177,16 @@ impl Core {
                 }
             }
             Some(Kind::Fragment) => self.fragment_short(from, header, payload),
+            Some(Kind::Withdraw) => {
+                if let Some(sender) = reader.id() {
+                    self.asked_to_withdraw(from, sender);
+                }
+            }
+            Some(Kind::Withdrawn) => {
+                if let Some(id) = reader.id() {
+                    self.withdrawn(from, id);
+                }
+            }
             // Its credits have been taken already.
             Some(Kind::Credits) | None => {}
         }
@@ -239,6 +251,7 @@ impl Core {
             ack: None,
             signature: 0,
             not_ready,
+            taken: false,
         };
         let id = self.keep(early);
         Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
@@ -304,7 +317,7 @@ impl Core {
             let what = What::Offered(offer);
             let (len, signature) = (offer.len, offer.signature);
             let not_ready = header.flags & FLAG_READY_MODE != 0;
-            self.keep(Early { from, envelope, len, what, ack: None, signature, not_ready });
+            self.keep(Early { from, envelope, len, what, ack: None, signature, not_ready, taken: false });
             return;
         };
         let Some(receiver) = self.requests.id_at(index) else { return };
@@ -317,12 +330,16 @@ impl Core {
 
     /// The receiver has matched (TA) or has got (RTA) what request `id` sent.
     fn acknowledged(&mut self, from: Peer, id: Id) {
-        let waits = self.requests.get(id).is_some_and(|request| {
-            request.peer == from && matches!(request.state, State::AwaitsAck | State::AwaitsReady)
-        });
-        if waits {
+        if self.awaits_match(from, id) {
             self.complete(id);
         }
+    }
+
+    /// Whether `id` is a send to `from` that waits to be matched.
+    pub(crate) fn awaits_match(&self, from: Peer, id: Id) -> bool {
+        self.requests.get(id).is_some_and(|request| {
+            request.peer == from && matches!(request.state, State::AwaitsAck | State::AwaitsReady)
+        })
     }
 
     /// The sender has put everything (RAT), or could not.
@@ -415,7 +432,7 @@ impl Core {
 
     /// A message of `len` bytes needs no early-arrival memory any more.
     #[inline]
-    fn owe(&mut self, from: Peer, len: usize) {
+    pub(crate) fn owe(&mut self, from: Peer, len: usize) {
         if let Some(action) = self.consumed(from, len) {
             self.actions.push_back(action);
         }

@@ -4,7 +4,7 @@ use crate::arrival::Early;
 use crate::limits::CREDIT_RETURN_FRACTION;
 use crate::matching::{Posted, Unexpected};
 use crate::peers::{PeerState, Peers, Waiting};
-use crate::request::{Outgoing, Request, RequestId, State, Status};
+use crate::request::{Request, RequestId, State, Status};
 use crate::settings::Settings;
 use crate::slab::{Id, Slab};
 use crate::wire::{Kind, Lead, Offer, Ready};
@@ -159,30 +159,6 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    /// Tries to cancel (MPI 5.0 section 3.8.4): a receive that has not met its message, or a send that has
-    /// not left. The request still has to be completed; its status says whether it was cancelled.
-    pub fn cancel(&mut self, id: RequestId) {
-        let Some(request) = self.core.requests.get(id) else { return };
-        match request.state {
-            State::Posted => {
-                let pattern = request.pattern;
-                if self.core.posted.withdraw(&pattern, id.index() as u32) {
-                    self.core.end_cancelled(id);
-                }
-            }
-            State::Queued(outgoing) => {
-                let (peer, len) = (request.peer, request.buf.len());
-                let state = self.core.peers.know(peer);
-                state.backlog.retain(|waiting| !matches!(waiting, Waiting::Send(other) if *other == id));
-                if !matches!(outgoing, Outgoing::Offer { .. }) {
-                    state.refund(crate::peers::cost_units(len));
-                }
-                self.core.end_cancelled(id);
-            }
-            _ => {}
-        }
-    }
-
     /// Sends a message of the protocol, now or when the transport can.
     pub(crate) fn control(&mut self, peer: Peer, kind: Kind, lead: Lead) {
         let state = self.meet(peer);
@@ -313,12 +289,5 @@ impl Core {
         if request.detached {
             self.requests.remove(id);
         }
-    }
-
-    fn end_cancelled(&mut self, id: Id) {
-        if let Some(request) = self.requests.get_mut(id) {
-            request.status = Status { cancelled: true, ..Status::EMPTY };
-        }
-        self.complete(id);
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrival;
+mod cancel;
 pub mod census;
 pub mod engine;
 pub mod group;

@@ -48,7 +48,9 @@ impl<T: Transport> Engine<T> {
     pub fn probe_matched(&mut self, pattern: &Pattern) -> Option<(MessageId, Probed)> {
         let index = self.core.unexpected.take(pattern)?;
         let id = self.core.early.id_at(index)?;
-        Some((id, self.core.early.get(id)?.probed()))
+        let early = self.core.early.get_mut(id)?;
+        early.taken = true;
+        Some((id, early.probed()))
     }
 
     /// Receives a message that a matched probe has taken out; `None` if there is no such message.

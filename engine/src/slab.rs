@@ -92,6 +92,11 @@ impl<T> Slab<T> {
         self.slots.get(index as usize).filter(|slot| slot.object.is_some()).map(|slot| slot.id)
     }
 
+    /// The number of an object that is as asked: looks at each.
+    pub fn find(&self, is: impl Fn(&T) -> bool) -> Option<Id> {
+        self.slots.iter().find(|slot| slot.object.as_ref().is_some_and(&is)).map(|slot| slot.id)
+    }
+
     /// Takes the object out; its number is invalid from now on.
     #[inline]
     pub fn remove(&mut self, id: Id) -> Option<T> {

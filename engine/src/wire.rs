@@ -30,6 +30,10 @@ pub enum Kind {
     Put,
     /// Nothing but credits.
     Credits,
+    /// The sender would like to cancel; leads with its request.
+    Withdraw,
+    /// The receiver has given the message up; leads with the sender's request.
+    Withdrawn,
 }
 
 impl Kind {
@@ -45,6 +49,8 @@ impl Kind {
             7 => Kind::Got,
             8 => Kind::Put,
             9 => Kind::Credits,
+            10 => Kind::Withdraw,
+            11 => Kind::Withdrawn,
             _ => return None,
         })
     }

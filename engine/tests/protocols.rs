@@ -164,6 +164,40 @@ fn a_sender_without_credits_asks_first() {
 }
 
 #[test]
+fn a_send_that_nobody_has_matched_can_be_cancelled() {
+    for (len, first) in [(30, EagerSync), (1000, Offer)] {
+        let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+        let buf = pair.buffer(0, len);
+        let Started::Pending(send) = pair.engines[0].send(Mode::Synchronous, 1, ENVELOPE, &buf, 0) else {
+            panic!("a synchronous send waits for its match");
+        };
+        pair.poll();
+        pair.engines[0].cancel(send);
+        pair.poll();
+        let status = pair.engines[0].test(send).expect("it has ended");
+        assert!(status.cancelled && pair.engines[1].probe(&PATTERN).is_none());
+        assert_eq!(pair.net.sent(), [(0, first), (0, Withdraw), (1, Withdrawn)]);
+        assert_eq!(pair.engines[1].census(), Census::default());
+    }
+}
+
+#[test]
+fn a_send_that_a_matched_probe_has_found_is_received_though_it_is_cancelled() {
+    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let (from, into) = (pair.buffer(0, 1000), pair.buffer(1, 1000));
+    let sent = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &from, 0);
+    pair.poll();
+    let (message, _) = pair.engines[1].probe_matched(&PATTERN).expect("it has arrived");
+    let Started::Pending(send) = sent else { panic!("a large message waits for its match") };
+    pair.engines[0].cancel(send);
+    pair.poll();
+    let received = pair.engines[1].receive_matched(message, &into, 0).expect("it is still there");
+    pair.poll();
+    assert_eq!(pair.end(0, sent), Status::EMPTY);
+    assert_eq!(pair.end(1, received).bytes, 1000);
+}
+
+#[test]
 fn a_request_can_be_described() {
     let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
     let buf = pair.buffer(0, 1000);

@@ -39,8 +39,7 @@ enum Asked {
 
 fn cancel(process: &mut Process, request: MPI_Request) -> Result<Asked> {
     if let Some(started) = process.plain(request)? {
-        process.cancel_started(started);
-        return Ok(Asked::Library);
+        return cancel_all(process, &[started]);
     }
     match process.requests.0.get(request.0) {
         None if request == MPI_REQUEST_NULL => Err(fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL")),
@@ -66,6 +65,10 @@ fn cancel_all(process: &mut Process, what: &[Started]) -> Result<Asked> {
     for &started in what {
         process.cancel_started(started);
     }
+    // A message to this very rank is given up at once: one poll takes the question, another the answer.
+    let engine = process.engine()?;
+    engine.poll();
+    engine.poll();
     Ok(Asked::Library)
 }
 

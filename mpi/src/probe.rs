@@ -1,6 +1,7 @@
 //! Probing, and receiving what a matched probe has taken out (MPI 5.0 section 3.8).
 
 use crate::arguments::{buffer, out, wanted};
+use crate::complete::waiting_for;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::p2p;
@@ -92,10 +93,11 @@ entry! {
         let (started, place) = receive(&mut process, buf, count.into(), datatype, message)?;
         let received = match started {
             Started::Done(received) => received,
-            Started::Pending(id) => {
-                let context = process.comms.get(place).map_or(0, |comm| comm.context);
-                wait::until(process, |_| Waiting::collective("MPI_Mrecv", context), |process| process.engine_mut()?.test(id))
-            }
+            Started::Pending(id) => wait::until(
+                process,
+                |process| waiting_for(process, "MPI_Mrecv", process.describe_started(started)),
+                |process| process.engine_mut()?.test(id),
+            ),
         };
         status::store(status, &status::from_engine(&received));
         received.fault.map_or(Ok(()), |fault| Err(explain(fault, &received).at(place)))

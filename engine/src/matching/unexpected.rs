@@ -65,6 +65,15 @@ impl Unexpected {
         Some(id)
     }
 
+    /// Takes message `id` out, which is here.
+    pub fn withdraw(&mut self, id: u32) {
+        if self.binned == 0 {
+            self.plain.retain(|&(_, other)| other != id);
+        } else {
+            self.unhook(id);
+        }
+    }
+
     fn hook(&mut self, envelope: Envelope, id: u32) {
         let index = id as usize;
         let node = Node { envelope, links: [Link::FREE; 4] };

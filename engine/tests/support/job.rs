@@ -4,7 +4,7 @@ use super::memory::{Memory, contents};
 use super::net::Conditions;
 use super::oracle::Oracle;
 use super::rng::Rng;
-use super::tap::Tap;
+use super::tap::{Arrival, Event, Tap};
 use std::collections::VecDeque;
 use tern_engine::limits::CREDIT_UNIT_BYTES;
 use tern_engine::*;
@@ -93,6 +93,8 @@ struct Message {
     held: u32,
     /// It arrived before its receive.
     early: bool,
+    /// The receiver was asked to give it up before it was matched.
+    withdrawn: bool,
     receive: Option<usize>,
 }
 
@@ -232,6 +234,7 @@ impl<W: World> Job<W> {
             detached,
             held,
             early,
+            withdrawn: false,
             receive,
         });
         match started {
@@ -244,8 +247,11 @@ impl<W: World> Job<W> {
     fn sent_all(&mut self, number: usize, status: Status) {
         let message = &mut self.messages[number];
         message.request = None;
-        assert_eq!((status.cancelled, status.fault), (false, None));
-        assert!(message.mode != Mode::Synchronous || message.receive.is_some(), "complete before its match");
+        assert_eq!((status.cancelled, status.fault), (message.withdrawn, None));
+        assert!(
+            message.withdrawn || message.mode != Mode::Synchronous || message.receive.is_some(),
+            "complete before its match"
+        );
         self.world.close(message.from, message.memory.buf());
         message.memory.buf().write(0, &vec![0xee; message.memory.buf().len()]);
     }
@@ -394,7 +400,7 @@ impl<W: World> Job<W> {
         let at = self.rng.below(self.sending.len());
         let number = self.sending[at];
         let message = &mut self.messages[number];
-        let Some(id) = message.request else { return };
+        let Some(id) = message.request.filter(|_| !message.withdrawn) else { return };
         let engine = &mut self.engines[message.from as usize];
         engine.cancel(id);
         if engine.peek(id).is_some_and(|status| status.cancelled) {
@@ -423,22 +429,40 @@ impl<W: World> Job<W> {
 
     pub fn poll(&mut self, rank: Peer) -> bool {
         let moved = self.engines[rank as usize].poll();
-        for arrival in self.engines[rank as usize].transport().arrivals() {
-            let pair = arrival.from as usize * self.plan.ranks + rank as usize;
-            let number = self.sent[pair].pop_front().expect("only what was sent arrives");
-            let message = &mut self.messages[number];
-            let header = arrival.header;
-            let envelope = Envelope { context: header.context, source: header.source, tag: header.tag };
-            assert_eq!((envelope, arrival.len), (message.envelope, message.memory.buf().len() as u64));
-            match self.oracles[rank as usize].arrive(envelope, number) {
-                Some(receive) => self.matched(number, receive),
-                None => {
-                    message.early = true;
-                    message.held = if arrival.offered { 0 } else { cost_units(arrival.len) };
-                }
+        for event in self.engines[rank as usize].transport().events() {
+            match event {
+                Event::Message(arrival) => self.arrived(rank, &arrival),
+                Event::Withdraw { from, request } => self.asked_to_withdraw(rank, from, request),
             }
         }
         moved
+    }
+
+    fn arrived(&mut self, rank: Peer, arrival: &Arrival) {
+        let pair = arrival.from as usize * self.plan.ranks + rank as usize;
+        let number = self.sent[pair].pop_front().expect("only what was sent arrives");
+        let message = &mut self.messages[number];
+        let header = arrival.header;
+        let envelope = Envelope { context: header.context, source: header.source, tag: header.tag };
+        assert_eq!((envelope, arrival.len), (message.envelope, message.memory.buf().len() as u64));
+        match self.oracles[rank as usize].arrive(envelope, number) {
+            Some(receive) => self.matched(number, receive),
+            None => {
+                message.early = true;
+                message.held = if arrival.offered { 0 } else { cost_units(arrival.len) };
+            }
+        }
+    }
+
+    /// The receiver gives up a message that nobody has matched.
+    fn asked_to_withdraw(&mut self, rank: Peer, from: Peer, request: RequestId) {
+        let is =
+            |message: &Message| (message.from, message.to, message.request) == (from, rank, Some(request));
+        let Some(number) = self.messages.iter().rposition(is) else { return };
+        if self.oracles[rank as usize].withdraw(number) {
+            self.messages[number].withdrawn = true;
+            self.messages[number].held = 0;
+        }
     }
 
     /// No peer may fill more early-arrival memory than it was granted.

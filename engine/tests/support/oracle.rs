@@ -39,6 +39,12 @@ impl Oracle {
         Some(self.unexpected.remove(at).1)
     }
 
+    /// A message is called back; whether that was in time.
+    pub fn withdraw(&mut self, message: usize) -> bool {
+        let at = self.unexpected.iter().position(|&(_, other)| other == message);
+        at.map(|at| self.unexpected.remove(at)).is_some()
+    }
+
     /// A receive is cancelled; whether that was in time.
     pub fn cancel(&mut self, receive: usize) -> bool {
         let at = self.posted.iter().position(|&(_, other)| other == receive);

@@ -1,7 +1,8 @@
 //! Notes what arrives at a rank, over any transport.
 
 use std::sync::Arc;
-use tern_engine::wire::{FLAG_SIGNED, Kind, Offer};
+use tern_engine::RequestId;
+use tern_engine::wire::{FLAG_SIGNED, Kind, Offer, Reader};
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -15,27 +16,38 @@ pub struct Arrival {
     pub len: u64,
 }
 
+/// Something that the oracle has to hear of.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    Message(Arrival),
+    /// The sender would like to cancel what its request sent.
+    Withdraw {
+        from: Peer,
+        request: RequestId,
+    },
+}
+
 /// A transport whose arrivals are noted.
 pub struct Tap<T> {
     inner: T,
-    arrivals: Vec<Arrival>,
+    events: Vec<Event>,
 }
 
 impl<T> Tap<T> {
     pub fn new(inner: T) -> Self {
-        Tap { inner, arrivals: Vec::new() }
+        Tap { inner, events: Vec::new() }
     }
 
     /// What has arrived since the last time, in order.
-    pub fn arrivals(&mut self) -> Vec<Arrival> {
-        std::mem::take(&mut self.arrivals)
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
     }
 }
 
 /// A sink that notes what it passes on.
 struct Noting<'a, S> {
     sink: &'a mut S,
-    arrivals: &'a mut Vec<Arrival>,
+    events: &'a mut Vec<Event>,
 }
 
 impl<S> Noting<'_, S> {
@@ -45,9 +57,13 @@ impl<S> Noting<'_, S> {
             Some(Kind::Eager) => (false, len as u64 - signed),
             Some(Kind::EagerSync) => (false, len as u64 - 8),
             Some(Kind::Offer) => (true, Offer::parse(payload).expect("an offer").len),
+            Some(Kind::Withdraw) => {
+                let request = Reader(payload).id().expect("a request");
+                return self.events.push(Event::Withdraw { from, request });
+            }
             _ => return,
         };
-        self.arrivals.push(Arrival { from, header: *header, offered, len });
+        self.events.push(Event::Message(Arrival { from, header: *header, offered, len }));
     }
 }
 
@@ -99,7 +115,7 @@ impl<T: Transport> Transport for Tap<T> {
         self.inner.share_join(peer, key, from, into, done)
     }
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
-        self.inner.poll(&mut Noting { sink, arrivals: &mut self.arrivals })
+        self.inner.poll(&mut Noting { sink, events: &mut self.events })
     }
     fn doorbell(&self) -> Arc<dyn Doorbell> {
         self.inner.doorbell()
