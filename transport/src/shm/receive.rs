@@ -38,7 +38,7 @@ impl Incoming {
         match mark.single_line() {
             Some(len) => {
                 self.ring.advance(1);
-                sink.short(self.from, &head.header, &head.payload[..len]);
+                sink.short(self.from, &head.header, &head.payload()[..len]);
             }
             None => self.take_longer(mark, &head, segment, sink),
         }
@@ -63,7 +63,7 @@ impl Incoming {
     fn take_lines(&self, head: &Head, len: usize, sink: &mut impl Sink) {
         let Some(place) = Place::ask(self.from, &head.header, len, sink) else { return };
         // SAFETY: pieces are of the line, and of at least `n` bytes.
-        unsafe { place.put(0, head.payload.as_ptr(), HEAD_PAYLOAD_BYTES) };
+        unsafe { place.put(0, head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
         self.ring.rest(len, |from, offset, n| {
             // SAFETY: as above.
             unsafe { place.put(offset, from, n) }

@@ -23,15 +23,12 @@ pub(crate) struct Line {
     body: UnsafeCell<Body>,
 }
 
-/// What follows the mark in a message's first line. In further lines all 56 bytes are payload.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Body {
-    context: u64,
-    source: u32,
-    tag: i32,
-    payload: [u8; HEAD_PAYLOAD_BYTES],
-}
+/// What follows the mark in a message's first line: context, source (low half) and tag, payload. In further
+/// lines all 56 bytes are payload.
+type Body = [u64; MORE_PAYLOAD_BYTES / 8];
+
+/// First word of the payload in a message's first line.
+const PAYLOAD_WORD: usize = 2;
 
 /// How far the reader has come, on a line of its own.
 #[repr(C)]
@@ -41,6 +38,7 @@ pub(crate) struct Consumed(AtomicU32);
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Line>() == LINE_BYTES && size_of::<Consumed>() == LINE_BYTES);
 const _: () = assert!(size_of::<Body>() == MORE_PAYLOAD_BYTES);
+const _: () = assert!(size_of::<Body>() - PAYLOAD_WORD * 8 == HEAD_PAYLOAD_BYTES);
 
 /// How a message travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -241,12 +239,12 @@ impl RingWriter {
 #[inline(always)]
 fn write_head(line: &Line, header: &Header, fill: impl FnOnce(*mut u8)) {
     line.body.with_mut(|body| {
-        // SAFETY: the line is this writer's until its mark is stored; the fields lie within it.
+        let words: *mut u64 = body.cast();
+        // SAFETY: the line is this writer's until its mark is stored, and the words lie within it.
         unsafe {
-            (&raw mut (*body).context).write(header.context);
-            (&raw mut (*body).source).write(header.source);
-            (&raw mut (*body).tag).write(header.tag);
-            fill((&raw mut (*body).payload).cast());
+            words.write(header.context);
+            words.add(1).write(u64::from(header.source) | u64::from(header.tag as u32) << 32);
+            fill(words.add(PAYLOAD_WORD).cast());
         }
     });
 }
@@ -254,13 +252,19 @@ fn write_head(line: &Line, header: &Header, fill: impl FnOnce(*mut u8)) {
 /// A message's first line, copied out: nothing in it changes any more, whatever the peer does.
 pub(crate) struct Head {
     pub(crate) header: Header,
-    pub(crate) payload: [u8; HEAD_PAYLOAD_BYTES],
+    payload: [u64; HEAD_PAYLOAD_BYTES / 8],
 }
 
 impl Head {
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> &[u8; HEAD_PAYLOAD_BYTES] {
+        // SAFETY: the same bytes, which as bytes need no alignment.
+        unsafe { &*self.payload.as_ptr().cast() }
+    }
+
     /// The cell and the payload bytes that a [`Shape::Cell`] line names. Unchecked: the peer wrote them.
     pub(crate) fn cell(&self) -> (u32, u32) {
-        let word = |i: usize| u32::from_ne_bytes(self.payload[i..i + 4].try_into().expect("four bytes"));
+        let word = |i: usize| u32::from_ne_bytes(self.payload()[i..i + 4].try_into().expect("four bytes"));
         (word(0), word(4))
     }
 }
@@ -288,18 +292,22 @@ impl RingReader {
     /// The first line of the message whose mark [`RingReader::ready`] gave.
     #[inline(always)]
     pub(crate) fn head(&self, mark: Mark) -> Head {
-        // SAFETY: the mark says that the writer is done with the line. A peer that writes all the same
-        // changes which bytes are copied, once, and nothing else.
-        let body = self.memory.line(self.at.position).body.with(|body| unsafe { body.read_volatile() });
+        let words: Body = self.memory.line(self.at.position).body.with(|body| {
+            let words: *const u64 = body.cast();
+            // SAFETY: the mark says that the writer is done with the line. A peer that writes all the same
+            // changes what is copied; volatile, so that it is copied once.
+            std::array::from_fn(|i| unsafe { words.add(i).read_volatile() })
+        });
+        let [context, envelope, payload @ ..] = words;
         let header = Header {
             kind: (mark.0 >> 16) as u8,
             flags: (mark.0 >> 24) as u8,
             credits: (mark.0 >> 32) as u16,
-            context: body.context,
-            source: body.source,
-            tag: body.tag,
+            context,
+            source: envelope as u32,
+            tag: (envelope >> 32) as i32,
         };
-        Head { header, payload: body.payload }
+        Head { header, payload }
     }
 
     /// Shows the payload beyond the first line, piece by piece: `take(from, offset, n)`.

@@ -18,8 +18,7 @@ unsafe impl Sync for Ring {}
 
 impl Ring {
     fn new(count: usize) -> Arc<Ring> {
-        let body = Body { context: 0, source: 0, tag: 0, payload: [0; HEAD_PAYLOAD_BYTES] };
-        let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(body) };
+        let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(Body::default()) };
         Arc::new(Ring { lines: (0..count).map(|_| line()).collect(), consumed: Consumed(AtomicU32::new(0)) })
     }
 
@@ -66,7 +65,7 @@ fn pop(reader: &mut RingReader) -> Option<i32> {
     let tag = head.header.tag;
     assert_eq!(head.header, header(tag));
     let Some(Shape::Lines(len)) = mark.shape() else { panic!("a cell") };
-    assert!(head.payload[..len.min(HEAD_PAYLOAD_BYTES)].iter().all(|byte| *byte == tag as u8));
+    assert!(head.payload()[..len.min(HEAD_PAYLOAD_BYTES)].iter().all(|byte| *byte == tag as u8));
     reader.rest(len, |from, _, n| {
         // SAFETY: `n` bytes of a line.
         let piece = unsafe { std::slice::from_raw_parts(from, n) };
