@@ -1,6 +1,6 @@
 //! Allgather (MPI 5.0 section 6.7).
 
-use super::setup::{Array, Block, Blocks, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Setup, Side, distinct};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -10,44 +10,65 @@ use tern_coll::{Call, Data};
 
 entry! {
     /// From all to all, in the order of ranks.
-    fn MPI_Allgather, MPI_Allgather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Allgather, MPI_Allgather_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         blocking("MPI_Allgather", comm, |setup| allgather(setup, send, recv))
     }
 
     /// From all to all, blocks of any length to any place.
-    fn MPI_Allgatherv, MPI_Allgatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Allgatherv, MPI_Allgatherv_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         blocking("MPI_Allgatherv", comm, |setup| allgatherv(setup, send, recv))
     }
 
     /// [`MPI_Allgather`] as a request (section 6.12).
-    fn MPI_Iallgather, MPI_Iallgather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Iallgather, MPI_Iallgather_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         nonblocking("MPI_Iallgather", comm, request, |setup| allgather(setup, send, recv))
     }
 
     /// [`MPI_Allgatherv`] as a request (section 6.12).
-    fn MPI_Iallgatherv, MPI_Iallgatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Iallgatherv, MPI_Iallgatherv_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         nonblocking("MPI_Iallgatherv", comm, request, |setup| allgatherv(setup, send, recv))
     }
 
     /// [`MPI_Allgather`] as a persistent request (section 6.13).
-    fn MPI_Allgather_init, MPI_Allgather_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Allgather_init, MPI_Allgather_init_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info,
+        request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         persistent("MPI_Allgather_init", (comm, info), request, |setup| allgather(setup, send, recv))
     }
 
     /// [`MPI_Allgatherv`] as a persistent request (section 6.13).
-    fn MPI_Allgatherv_init, MPI_Allgatherv_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Allgatherv_init, MPI_Allgatherv_init_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, comm: MPI_Comm,
+        info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         persistent("MPI_Allgatherv_init", (comm, info), request, |setup| allgatherv(setup, send, recv))
     }
 }

@@ -67,8 +67,8 @@ fn barrier(setup: &mut Setup) -> Result {
     Ok(())
 }
 
-/// The end of a barrier over a slot in shared memory. Messages are served meanwhile, as in every wait: others may need
-/// this rank's help to come here.
+/// The end of a barrier over a slot in shared memory. Messages are served meanwhile, as in every wait: others may
+/// need this rank's help to come here.
 struct InMemory {
     barriers: Barriers,
     ticket: Ticket,

@@ -10,20 +10,28 @@ use tern_coll::{Call, Data};
 
 entry! {
     /// From the root to all.
-    fn MPI_Bcast, MPI_Bcast_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
-        let data = Block { buf: buffer, count: count.into(), datatype };
+    fn MPI_Bcast, MPI_Bcast_c<W>(
+        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    ) on comm {
+        let data = Block::of(buffer, count, datatype);
         blocking("MPI_Bcast", comm, |setup| bcast(setup, data, root))
     }
 
     /// [`MPI_Bcast`] as a request (section 6.12).
-    fn MPI_Ibcast, MPI_Ibcast_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let data = Block { buf: buffer, count: count.into(), datatype };
+    fn MPI_Ibcast, MPI_Ibcast_c<W>(
+        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    ) on comm {
+        let data = Block::of(buffer, count, datatype);
         nonblocking("MPI_Ibcast", comm, request, |setup| bcast(setup, data, root))
     }
 
     /// [`MPI_Bcast`] as a persistent request (section 6.13).
-    fn MPI_Bcast_init, MPI_Bcast_init_c<W>(buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let data = Block { buf: buffer, count: count.into(), datatype };
+    fn MPI_Bcast_init, MPI_Bcast_init_c<W>(
+        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let data = Block::of(buffer, count, datatype);
         persistent("MPI_Bcast_init", (comm, info), request, |setup| bcast(setup, data, root))
     }
 }

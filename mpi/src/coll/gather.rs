@@ -1,6 +1,6 @@
 //! Gather (MPI 5.0 section 6.5).
 
-use super::setup::{Array, Block, Blocks, Roles, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Roles, Setup, Side, distinct};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -10,44 +10,66 @@ use tern_coll::{Call, Data, Vector};
 
 entry! {
     /// From all to the root, in the order of ranks.
-    fn MPI_Gather, MPI_Gather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Gather, MPI_Gather_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         blocking("MPI_Gather", comm, |setup| gather(setup, send, recv, root))
     }
 
     /// From all to the root, blocks of any length to any place.
-    fn MPI_Gatherv, MPI_Gatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Gatherv, MPI_Gatherv_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int,
+        comm: MPI_Comm,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         blocking("MPI_Gatherv", comm, |setup| gatherv(setup, send, recv, root))
     }
 
     /// [`MPI_Gather`] as a request (section 6.12).
-    fn MPI_Igather, MPI_Igather_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Igather, MPI_Igather_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         nonblocking("MPI_Igather", comm, request, |setup| gather(setup, send, recv, root))
     }
 
     /// [`MPI_Gatherv`] as a request (section 6.12).
-    fn MPI_Igatherv, MPI_Igatherv_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Igatherv, MPI_Igatherv_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int,
+        comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         nonblocking("MPI_Igatherv", comm, request, |setup| gatherv(setup, send, recv, root))
     }
 
     /// [`MPI_Gather`] as a persistent request (section 6.13).
-    fn MPI_Gather_init, MPI_Gather_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Gather_init, MPI_Gather_init_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info,
+        request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         persistent("MPI_Gather_init", (comm, info), request, |setup| gather(setup, send, recv, root))
     }
 
     /// [`MPI_Gatherv`] as a persistent request (section 6.13).
-    fn MPI_Gatherv_init, MPI_Gatherv_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Blocks { buf: recvbuf, counts: Array::counts::<W>(recvcounts), displs: Array::displs::<W>(displs), datatype: recvtype };
+    fn MPI_Gatherv_init, MPI_Gatherv_init_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcounts: *const W::Count, displs: *const W::Displ, recvtype: MPI_Datatype, root: c_int,
+        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Blocks::of::<W>(recvbuf, recvcounts, displs, recvtype);
         persistent("MPI_Gatherv_init", (comm, info), request, |setup| gatherv(setup, send, recv, root))
     }
 }

@@ -12,6 +12,9 @@ use tern_coll::{Buf, Peer, Port, Slice, Temp, Ty};
 use tern_engine::{Envelope, Fault, Group, Mode, Pattern, RequestId, Started, Status};
 use tern_mem::{Datatype, UserBuf};
 
+/// What to do about lengths that differ.
+const SAME_DATA: &str = "counts and datatypes must describe the same data on all ranks (section 6.1)";
+
 /// One side of a call: a buffer and its type or types.
 #[derive(Debug)]
 pub struct Side {
@@ -204,19 +207,18 @@ impl Names {
     #[cold]
     fn explain(&self, status: &Status, expected: Option<u64>) -> Box<Error> {
         let (call, rank) = (self.call, status.source);
-        let advice = "counts and datatypes must describe the same data on all ranks (section 6.1)";
         match status.fault {
             Some(Fault::Truncated { sent, room }) => fail(
                 MPI_ERR_TRUNCATE,
                 format!(
-                    "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {advice}"
+                    "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {SAME_DATA}"
                 ),
             ),
             Some(fault) => explain(fault, status),
             None => fail(
                 MPI_ERR_TRUNCATE,
                 format!(
-                    "rank {rank} sent only {} bytes in this {call}, this rank expects {}: {advice}",
+                    "rank {rank} sent only {} bytes in this {call}, this rank expects {}: {SAME_DATA}",
                     status.bytes,
                     expected.unwrap_or(0)
                 ),
@@ -310,9 +312,8 @@ impl Port for Ground<'_> {
         let (from, to) = (self.names.buffer(from), self.names.buffer(to));
         if from.len() != to.len() && self.names.failure.is_none() {
             let (sent, room) = (from.len(), to.len());
-            let text = format!(
-                "this rank sends {sent} bytes to itself, but has room for {room}: counts and datatypes must describe the same data"
-            );
+            let text =
+                format!("this rank sends {sent} bytes to itself, but has room for {room}: {SAME_DATA}");
             self.names.failure = Some(fail(MPI_ERR_TRUNCATE, text));
         }
         UserBuf::copy(&from, 0, &to, 0, from.len());

@@ -10,78 +10,123 @@ use tern_coll::{Call, Data};
 
 entry! {
     /// The operands of all, combined at the root.
-    fn MPI_Reduce, MPI_Reduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) on comm {
+    fn MPI_Reduce, MPI_Reduce_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        root: c_int, comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Reduce", comm, |setup| reduce(setup, operands, count.into(), root))
     }
 
     /// The operands of all, combined everywhere.
-    fn MPI_Allreduce, MPI_Allreduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+    fn MPI_Allreduce, MPI_Allreduce_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Allreduce", comm, |setup| allreduce(setup, operands, count.into()))
     }
 
     /// The operands of all, combined, and of the result a part of any length to each.
-    fn MPI_Reduce_scatter, MPI_Reduce_scatter_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+    fn MPI_Reduce_scatter, MPI_Reduce_scatter_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype,
+        op: MPI_Op, comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         let counts = Array::counts::<W>(recvcounts);
         blocking("MPI_Reduce_scatter", comm, |setup| reduce_scatter(setup, operands, counts))
     }
 
     /// The operands of all, combined, and of the result an equal part to each.
-    fn MPI_Reduce_scatter_block, MPI_Reduce_scatter_block_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+    fn MPI_Reduce_scatter_block, MPI_Reduce_scatter_block_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
-        blocking("MPI_Reduce_scatter_block", comm, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+        let count = recvcount.into();
+        blocking("MPI_Reduce_scatter_block", comm, |setup| reduce_scatter_block(setup, operands, count))
     }
 
     /// [`MPI_Reduce`] as a request (section 6.12).
-    fn MPI_Ireduce, MPI_Ireduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Ireduce, MPI_Ireduce_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        root: c_int, comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Ireduce", comm, request, |setup| reduce(setup, operands, count.into(), root))
     }
 
     /// [`MPI_Allreduce`] as a request (section 6.12).
-    fn MPI_Iallreduce, MPI_Iallreduce_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Iallreduce, MPI_Iallreduce_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Iallreduce", comm, request, |setup| allreduce(setup, operands, count.into()))
     }
 
     /// [`MPI_Reduce_scatter`] as a request (section 6.12).
-    fn MPI_Ireduce_scatter, MPI_Ireduce_scatter_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Ireduce_scatter, MPI_Ireduce_scatter_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype,
+        op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         let counts = Array::counts::<W>(recvcounts);
         nonblocking("MPI_Ireduce_scatter", comm, request, |setup| reduce_scatter(setup, operands, counts))
     }
 
     /// [`MPI_Reduce_scatter_block`] as a request (section 6.12).
-    fn MPI_Ireduce_scatter_block, MPI_Ireduce_scatter_block_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Ireduce_scatter_block, MPI_Ireduce_scatter_block_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
-        nonblocking("MPI_Ireduce_scatter_block", comm, request, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+        let count = recvcount.into();
+        nonblocking("MPI_Ireduce_scatter_block", comm, request, |setup| {
+            reduce_scatter_block(setup, operands, count)
+        })
     }
 
     /// [`MPI_Reduce`] as a persistent request (section 6.13).
-    fn MPI_Reduce_init, MPI_Reduce_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let operands = Operands { sendbuf, recvbuf, datatype, op };
-        persistent("MPI_Reduce_init", (comm, info), request, |setup| reduce(setup, operands, count.into(), root))
+    fn MPI_Reduce_init, MPI_Reduce_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let (operands, count) = (Operands { sendbuf, recvbuf, datatype, op }, count.into());
+        persistent("MPI_Reduce_init", (comm, info), request, |setup| reduce(setup, operands, count, root))
     }
 
     /// [`MPI_Allreduce`] as a persistent request (section 6.13).
-    fn MPI_Allreduce_init, MPI_Allreduce_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let operands = Operands { sendbuf, recvbuf, datatype, op };
-        persistent("MPI_Allreduce_init", (comm, info), request, |setup| allreduce(setup, operands, count.into()))
+    fn MPI_Allreduce_init, MPI_Allreduce_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let (operands, count) = (Operands { sendbuf, recvbuf, datatype, op }, count.into());
+        persistent("MPI_Allreduce_init", (comm, info), request, |setup| allreduce(setup, operands, count))
     }
 
     /// [`MPI_Reduce_scatter`] as a persistent request (section 6.13).
-    fn MPI_Reduce_scatter_init, MPI_Reduce_scatter_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+    fn MPI_Reduce_scatter_init, MPI_Reduce_scatter_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const W::Count, datatype: MPI_Datatype,
+        op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         let counts = Array::counts::<W>(recvcounts);
-        persistent("MPI_Reduce_scatter_init", (comm, info), request, |setup| reduce_scatter(setup, operands, counts))
+        persistent("MPI_Reduce_scatter_init", (comm, info), request, |setup| {
+            reduce_scatter(setup, operands, counts)
+        })
     }
 
     /// [`MPI_Reduce_scatter_block`] as a persistent request (section 6.13).
-    fn MPI_Reduce_scatter_block_init, MPI_Reduce_scatter_block_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+    fn MPI_Reduce_scatter_block_init, MPI_Reduce_scatter_block_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
-        persistent("MPI_Reduce_scatter_block_init", (comm, info), request, |setup| reduce_scatter_block(setup, operands, recvcount.into()))
+        let count = recvcount.into();
+        persistent("MPI_Reduce_scatter_block_init", (comm, info), request, |setup| {
+            reduce_scatter_block(setup, operands, count)
+        })
     }
 }
 

@@ -91,8 +91,8 @@ pub fn begin(process: &mut Process, request: MPI_Request) -> Result {
     Ok(())
 }
 
-/// Takes all steps that collectives under way can take. Functions of the program's are called without the state, so other
-/// threads may come in meanwhile.
+/// Takes all steps that collectives under way can take. Functions of the program's are called without the state, so
+/// other threads may come in meanwhile.
 pub fn serve(mut process: Guard) -> Guard {
     let mut index = 0;
     while let Some(&request) = process.collectives.get(index) {

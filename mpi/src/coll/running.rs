@@ -1,4 +1,5 @@
-//! A collective that has been prepared: the blocking form runs it to its end, the others advance it as messages come.
+//! A collective that has been prepared: the blocking form runs it to its end, the others move on as messages
+//! come.
 
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
@@ -18,7 +19,7 @@ pub struct Running {
     pub(super) schedule: Schedule,
     pub(super) names: Names,
     exec: Exec<Handle>,
-    /// Completions of the engine when this was last advanced and had to wait: until there are more, nothing has changed.
+    /// Completions of the engine when this last had to wait: until there are more, nothing has changed.
     seen: Option<u64>,
 }
 

@@ -11,37 +11,55 @@ use tern_coll::Call;
 
 entry! {
     /// The operands of the ranks up to this one, combined.
-    fn MPI_Scan, MPI_Scan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+    fn MPI_Scan, MPI_Scan_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Scan", comm, |setup| scan(setup, operands, count.into()))
     }
 
     /// The operands of the ranks before this one, combined; nothing at rank 0.
-    fn MPI_Exscan, MPI_Exscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) on comm {
+    fn MPI_Exscan, MPI_Exscan_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         blocking("MPI_Exscan", comm, |setup| exscan(setup, operands, count.into()))
     }
 
     /// [`MPI_Scan`] as a request (section 6.12).
-    fn MPI_Iscan, MPI_Iscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Iscan, MPI_Iscan_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Iscan", comm, request, |setup| scan(setup, operands, count.into()))
     }
 
     /// [`MPI_Exscan`] as a request (section 6.12).
-    fn MPI_Iexscan, MPI_Iexscan_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    fn MPI_Iexscan, MPI_Iexscan_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Iexscan", comm, request, |setup| exscan(setup, operands, count.into()))
     }
 
     /// [`MPI_Scan`] as a persistent request (section 6.13).
-    fn MPI_Scan_init, MPI_Scan_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+    fn MPI_Scan_init, MPI_Scan_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         persistent("MPI_Scan_init", (comm, info), request, |setup| scan(setup, operands, count.into()))
     }
 
     /// [`MPI_Exscan`] as a persistent request (section 6.13).
-    fn MPI_Exscan_init, MPI_Exscan_init_c<W>(sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+    fn MPI_Exscan_init, MPI_Exscan_init_c<W>(
+        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         persistent("MPI_Exscan_init", (comm, info), request, |setup| exscan(setup, operands, count.into()))
     }

@@ -1,6 +1,6 @@
 //! Scatter (MPI 5.0 section 6.6).
 
-use super::setup::{Array, Block, Blocks, Roles, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Roles, Setup, Side, distinct};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -10,44 +10,65 @@ use tern_coll::{Call, Data, Vector};
 
 entry! {
     /// From the root to all, a block each.
-    fn MPI_Scatter, MPI_Scatter_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Scatter, MPI_Scatter_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         blocking("MPI_Scatter", comm, |setup| scatter(setup, send, recv, root))
     }
 
     /// From the root to all, blocks of any length from any place.
-    fn MPI_Scatterv, MPI_Scatterv_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) on comm {
-        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Scatterv, MPI_Scatterv_c<W>(
+        sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype,
+        recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    ) on comm {
+        let send = Blocks::of::<W>(sendbuf, sendcounts, displs, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         blocking("MPI_Scatterv", comm, |setup| scatterv(setup, send, recv, root))
     }
 
     /// [`MPI_Scatter`] as a request (section 6.12).
-    fn MPI_Iscatter, MPI_Iscatter_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Iscatter, MPI_Iscatter_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         nonblocking("MPI_Iscatter", comm, request, |setup| scatter(setup, send, recv, root))
     }
 
     /// [`MPI_Scatterv`] as a request (section 6.12).
-    fn MPI_Iscatterv, MPI_Iscatterv_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Iscatterv, MPI_Iscatterv_c<W>(
+        sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype,
+        recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    ) on comm {
+        let send = Blocks::of::<W>(sendbuf, sendcounts, displs, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         nonblocking("MPI_Iscatterv", comm, request, |setup| scatterv(setup, send, recv, root))
     }
 
     /// [`MPI_Scatter`] as a persistent request (section 6.13).
-    fn MPI_Scatter_init, MPI_Scatter_init_c<W>(sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Block { buf: sendbuf, count: sendcount.into(), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Scatter_init, MPI_Scatter_init_c<W>(
+        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+        recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info,
+        request: *mut MPI_Request,
+    ) on comm {
+        let send = Block::of(sendbuf, sendcount, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         persistent("MPI_Scatter_init", (comm, info), request, |setup| scatter(setup, send, recv, root))
     }
 
     /// [`MPI_Scatterv`] as a persistent request (section 6.13).
-    fn MPI_Scatterv_init, MPI_Scatterv_init_c<W>(sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
-        let send = Blocks { buf: sendbuf, counts: Array::counts::<W>(sendcounts), displs: Array::displs::<W>(displs), datatype: sendtype };
-        let recv = Block { buf: recvbuf, count: recvcount.into(), datatype: recvtype };
+    fn MPI_Scatterv_init, MPI_Scatterv_init_c<W>(
+        sendbuf: *const c_void, sendcounts: *const W::Count, displs: *const W::Displ, sendtype: MPI_Datatype,
+        recvbuf: *mut c_void, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        info: MPI_Info, request: *mut MPI_Request,
+    ) on comm {
+        let send = Blocks::of::<W>(sendbuf, sendcounts, displs, sendtype);
+        let recv = Block::of(recvbuf, recvcount, recvtype);
         persistent("MPI_Scatterv_init", (comm, info), request, |setup| scatterv(setup, send, recv, root))
     }
 }

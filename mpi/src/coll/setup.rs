@@ -26,6 +26,13 @@ pub struct Block {
     pub datatype: MPI_Datatype,
 }
 
+impl Block {
+    /// The arguments of an entry point.
+    pub fn of(buf: *const c_void, count: impl Into<i64>, datatype: MPI_Datatype) -> Self {
+        Block { buf, count: count.into(), datatype }
+    }
+}
+
 /// `(buf, counts, displs, datatype)` of a call, or `(buf, counts, displs, datatypes)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<T = MPI_Datatype> {
@@ -37,6 +44,18 @@ pub struct Blocks<T = MPI_Datatype> {
     pub displs: Array,
     /// Their type, or the address of as many types as there are ranks.
     pub datatype: T,
+}
+
+impl<T> Blocks<T> {
+    /// The arguments of an entry point.
+    pub fn of<W: Width>(
+        buf: *const c_void,
+        counts: *const W::Count,
+        displs: *const W::Displ,
+        datatype: T,
+    ) -> Self {
+        Blocks { buf, counts: Array::counts::<W>(counts), displs: Array::displs::<W>(displs), datatype }
+    }
 }
 
 /// An array of counts or displacements, of the width that the entry point has.
