@@ -167,7 +167,9 @@ fn subgroup(group: Group, whole: &Group) -> Result<Group> {
         None => Ok(group),
         Some(stranger) => Err(fail(
             MPI_ERR_GROUP,
-            format!("the group has the process of rank {stranger} in the world, which is not in the communicator"),
+            format!(
+                "the group has the process of rank {stranger} in the world, which is not in the communicator"
+            ),
         )),
     }
 }
@@ -262,17 +264,25 @@ impl Choice {
 
 /// The colour of this process for `MPI_Comm_split_type`. All processes of the job share one machine's memory.
 fn color_of_type(split_type: c_int, hints: &Info) -> Result<c_int> {
-    let resource = hints.entries.iter().find(|(key, _)| key == "mpi_hw_resource_type").map(|(_, value)| value);
+    let resource =
+        hints.entries.iter().find(|(key, _)| key == "mpi_hw_resource_type").map(|(_, value)| value);
     match split_type {
         MPI_COMM_TYPE_SHARED => Ok(0),
-        MPI_COMM_TYPE_HW_GUIDED if resource.is_some_and(|name| name == "mpi_shared_memory") => Ok(0),
-        // Nothing finer than the machine is told apart: the standard's answer is MPI_COMM_NULL.
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_HW_UNGUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED | MPI_UNDEFINED => {
-            Ok(MPI_UNDEFINED)
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
+            if resource.is_some_and(|name| name == "mpi_shared_memory") =>
+        {
+            Ok(0)
         }
+        // Nothing finer than the machine is told apart: the standard's answer is MPI_COMM_NULL.
+        MPI_COMM_TYPE_HW_GUIDED
+        | MPI_COMM_TYPE_HW_UNGUIDED
+        | MPI_COMM_TYPE_RESOURCE_GUIDED
+        | MPI_UNDEFINED => Ok(MPI_UNDEFINED),
         _ => Err(fail(
             MPI_ERR_ARG,
-            format!("split_type is {split_type}, but must be one of the MPI_COMM_TYPE_ constants, or MPI_UNDEFINED"),
+            format!(
+                "split_type is {split_type}, but must be one of the MPI_COMM_TYPE_ constants, or MPI_UNDEFINED"
+            ),
         )),
     }
 }
@@ -283,6 +293,7 @@ fn free(comm: MPI_Comm) -> Result {
     }
     enter().comm(comm)?;
     crate::attr::delete_all(comm)?;
+    crate::bsend::release("MPI_Comm_free", comm)?;
     let mut process = enter();
     if let Some(gone) = process.comms.remove(comm) {
         process.errhandlers.release(gone.errhandler);
