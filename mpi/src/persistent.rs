@@ -5,6 +5,7 @@ use crate::bsend;
 use crate::coll;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
+use crate::handle::decode_request;
 use crate::p2p::{self, FROM_NO_PROCESS, Inbound, Message, Outbound, TO_NO_PROCESS};
 use crate::process::{Process, enter};
 use crate::request::{Object, Progress, no_request};
@@ -142,10 +143,15 @@ fn not_startable(request: MPI_Request, found: Option<&mut Object>) -> Box<Error>
             MPI_ERR_REQUEST,
             "the persistent request is active: complete it by MPI_Wait or MPI_Test before it is started again",
         ),
-        Some(_) => fail(MPI_ERR_REQUEST, format!("{:#x} is a request, but not a persistent one", request.0)),
+        Some(_) => no_persistent(request),
+        None if decode_request(request.0).is_some() => no_persistent(request),
         None if request == MPI_REQUEST_NULL => fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL"),
         None => no_request(request),
     }
+}
+
+fn no_persistent(request: MPI_Request) -> Box<Error> {
+    fail(MPI_ERR_REQUEST, format!("{:#x} is not a persistent request: only those can be started", request.0))
 }
 
 /// Where a persistent request stands; it becomes inactive when its start is complete.
