@@ -1,8 +1,12 @@
 //! What every transport must do, as tests over any of them: `conformance_tests!(World)` makes them.
 
+mod typed;
+
 use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
+
+pub(crate) use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
 
 use crate::{Am, Full, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport};
 
@@ -334,7 +338,9 @@ macro_rules! conformance_tests {
             joins_lead_and_body
             lands_only_what_is_wanted
             drops_what_is_refused
+            sends_from_and_to_gaps
             gets_and_puts
+            copies_from_and_to_gaps
             shares_a_copy_whoever_comes
             wakes_a_sleeper
             wakes_in_time

@@ -76,7 +76,9 @@ mod model {
 
     #[test]
     fn two_writers_lose_nothing_and_keep_their_order() {
-        loom::model(|| {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
             let cells = Arc::new(Cells::new(3));
             let writers = [vec![2], vec![3, 4]].map(|links| {
                 let cells = cells.clone();
