@@ -9,6 +9,7 @@ use crate::arguments::out;
 use crate::error::{Error, Result, fail};
 use crate::process::{Guard, Process, enter};
 use crate::request::{Ended, Object, Progress, no_request};
+use crate::wait::Waiting;
 use tern_abi::*;
 
 /// The object behind the request of a collective.
@@ -120,6 +121,17 @@ impl Collective {
     /// Whether it is persistent and not started.
     pub fn is_inactive(&self) -> bool {
         matches!(self.phase, Phase::Inactive)
+    }
+
+    /// What a completion call `call` waits for, for a person.
+    pub fn waiting(&self, call: &'static str) -> Waiting {
+        match &self.running {
+            Some(running) => Waiting {
+                detail: format!("completing {}", running.names.call),
+                ..Waiting::collective(call, running.names.context())
+            },
+            None => Waiting { detail: "in a function of the program's".into(), ..Waiting::on(call) },
+        }
     }
 
     /// Whether `MPI_Request_free` may take it: it is persistent, and not under way.
