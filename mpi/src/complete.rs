@@ -166,7 +166,7 @@ entry! {
             }
         }
         if *flag != 0 {
-            status::store(status, &MPI_Status::EMPTY);
+            status::store_empty(status);
         }
         Ok(())
     }
@@ -257,7 +257,7 @@ fn settle(progress: Progress, request: &mut MPI_Request) -> Result<Option<Ended>
 unsafe fn hand_over(ended: Option<Ended>, status: *mut MPI_Status) -> Result {
     let Some(ended) = ended else {
         // SAFETY: by the caller.
-        unsafe { status::store(status, &MPI_Status::EMPTY) };
+        unsafe { status::store_empty(status) };
         return Ok(());
     };
     // SAFETY: by the caller.
@@ -403,6 +403,11 @@ fn is_inactive(request: &MPI_Request) -> bool {
 
 /// Whether a request is complete, and its status; it is not taken.
 unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
+    if is_inactive(&request) {
+        // SAFETY: by the caller.
+        unsafe { status::store_empty(status) };
+        return Ok(true);
+    }
     let mut process = enter();
     if !process.is_complete(request)? {
         process = wait::look_again(process);
@@ -481,7 +486,8 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
         process.detach_started(started);
         return Ok(None);
     }
-    if matches!(process.requests.0.get(request.0), Some(Object::Collective(collective)) if !collective.may_be_freed()) {
+    if matches!(process.requests.0.get(request.0), Some(Object::Collective(collective)) if !collective.may_be_freed())
+    {
         return Err(fail(
             MPI_ERR_REQUEST,
             "a collective under way must be completed, not freed (sections 6.12 and 6.13)",
@@ -510,6 +516,7 @@ fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiti
         None => match process.requests.0.get(request.0) {
             Some(Object::Persistent(persistent)) => persistent.active,
             Some(Object::Pair(pair)) => return waiting_for(process, call, pair.describe(process)),
+            Some(Object::Collective(collective)) => return collective.waiting(call),
             _ => None,
         },
     };

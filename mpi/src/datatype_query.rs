@@ -114,7 +114,10 @@ entry! {
     fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) {
         let (type_name, resultlen) = (out("type_name", type_name)?, out("resultlen", resultlen)?);
         let mut process = running()?;
-        let name = &process.types.object_mut(datatype)?.name;
+        let name = match datatype {
+            MPI_DATATYPE_NULL => "MPI_DATATYPE_NULL",
+            _ => &process.types.object_mut(datatype)?.name,
+        };
         *resultlen = store_string(type_name, name, MPI_MAX_OBJECT_NAME as usize);
         Ok(())
     }

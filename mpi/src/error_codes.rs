@@ -49,10 +49,14 @@ impl Errors {
         Ok(code)
     }
 
-    /// Takes a code or class out, with its string.
-    fn remove(&mut self, code: c_int) {
+    /// Takes a code or class out, which must have no string left.
+    fn remove(&mut self, code: c_int) -> Result {
+        if self.strings.contains_key(&code) {
+            let text = format!("error code {code} still has a string: MPI_Remove_error_string removes it");
+            return Err(fail(MPI_ERR_OTHER, text));
+        }
         self.classes.remove(&code);
-        self.strings.remove(&code);
+        Ok(())
     }
 
     fn check_added(&self, code: c_int) -> Result {
@@ -157,7 +161,7 @@ entry! {
         if let Some((code, _)) = codes.find(|&(&code, &class)| class == errorclass && code != errorclass) {
             return Err(fail(MPI_ERR_OTHER, format!("error code {code} is still of class {errorclass}: remove it first")));
         }
-        process.errors.remove(errorclass);
+        process.errors.remove(errorclass)?;
         attr::last_used_code_changed(&mut process);
         Ok(())
     }
@@ -169,7 +173,7 @@ entry! {
         if process.errors.is_added_class(errorcode) {
             return Err(fail(MPI_ERR_ARG, format!("{errorcode} is an error class: MPI_Remove_error_class removes it")));
         }
-        process.errors.remove(errorcode);
+        process.errors.remove(errorcode)?;
         attr::last_used_code_changed(&mut process);
         Ok(())
     }
@@ -196,7 +200,10 @@ mod tests {
         let code = errors.add(Some(class)).unwrap();
         assert_eq!((class, code), (MPI_ERR_LASTCODE + 1, MPI_ERR_LASTCODE + 2));
         assert_eq!((errors.last_used(), errors.class_of_added(code)), (code, Some(class)));
-        errors.remove(code);
+        errors.strings.insert(code, "mine".into());
+        assert!(errors.remove(code).is_err());
+        errors.strings.remove(&code);
+        errors.remove(code).unwrap();
         assert_eq!((errors.last_used(), errors.text(class)), (class, String::new()));
     }
 

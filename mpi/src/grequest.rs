@@ -90,9 +90,12 @@ fn ask(generalized: &Generalized) -> Result<Ended> {
 /// Completes a request for a completion call: asks for the status, then frees.
 pub fn finish(request: MPI_Request) -> Result<Ended> {
     let generalized = get(request)?;
-    let ended = ask(&generalized)?;
+    let mut ended = ask(&generalized)?;
     enter().requests.0.remove(request.0);
-    free(&generalized)?;
+    if let Err(error) = free(&generalized) {
+        // The request has ended all the same, and its handle becomes null.
+        ended.error.get_or_insert(error);
+    }
     Ok(ended)
 }
 

@@ -56,6 +56,17 @@ pub unsafe fn store(to: *mut MPI_Status, status: &MPI_Status) {
     }
 }
 
+/// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
+///
+/// # Safety
+/// `to` is `MPI_STATUS_IGNORE` (null) or points to a status.
+pub unsafe fn store_empty(to: *mut MPI_Status) {
+    if !to.is_null() {
+        // SAFETY: by the caller.
+        unsafe { *to = MPI_Status::EMPTY };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
