@@ -112,3 +112,38 @@ fn wrapped(names: &[&str]) -> String {
     }
     lines.join("\n") + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marked_function_is_lacking_and_counts_in_its_chapter() {
+        let all = tables::functions().into_iter().map(|function| function.name);
+        let (lacking, built) = all.partition(|name| name.starts_with("MPI_File_"));
+        let library = Library { built, lacking };
+        let numbers = numbers(&library);
+        let words = |start: &str| {
+            let line = numbers.lines().find(|line| line.trim().starts_with(start)).expect("a chapter's line");
+            line.split_whitespace().rev().take(2).map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(words("all")[0], "664");
+        assert_eq!(words("3 Point")[0], words("3 Point")[1]);
+        assert!(super::lacking(&library).contains("\n  14 Files\n    MPI_File_close "));
+    }
+
+    #[test]
+    fn names_are_wrapped_before_the_edge() {
+        let names = ["MPI_File_read_ordered_begin_c"; 9];
+        assert!(
+            wrapped(&names).lines().all(|line| line.len() <= LINE_COLUMNS && line.starts_with("    MPI_"))
+        );
+    }
+
+    #[test]
+    fn what_is_no_library_is_refused() {
+        let refused = read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
+        assert!(refused.err().is_some_and(|reason| reason.contains("is no shared library")));
+        assert!(find(Some(Path::new("/nowhere"))).is_ok_and(|path| path == Path::new("/nowhere")));
+    }
+}
