@@ -62,7 +62,7 @@ impl Sink for Core {
         if header.credits != 0 {
             self.earn(from, header.credits);
         }
-        if header.kind == Kind::Eager as u8 && header.flags == 0 {
+        if header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header) {
             return self.eager_short(from, envelope(header), payload);
         }
         self.short_other(from, header, payload);
@@ -73,7 +73,7 @@ impl Sink for Core {
             self.earn(from, header.credits);
         }
         match Kind::parse(header.kind) {
-            Some(Kind::Eager) => self.eager(from, header, len),
+            Some(Kind::Eager) if can_match(header) => self.eager(from, header, len),
             Some(Kind::Fragment) => self.fragment(from, header, len),
             // Everything else is one line; a peer that sends more is not one of ours.
             _ => Landing::Nothing,
@@ -150,6 +150,7 @@ impl Core {
     fn short_other(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let mut reader = Reader(payload);
         match Kind::parse(header.kind) {
+            Some(Kind::Eager | Kind::EagerSync | Kind::Offer) if !can_match(header) => {}
             Some(Kind::Eager) => self.eager_flagged(from, header, payload),
             Some(Kind::EagerSync) => {
                 if let Some(sender) = reader.id() {
@@ -442,4 +443,10 @@ impl Core {
 #[inline]
 fn envelope(header: &Header) -> Envelope {
     Envelope { context: header.context, source: header.source, tag: header.tag }
+}
+
+/// Whether a header's source and tag are what a sound peer sends: nothing wild, which only a receive may be.
+#[inline]
+fn can_match(header: &Header) -> bool {
+    header.tag >= 0 && header.source != crate::matching::ANY_SOURCE
 }

@@ -38,7 +38,7 @@ impl<T: Transport> Engine<T> {
     }
 
     /// The first message that fits, if one has arrived; it stays.
-    pub fn probe(&self, pattern: &Pattern) -> Option<Probed> {
+    pub fn probe(&mut self, pattern: &Pattern) -> Option<Probed> {
         let index = self.core.unexpected.find(pattern)?;
         let early = self.core.early.get(self.core.early.id_at(index)?)?;
         Some(early.probed())

@@ -2,9 +2,11 @@
 //!
 //! MPI 5.0 section 3.5: of the receives that fit an arriving message, the one posted first gets it; of
 //! the messages that fit a receive, the one that arrived first is taken. The thesis and the T3D paper search one
-//! list, which costs as much as it is long. Here, up to [`PLAIN_ENTRIES_MAX`] entries are a plain list; beyond that
-//! they hang in bins by (context, source, tag), wildcards being keys of their own, each with a stamp of its
-//! arrival, so that the oldest of at most four bins' heads is the right one.
+//! list, which costs as much as it is long. Here it is a list as long as searches end among its first
+//! [`SEARCH_ENTRIES_MAX`] entries, as they do in most programs however many entries follow. The first search that does
+//! not hangs all entries into bins by (context, source, tag), wildcards being keys of their own, each with a stamp
+//! of its arrival, so that the oldest of at most four bins' heads is the right one. When nothing is left, it is a list
+//! again.
 
 mod chains;
 mod posted;
@@ -13,15 +15,15 @@ mod unexpected;
 pub use posted::Posted;
 pub use unexpected::Unexpected;
 
-/// Up to so many entries, looking at each is faster than hashing.
-pub const PLAIN_ENTRIES_MAX: usize = 8;
+/// So many entries are looked at one by one: that is as fast as hashing.
+pub const SEARCH_ENTRIES_MAX: usize = 16;
 
 /// `MPI_ANY_SOURCE` in a [`Pattern`].
 pub const ANY_SOURCE: u32 = u32::MAX;
 /// `MPI_ANY_TAG` in a [`Pattern`]. No message has it: tags are not negative.
 pub const ANY_TAG: i32 = i32::MIN;
 
-/// What a message is matched by (MPI 5.0 section 3.2.3).
+/// What a message is matched by (MPI 5.0 section 3.2.3). Never wild: whoever takes headers from peers sees to that.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Envelope {
     /// Communicator context.

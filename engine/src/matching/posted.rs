@@ -1,14 +1,15 @@
 //! Receives that wait for their message.
 
 use super::chains::{Chains, Link, NONE};
-use super::{Envelope, PLAIN_ENTRIES_MAX, Pattern};
+use super::{Envelope, Pattern, SEARCH_ENTRIES_MAX};
+use std::collections::VecDeque;
 
 /// Posted receives by pattern; each is a number of the caller's (a request's place in its slab: dense and
 /// unique among those posted).
 #[derive(Default, Debug)]
 pub struct Posted {
-    /// All receives in order, while they are few.
-    plain: Vec<(Pattern, u32)>,
+    /// All receives in order, as long as a search ends soon.
+    plain: VecDeque<(Pattern, u32)>,
     /// Otherwise: chains by pattern, and each receive's node at its number.
     chains: Chains,
     nodes: Vec<Node>,
@@ -39,30 +40,37 @@ impl Posted {
     /// Posts receive `id`, after all that are there.
     #[inline]
     pub fn post(&mut self, pattern: Pattern, id: u32) {
-        if self.binned == 0 && self.plain.len() < PLAIN_ENTRIES_MAX {
-            self.plain.push((pattern, id));
+        if self.binned == 0 {
+            self.plain.push_back((pattern, id));
         } else {
-            self.post_binned(pattern, id);
+            self.hook(pattern, id);
         }
     }
 
     /// Takes the receive that was posted first of those that a message with this envelope fits.
     #[inline]
     pub fn take(&mut self, envelope: &Envelope) -> Option<u32> {
-        if self.binned > 0 {
-            return self.take_binned(envelope);
+        if self.binned == 0 {
+            let near = self.plain.iter().take(SEARCH_ENTRIES_MAX);
+            if let Some(at) = near.into_iter().position(|(pattern, _)| pattern.fits(envelope)) {
+                return self.plain.remove(at).map(|(_, id)| id);
+            }
+            if self.plain.len() <= SEARCH_ENTRIES_MAX {
+                return None;
+            }
+            self.bin_all();
         }
-        let at = self.plain.iter().position(|(pattern, _)| pattern.fits(envelope))?;
-        // The last is the usual one, and nothing has to be moved for it.
-        if at + 1 == self.plain.len() { self.plain.pop() } else { Some(self.plain.remove(at)) }
-            .map(|(_, id)| id)
+        self.take_binned(envelope)
     }
 
     /// Withdraws receive `id`; whether it was still waiting.
     pub fn withdraw(&mut self, pattern: &Pattern, id: u32) -> bool {
+        if self.plain.len() > SEARCH_ENTRIES_MAX {
+            self.bin_all();
+        }
         if self.binned == 0 {
             let found = self.plain.iter().position(|&(_, other)| other == id);
-            return found.map(|at| self.plain.remove(at)).is_some();
+            return found.and_then(|at| self.plain.remove(at)).is_some();
         }
         let waiting = self.nodes.get(id as usize).is_some_and(|node| node.stamp != 0);
         if waiting {
@@ -71,11 +79,11 @@ impl Posted {
         waiting
     }
 
-    fn post_binned(&mut self, pattern: Pattern, id: u32) {
+    #[cold]
+    fn bin_all(&mut self) {
         for (pattern, id) in std::mem::take(&mut self.plain) {
             self.hook(pattern, id);
         }
-        self.hook(pattern, id);
     }
 
     fn hook(&mut self, pattern: Pattern, id: u32) {

@@ -1,23 +1,35 @@
 //! Messages that arrived before their receive: the early-arrival queue of MPI-LAPI (section 4.2).
 
 use super::chains::{Chains, Link, NONE};
-use super::{Envelope, PLAIN_ENTRIES_MAX, Pattern};
+use super::{Envelope, Pattern, SEARCH_ENTRIES_MAX};
+use std::collections::VecDeque;
 
 /// Early arrivals by envelope; each is a number of the caller's (its place in a slab: dense and unique among
 /// those kept here).
 #[derive(Default, Debug)]
 pub struct Unexpected {
-    plain: Vec<(Envelope, u32)>,
-    /// Every message hangs in four chains: its own envelope's, and those of the wild patterns that it fits.
+    /// All messages in order, as long as a search ends soon.
+    plain: VecDeque<(Envelope, u32)>,
+    /// Otherwise every message hangs in the chain of its own envelope, and in those of the wild patterns that it fits,
+    /// of each wildness that anybody has asked for.
     chains: Chains,
     nodes: Vec<Node>,
     binned: usize,
+    chained: [bool; 4],
+    stamp: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     envelope: Envelope,
+    /// When it came; 0 if it is not here.
+    stamp: u64,
     links: [Link; 4],
+}
+
+impl Node {
+    const GONE: Node =
+        Node { envelope: Envelope { context: 0, source: 0, tag: 0 }, stamp: 0, links: [Link::FREE; 4] };
 }
 
 impl Unexpected {
@@ -27,42 +39,41 @@ impl Unexpected {
     }
 
     /// Whether none waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Keeps message `id`, after all that are there.
+    #[inline]
     pub fn keep(&mut self, envelope: Envelope, id: u32) {
-        if self.binned == 0 && self.plain.len() < PLAIN_ENTRIES_MAX {
-            self.plain.push((envelope, id));
-            return;
-        }
-        for (envelope, id) in std::mem::take(&mut self.plain) {
+        if self.binned == 0 {
+            self.plain.push_back((envelope, id));
+        } else {
             self.hook(envelope, id);
         }
-        self.hook(envelope, id);
     }
 
     /// The message that arrived first of those that fit.
-    #[inline]
-    pub fn find(&self, pattern: &Pattern) -> Option<u32> {
-        if self.binned == 0 {
-            return self.plain.iter().find(|(envelope, _)| pattern.fits(envelope)).map(|&(_, id)| id);
+    pub fn find(&mut self, pattern: &Pattern) -> Option<u32> {
+        match self.search(pattern) {
+            Found::Plain(at) => Some(self.plain[at].1),
+            Found::Binned(id) => Some(id),
+            Found::Nothing => None,
         }
-        let first = self.chains.first(pattern);
-        (first != NONE).then_some(first)
     }
 
     /// Takes the message that arrived first of those that fit.
     #[inline]
     pub fn take(&mut self, pattern: &Pattern) -> Option<u32> {
-        if self.binned == 0 {
-            let at = self.plain.iter().position(|(envelope, _)| pattern.fits(envelope))?;
-            return Some(self.plain.remove(at).1);
+        match self.search(pattern) {
+            Found::Plain(at) => self.plain.remove(at).map(|(_, id)| id),
+            Found::Binned(id) => {
+                self.unhook(id);
+                Some(id)
+            }
+            Found::Nothing => None,
         }
-        let id = self.find(pattern)?;
-        self.unhook(id);
-        Some(id)
     }
 
     /// Takes message `id` out, which is here.
@@ -74,39 +85,90 @@ impl Unexpected {
         }
     }
 
+    #[inline]
+    fn search(&mut self, pattern: &Pattern) -> Found {
+        if self.binned == 0 {
+            let near = self.plain.iter().take(SEARCH_ENTRIES_MAX);
+            if let Some(at) = near.into_iter().position(|(envelope, _)| pattern.fits(envelope)) {
+                return Found::Plain(at);
+            }
+            if self.plain.len() <= SEARCH_ENTRIES_MAX {
+                return Found::Nothing;
+            }
+        }
+        self.search_binned(pattern)
+    }
+
+    #[cold]
+    fn search_binned(&mut self, pattern: &Pattern) -> Found {
+        for (envelope, id) in std::mem::take(&mut self.plain) {
+            self.hook(envelope, id);
+        }
+        self.chain_wildness(pattern.wildness());
+        match self.chains.first(pattern) {
+            NONE => Found::Nothing,
+            first => Found::Binned(first),
+        }
+    }
+
+    /// From now on messages also hang in the chains of this wildness: those that are here at once.
+    fn chain_wildness(&mut self, wildness: usize) {
+        if wildness == 0 || std::mem::replace(&mut self.chained[wildness], true) {
+            return;
+        }
+        let here = self.nodes.iter().zip(0u32..).filter(|(node, _)| node.stamp != 0);
+        let mut in_order: Vec<(u64, u32)> = here.map(|(node, id)| (node.stamp, id)).collect();
+        in_order.sort_unstable();
+        for (_, id) in in_order {
+            self.link(wildness, id);
+        }
+    }
+
     fn hook(&mut self, envelope: Envelope, id: u32) {
         let index = id as usize;
-        let node = Node { envelope, links: [Link::FREE; 4] };
         if self.nodes.len() <= index {
-            self.nodes.resize(index + 1, node);
+            self.nodes.resize(index + 1, Node::GONE);
         }
-        self.nodes[index] = node;
-        let nodes = &mut self.nodes;
-        for wildness in chains_of(&envelope) {
-            let key = envelope.pattern(wildness);
-            self.chains.push(key, id, |node, edit| edit(&mut nodes[node as usize].links[wildness]));
+        self.stamp += 1;
+        self.nodes[index] = Node { envelope, stamp: self.stamp, links: [Link::FREE; 4] };
+        for wildness in wildnesses(self.chained) {
+            self.link(wildness, id);
         }
         self.binned += 1;
+    }
+
+    fn link(&mut self, wildness: usize, id: u32) {
+        let nodes = &mut self.nodes;
+        let key = nodes[id as usize].envelope.pattern(wildness);
+        self.chains.push(key, id, |node, edit| edit(&mut nodes[node as usize].links[wildness]));
     }
 
     fn unhook(&mut self, id: u32) {
         let envelope = self.nodes[id as usize].envelope;
         let nodes = &mut self.nodes;
-        for wildness in chains_of(&envelope) {
+        nodes[id as usize].stamp = 0;
+        for wildness in wildnesses(self.chained) {
             let key = envelope.pattern(wildness);
             self.chains.remove(&key, id, |node, edit| edit(&mut nodes[node as usize].links[wildness]));
         }
         self.binned -= 1;
         if self.binned == 0 {
             self.chains.clear();
+            self.chained = [false; 4];
         }
     }
 }
 
-/// The wildnesses of the chains that a message hangs in: all four, unless a hostile peer has sent a wildcard as its
-/// own source or tag. Then some are the same chain, in which it must hang once.
-fn chains_of(envelope: &Envelope) -> impl Iterator<Item = usize> + use<> {
-    let Envelope { context, source, tag } = *envelope;
-    let own = Pattern { context, source, tag }.wildness();
-    (0..4).filter(move |wildness| wildness & own == own)
+/// Where a search has found a message.
+enum Found {
+    /// In the plain list, at this place.
+    Plain(usize),
+    /// In the bins.
+    Binned(u32),
+    Nothing,
+}
+
+/// The wildnesses of the chains that there are.
+fn wildnesses(chained: [bool; 4]) -> impl Iterator<Item = usize> {
+    (0..4).filter(move |&wildness| wildness == 0 || chained[wildness])
 }
