@@ -127,15 +127,19 @@ impl Types {
         self.get(datatype).map_or(0, |datatype| datatype.size() as u64)
     }
 
-    /// What travels with a message when types are checked: the one basic type that it consists of, or 0 where there are
-    /// several or none.
+    /// The [`signature`] of a handle's datatype.
     pub fn signature(&self, datatype: MPI_Datatype) -> u64 {
-        let uniform = self.get(datatype).ok().and_then(|datatype| datatype.uniform());
-        match uniform {
-            // MPI_PACKED and MPI_BYTE may be received as anything (section 3.3.1).
-            Some(Basic::Packed | Basic::Byte) | None => 0,
-            Some(basic) => u64::from(basic.handle_value()),
-        }
+        self.get(datatype).map_or(0, |datatype| signature(datatype))
+    }
+}
+
+/// What travels with a message when types are checked: the one basic type that it consists of, or 0 where there are
+/// several or none.
+pub fn signature(datatype: &Datatype) -> u64 {
+    match datatype.uniform() {
+        // MPI_PACKED and MPI_BYTE may be received as anything (section 3.3.1).
+        Some(Basic::Packed | Basic::Byte) | None => 0,
+        Some(basic) => u64::from(basic.handle_value()),
     }
 }
 

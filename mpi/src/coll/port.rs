@@ -3,6 +3,7 @@
 use super::operation::Operation;
 use super::scratch::Scratch;
 use crate::comm::{Comm, Lane};
+use crate::datatype::signature;
 use crate::error::{Error, Result, fail};
 use crate::process::ProcessEngine;
 use crate::request::explain;
@@ -17,7 +18,7 @@ const SAME_DATA: &str = "counts and datatypes must describe the same data on all
 
 /// One side of a call: a buffer and its type or types.
 #[derive(Debug)]
-pub struct Side {
+pub struct Memory {
     /// Address of the buffer.
     pub base: *mut u8,
     /// The one type.
@@ -26,8 +27,8 @@ pub struct Side {
     pub each: Vec<Arc<Datatype>>,
 }
 
-impl Side {
-    const NONE: Side = Side { base: std::ptr::null_mut(), datatype: None, each: Vec::new() };
+impl Memory {
+    const NONE: Memory = Memory { base: std::ptr::null_mut(), datatype: None, each: Vec::new() };
 
     fn clear(&mut self) {
         self.base = std::ptr::null_mut();
@@ -50,13 +51,15 @@ pub struct Names {
     pub call: &'static str,
     /// The tag of all messages of the call.
     tag: i32,
+    /// `TERN_CHECK=types`: both sides of a message must name the same basic type.
+    check_types: bool,
     rank: u32,
     local: Reach,
     remote: Option<Reach>,
     /// [`Buf::Send`] and the send types.
-    pub send: Side,
+    pub send: Memory,
     /// [`Buf::Recv`] and the receive types.
-    pub recv: Side,
+    pub recv: Memory,
     /// The operation of a reduction.
     pub operation: Option<Operation>,
     temps: Vec<*mut u8>,
@@ -71,11 +74,12 @@ impl Default for Names {
         Names {
             call: "",
             tag: 0,
+            check_types: false,
             rank: 0,
             local: Reach { context: 0, group: Group::EMPTY },
             remote: None,
-            send: Side::NONE,
-            recv: Side::NONE,
+            send: Memory::NONE,
+            recv: Memory::NONE,
             operation: None,
             temps: Vec::new(),
             scratch: Scratch::default(),
@@ -87,9 +91,10 @@ impl Default for Names {
 
 impl Names {
     /// Ranks are those of `comm`, and messages have `tag`.
-    pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32) {
+    pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
         self.call = call;
         self.tag = tag;
+        self.check_types = check_types;
         self.rank = comm.rank;
         let lane = if comm.remote.is_some() { Lane::Local } else { Lane::Coll };
         self.local = Reach { context: comm.lane(lane), group: comm.group.clone() };
@@ -156,6 +161,14 @@ impl Names {
             Ty::RecvFrom(rank) => self.recv.each.get(rank as usize),
             Ty::Byte => None,
         }
+    }
+
+    /// The type signature that travels with a slice. Packed bytes match anything.
+    fn signature(&self, slice: &Slice) -> u64 {
+        if !self.check_types || slice.count == 0 {
+            return 0;
+        }
+        self.datatype(slice.ty).map_or(0, |datatype| signature(datatype))
     }
 
     fn address_of(&self, slice: &Slice) -> *mut u8 {
@@ -272,19 +285,19 @@ impl Port for Ground<'_> {
     type Error = CallOut;
 
     fn isend(&mut self, to: Peer, from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let buf = self.names.buffer(from);
+        let (buf, signature) = (self.names.buffer(from), self.names.signature(from));
         let (reach, rank) = self.names.reach(to);
         let Some(peer) = reach.group.peer(rank) else { return Ok(None) };
         let envelope = Envelope { context: reach.context, source: self.names.rank, tag: self.names.tag };
-        let started = self.engine.send(Mode::Standard, peer, envelope, &buf, 0);
+        let started = self.engine.send(Mode::Standard, peer, envelope, &buf, signature);
         Ok(self.started(started, None))
     }
 
     fn irecv(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let buf = self.names.buffer(into);
+        let (buf, signature) = (self.names.buffer(into), self.names.signature(into));
         let (reach, rank) = self.names.reach(from);
         let pattern = Pattern { context: reach.context, source: rank, tag: self.names.tag };
-        let started = self.engine.receive(pattern, &buf, 0);
+        let started = self.engine.receive(pattern, &buf, signature);
         Ok(self.started(started, Some(buf.len() as u64)))
     }
 

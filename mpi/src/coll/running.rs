@@ -77,7 +77,7 @@ impl Running {
         let tag = next_tag(process.comm_mut(comm)?);
         let process: &Process = process;
         let comm = process.comm(comm)?;
-        self.names.address(call, comm, tag);
+        self.names.address(call, comm, tag, process.check_types);
         plan(&mut Setup::new(process, comm, self))?;
         self.names.provide(self.schedule.temps())
     }
