@@ -2,7 +2,7 @@
 
 use crate::arrival::Early;
 use crate::limits::CREDIT_RETURN_FRACTION;
-use crate::matching::{Posted, Unexpected};
+use crate::matching::{Pattern, Posted, Unexpected};
 use crate::peers::{PeerState, Peers, Waiting};
 use crate::request::{Request, RequestId, State, Status};
 use crate::settings::Settings;
@@ -108,11 +108,32 @@ impl<T: Transport> Engine<T> {
         !(self.core.backlogged.is_empty() && self.core.streams.is_empty() && self.core.actions.is_empty())
     }
 
+    /// A request that has ended already, for a call that must return one.
+    #[inline]
+    pub fn ended(&mut self, status: Status) -> RequestId {
+        let pattern = Pattern { context: status.context, source: status.source, tag: status.tag };
+        let mut request = Request::receive(pattern, UserBuf::empty(), 0);
+        (request.state, request.status) = (State::Done, status);
+        self.core.requests.insert(request)
+    }
+
     /// How a request ended, if it has; it is gone then.
     #[inline]
     pub fn test(&mut self, id: RequestId) -> Option<Status> {
         let request = self.core.requests.get(id)?;
         if !matches!(request.state, State::Done) {
+            return None;
+        }
+        let status = request.status;
+        self.core.requests.discard(id);
+        Some(status)
+    }
+
+    /// As [`Engine::test`], but takes only what ended without a fault.
+    #[inline]
+    pub fn test_well(&mut self, id: RequestId) -> Option<Status> {
+        let request = self.core.requests.get(id)?;
+        if !matches!(request.state, State::Done) || request.status.fault.is_some() {
             return None;
         }
         let status = request.status;
@@ -241,7 +262,7 @@ impl<T: Transport> Engine<T> {
 }
 
 /// Hands a message to the transport, with the credits that are owed to the peer.
-#[inline]
+#[inline(always)]
 pub(crate) fn transmit<T: Transport>(
     transport: &mut T,
     peers: &mut Peers,

@@ -54,7 +54,7 @@ impl<T: Transport> Engine<T> {
 
     /// Sends a short or eager message if nothing is in its way: the FIFO is empty, credits are left, the transport
     /// has room. Otherwise nothing has happened. Not for synchronous mode, nor for messages with a signature.
-    #[inline]
+    #[inline(always)]
     pub fn send_at_once(&mut self, mode: Mode, peer: Peer, envelope: Envelope, buf: &UserBuf) -> bool {
         if let Some(state) = self.core.peers.get(peer)
             && buf.len() <= state.eager_bytes_max
@@ -108,6 +108,7 @@ impl<T: Transport> Engine<T> {
         }
     }
 
+    #[cold]
     fn refund(&mut self, peer: Peer, len: usize) {
         if let Some(state) = self.core.peers.get(peer) {
             state.refund(cost_units(len));
@@ -154,7 +155,7 @@ fn offer(id: Id, request: &Request) -> Offer {
     Offer { sender: id, len: request.buf.len() as u64, addr, signature: request.signature }
 }
 
-#[inline]
+#[inline(always)]
 fn message<'a>(kind: Kind, flags: u8, envelope: &Envelope, lead: &'a [u8], body: &'a UserBuf) -> Am<'a> {
     let header = Header {
         kind: kind as u8,

@@ -14,24 +14,34 @@ use tern_transport::Peer;
 ///
 /// # Safety
 /// The program vouches for the memory (MPI 5.0 section 3.2.2), until the communication is complete.
-#[inline]
+#[inline(always)]
 pub unsafe fn buffer(
     process: &Process,
     buf: *const c_void,
     count: i64,
     datatype: MPI_Datatype,
 ) -> Result<UserBuf> {
-    if let Some(basic) = Basic::from_handle(datatype.0)
-        && basic.is_dense()
-        && count >= 0
-        && (!buf.is_null() || count == 0)
-    {
-        let bytes = (count as usize).checked_mul(basic.size()).ok_or_else(|| too_large(count, datatype))?;
-        // SAFETY: by the caller.
-        return Ok(unsafe { UserBuf::flat(buf.cast_mut().cast(), bytes) });
+    // SAFETY: by the caller.
+    if let Some(buf) = unsafe { dense_buffer(buf, count, datatype) } {
+        return Ok(buf);
     }
     // SAFETY: by the caller.
     unsafe { derived_buffer(process, buf, count, datatype) }
+}
+
+/// The same for elements of a predefined type without gaps; `None` for others, and if anything is wrong.
+///
+/// # Safety
+/// As [`buffer`].
+#[inline(always)]
+pub unsafe fn dense_buffer(buf: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
+    let basic = Basic::from_handle(datatype.0).filter(|basic| basic.is_dense())?;
+    if count < 0 || (buf.is_null() && count > 0) {
+        return None;
+    }
+    let bytes = (count as usize).checked_mul(basic.size())?;
+    // SAFETY: by the caller.
+    Some(unsafe { UserBuf::flat(buf.cast_mut().cast(), bytes) })
 }
 
 #[cold]

@@ -5,18 +5,24 @@ use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::grequest;
 use crate::handle;
+use crate::p2p;
 use crate::process::{Process, enter};
 use crate::request::{Ended, Object, Progress, no_request};
 use crate::status;
 use crate::wait::{self, Waiting};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, ANY_TAG, Started, engine::Description, slab::Id};
+use tern_engine::{ANY_SOURCE, ANY_TAG, RequestId, Started, Status, engine::Description, slab::Id};
 
 entry! {
     /// Waits for one request (section 3.7.3).
     fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) {
         let request = &mut *out("request", request)?;
+        if let Some(id) = plain_id(*request) {
+            let ended = await_plain("MPI_Wait", *request, id)?;
+            *request = MPI_REQUEST_NULL;
+            return p2p::finish(&ended, status).map_err(|error| enter().placed(error, &ended));
+        }
         let ended = wait_one("MPI_Wait", request)?;
         hand_over(ended, status)
     }
@@ -39,8 +45,11 @@ entry! {
         let requests = slice(count, requests)?;
         let mut faults = Faults::new(statuses);
         for (index, request) in requests.iter_mut().enumerate() {
-            let ended = wait_one("MPI_Waitall", request)?;
-            faults.note(index, ended);
+            let status = if statuses.is_null() { statuses } else { statuses.add(index) };
+            if !enter().take_well(request, status) {
+                let ended = wait_one("MPI_Waitall", request)?;
+                faults.note(index, ended);
+            }
         }
         faults.verdict(requests.len())
     }
@@ -206,6 +215,11 @@ unsafe fn handles<'a>(count: c_int, requests: *const MPI_Request) -> Result<&'a 
 /// Waits for one request; `None` if it was null or inactive.
 #[inline]
 pub fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Ended>> {
+    if let Some(id) = plain_id(*request) {
+        let status = await_plain(call, *request, id)?;
+        *request = MPI_REQUEST_NULL;
+        return Ok(Some(enter().ended(&status)));
+    }
     let mut process = enter();
     let mut progress = process.progress(request)?;
     if matches!(progress, Progress::Pending) {
@@ -222,6 +236,30 @@ pub fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<
         drop(process);
     }
     settle(progress, request)
+}
+
+/// The engine's number of a plain message's request.
+#[inline]
+fn plain_id(request: MPI_Request) -> Option<RequestId> {
+    handle::decode_request(request.0).map(Id::from_raw)
+}
+
+/// Waits for a plain message: the way of most requests, without the detour of an object.
+#[inline]
+fn await_plain(call: &'static str, request: MPI_Request, id: RequestId) -> Result<Status> {
+    let mut process = enter();
+    let engine = process.engine()?;
+    if let Some(status) = engine.test(id) {
+        return Ok(status);
+    }
+    if !engine.exists(id) {
+        return Err(no_request(request));
+    }
+    Ok(wait::until(
+        process,
+        |process| waiting(process, call, request),
+        |process| process.engine_mut()?.test(id),
+    ))
 }
 
 /// Asks for one request: `None` while it goes on, `Some(None)` if it was null or inactive.
@@ -430,8 +468,7 @@ impl Process {
     /// What a handle of a plain message stands for; `None` if it is another kind of request.
     #[inline]
     pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<Started>> {
-        let Some(raw) = handle::decode_request(request.0) else { return Ok(None) };
-        let id = Id::from_raw(raw);
+        let Some(id) = plain_id(request) else { return Ok(None) };
         if self.engine()?.exists(id) { Ok(Some(Started::Pending(id))) } else { Err(no_request(request)) }
     }
 
@@ -511,8 +548,8 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
 
 /// What a request waits for, for a person.
 fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiting {
-    let started = match handle::decode_request(request.0) {
-        Some(raw) => Some(Started::Pending(Id::from_raw(raw))),
+    let started = match plain_id(request) {
+        Some(id) => Some(Started::Pending(id)),
         None => match process.requests.0.get(request.0) {
             Some(Object::Persistent(persistent)) => persistent.active,
             Some(Object::Pair(pair)) => return waiting_for(process, call, pair.describe(process)),

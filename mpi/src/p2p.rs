@@ -1,6 +1,7 @@
 //! Sending and receiving (MPI 5.0 chapter 3): blocking and non-blocking, in all modes.
 
-use crate::arguments::{buffer, destination, out, wanted};
+use crate::arguments::{buffer, dense_buffer, destination, out, wanted};
+use crate::comm::Lane;
 use crate::entry::entry;
 use crate::error::Result;
 use crate::process::{Guard, Process, enter};
@@ -53,7 +54,7 @@ entry! {
     fn MPI_Recv, MPI_Recv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) on comm {
         let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
         let mut process = enter();
-        let received = match start_receive(&mut process, &message)? {
+        let received = match receive_any(&mut process, &message)? {
             Some(Started::Done(received)) => received,
             Some(Started::Pending(id)) => await_message(process, "MPI_Recv", &message, id),
             None => {
@@ -84,7 +85,7 @@ entry! {
         let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
         let request = out("request", request)?;
         let mut process = enter();
-        *request = match start_receive(&mut process, &message)? {
+        *request = match receive_any(&mut process, &message)? {
             Some(started) => process.request(started)?,
             None => process.ended_request(Ended::well(no_process()))?,
         };
@@ -132,7 +133,7 @@ pub struct Inbound {
 ///
 /// # Safety
 /// The program vouches for the buffer.
-#[inline]
+#[inline(always)]
 pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Outbound>> {
     let comm = process.comm(message.comm)?;
     let to = destination(comm, message.rank, message.tag)?;
@@ -146,7 +147,7 @@ pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Ou
 ///
 /// # Safety
 /// The program vouches for the buffer.
-#[inline]
+#[inline(always)]
 pub unsafe fn inbound(process: &Process, message: &Message) -> Result<Option<Inbound>> {
     let comm = process.comm(message.comm)?;
     let pattern = wanted(comm, message.rank, message.tag)?;
@@ -180,7 +181,10 @@ impl Inbound {
 pub unsafe fn start_send(process: &mut Process, mode: Mode, message: &Message) -> Result<Option<Started>> {
     // SAFETY: by the caller.
     match unsafe { outbound(process, message)? } {
-        Some(outbound) => outbound.start(process, mode).map(Some),
+        // In registers, not by way of the structure: this is the path of every send.
+        Some(Outbound { peer, envelope, buf, signature }) => {
+            Ok(Some(process.engine()?.send(mode, peer, envelope, &buf, signature)))
+        }
         None => Ok(None),
     }
 }
@@ -193,7 +197,9 @@ pub unsafe fn start_send(process: &mut Process, mode: Mode, message: &Message) -
 pub unsafe fn start_receive(process: &mut Process, message: &Message) -> Result<Option<Started>> {
     // SAFETY: by the caller.
     match unsafe { inbound(process, message)? } {
-        Some(inbound) => inbound.start(process).map(Some),
+        Some(Inbound { pattern, buf, signature }) => {
+            Ok(Some(process.engine()?.receive(pattern, &buf, signature)))
+        }
         None => Ok(None),
     }
 }
@@ -206,9 +212,61 @@ impl Process {
     }
 }
 
-#[inline]
+/// The shortest way of a standard send: elements of a predefined type, to a peer that has room. If anything is in the
+/// way, or wrong, nothing has happened.
+#[inline(always)]
+unsafe fn send_dense(process: &mut Process, message: &Message) -> bool {
+    let Some(comm) = process.comms.get(message.comm) else { return false };
+    let (Ok(rank), 0..) = (u32::try_from(message.rank), message.tag) else { return false };
+    let Some(peer) = comm.peers().peer(rank) else { return false };
+    let envelope = comm.envelope(Lane::P2p, message.tag);
+    // SAFETY: by the caller.
+    let Some(buf) = (unsafe { dense_buffer(message.buf, message.count, message.datatype) }) else {
+        return false;
+    };
+    !process.check_types
+        && process
+            .engine_mut()
+            .is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
+}
+
+/// The shortest way of a receive into elements of a predefined type. `None`: nothing has happened.
+#[inline(always)]
+unsafe fn receive_dense(process: &mut Process, message: &Message) -> Option<Started> {
+    let comm = process.comms.get(message.comm)?;
+    let pattern = wanted(comm, message.rank, message.tag).ok()??;
+    // SAFETY: by the caller.
+    let buf = unsafe { dense_buffer(message.buf, message.count, message.datatype)? };
+    if process.check_types {
+        return None;
+    }
+    Some(process.engine_mut()?.receive(pattern, &buf, 0))
+}
+
+/// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
+#[inline(always)]
+unsafe fn receive_any(process: &mut Process, message: &Message) -> Result<Option<Started>> {
+    // SAFETY: by the caller.
+    match unsafe { receive_dense(process, message) } {
+        // SAFETY: by the caller.
+        None => unsafe { start_receive(process, message) },
+        started => Ok(started),
+    }
+}
+
+#[inline(always)]
 unsafe fn send(call: &'static str, mode: Mode, message: &Message) -> Result {
     let mut process = enter();
+    // SAFETY: by the caller.
+    if mode == Mode::Standard && unsafe { send_dense(&mut process, message) } {
+        return Ok(());
+    }
+    // SAFETY: by the caller.
+    unsafe { send_otherwise(process, call, mode, message) }
+}
+
+#[inline(never)]
+unsafe fn send_otherwise(mut process: Guard, call: &'static str, mode: Mode, message: &Message) -> Result {
     // SAFETY: by the caller.
     match unsafe { start_send(&mut process, mode, message)? } {
         Some(Started::Pending(id)) => {
@@ -219,9 +277,27 @@ unsafe fn send(call: &'static str, mode: Mode, message: &Message) -> Result {
     }
 }
 
+#[inline(always)]
 unsafe fn isend(mode: Mode, message: &Message, request: *mut MPI_Request) -> Result {
     let request = out("request", request)?;
     let mut process = enter();
+    // SAFETY: by the caller; `request` is not null.
+    unsafe {
+        if mode == Mode::Standard && send_dense(&mut process, message) {
+            *request = process.request(TO_NO_PROCESS)?;
+            return Ok(());
+        }
+        isend_otherwise(process, mode, message, request)
+    }
+}
+
+#[inline(never)]
+unsafe fn isend_otherwise(
+    mut process: Guard,
+    mode: Mode,
+    message: &Message,
+    request: *mut MPI_Request,
+) -> Result {
     // SAFETY: by the caller; `request` is not null.
     unsafe {
         *request = match start_send(&mut process, mode, message)? {

@@ -72,12 +72,27 @@ impl Process {
     #[inline]
     pub fn request(&mut self, started: Started) -> Result<MPI_Request> {
         match started {
-            Started::Pending(id) => Ok(MPI_Request(handle::encode_request(id.raw()))),
-            Started::Done(status) => {
-                let ended = self.ended(&status);
-                self.ended_request(ended)
-            }
+            Started::Pending(id) => Ok(handle_of(id)),
+            Started::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
         }
+    }
+
+    /// Takes a message that has ended well, writes its status: the usual case of every completion call.
+    /// Otherwise nothing has happened.
+    ///
+    /// # Safety
+    /// `status` is `MPI_STATUS_IGNORE` or points to a status.
+    #[inline(always)]
+    pub unsafe fn take_well(&mut self, request: &mut MPI_Request, status: *mut MPI_Status) -> bool {
+        let Some(raw) = handle::decode_request(request.0) else { return false };
+        let Some(engine) = self.engine_mut() else { return false };
+        let Some(ended) = engine.test_well(Id::from_raw(raw)) else { return false };
+        *request = MPI_REQUEST_NULL;
+        if !status.is_null() {
+            // SAFETY: by the caller.
+            unsafe { status::store(status, &status::from_engine(&ended)) };
+        }
+        true
     }
 
     /// The handle of something that has ended already.
@@ -94,7 +109,12 @@ impl Process {
 
     #[cold]
     fn explain(&self, fault: Fault, status: &Status) -> Box<Error> {
-        let error = explain(fault, status);
+        self.placed(explain(fault, status), status)
+    }
+
+    /// Sends the error of a message to its communicator.
+    #[cold]
+    pub fn placed(&self, error: Box<Error>, status: &Status) -> Box<Error> {
         match self.comms.handle_of_context(status.context) {
             Some(comm) => error.at(comm),
             None => error,
@@ -142,6 +162,12 @@ impl Process {
             Some(Object::Flush(_)) => crate::bsend::progress(self, request),
         }
     }
+}
+
+/// The handle of a request of the engine.
+#[inline]
+fn handle_of(id: Id) -> MPI_Request {
+    MPI_Request(handle::encode_request(id.raw()))
 }
 
 /// What an object has started in the engine, or what the engine did at once.
