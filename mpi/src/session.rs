@@ -115,23 +115,22 @@ entry! {
         let (name, info) = (string("pset_name", pset_name)?, out("info", info)?);
         let mut process = enter();
         process.session(session)?;
-        let group = members(&process, &name)
-            .ok_or_else(|| fail(MPI_ERR_ARG, format!("there is no process set '{name}'")))?;
+        let group = members(&process, &name)?;
         let mut facts = Info::default();
         facts.set("mpi_size", &group.size().to_string());
         *info = process.new_info(facts)?;
         Ok(())
     }
 
-    /// The processes of a set; the null group if there is no such set (section 11.3.2).
+    /// The processes of a set.
     fn MPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) on session {
         let (name, newgroup) = (string("pset_name", pset_name)?, out("newgroup", newgroup)?);
         let mut process = enter();
         process.session(session)?;
-        *newgroup = match members(&process, &name) {
-            Some(group) => process.new_group(group)?,
-            None => MPI_GROUP_NULL,
-        };
+        // What is returned if there is no such set (section 11.3.2).
+        *newgroup = MPI_GROUP_NULL;
+        let group = members(&process, &name)?;
+        *newgroup = process.new_group(group)?;
         Ok(())
     }
 }
@@ -148,10 +147,12 @@ const PROCESS_SETS: [ProcessSet; 2] = [
     ProcessSet { name: "mpi://SELF", members: |rank, _| Group::range(rank, 1) },
 ];
 
-fn members(process: &Process, name: &str) -> Option<Group> {
-    let job = process.job.as_ref()?;
-    let set = PROCESS_SETS.iter().find(|set| set.name.eq_ignore_ascii_case(name))?;
-    Some((set.members)(job.rank, job.size))
+fn members(process: &Process, name: &str) -> Result<Group> {
+    let job = process.job.as_ref().ok_or_else(crate::process::outside)?;
+    match PROCESS_SETS.iter().find(|set| set.name.eq_ignore_ascii_case(name)) {
+        Some(set) => Ok((set.members)(job.rank, job.size)),
+        None => Err(fail(MPI_ERR_ARG, format!("there is no process set '{name}'"))),
+    }
 }
 
 fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
