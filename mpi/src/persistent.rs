@@ -156,9 +156,19 @@ fn no_persistent(request: MPI_Request) -> Box<Error> {
 
 /// Where a persistent request stands; it becomes inactive when its start is complete.
 pub fn progress(process: &mut Process, request: MPI_Request) -> Result<Progress> {
-    let Some(active) = get(process, request)?.active else { return Ok(Progress::Inactive) };
-    let Some(status) = process.take_started(active) else { return Ok(Progress::Pending) };
-    get(process, request)?.active = None;
+    let (engine, requests, _) = process.split()?;
+    let Some(Object::Persistent(persistent)) = requests.0.get_mut(request.0) else {
+        return Err(no_request(request));
+    };
+    let status = match persistent.active {
+        None => return Ok(Progress::Inactive),
+        Some(Started::Done(status)) => status,
+        Some(Started::Pending(id)) => match engine.test(id) {
+            Some(status) => status,
+            None => return Ok(Progress::Pending),
+        },
+    };
+    persistent.active = None;
     Ok(Progress::Ended(process.ended(&status)))
 }
 

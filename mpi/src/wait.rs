@@ -78,7 +78,7 @@ impl<T, W: Fn(&Process) -> Waiting, D: FnMut(&mut Process) -> Option<T>> Event f
         (self.what)(process)
     }
 
-    #[inline]
+    #[inline(always)]
     fn look(&mut self, process: &mut Process) -> Option<T> {
         (self.done)(process)
     }
