@@ -5,8 +5,8 @@ use crate::reduce_scatter::Blocks;
 use crate::schedule::{Layout, Schedule, Span};
 use crate::shape::{Comm, Root};
 use crate::table::{Algorithm, Query, Row, algorithms, select};
-use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, inter, reduce, reduce_scatter};
-use crate::{scan, scatter};
+use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, inter, neighbor, reduce};
+use crate::{reduce_scatter, scan, scatter};
 
 /// Fills an empty schedule with this rank's part of a call, by the algorithm that `rows` and the built-in table
 /// choose. All ranks of the call use the same rows.
@@ -68,6 +68,32 @@ fn build_intra(algorithm: Algorithm, comm: &Comm, call: &Call, s: &mut Schedule)
         | Call::Allreduce { .. }
         | Call::ReduceScatter { .. }
         | Call::ReduceScatterBlock { .. } => build_reduction(algorithm, comm, call, s),
+        Call::NeighborAllgather { .. }
+        | Call::NeighborAllgatherv { .. }
+        | Call::NeighborAlltoall { .. }
+        | Call::NeighborAlltoallv { .. }
+        | Call::NeighborAlltoallw { .. } => build_neighbor(call, s),
+    }
+}
+
+fn build_neighbor(call: &Call, s: &mut Schedule) {
+    match *call {
+        Call::NeighborAllgather { around, send, recv } => {
+            let (own, into) = (send.in_send(), recv.in_recv());
+            neighbor::direct(s, &around, |_| own, |index| into.block(index));
+        }
+        Call::NeighborAllgatherv { around, send, recv } => {
+            let own = send.in_send();
+            neighbor::direct(s, &around, |_| own, |index| recv.in_recv(index));
+        }
+        Call::NeighborAlltoall { around, send, recv } => {
+            let (from, into) = (send.in_send(), recv.in_recv());
+            neighbor::direct(s, &around, |index| from.block(index), |index| into.block(index));
+        }
+        Call::NeighborAlltoallv { around, send, recv } | Call::NeighborAlltoallw { around, send, recv } => {
+            neighbor::direct(s, &around, |index| send.in_send(index), |index| recv.in_recv(index));
+        }
+        _ => unreachable!("{} asks no neighbours", call.collective()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::neighbor::Neighbors;
 use crate::schedule::{Buf, Layout, Span, Ty};
 use crate::shape::Root;
 
@@ -45,6 +46,16 @@ pub enum Call<'a> {
     Scan { data: Data, in_place: bool },
     /// `MPI_Exscan`
     Exscan { data: Data, in_place: bool },
+    /// `MPI_Neighbor_allgather`: vectors of this and the following have a block for each neighbour.
+    NeighborAllgather { around: Neighbors<'a>, send: Data, recv: Data },
+    /// `MPI_Neighbor_allgatherv`
+    NeighborAllgatherv { around: Neighbors<'a>, send: Data, recv: Vector<'a> },
+    /// `MPI_Neighbor_alltoall`
+    NeighborAlltoall { around: Neighbors<'a>, send: Data, recv: Data },
+    /// `MPI_Neighbor_alltoallv`
+    NeighborAlltoallv { around: Neighbors<'a>, send: Vector<'a>, recv: Vector<'a> },
+    /// `MPI_Neighbor_alltoallw`: [`Types::Each`] on both sides.
+    NeighborAlltoallw { around: Neighbors<'a>, send: Vector<'a>, recv: Vector<'a> },
 }
 
 /// The collectives, without their arguments.
@@ -68,6 +79,11 @@ pub enum Collective {
     ReduceScatterBlock,
     Scan,
     Exscan,
+    NeighborAllgather,
+    NeighborAllgatherv,
+    NeighborAlltoall,
+    NeighborAlltoallv,
+    NeighborAlltoallw,
 }
 
 /// A count and a type.
@@ -79,7 +95,7 @@ pub struct Data {
     pub layout: Layout,
 }
 
-/// Counts and displacements per rank, the arguments of the v and w calls.
+/// Counts and displacements per rank (or per neighbour), the arguments of the v and w calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector<'a> {
     /// Elements per rank.
@@ -238,14 +254,19 @@ impl Call<'_> {
             Call::ReduceScatterBlock { .. } => Collective::ReduceScatterBlock,
             Call::Scan { .. } => Collective::Scan,
             Call::Exscan { .. } => Collective::Exscan,
+            Call::NeighborAllgather { .. } => Collective::NeighborAllgather,
+            Call::NeighborAllgatherv { .. } => Collective::NeighborAllgatherv,
+            Call::NeighborAlltoall { .. } => Collective::NeighborAlltoall,
+            Call::NeighborAlltoallv { .. } => Collective::NeighborAlltoallv,
+            Call::NeighborAlltoallw { .. } => Collective::NeighborAlltoallw,
         }
     }
 
     /// The packed bytes by which an algorithm is chosen; every rank of the call computes the same number.
     ///
     /// It is the whole message of a broadcast, reduction or scan, and one rank's block of a gather, scatter,
-    /// allgather or alltoall. Of a v or w call a rank knows only its own part, so it is 0, except where the
-    /// standard makes every rank know all counts.
+    /// allgather or alltoall. Of a v, w or neighbourhood call a rank knows only its own part, so it is 0, except
+    /// where the standard makes every rank know all counts.
     pub fn bytes(&self, size: u32) -> u64 {
         match self {
             Call::Bcast { data, .. }
@@ -266,7 +287,12 @@ impl Call<'_> {
             | Call::Gatherv { .. }
             | Call::Scatterv { .. }
             | Call::Alltoallv { .. }
-            | Call::Alltoallw { .. } => 0,
+            | Call::Alltoallw { .. }
+            | Call::NeighborAllgather { .. }
+            | Call::NeighborAllgatherv { .. }
+            | Call::NeighborAlltoall { .. }
+            | Call::NeighborAlltoallv { .. }
+            | Call::NeighborAlltoallw { .. } => 0,
         }
     }
 
@@ -285,7 +311,7 @@ impl Call<'_> {
 
 impl Collective {
     /// All of them.
-    pub const ALL: [Collective; 17] = [
+    pub const ALL: [Collective; 22] = [
         Collective::Barrier,
         Collective::Bcast,
         Collective::Gather,
@@ -303,6 +329,11 @@ impl Collective {
         Collective::ReduceScatterBlock,
         Collective::Scan,
         Collective::Exscan,
+        Collective::NeighborAllgather,
+        Collective::NeighborAllgatherv,
+        Collective::NeighborAlltoall,
+        Collective::NeighborAlltoallv,
+        Collective::NeighborAlltoallw,
     ];
 
     /// The name in the standard, in lower case and without the prefix.
@@ -325,6 +356,11 @@ impl Collective {
             Collective::ReduceScatterBlock => "reduce_scatter_block",
             Collective::Scan => "scan",
             Collective::Exscan => "exscan",
+            Collective::NeighborAllgather => "neighbor_allgather",
+            Collective::NeighborAllgatherv => "neighbor_allgatherv",
+            Collective::NeighborAlltoall => "neighbor_alltoall",
+            Collective::NeighborAlltoallv => "neighbor_alltoallv",
+            Collective::NeighborAlltoallw => "neighbor_alltoallw",
         }
     }
 }

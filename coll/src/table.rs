@@ -65,7 +65,7 @@ const fn row(collective: Collective, bytes_max: u64, ranks_max: u32, algorithm: 
 }
 
 /// The built-in table. The last row of each collective fits every call.
-pub static TABLE: [Row; 33] = [
+pub static TABLE: [Row; 38] = [
     row(Collective::Barrier, ANY, u32::MAX, Algorithm::Dissemination),
     row(Collective::Bcast, 512 * KIB, u32::MAX, Algorithm::Binomial),
     row(Collective::Bcast, ANY, 3, Algorithm::Binomial),
@@ -101,6 +101,11 @@ pub static TABLE: [Row; 33] = [
     row(Collective::ReduceScatterBlock, ANY, u32::MAX, Algorithm::ReduceThenScatter),
     row(Collective::Scan, ANY, u32::MAX, Algorithm::Doubling),
     row(Collective::Exscan, ANY, u32::MAX, Algorithm::Doubling),
+    row(Collective::NeighborAllgather, ANY, u32::MAX, Algorithm::Direct),
+    row(Collective::NeighborAllgatherv, ANY, u32::MAX, Algorithm::Direct),
+    row(Collective::NeighborAlltoall, ANY, u32::MAX, Algorithm::Direct),
+    row(Collective::NeighborAlltoallv, ANY, u32::MAX, Algorithm::Direct),
+    row(Collective::NeighborAlltoallw, ANY, u32::MAX, Algorithm::Direct),
 ];
 
 /// Chooses from a table; from the built-in one where `rows` has nothing that fits.
@@ -128,6 +133,11 @@ pub fn algorithms(collective: Collective) -> &'static [Algorithm] {
             &[ReduceThenScatter, Pairwise, RecursiveHalving]
         }
         Collective::Scan | Collective::Exscan => &[Doubling],
+        Collective::NeighborAllgather
+        | Collective::NeighborAllgatherv
+        | Collective::NeighborAlltoall
+        | Collective::NeighborAlltoallv
+        | Collective::NeighborAlltoallw => &[Direct],
     }
 }
 
