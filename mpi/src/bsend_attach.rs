@@ -84,7 +84,8 @@ unsafe fn hand_back<T: TryFrom<i64>>(
     let (base, bytes) = detach(call, owner)?;
     // SAFETY: not null; the program says that a pointer is to be written there, wherever it lies.
     unsafe { address.write_unaligned(base) };
-    put(size, bytes as i64)
+    // SAFETY: by the caller; `size` is not null.
+    unsafe { put(size, bytes as i64) }
 }
 
 fn flush(call: &'static str, owner: Owner) -> Result {

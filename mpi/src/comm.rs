@@ -43,7 +43,7 @@ impl Contexts {
 
     /// The block that process `leader` gives out with its count at `count`.
     pub fn block(leader: Peer, count: u32, len: u32) -> Self {
-        Contexts { next: u64::from(leader) << 34 | u64::from(count) * Self::STEP, left: len }
+        Contexts { next: (u64::from(leader) << 34) | (u64::from(count) * Self::STEP), left: len }
     }
 
     /// The block that a peer has named by its first context.

@@ -149,9 +149,12 @@ fn handle(basic: Basic) -> MPI_Datatype {
 }
 
 /// Hands a number out, or `MPI_UNDEFINED` where it does not fit.
-pub fn put<T: TryFrom<i64>>(to: *mut T, value: i64) -> Result {
+///
+/// # Safety
+/// `to` is the caller's to write, and not null.
+pub unsafe fn put<T: TryFrom<i64>>(to: *mut T, value: i64) -> Result {
     if let Ok(value) = T::try_from(value).or_else(|_| T::try_from(MPI_UNDEFINED.into())) {
-        // SAFETY: checked not to be null, and the caller's to write.
+        // SAFETY: by the caller.
         unsafe { *to = value };
     }
     Ok(())

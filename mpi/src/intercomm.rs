@@ -6,7 +6,6 @@ use crate::comm::{Comm, Contexts, Lane};
 use crate::comm_make::{Choice, adopt, in_block};
 use crate::entry::entry;
 use crate::error::{Result, fail};
-use crate::limits::AGREEMENT_TAG;
 use crate::process::enter;
 use std::ffi::c_int;
 use tern_abi::*;
@@ -214,6 +213,3 @@ fn merge(intercomm: MPI_Comm, high: bool) -> Result<MPI_Comm> {
     let rank = circle.rank + if first { 0 } else { remote.size() };
     adopt(intercomm, in_block(contexts, rank, group, None))
 }
-
-/// The circle of leaders uses the same tag as the local agreements, on ranks of the other group.
-const _: () = assert!(AGREEMENT_TAG >= 0);
