@@ -56,9 +56,11 @@ pub fn send(process: &mut Process, comm: MPI_Comm, message: &Outbound) -> Result
     Ok(())
 }
 
-/// The buffer that serves a communicator: its own, or the process's (section 3.6).
+/// The buffer that serves a communicator: its own, or that of its session, or the process's (section 3.6).
 fn owner_for(process: &Process, comm: MPI_Comm) -> Option<Owner> {
-    [Owner::Comm(comm), Owner::Process].into_iter().find(|&owner| process.bsend.has(owner))
+    let session = process.sessions.origin(comm.0).map(Owner::Session);
+    let owners = [Some(Owner::Comm(comm)), session, Some(Owner::Process)];
+    owners.into_iter().flatten().find(|&owner| process.bsend.has(owner))
 }
 
 fn described(process: &Process, comm: MPI_Comm, message: &Outbound) -> String {
@@ -109,25 +111,33 @@ fn fault_of(status: &tern_engine::Status) -> Box<Error> {
     explain(fault, status).context("a buffered message")
 }
 
-/// Waits until all buffered messages have left, and gives the buffers back to the program.
-pub fn flush_all() -> Result {
-    let owners = enter().bsend.owners();
-    for owner in owners {
-        drain("MPI_Finalize", owner)?;
-        enter().bsend.detach(owner);
-    }
-    Ok(())
-}
-
-/// Waits until the buffer of a communicator that is being freed is empty, and gives it back to the program.
-pub fn release(call: &'static str, comm: MPI_Comm) -> Result {
-    let owner = Owner::Comm(comm);
+/// Waits until the buffer of something that ends is empty, and gives it back to the program.
+pub fn release(call: &'static str, owner: Owner) -> Result {
     if !enter().bsend.has(owner) {
         return Ok(());
     }
     drain(call, owner)?;
     enter().bsend.detach(owner);
     Ok(())
+}
+
+/// The same for a session and its communicators, or for all that belong to none.
+pub fn release_all(call: &'static str, session: Option<MPI_Session>) -> Result {
+    let owners = {
+        let process = enter();
+        let mut owners = process.bsend.owners();
+        owners.retain(|&owner| session_of(&process, owner) == session);
+        owners
+    };
+    owners.into_iter().try_for_each(|owner| release(call, owner))
+}
+
+fn session_of(process: &Process, owner: Owner) -> Option<MPI_Session> {
+    match owner {
+        Owner::Process => None,
+        Owner::Comm(comm) => process.sessions.origin(comm.0),
+        Owner::Session(session) => Some(session),
+    }
 }
 
 /// A request for a buffer to be empty of what was in it.
@@ -172,8 +182,7 @@ pub fn check(process: &mut Process, owner: Owner) -> Result {
     match owner {
         Owner::Process => Ok(()),
         Owner::Comm(comm) => process.comm(comm).map(|_| ()),
-        Owner::Session(session) if process.sessions.errhandler(session).is_some() => Ok(()),
-        Owner::Session(session) => Err(fail(MPI_ERR_SESSION, format!("{:#x} is no session", session.0))),
+        Owner::Session(session) => process.session(session).map(|_| ()),
     }
 }
 

@@ -55,6 +55,7 @@ unsafe fn string_tag<'a>(stringtag: *const c_char) -> Result<std::borrow::Cow<'a
 fn create(group: MPI_Group, tag: &str, info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Comm> {
     let mut process = enter();
     let hints = process.hints(info)?;
+    let origin = group;
     let group = process.group(group)?;
     if group.size() == 0 {
         return Ok(MPI_COMM_NULL);
@@ -63,7 +64,7 @@ fn create(group: MPI_Group, tag: &str, info: MPI_Info, errhandler: MPI_Errhandle
     let mine = process.lead_contexts();
     drop(process);
     let first = circle.bcast(0, (circle.rank == 0).then_some(&record(&[mine.first()])))?;
-    keep(in_block(number(&first, 0), circle.rank, group, None), hints, errhandler)
+    keep(origin, in_block(number(&first, 0), circle.rank, group, None), hints, errhandler)
 }
 
 fn join(
@@ -91,7 +92,7 @@ fn join(
     };
     let mine = process.lead_contexts();
     drop(process);
-    keep(join_over(circle, leader, bridge, mine)?, hints, errhandler)
+    keep(local_group, join_over(circle, leader, bridge, mine)?, hints, errhandler)
 }
 
 /// The circle of a group's members, which this process must be one of.
@@ -110,13 +111,16 @@ fn context(group: &Group, tag: &str) -> u64 {
     hasher.finish() << 2 | 1 << 63 | Lane::Local as u64
 }
 
-/// Takes a communicator without a parent in.
-fn keep(mut comm: Comm, hints: Info, errhandler: MPI_Errhandler) -> Result<MPI_Comm> {
+/// Takes a communicator without a parent in: it comes from where its group does.
+fn keep(origin: MPI_Group, mut comm: Comm, hints: Info, errhandler: MPI_Errhandler) -> Result<MPI_Comm> {
     let mut process = enter();
     process.errhandlers.use_for(MPI_COMM_NULL.into(), errhandler)?;
     comm.errhandler = errhandler;
     comm.info = hints;
-    process.comms.insert(comm).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
+    let handle = process.comms.insert(comm);
+    let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))?;
+    process.sessions.inherit(origin.0, handle.0);
+    Ok(handle)
 }
 
 #[cfg(test)]

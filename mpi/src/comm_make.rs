@@ -2,6 +2,7 @@
 
 use crate::agree::{Circle, number, record};
 use crate::arguments::out;
+use crate::bsend_buffer::Owner;
 use crate::comm::{Comm, Contexts, Lane};
 use crate::entry::entry;
 use crate::error::{Result, fail};
@@ -149,7 +150,10 @@ pub fn adopt(parent: MPI_Comm, mut comm: Comm) -> Result<MPI_Comm> {
     let mut process = enter();
     comm.errhandler = process.comm(parent)?.errhandler;
     process.errhandlers.retain(comm.errhandler);
-    process.comms.insert(comm).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
+    let handle = process.comms.insert(comm);
+    let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))?;
+    process.sessions.inherit(parent.0, handle.0);
+    Ok(handle)
 }
 
 /// A communicator in a block of contexts that its first member has named.
@@ -293,8 +297,9 @@ fn free(comm: MPI_Comm) -> Result {
     }
     enter().comm(comm)?;
     crate::attr::delete_all(comm)?;
-    crate::bsend::release("MPI_Comm_free", comm)?;
+    crate::bsend::release("MPI_Comm_free", Owner::Comm(comm))?;
     let mut process = enter();
+    process.sessions.forget(comm.0);
     if let Some(gone) = process.comms.remove(comm) {
         process.errhandlers.release(gone.errhandler);
         process.release_barrier_slot(gone.barrier);

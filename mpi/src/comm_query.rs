@@ -30,6 +30,7 @@ entry! {
         let mut process = enter();
         let local = process.comm(comm)?.group.clone();
         *group = process.new_group(local)?;
+        process.sessions.inherit(comm.0, (*group).0);
         Ok(())
     }
 
@@ -51,6 +52,7 @@ entry! {
         let mut process = enter();
         let remote = remote(process.comm(comm)?)?.clone();
         *group = process.new_group(remote)?;
+        process.sessions.inherit(comm.0, (*group).0);
         Ok(())
     }
 

@@ -86,47 +86,47 @@ entry! {
     /// Members of the first, then those of the second that are new.
     fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
         let (one, two) = two(group1, group2)?;
-        make(newgroup, one.union(&two))
+        make(newgroup, group1, one.union(&two))
     }
 
     /// Members of the first that are in the second.
     fn MPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
         let (one, two) = two(group1, group2)?;
-        make(newgroup, one.intersection(&two))
+        make(newgroup, group1, one.intersection(&two))
     }
 
     /// Members of the first that are not in the second.
     fn MPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
         let (one, two) = two(group1, group2)?;
-        make(newgroup, one.difference(&two))
+        make(newgroup, group1, one.difference(&two))
     }
 
     /// The members of these ranks, in this order.
     fn MPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        let group = enter().group(group)?;
-        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &group)?;
-        make(newgroup, group.include(ranks))
+        let whole = enter().group(group)?;
+        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &whole)?;
+        make(newgroup, group, whole.include(ranks))
     }
 
     /// All members but those of these ranks.
     fn MPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        let group = enter().group(group)?;
-        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &group)?;
-        make(newgroup, group.exclude(ranks))
+        let whole = enter().group(group)?;
+        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &whole)?;
+        make(newgroup, group, whole.exclude(ranks))
     }
 
     /// The members of these ranges of ranks, in this order.
     fn MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) {
-        let group = enter().group(group)?;
-        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &group)?;
-        make(newgroup, group.include(ranks))
+        let whole = enter().group(group)?;
+        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &whole)?;
+        make(newgroup, group, whole.include(ranks))
     }
 
     /// All members but those of these ranges.
     fn MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) {
-        let group = enter().group(group)?;
-        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &group)?;
-        make(newgroup, group.exclude(ranks))
+        let whole = enter().group(group)?;
+        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &whole)?;
+        make(newgroup, group, whole.exclude(ranks))
     }
 
     /// Gives a group back. `MPI_GROUP_EMPTY` may be: calls return it like any other.
@@ -135,6 +135,7 @@ entry! {
         let mut process = enter();
         process.group(*group)?;
         process.groups.remove((*group).0);
+        process.sessions.forget((*group).0);
         *group = MPI_GROUP_NULL;
         Ok(())
     }
@@ -147,10 +148,13 @@ fn two(group1: MPI_Group, group2: MPI_Group) -> Result<(Group, Group)> {
 
 /// # Safety
 /// `newgroup` is null or a place for a handle.
-unsafe fn make(newgroup: *mut MPI_Group, group: Group) -> Result {
+unsafe fn make(newgroup: *mut MPI_Group, origin: MPI_Group, group: Group) -> Result {
     let newgroup = out("newgroup", newgroup)?;
+    let mut process = enter();
+    let handle = process.new_group(group)?;
+    process.sessions.inherit(origin.0, handle.0);
     // SAFETY: by the caller; it is not null.
-    unsafe { *newgroup = enter().new_group(group)? };
+    unsafe { *newgroup = handle };
     Ok(())
 }
 

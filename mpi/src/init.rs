@@ -155,7 +155,7 @@ fn finalize() -> Result {
     }
     // Section 11.2.4: first of all, the attributes of MPI_COMM_SELF go, by its owner's functions.
     crate::attr::delete_all(MPI_COMM_SELF)?;
-    crate::bsend::flush_all()?;
+    crate::bsend::release_all("MPI_Finalize", None)?;
     send_what_is_left("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
     crate::coll::barrier_on("MPI_Finalize", MPI_COMM_WORLD)?;

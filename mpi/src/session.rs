@@ -9,6 +9,7 @@ use crate::info::Info;
 use crate::init;
 use crate::process::{Phase, Process, enter, phase, set_threaded};
 use crate::table::Table;
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use tern_abi::*;
 use tern_engine::Group;
@@ -21,34 +22,57 @@ pub struct Session {
 }
 
 /// All sessions.
-pub struct Sessions(Table<Session>);
+pub struct Sessions {
+    table: Table<Session>,
+    /// The groups and communicators that come from sessions, by handle.
+    origins: BTreeMap<usize, MPI_Session>,
+}
 
 impl Sessions {
     /// None.
     pub const fn new() -> Self {
-        Sessions(Table::new(Kind::Session))
+        Sessions { table: Table::new(Kind::Session), origins: BTreeMap::new() }
     }
 
     /// The error handler of a session.
     pub fn errhandler(&self, session: MPI_Session) -> Option<MPI_Errhandler> {
-        self.0.get(session.0).map(|session| session.errhandler)
+        self.table.get(session.0).map(|session| session.errhandler)
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().next().is_none()
+        self.table.iter().next().is_none()
+    }
+
+    /// The session that a group or communicator comes from; none if it comes from the world.
+    pub fn origin(&self, handle: usize) -> Option<MPI_Session> {
+        self.origins.get(&handle).copied()
+    }
+
+    /// A group or communicator `child` was made from `parent`. The empty group is everybody's.
+    pub fn inherit(&mut self, parent: usize, child: usize) {
+        if child != MPI_GROUP_EMPTY.0
+            && let Some(session) = self.origin(parent)
+        {
+            self.origins.insert(child, session);
+        }
+    }
+
+    /// A group or communicator is gone.
+    pub fn forget(&mut self, handle: usize) {
+        self.origins.remove(&handle);
     }
 }
 
 impl Process {
     /// The session of a handle.
     pub fn session(&self, session: MPI_Session) -> Result<&Session> {
-        self.sessions.0.get(session.0).ok_or_else(|| no_session(session))
+        self.sessions.table.get(session.0).ok_or_else(|| no_session(session))
     }
 
     /// The session of a handle, to change it.
     pub fn session_mut(&mut self, session: MPI_Session) -> Result<&mut Session> {
-        self.sessions.0.get_mut(session.0).ok_or_else(|| no_session(session))
+        self.sessions.table.get_mut(session.0).ok_or_else(|| no_session(session))
     }
 }
 
@@ -131,6 +155,7 @@ entry! {
         *newgroup = MPI_GROUP_NULL;
         let group = members(&process, &name)?;
         *newgroup = process.new_group(group)?;
+        process.sessions.origins.insert((*newgroup).0, session);
         Ok(())
     }
 }
@@ -162,19 +187,20 @@ fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
     process.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
     // Each session may be used by a thread of its own, whatever MPI_Init_thread was told.
     set_threaded(true);
-    let handle = process.sessions.0.insert(Session { errhandler });
+    let handle = process.sessions.table.insert(Session { errhandler });
     handle.map(MPI_Session).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 sessions exist: finalize some"))
 }
 
 fn finish(session: MPI_Session) -> Result {
     enter().session(session)?;
-    crate::bsend::flush_all()?;
+    crate::bsend::release_all("MPI_Session_finalize", Some(session))?;
     if is_last_user(session) {
         init::send_what_is_left("MPI_Session_finalize");
     }
     let mut process = enter();
-    let Some(gone) = process.sessions.0.remove(session.0) else { return Err(no_session(session)) };
+    let Some(gone) = process.sessions.table.remove(session.0) else { return Err(no_session(session)) };
     process.errhandlers.release(gone.errhandler);
+    process.sessions.origins.retain(|_, origin| *origin != session);
     if process.sessions.is_empty() && phase() != Phase::Running {
         init::leave(&mut process);
     }
@@ -183,5 +209,5 @@ fn finish(session: MPI_Session) -> Result {
 
 /// Whether nothing but this session keeps MPI alive.
 fn is_last_user(session: MPI_Session) -> bool {
-    phase() != Phase::Running && enter().sessions.0.iter().all(|(handle, _)| handle == session.0)
+    phase() != Phase::Running && enter().sessions.table.iter().all(|(handle, _)| handle == session.0)
 }
