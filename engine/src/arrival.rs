@@ -92,6 +92,11 @@ impl Sink for Core {
         }
     }
 
+    #[inline]
+    fn enough(&self) -> bool {
+        self.posted.is_empty()
+    }
+
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
         self.transferred(Id::from_raw(token.0 as u32), result);
     }

@@ -225,15 +225,15 @@ impl<T: Transport> Engine<T> {
     /// Sends from the peer's FIFO what the transport takes.
     pub(crate) fn flush(&mut self, peer: Peer) -> bool {
         let mut moved = false;
-        while let Some(waiting) = self.core.peers.get(peer).and_then(|state| state.backlog.pop_front()) {
-            let sent = match &waiting {
-                Waiting::Send(id) => self.send_queued(peer, *id),
-                Waiting::Control { kind, lead } => self.send_control(peer, *kind, lead),
+        while let Some(waiting) = self.core.peers.get(peer).and_then(|state| state.backlog.front()) {
+            let sent = match *waiting {
+                Waiting::Send(id) => self.send_queued(peer, id),
+                Waiting::Control { kind, lead } => self.send_control(peer, kind, &lead),
             };
             if sent.is_err() {
-                self.core.peers.know(peer).backlog.push_front(waiting);
                 break;
             }
+            self.core.peers.know(peer).backlog.pop_front();
             moved = true;
         }
         moved

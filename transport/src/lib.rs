@@ -120,6 +120,12 @@ pub trait Sink {
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing;
     /// The payload is in its place: the completion handler, run inline.
     fn landed(&mut self, from: Peer, token: Token);
+    /// Whether the rest had better stay where it is for now: asked after each message. What nobody waits for
+    /// costs an early-arrival buffer here, and nothing in the sender's queue.
+    #[inline]
+    fn enough(&self) -> bool {
+        false
+    }
     /// A transfer that was [`Transfer::Pending`] has ended.
     fn done(&mut self, token: Token, result: Result<(), TransferError>);
 }

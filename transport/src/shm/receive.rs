@@ -24,6 +24,9 @@ impl Incoming {
         let Some(mut mark) = self.ring.ready() else { return false };
         for _ in 0..POLL_BUDGET {
             self.take(mark, segment, sink);
+            if sink.enough() {
+                break;
+            }
             match self.ring.ready() {
                 Some(next) => mark = next,
                 None => break,

@@ -193,6 +193,9 @@ impl Shm {
             if let Some(from) = take_queued(&inbox, link, sink) {
                 self.expect_ring(from);
             }
+            if sink.enough() {
+                break;
+            }
         }
         true
     }
