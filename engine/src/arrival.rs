@@ -116,15 +116,18 @@ impl Core {
     /// A posted receive gets a whole message.
     #[inline]
     fn fill(&mut self, index: u32, from: Peer, envelope: Envelope, payload: &[u8], signature: u64) {
-        let Some(id) = self.requests.id_at(index) else { return };
-        let Some(request) = self.requests.get_mut(id) else { return };
-        let taken = payload.len().min(request.buf.len());
+        let Some((id, request)) = self.requests.at_mut(index) else { return };
+        let room = request.buf.len();
+        let taken = payload.len().min(room);
         request.buf.write(0, &payload[..taken]);
         request.peer = from;
         request.status = Status::of(&envelope, taken as u64);
-        request.status.fault =
-            fault(payload.len() as u64, request.buf.len() as u64, signature, request.signature);
-        self.complete(id);
+        request.status.fault = fault(payload.len() as u64, room as u64, signature, request.signature);
+        request.state = State::Done;
+        self.completions += 1;
+        if request.detached {
+            self.requests.discard(id);
+        }
     }
 
     #[cold]

@@ -97,6 +97,14 @@ impl<T> Slab<T> {
         self.slots.iter().find(|slot| slot.object.as_ref().is_some_and(&is)).map(|slot| slot.id)
     }
 
+    /// The object at an index with its number, whatever its generation.
+    #[inline]
+    pub fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let id = slot.id;
+        slot.object.as_mut().map(|object| (id, object))
+    }
+
     /// Takes the object out; its number is invalid from now on.
     #[inline]
     pub fn remove(&mut self, id: Id) -> Option<T> {

@@ -33,12 +33,13 @@ impl Posted {
     }
 
     /// Whether none waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Posts receive `id`, after all that are there.
-    #[inline]
+    #[inline(always)]
     pub fn post(&mut self, pattern: Pattern, id: u32) {
         if self.binned == 0 {
             self.plain.push_back((pattern, id));
@@ -50,6 +51,15 @@ impl Posted {
     /// Takes the receive that was posted first of those that a message with this envelope fits.
     #[inline]
     pub fn take(&mut self, envelope: &Envelope) -> Option<u32> {
+        // The first is the usual one. While there are bins, the list is empty.
+        match self.plain.front() {
+            Some((pattern, _)) if pattern.fits(envelope) => self.plain.pop_front().map(|(_, id)| id),
+            None if self.binned == 0 => None,
+            _ => self.take_further(envelope),
+        }
+    }
+
+    fn take_further(&mut self, envelope: &Envelope) -> Option<u32> {
         if self.binned == 0 {
             let near = self.plain.iter().take(SEARCH_ENTRIES_MAX);
             if let Some(at) = near.into_iter().position(|(pattern, _)| pattern.fits(envelope)) {

@@ -66,6 +66,15 @@ impl Unexpected {
     /// Takes the message that arrived first of those that fit.
     #[inline]
     pub fn take(&mut self, pattern: &Pattern) -> Option<u32> {
+        // The first is the usual one. While there are bins, the list is empty.
+        match self.plain.front() {
+            Some((envelope, _)) if pattern.fits(envelope) => self.plain.pop_front().map(|(_, id)| id),
+            None if self.binned == 0 => None,
+            _ => self.take_further(pattern),
+        }
+    }
+
+    fn take_further(&mut self, pattern: &Pattern) -> Option<u32> {
         match self.search(pattern) {
             Found::Plain(at) => self.plain.remove(at).map(|(_, id)| id),
             Found::Binned(id) => {
