@@ -5,6 +5,8 @@ use crate::attr::Attributes;
 use crate::handle::Kind;
 use crate::info::Info;
 use crate::table::Table;
+use crate::topo::Topology;
+use std::sync::Arc;
 use tern_abi::*;
 use tern_engine::{Envelope, Group};
 use tern_transport::Peer;
@@ -116,6 +118,8 @@ pub struct Comm {
     pub barrier: BarrierSlot,
     /// Contexts for communicators made from this one.
     pub children: Contexts,
+    /// Its virtual topology (chapter 8).
+    pub topology: Option<Arc<Topology>>,
 }
 
 impl Comm {
@@ -133,6 +137,7 @@ impl Comm {
             collectives: 0,
             barrier: BarrierSlot::Unasked,
             children: Contexts::NONE,
+            topology: None,
         }
     }
 

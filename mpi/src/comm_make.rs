@@ -16,7 +16,7 @@ use tern_abi::*;
 use tern_engine::Group;
 
 entry! {
-    /// A copy with its own context, attributes as their functions decide, the same hints.
+    /// A copy with its own context, attributes as their functions decide, the same hints and topology.
     fn MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) on comm {
         let newcomm = out("newcomm", newcomm)?;
         *newcomm = dup("MPI_Comm_dup", comm, None)?;
@@ -117,6 +117,7 @@ fn dup(call: &'static str, comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Co
         let this = process.comm(comm)?;
         let mut copy = Comm::new(context, this.rank, this.group.clone(), this.remote.clone());
         copy.info = hints.unwrap_or_else(|| this.info.clone());
+        copy.topology = this.topology.clone();
         copy
     };
     copy.children = children;
@@ -125,7 +126,7 @@ fn dup(call: &'static str, comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Co
 }
 
 /// A context for a communicator with the same members, by counting; when the block is used up, by asking.
-fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Contexts)> {
+pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Contexts)> {
     let mut process = enter();
     if let Some(child) = process.comm_mut(comm)?.children.child() {
         return Ok(child);

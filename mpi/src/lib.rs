@@ -25,7 +25,6 @@ pub mod complete;
 pub mod datatype;
 pub mod datatype_make;
 pub mod datatype_query;
-pub mod dims;
 pub mod elements;
 pub mod entry;
 pub mod env;

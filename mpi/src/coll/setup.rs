@@ -9,10 +9,11 @@ use crate::comm::Comm;
 use crate::entry::Width;
 use crate::error::{Result, fail};
 use crate::process::Process;
+use crate::topo;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use tern_abi::*;
-use tern_coll::{Call, Data, Layout, Numbers, Root, Types, Vector};
+use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
 use tern_mem::{Basic, Datatype};
 
 /// `(buf, count, datatype)` of a call.
@@ -38,7 +39,7 @@ impl Block {
 pub struct Blocks<T = MPI_Datatype> {
     /// Address of the buffer.
     pub buf: *const c_void,
-    /// Elements per rank.
+    /// Elements per rank, or per neighbour.
     pub counts: Array,
     /// Where each rank's block begins.
     pub displs: Array,
@@ -55,6 +56,17 @@ impl<T> Blocks<T> {
         datatype: T,
     ) -> Self {
         Blocks { buf, counts: Array::counts::<W>(counts), displs: Array::displs::<W>(displs), datatype }
+    }
+
+    /// The arguments of an entry point whose displacements are addresses in both forms.
+    pub fn at_addresses<W: Width>(
+        buf: *const c_void,
+        counts: *const W::Count,
+        displs: *const MPI_Aint,
+        datatype: T,
+    ) -> Self {
+        let displs = Array { at: displs.cast(), element: Element::Aint };
+        Blocks { buf, counts: Array::counts::<W>(counts), displs, datatype }
     }
 }
 
@@ -179,6 +191,11 @@ impl<'a> Setup<'a> {
     /// The ranks that data come from or go to: of an intercommunicator, the remote group.
     pub fn peers(&self) -> u32 {
         self.comm.peers().size()
+    }
+
+    /// This process's neighbours in the communicator's topology.
+    pub fn neighbors(&self) -> Result<Neighbors<'a>> {
+        topo::neighbors(self.comm)
     }
 
     /// The root, and what it means for this rank (section 6.2.3 for intercommunicators).
@@ -327,7 +344,10 @@ impl<'a> Setup<'a> {
             let datatype = if counts.get(index) == 0 { MPI_BYTE } else { datatype };
             let committed = self.process.types.committed(datatype)?;
             let data = Data::new(counts.count(index), layout(committed));
-            present(side, blocks.buf, checked_bytes(&data)?, datatype)?;
+            // From MPI_BOTTOM on, a displacement in bytes is an address.
+            let bottom = displs.get(index) as usize as *const c_void;
+            let buf = if blocks.buf.is_null() { bottom } else { blocks.buf };
+            present(side, buf, checked_bytes(&data)?, datatype)?;
             layouts.push(data.layout);
             found.push(committed.clone());
         }

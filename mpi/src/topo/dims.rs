@@ -1,8 +1,53 @@
 //! How `MPI_Dims_create` shares processes out to the dimensions of a grid (section 8.5.2).
 
+use std::ffi::c_int;
+
+use tern_abi::MPI_ERR_DIMS;
+
+use super::length;
+use crate::arguments::out;
+use crate::entry::entry;
+use crate::error::{Result, fail};
+
+entry! {
+    /// A balanced shape for a grid: fills in the dimensions that are zero.
+    fn MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) {
+        let len = length("ndims", ndims, MPI_ERR_DIMS)?;
+        if len == 0 {
+            return Ok(());
+        }
+        fill_zeros(nnodes, std::slice::from_raw_parts_mut(out("dims", dims)?, len))
+    }
+}
+
+/// Shares `nnodes` out to the zeros in `dims`, whose other values are given.
+fn fill_zeros(nnodes: c_int, dims: &mut [c_int]) -> Result {
+    if let Some(bad) = dims.iter().find(|dim| **dim < 0) {
+        return Err(fail(MPI_ERR_DIMS, format!("a dimension is {bad}, but must not be negative")));
+    }
+    let given: i64 =
+        dims.iter().filter(|dim| **dim > 0).fold(1, |product, dim| product.saturating_mul((*dim).into()));
+    if nnodes < 1 || i64::from(nnodes) % given != 0 {
+        return Err(fail(
+            MPI_ERR_DIMS,
+            format!("nnodes is {nnodes}, but the given dimensions need a multiple of {given}"),
+        ));
+    }
+    let free = dims.iter().filter(|dim| **dim == 0).count();
+    let rest = i64::from(nnodes) / given;
+    if free == 0 && rest != 1 {
+        return Err(fail(MPI_ERR_DIMS, format!("nnodes is {nnodes}, but the given dimensions make {given}")));
+    }
+    let mut factors = spread(rest as u32, free).into_iter();
+    for dim in dims.iter_mut().filter(|dim| **dim == 0) {
+        *dim = factors.next().unwrap_or(1) as c_int;
+    }
+    Ok(())
+}
+
 /// Factors of `processes`, one for each of `dimensions`, as close to each other as they can be, largest first:
 /// the largest is as small as possible, then the next, and so on.
-pub fn spread(processes: u32, dimensions: usize) -> Vec<u32> {
+fn spread(processes: u32, dimensions: usize) -> Vec<u32> {
     spread_below(processes, dimensions, processes).unwrap_or_default()
 }
 

@@ -1,0 +1,287 @@
+//! Grids: Cartesian topologies (MPI 5.0 sections 8.5.1, 8.5.5 to 8.5.8).
+
+use std::ffi::c_int;
+
+use tern_abi::*;
+
+use super::{Kind, Topology, length, make, members, needs, rank_below, rank_or_null, room, store};
+use crate::arguments::{array, out};
+use crate::comm::Comm;
+use crate::comm_make::split;
+use crate::entry::entry;
+use crate::error::{Result, fail};
+use crate::process::enter;
+use std::sync::Arc;
+
+entry! {
+    /// A communicator of as many processes as the grid has places, in row-major order (section 8.5.1).
+    fn MPI_Cart_create(
+        comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, _reorder: c_int,
+        comm_cart: *mut MPI_Comm,
+    ) on comm_old {
+        let comm_cart = out("comm_cart", comm_cart)?;
+        let available = members(comm_old)?;
+        let grid = Grid::of(ndims, dims, periods)?;
+        let size = grid.size_within(available)?;
+        *comm_cart = make("MPI_Cart_create", comm_old, size, |rank| Ok(grid.topology(rank)))?;
+        Ok(())
+    }
+
+    /// How many dimensions (section 8.5.5).
+    fn MPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) on comm {
+        let process = enter();
+        *out("ndims", ndims)? = grid(process.comm(comm)?)?.dims.len() as c_int;
+        Ok(())
+    }
+
+    /// The grid, and this process's place in it.
+    fn MPI_Cart_get(
+        comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int,
+    ) on comm {
+        let process = enter();
+        let comm = process.comm(comm)?;
+        let grid = grid(comm)?;
+        room("maxdims", maxdims, grid.dims.len())?;
+        store("dims", dims, grid.dims.iter().map(|&dim| dim as c_int))?;
+        store("periods", periods, grid.periods.iter().map(|&periodic| periodic.into()))?;
+        store("coords", coords, grid.coords(comm.rank))
+    }
+
+    /// Who has a place. A coordinate of a periodic dimension may lie outside of it.
+    fn MPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) on comm {
+        let process = enter();
+        let grid = grid(process.comm(comm)?)?;
+        let coords = array("coords", coords, grid.dims.len())?;
+        *out("rank", rank)? = grid.rank(coords)? as c_int;
+        Ok(())
+    }
+
+    /// The place of a process.
+    fn MPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) on comm {
+        let process = enter();
+        let comm = process.comm(comm)?;
+        let grid = grid(comm)?;
+        let rank = rank_below("rank", rank, comm.group.size())?;
+        room("maxdims", maxdims, grid.dims.len())?;
+        store("coords", coords, grid.coords(rank))
+    }
+
+    /// Partners for a shift of data along a dimension (section 8.5.6).
+    fn MPI_Cart_shift(
+        comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int,
+    ) on comm {
+        let process = enter();
+        let comm = process.comm(comm)?;
+        let grid = grid(comm)?;
+        let dimension = grid.dimension(direction)?;
+        let disp = i64::from(disp);
+        *out("rank_source", rank_source)? = rank_or_null(grid.shifted(comm.rank, dimension, -disp));
+        *out("rank_dest", rank_dest)? = rank_or_null(grid.shifted(comm.rank, dimension, disp));
+        Ok(())
+    }
+
+    /// Grids of some of the dimensions (section 8.5.7).
+    fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) on comm {
+        let newcomm = out("newcomm", newcomm)?;
+        let (kept, color) = {
+            let process = enter();
+            let comm = process.comm(comm)?;
+            let grid = grid(comm)?;
+            let remain = array("remain_dims", remain_dims, grid.dims.len())?;
+            (grid.selected(|dimension| remain[dimension] != 0), grid.slice_of(comm.rank, remain))
+        };
+        // In row-major order, who comes first in the grid comes first in each part of it.
+        let made = split("MPI_Cart_sub", comm, color as c_int, 0)?;
+        let mut process = enter();
+        let part = process.comm_mut(made)?;
+        part.topology = Some(Arc::new(kept.topology(part.rank)));
+        *newcomm = made;
+        Ok(())
+    }
+
+    /// The rank that `MPI_Cart_create` would give (section 8.5.8).
+    fn MPI_Cart_map(
+        comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int,
+    ) on comm {
+        let newrank = out("newrank", newrank)?;
+        let available = members(comm)?;
+        let size = Grid::of(ndims, dims, periods)?.size_within(available)?;
+        let rank = enter().comm(comm)?.rank;
+        *newrank = if rank < size { rank as c_int } else { MPI_UNDEFINED };
+        Ok(())
+    }
+}
+
+/// The lengths of the dimensions of a grid, and which of them are rings. Ranks are in row-major order: the last
+/// dimension runs fastest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    dims: Vec<u32>,
+    periods: Vec<bool>,
+}
+
+impl Grid {
+    /// From a call's arguments.
+    ///
+    /// # Safety
+    /// The arrays have `ndims` elements.
+    unsafe fn of(ndims: c_int, dims: *const c_int, periods: *const c_int) -> Result<Grid> {
+        let len = length("ndims", ndims, MPI_ERR_DIMS)?;
+        // SAFETY: by the caller.
+        let (dims, periods) = unsafe { (array("dims", dims, len)?, array("periods", periods, len)?) };
+        let positive = |(index, &dim): (usize, &c_int)| match u32::try_from(dim) {
+            Ok(dim) if dim > 0 => Ok(dim),
+            _ => Err(fail(MPI_ERR_DIMS, format!("dims[{index}] is {dim}, but must be at least 1"))),
+        };
+        Ok(Grid {
+            dims: dims.iter().enumerate().map(positive).collect::<Result<_>>()?,
+            periods: periods.iter().map(|&periodic| periodic != 0).collect(),
+        })
+    }
+
+    /// How many places it has: no more than there are processes.
+    fn size_within(&self, available: u32) -> Result<u32> {
+        let size = self.dims.iter().fold(1u64, |size, &dim| size.saturating_mul(dim.into()));
+        u32::try_from(size).ok().filter(|&size| size <= available).ok_or_else(|| {
+            fail(
+                MPI_ERR_DIMS,
+                format!(
+                    "the grid {:?} has {size} places, but the communicator only {available} processes",
+                    self.dims
+                ),
+            )
+        })
+    }
+
+    /// The topology of the process `rank`: in every dimension its neighbour in the negative direction, then the one in
+    /// the positive (section 8.6).
+    fn topology(&self, rank: u32) -> Topology {
+        let around = |dimension| [-1, 1].map(|step| self.shifted(rank, dimension, step));
+        let neighbors: Vec<_> = (0..self.dims.len()).flat_map(around).collect();
+        Topology { kind: Kind::Cart(self.clone()), sources: neighbors.clone(), destinations: neighbors }
+    }
+
+    /// The place of a rank.
+    fn coords(&self, rank: u32) -> impl Iterator<Item = c_int> {
+        (0..self.dims.len()).map(move |dimension| self.coord(rank, dimension) as c_int)
+    }
+
+    fn coord(&self, rank: u32, dimension: usize) -> u32 {
+        rank / self.stride(dimension) % self.dims[dimension]
+    }
+
+    /// How far apart the ranks of neighbours in a dimension are.
+    fn stride(&self, dimension: usize) -> u32 {
+        self.dims[dimension + 1..].iter().product()
+    }
+
+    /// Who has a place.
+    fn rank(&self, coords: &[c_int]) -> Result<u32> {
+        let mut rank = 0;
+        for (dimension, &coord) in coords.iter().enumerate() {
+            let place = self.wrapped(dimension, coord.into()).ok_or_else(|| {
+                let length = self.dims[dimension];
+                fail(
+                    MPI_ERR_ARG,
+                    format!(
+                        "coords[{dimension}] is {coord}, but must be 0 to {}: the dimension is not periodic",
+                        length - 1
+                    ),
+                )
+            })?;
+            rank += place * self.stride(dimension);
+        }
+        Ok(rank)
+    }
+
+    /// Who is so many places away; nobody beyond the ends of a dimension that is no ring.
+    fn shifted(&self, rank: u32, dimension: usize, distance: i64) -> Option<u32> {
+        let here = self.coord(rank, dimension);
+        let there = self.wrapped(dimension, i64::from(here) + distance)?;
+        Some(rank - here * self.stride(dimension) + there * self.stride(dimension))
+    }
+
+    /// A coordinate within its dimension.
+    fn wrapped(&self, dimension: usize, coord: i64) -> Option<u32> {
+        let length = i64::from(self.dims[dimension]);
+        let place = if self.periods[dimension] { coord.rem_euclid(length) } else { coord };
+        (0..length).contains(&place).then_some(place as u32)
+    }
+
+    /// The number of a dimension.
+    fn dimension(&self, direction: c_int) -> Result<usize> {
+        let count = self.dims.len();
+        usize::try_from(direction).ok().filter(|&dimension| dimension < count).ok_or_else(|| {
+            let text = format!("direction is {direction}, but the grid has {count} dimensions, from 0 on");
+            fail(MPI_ERR_DIMS, text)
+        })
+    }
+
+    /// The grid of some of the dimensions.
+    fn selected(&self, keep: impl Fn(usize) -> bool) -> Grid {
+        let kept = (0..self.dims.len()).filter(|&dimension| keep(dimension));
+        let (dims, periods) = kept.map(|kept| (self.dims[kept], self.periods[kept])).unzip();
+        Grid { dims, periods }
+    }
+
+    /// A number for the part of the grid that a rank is in when the dimensions that do not remain are taken apart.
+    fn slice_of(&self, rank: u32, remain: &[c_int]) -> u32 {
+        let gone = (0..self.dims.len()).filter(|&dimension| remain[dimension] == 0);
+        gone.fold(0, |slice, dimension| slice * self.dims[dimension] + self.coord(rank, dimension))
+    }
+}
+
+/// The grid of a communicator.
+fn grid(comm: &Comm) -> Result<&Grid> {
+    match comm.topology.as_deref() {
+        Some(Topology { kind: Kind::Cart(grid), .. }) => Ok(grid),
+        _ => Err(needs("a Cartesian topology", "MPI_Cart_create", comm)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(dims: &[u32], periods: &[bool]) -> Grid {
+        Grid { dims: dims.to_vec(), periods: periods.to_vec() }
+    }
+
+    #[test]
+    fn ranks_and_places_are_each_others_inverse() {
+        let grid = grid(&[3, 1, 4, 2], &[false; 4]);
+        for rank in 0..24 {
+            let coords: Vec<_> = grid.coords(rank).collect();
+            assert_eq!(grid.rank(&coords).unwrap(), rank);
+        }
+        assert_eq!(grid.coords(23).collect::<Vec<_>>(), [2, 0, 3, 1]);
+    }
+
+    #[test]
+    fn only_rings_have_places_beyond_their_ends() {
+        let grid = grid(&[3, 4], &[true, false]);
+        assert_eq!(grid.rank(&[-1, 3]).unwrap(), 11);
+        assert_eq!(grid.rank(&[c_int::MIN, 0]).unwrap(), 4);
+        assert!(grid.rank(&[0, 4]).is_err() && grid.rank(&[0, -1]).is_err());
+        assert_eq!(grid.shifted(0, 0, -1), Some(8));
+        assert_eq!(grid.shifted(0, 1, -1), None);
+        assert_eq!(grid.shifted(1, 1, 2), Some(3));
+        assert_eq!(grid.shifted(5, 0, i64::from(c_int::MAX)), Some(9));
+    }
+
+    #[test]
+    fn parts_of_a_grid_have_numbers_of_their_own() {
+        let grid = grid(&[2, 3, 2], &[true, false, true]);
+        assert_eq!(grid.selected(|dimension| dimension != 1), super::tests::grid(&[2, 2], &[true, true]));
+        let slices: Vec<_> = (0..12).map(|rank| grid.slice_of(rank, &[1, 0, 1])).collect();
+        assert_eq!(slices, [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_grid_without_dimensions_has_one_place() {
+        let grid = grid(&[], &[]);
+        assert_eq!(grid.size_within(5).unwrap(), 1);
+        assert_eq!(grid.rank(&[]).unwrap(), 0);
+        assert!(grid.topology(0).sources.is_empty());
+    }
+}

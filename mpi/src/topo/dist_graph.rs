@@ -1,0 +1,274 @@
+//! Graphs of which every process knows its own neighbours only (MPI 5.0 sections 8.5.4 and 8.5.5).
+
+use std::ffi::{c_int, c_void};
+
+use tern_abi::*;
+
+use super::{Kind, Topology, length, make, members, needs, rank_below, store};
+use crate::arguments::{array, out};
+use crate::coll::alltoall::{alltoall, alltoallv};
+use crate::coll::blocking;
+use crate::coll::setup::{Block, Blocks};
+use crate::comm::Comm;
+use crate::entry::{Large, entry};
+use crate::error::{Result, fail};
+use crate::process::enter;
+
+/// The call that has to ask the other processes.
+const CREATE: &str = "MPI_Dist_graph_create";
+
+entry! {
+    /// A graph of which every process names the edges that end or start at itself.
+    fn MPI_Dist_graph_create_adjacent(
+        comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int,
+        outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info,
+        _reorder: c_int, comm_dist_graph: *mut MPI_Comm,
+    ) on comm_old {
+        let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
+        let size = members(comm_old)?;
+        *comm_dist_graph = make("MPI_Dist_graph_create_adjacent", comm_old, size, |_| {
+            enter().hints(info)?;
+            let into = Edges::of("source", indegree, sources, sourceweights, size)?;
+            let from = Edges::of("destination", outdegree, destinations, destweights, size)?;
+            adjacent(into, from)
+        })?;
+        Ok(())
+    }
+
+    /// A graph of which every process names any edges.
+    fn MPI_Dist_graph_create(
+        comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
+        destinations: *const c_int, weights: *const c_int, info: MPI_Info, _reorder: c_int,
+        comm_dist_graph: *mut MPI_Comm,
+    ) on comm_old {
+        let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
+        let size = members(comm_old)?;
+        // Who has wrong arguments takes part without edges, so that the others do not wait for it.
+        let named = named_edges(n, sources, degrees, destinations, weights, size);
+        let ends = exchange(comm_old, size, named.as_deref().unwrap_or_default())?;
+        *comm_dist_graph = make(CREATE, comm_old, size, |_| {
+            enter().hints(info)?;
+            named.map(|_| gathered(&ends, weights as usize != MPI_UNWEIGHTED))
+        })?;
+        Ok(())
+    }
+
+    /// How many neighbours this process has, and whether the edges have weights (section 8.5.5).
+    fn MPI_Dist_graph_neighbors_count(
+        comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int,
+    ) on comm {
+        let process = enter();
+        let (topology, weights) = dist_graph(process.comm(comm)?)?;
+        *out("indegree", indegree)? = topology.sources.len() as c_int;
+        *out("outdegree", outdegree)? = topology.destinations.len() as c_int;
+        *out("weighted", weighted)? = weights.is_some().into();
+        Ok(())
+    }
+
+    /// The neighbours of this process: as many of them as the arrays have room for.
+    fn MPI_Dist_graph_neighbors(
+        comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int,
+        maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int,
+    ) on comm {
+        let process = enter();
+        let (topology, weights) = dist_graph(process.comm(comm)?)?;
+        let into = length("maxindegree", maxindegree, MPI_ERR_ARG)?;
+        let from = length("maxoutdegree", maxoutdegree, MPI_ERR_ARG)?;
+        store("sources", sources, ranks(&topology.sources).take(into))?;
+        store("destinations", destinations, ranks(&topology.destinations).take(from))?;
+        let Some(weights) = weights else { return Ok(()) };
+        store_weights("sourceweights", sourceweights, &weights.sources, into)?;
+        store_weights("destweights", destweights, &weights.destinations, from)
+    }
+}
+
+/// The weights of a process's edges, in the order of its neighbours.
+#[derive(Debug)]
+pub struct Weights {
+    sources: Vec<c_int>,
+    destinations: Vec<c_int>,
+}
+
+/// Edges that start or end at this process.
+struct Edges {
+    ranks: Vec<Option<u32>>,
+    weights: Option<Vec<c_int>>,
+}
+
+impl Edges {
+    /// From a call's arguments.
+    ///
+    /// # Safety
+    /// The arrays have `degree` elements.
+    unsafe fn of(
+        end: &str,
+        degree: c_int,
+        ranks: *const c_int,
+        weights: *const c_int,
+        size: u32,
+    ) -> Result<Edges> {
+        let degree = length(&format!("the number of {end}s"), degree, MPI_ERR_ARG)?;
+        // SAFETY: by the caller.
+        let (ranks, weights) = unsafe {
+            (array(&format!("the array of {end}s"), ranks, degree)?, given_weights(weights, degree)?)
+        };
+        let rank = |(index, &rank): (usize, &c_int)| rank_below(&format!("{end} {index}"), rank, size);
+        let ranks: Result<Vec<u32>> = ranks.iter().enumerate().map(rank).collect();
+        Ok(Edges { ranks: ranks?.into_iter().map(Some).collect(), weights: weights.map(<[_]>::to_vec) })
+    }
+}
+
+/// The weights that a call gives to its edges; `None` for `MPI_UNWEIGHTED`.
+///
+/// # Safety
+/// The array has `len` elements.
+unsafe fn given_weights<'a>(weights: *const c_int, len: usize) -> Result<Option<&'a [c_int]>> {
+    match weights as usize {
+        MPI_UNWEIGHTED => return Ok(None),
+        MPI_WEIGHTS_EMPTY if len == 0 => return Ok(Some(&[])),
+        MPI_WEIGHTS_EMPTY => {
+            return Err(fail(
+                MPI_ERR_ARG,
+                format!("the weights are MPI_WEIGHTS_EMPTY, but there are {len} edges"),
+            ));
+        }
+        _ => {}
+    }
+    // SAFETY: by the caller.
+    let weights = unsafe { array("the array of weights", weights, len)? };
+    match weights.iter().find(|weight| **weight < 0) {
+        None => Ok(Some(weights)),
+        Some(negative) => Err(fail(MPI_ERR_ARG, format!("a weight is {negative}, but must not be negative"))),
+    }
+}
+
+fn adjacent(into: Edges, from: Edges) -> Result<Topology> {
+    let weights = match (into.weights, from.weights) {
+        (None, None) => None,
+        (Some(sources), Some(destinations)) => Some(Weights { sources, destinations }),
+        _ => {
+            return Err(fail(
+                MPI_ERR_ARG,
+                "MPI_UNWEIGHTED is given for one of sourceweights and destweights: give it for both or none \
+                 (MPI_WEIGHTS_EMPTY stands for no weights of no edges)",
+            ));
+        }
+    };
+    Ok(Topology { kind: Kind::DistGraph(weights), sources: into.ranks, destinations: from.ranks })
+}
+
+/// An edge, named by a process that need not be at either end of it.
+#[derive(Clone, Copy)]
+struct Edge {
+    source: u32,
+    destination: u32,
+    weight: c_int,
+}
+
+/// From the arguments of `MPI_Dist_graph_create`.
+///
+/// # Safety
+/// `sources` and `degrees` have `n` elements, the others as many as the degrees sum up to.
+unsafe fn named_edges(
+    n: c_int,
+    sources: *const c_int,
+    degrees: *const c_int,
+    destinations: *const c_int,
+    weights: *const c_int,
+    size: u32,
+) -> Result<Vec<Edge>> {
+    let n = length("n", n, MPI_ERR_ARG)?;
+    // SAFETY: by the caller.
+    let (sources, degrees) = unsafe { (array("sources", sources, n)?, array("degrees", degrees, n)?) };
+    let mut starts = Vec::new();
+    for (index, (&source, &degree)) in sources.iter().zip(degrees).enumerate() {
+        let source = rank_below(&format!("sources[{index}]"), source, size)?;
+        let degree = length(&format!("degrees[{index}]"), degree, MPI_ERR_ARG)?;
+        starts.extend(std::iter::repeat_n(source, degree));
+    }
+    // SAFETY: by the caller.
+    let (destinations, weights) = unsafe {
+        (array("destinations", destinations, starts.len())?, given_weights(weights, starts.len())?)
+    };
+    let edge = |(index, (&source, &destination)): (usize, (&u32, &c_int))| {
+        let destination = rank_below(&format!("destinations[{index}]"), destination, size)?;
+        Ok(Edge { source, destination, weight: weights.map_or(0, |weights| weights[index]) })
+    };
+    starts.iter().zip(destinations).enumerate().map(edge).collect()
+}
+
+/// One end of an edge, as it travels to the process there: which end, who is at the other, and the weight.
+type End = [c_int; 3];
+
+/// The edge comes to the process.
+const INCOMING: c_int = 0;
+/// The edge starts from it.
+const OUTGOING: c_int = 1;
+
+/// Sends every edge to both of its ends. Ends come in the order of the processes that have named them, and of each in
+/// its own order: of several edges between two processes, both ends have the same order.
+fn exchange(comm: MPI_Comm, size: u32, edges: &[Edge]) -> Result<Vec<End>> {
+    let mut out: Vec<Vec<End>> = vec![Vec::new(); size as usize];
+    for edge in edges {
+        out[edge.source as usize].push([OUTGOING, edge.destination as c_int, edge.weight]);
+        out[edge.destination as usize].push([INCOMING, edge.source as c_int, edge.weight]);
+    }
+    let counts: Vec<i64> = out.iter().map(|ends| ends.len() as i64 * 3).collect();
+    let mut expected = vec![0i64; counts.len()];
+    let send = Block::of(counts.as_ptr().cast(), 1i64, MPI_INT64_T);
+    let recv = Block::of(expected.as_mut_ptr().cast(), 1i64, MPI_INT64_T);
+    // SAFETY: both arrays have an element for each process, and live until the call is complete.
+    blocking(CREATE, comm, |setup| unsafe { alltoall(setup, send, recv) })?;
+    let out: Vec<End> = out.concat();
+    let mut ends: Vec<End> = vec![[0; 3]; expected.iter().sum::<i64>() as usize / 3];
+    let places = (starts(&counts), starts(&expected));
+    let send = blocks(out.as_ptr().cast(), &counts, &places.0);
+    let recv = blocks(ends.as_mut_ptr().cast(), &expected, &places.1);
+    // SAFETY: the arrays hold what the counts say, and live until the call is complete.
+    blocking(CREATE, comm, |setup| unsafe { alltoallv(setup, send, recv) })?;
+    Ok(ends)
+}
+
+fn blocks(buf: *const c_void, counts: &[i64], displs: &[isize]) -> Blocks {
+    Blocks::of::<Large>(buf, counts.as_ptr(), displs.as_ptr(), MPI_INT)
+}
+
+/// Where blocks of these lengths start when one follows the other.
+fn starts(counts: &[i64]) -> Vec<isize> {
+    let next = |end: &mut isize, count: &i64| Some(std::mem::replace(end, *end + *count as isize));
+    counts.iter().scan(0, next).collect()
+}
+
+/// The topology of a process from the ends of its edges.
+fn gathered(ends: &[End], weighted: bool) -> Topology {
+    let of = |which: c_int| ends.iter().filter(move |[end, ..]| *end == which);
+    let ranks = |which| of(which).map(|&[_, rank, _]| Some(rank as u32)).collect();
+    let weights = |which| of(which).map(|&[_, _, weight]| weight).collect();
+    let both = || Weights { sources: weights(INCOMING), destinations: weights(OUTGOING) };
+    let kind = Kind::DistGraph(weighted.then(both));
+    Topology { kind, sources: ranks(INCOMING), destinations: ranks(OUTGOING) }
+}
+
+/// The distributed graph of a communicator.
+fn dist_graph(comm: &Comm) -> Result<(&Topology, Option<&Weights>)> {
+    match comm.topology.as_deref() {
+        Some(topology @ Topology { kind: Kind::DistGraph(weights), .. }) => Ok((topology, weights.as_ref())),
+        _ => Err(needs("a distributed graph topology", "MPI_Dist_graph_create", comm)),
+    }
+}
+
+fn ranks(neighbors: &[Option<u32>]) -> impl Iterator<Item = c_int> {
+    neighbors.iter().map(|&rank| super::rank_or_null(rank))
+}
+
+/// Weights are not asked for where `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY` stands.
+///
+/// # Safety
+/// Otherwise the array has room for `max` elements.
+unsafe fn store_weights(name: &str, to: *mut c_int, weights: &[c_int], max: usize) -> Result {
+    if [MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY].contains(&(to as usize)) {
+        return Ok(());
+    }
+    // SAFETY: by the caller.
+    unsafe { store(name, to, weights.iter().copied().take(max)) }
+}

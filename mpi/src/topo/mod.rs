@@ -1,0 +1,174 @@
+//! Chapter 8: virtual topologies. One file for each kind; the collectives over them are in `neighbor.rs`.
+
+pub mod cart;
+pub mod dims;
+pub mod dist_graph;
+pub mod graph;
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use tern_abi::*;
+use tern_coll::{Neighbors, Pairing};
+
+use crate::arguments::out;
+use crate::comm::Comm;
+use crate::comm_make::{adopt, child_context};
+use crate::entry::entry;
+use crate::error::{Error, Result, fail};
+use crate::process::enter;
+
+use cart::Grid;
+use dist_graph::Weights;
+use graph::Graph;
+
+/// The topology of a communicator, as one process sees it.
+#[derive(Debug)]
+pub struct Topology {
+    kind: Kind,
+    sources: Vec<Option<u32>>,
+    destinations: Vec<Option<u32>>,
+}
+
+/// What the kinds of topology know beside the neighbours.
+#[derive(Debug)]
+enum Kind {
+    Cart(Grid),
+    Graph(Graph),
+    /// `None` if the edges have no weights.
+    DistGraph(Option<Weights>),
+}
+
+impl Topology {
+    /// Neighbours for the collectives of section 8.6, in its order.
+    fn neighbors(&self) -> Neighbors<'_> {
+        let pairing = match self.kind {
+            Kind::Cart(_) => Pairing::Opposite,
+            Kind::Graph(_) | Kind::DistGraph(_) => Pairing::InOrder,
+        };
+        Neighbors { sources: &self.sources, destinations: &self.destinations, pairing }
+    }
+
+    fn constant(&self) -> c_int {
+        match self.kind {
+            Kind::Cart(_) => MPI_CART,
+            Kind::Graph(_) => MPI_GRAPH,
+            Kind::DistGraph(_) => MPI_DIST_GRAPH,
+        }
+    }
+}
+
+entry! {
+    /// Which topology a communicator has (section 8.5.5).
+    fn MPI_Topo_test(comm: MPI_Comm, status: *mut c_int) on comm {
+        let process = enter();
+        let topology = &process.comm(comm)?.topology;
+        *out("status", status)? = topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.constant());
+        Ok(())
+    }
+}
+
+/// The neighbours of this process, for a collective.
+pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
+    match &comm.topology {
+        Some(topology) => Ok(topology.neighbors()),
+        None => Err(fail(
+            MPI_ERR_TOPOLOGY,
+            "the communicator has no topology: make one that has, by MPI_Cart_create, MPI_Graph_create, \
+             MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent",
+        )),
+    }
+}
+
+/// A communicator of the first `size` members, with a topology; the others get `MPI_COMM_NULL`.
+///
+/// Ranks stay as they are, whatever the program says of `reorder`: on one machine every process reaches every other
+/// in the same way. `topology` may fail at some ranks only; these have then counted the communicator like the others.
+fn make(
+    call: &'static str,
+    old: MPI_Comm,
+    size: u32,
+    topology: impl FnOnce(u32) -> Result<Topology>,
+) -> Result<MPI_Comm> {
+    let (context, children) = child_context(call, old)?;
+    let (rank, group) = {
+        let process = enter();
+        let this = process.comm(old)?;
+        (this.rank, this.group.include(0..size))
+    };
+    if rank >= size {
+        return Ok(MPI_COMM_NULL);
+    }
+    let mut comm = Comm::new(context, rank, group, None);
+    comm.children = children;
+    comm.topology = Some(Arc::new(topology(rank)?));
+    adopt(old, comm)
+}
+
+/// The size of a communicator that is to get a topology: not an intercommunicator.
+fn members(comm: MPI_Comm) -> Result<u32> {
+    let process = enter();
+    let comm = process.comm(comm)?;
+    match comm.remote {
+        None => Ok(comm.group.size()),
+        Some(_) => Err(fail(
+            MPI_ERR_COMM,
+            "this is an intercommunicator; only an intracommunicator can have a topology",
+        )),
+    }
+}
+
+/// The error of a call that needs another topology than the communicator has.
+#[cold]
+fn needs(kind: &str, maker: &str, comm: &Comm) -> Box<Error> {
+    let has = match comm.topology.as_deref().map(|topology| &topology.kind) {
+        None => "no topology",
+        Some(Kind::Cart(_)) => "a Cartesian topology",
+        Some(Kind::Graph(_)) => "a graph topology",
+        Some(Kind::DistGraph(_)) => "a distributed graph topology",
+    };
+    fail(
+        MPI_ERR_TOPOLOGY,
+        format!("the communicator has {has}, but this call needs {kind}, which {maker} makes"),
+    )
+}
+
+/// A length or count argument.
+fn length(name: &str, value: c_int, class: c_int) -> Result<usize> {
+    usize::try_from(value).map_err(|_| fail(class, format!("{name} is {value}, but must not be negative")))
+}
+
+/// A rank among `size`.
+fn rank_below(name: &str, rank: c_int, size: u32) -> Result<u32> {
+    match u32::try_from(rank) {
+        Ok(rank) if rank < size => Ok(rank),
+        _ => Err(fail(
+            MPI_ERR_RANK,
+            format!("{name} is {rank}, but must be a rank from 0 to {}", i64::from(size) - 1),
+        )),
+    }
+}
+
+/// The program's array must have room for all.
+fn room(name: &str, max: c_int, needed: usize) -> Result {
+    if usize::try_from(max).is_ok_and(|max| max >= needed) {
+        return Ok(());
+    }
+    Err(fail(MPI_ERR_ARG, format!("{name} is {max}, but there are {needed} to return")))
+}
+
+/// Writes numbers to an array of the program's, which may be null if there are none.
+///
+/// # Safety
+/// It has room for them.
+unsafe fn store(name: &str, to: *mut c_int, values: impl IntoIterator<Item = c_int>) -> Result {
+    for (index, value) in values.into_iter().enumerate() {
+        // SAFETY: by the caller.
+        unsafe { *out(name, to)?.add(index) = value };
+    }
+    Ok(())
+}
+
+fn rank_or_null(rank: Option<u32>) -> c_int {
+    rank.map_or(MPI_PROC_NULL, |rank| rank as c_int)
+}
