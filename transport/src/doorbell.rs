@@ -4,11 +4,11 @@ use std::time::Duration;
 
 /// What a rank sleeps on. Usable from any thread, without the engine.
 ///
-/// The order that loses no wake-up: [`Doorbell::arm`], look for work once more (poll), then either
+/// The order that loses no wake-up: [`Doorbell::arm`], look for work once more (poll, try refused sends), then either
 /// [`Doorbell::sleep`] or [`Doorbell::disarm`].
 pub trait Doorbell: Send + Sync {
-    /// Announces that this rank is about to sleep; from now on whoever sends to it rings.
-    /// Returns what [`Doorbell::sleep`] needs.
+    /// Announces that this rank is about to sleep; from now on whoever sends to it rings, and, once one of its own sends
+    /// was refused ([`crate::Full`]), whoever makes room. Returns what [`Doorbell::sleep`] needs.
     fn arm(&self) -> u32;
     /// Takes the announcement back; work was found.
     fn disarm(&self);

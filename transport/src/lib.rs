@@ -64,7 +64,8 @@ pub struct Limits {
     pub share: bool,
 }
 
-/// The transport cannot take this message now; the engine keeps it in the peer's FIFO (MPI-BIP, section 3).
+/// The transport cannot take this message now; the engine keeps it in the peer's FIFO (MPI-BIP, section 3). If this
+/// was said while the doorbell was armed, the bell rings when there may be room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 

@@ -1,4 +1,4 @@
-//! Sleeping until a sender rings, at no cost to senders while nobody sleeps.
+//! Sleeping until another rank rings, at no cost to the others while nobody sleeps.
 //!
 //! After publishing a message a sender loads one word of the receiver's; while the receiver is awake that is
 //! all. For no wake-up to be lost, the sender's store and its load must not pass each other, which takes a full
@@ -6,6 +6,11 @@
 //! looks a last time. Where that call is not to be had, or ranks outnumber the cores and sleeping is
 //! so frequent that interrupting the others costs more than their fences, the receiver's word asks
 //! the senders to fence.
+//!
+//! A sleeper whose sends were refused must also hear of room. It says so beside the announcement that it sleeps,
+//! and then tries the send once more. Whoever makes room for it (takes a quarter of a ring, or frees a cell) does
+//! what a sender does, but rings only if room is wanted: a sleeper who waits for an answer is not woken by each
+//! step of those who read its messages. Since only the announced want room, making it costs the same one load.
 
 use std::sync::atomic::compiler_fence;
 
@@ -15,6 +20,9 @@ use crate::sync::{AtomicU32, Ordering, fence};
 const ASLEEP: u32 = 1;
 /// Senders must fence before they believe that nobody sleeps.
 pub(crate) const NEEDS_FENCE: u32 = 2;
+
+/// Who sleeps has sends that were refused, and is to hear of room.
+const WANTS_ROOM: u32 = 4;
 
 /// What senders look at, and what sleepers sleep on.
 #[repr(C)]
@@ -42,26 +50,48 @@ impl BellWords {
         armed
     }
 
+    /// Says that whoever sleeps here wants room, too. If so, the caller must look for room once more: what was made
+    /// before rings nobody. If nobody has announced, nothing is said: who announces later looks for itself.
+    pub(crate) fn want_room(&self) -> bool {
+        let add = |state| (state & ASLEEP != 0).then_some(state | WANTS_ROOM);
+        let said = self.state.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).is_ok();
+        fence(Ordering::SeqCst);
+        said
+    }
+
     pub(crate) fn withdraw(&self) {
-        self.state.fetch_and(!ASLEEP, Ordering::SeqCst);
+        self.state.fetch_and(!(ASLEEP | WANTS_ROOM), Ordering::SeqCst);
     }
 
     /// After publishing something: whether the bell must be rung. `fence` is [`NEEDS_FENCE`] if the caller
     /// cannot be reached by `membarrier`, else 0.
     #[inline(always)]
     pub(crate) fn must_ring(&self, fence: u32) -> bool {
-        compiler_fence(Ordering::SeqCst);
-        let state = self.state.load(Ordering::Relaxed) | fence;
-        state != 0 && self.must_ring_slow(state)
+        self.must_ring_if(ASLEEP, fence)
     }
 
+    /// As [`BellWords::must_ring`], after making room for what the bell's rank sends.
+    #[inline(always)]
+    pub(crate) fn must_ring_for_room(&self, fence: u32) -> bool {
+        self.must_ring_if(ASLEEP | WANTS_ROOM, fence)
+    }
+
+    #[inline(always)]
+    fn must_ring_if(&self, wanted: u32, fence: u32) -> bool {
+        compiler_fence(Ordering::SeqCst);
+        let state = self.state.load(Ordering::Relaxed) | fence;
+        state != 0 && self.must_ring_slow(state, wanted)
+    }
+
+    /// `membarrier` orders what the caller published before the announcement only; whatever else the sleeper says
+    /// is believed after a fence.
     #[inline(never)]
-    fn must_ring_slow(&self, seen: u32) -> bool {
-        if seen & NEEDS_FENCE == 0 {
+    fn must_ring_slow(&self, seen: u32, wanted: u32) -> bool {
+        if seen & (wanted | NEEDS_FENCE) == wanted {
             return true;
         }
         fence(Ordering::SeqCst);
-        self.state.load(Ordering::Relaxed) & ASLEEP != 0
+        self.state.load(Ordering::Relaxed) & wanted == wanted
     }
 
     /// The first half of ringing: everybody who has announced so far will find the count changed.
@@ -82,10 +112,11 @@ impl BellWords {
 }
 
 #[cfg(not(loom))]
-pub(crate) use sleeping::{Bell, ring};
+pub(crate) use sleeping::{Bell, PeerBell, ring};
 
 #[cfg(not(loom))]
 mod sleeping {
+    use std::ptr::NonNull;
     use std::sync::atomic::{Ordering, fence};
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
@@ -101,6 +132,44 @@ mod sleeping {
     pub(crate) fn ring(words: &BellWords) {
         words.count_ring();
         futex::wake_all(words.word());
+    }
+
+    /// A peer's bell, to ring.
+    #[derive(Clone, Copy)]
+    pub(crate) struct PeerBell {
+        words: NonNull<BellWords>,
+        /// [`super::NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
+        fence: u32,
+    }
+
+    impl PeerBell {
+        /// # Safety
+        /// The result must not be used after the segment is unmapped.
+        pub(crate) unsafe fn new(segment: &Segment, peer: u32, fence: u32) -> Self {
+            PeerBell { words: NonNull::from(&segment.control(peer).bell), fence }
+        }
+
+        #[inline(always)]
+        fn words(&self) -> &BellWords {
+            // SAFETY: within the segment, which is mapped, as promised to `new`.
+            unsafe { self.words.as_ref() }
+        }
+
+        /// After publishing a message to the peer.
+        #[inline(always)]
+        pub(crate) fn sent(&self) {
+            if self.words().must_ring(self.fence) {
+                ring(self.words());
+            }
+        }
+
+        /// After making room for what the peer sends to this rank.
+        #[inline(always)]
+        pub(crate) fn made_room(&self) {
+            if self.words().must_ring_for_room(self.fence) {
+                ring(self.words());
+            }
+        }
     }
 
     /// Where this process's own bell lies.

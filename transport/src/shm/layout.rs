@@ -15,7 +15,7 @@ pub(crate) struct Layout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Bytes before the first region: the job's fingerprint.
 const JOB_BYTES: usize = PAGE_BYTES;

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tern_mem::UserBuf;
 
+use super::bell::PeerBell;
 use super::inbox::{Inbox, Queued};
 use super::queue::Link;
 use super::ring::{Head, Mark, RingReader, Shape, lines_for};
@@ -15,6 +16,8 @@ use crate::{Header, Landing, Peer, Sink, Token};
 pub(crate) struct Incoming {
     pub(crate) ring: RingReader,
     pub(crate) from: Peer,
+    /// Of the peer, which may sleep until there is room.
+    pub(crate) bell: PeerBell,
 }
 
 impl Incoming {
@@ -40,7 +43,7 @@ impl Incoming {
         let head = self.ring.head(mark);
         match mark.single_line() {
             Some(len) => {
-                self.ring.advance(1);
+                self.advance(1);
                 sink.short(self.from, &head.header, &head.payload()[..len]);
             }
             None => self.take_longer(mark, &head, segment, sink),
@@ -51,15 +54,23 @@ impl Incoming {
         match mark.shape() {
             Some(Shape::Lines(len)) => {
                 self.take_lines(head, len, sink);
-                self.ring.advance(lines_for(len));
+                self.advance(lines_for(len));
             }
             Some(Shape::Cell) => {
                 let (cell, len) = head.cell();
                 take_cell(segment, (self.from, cell), len, &head.header, sink);
-                self.ring.advance(1);
+                self.advance(1);
+                self.bell.made_room();
             }
             // A broken peer: go past the line, so that the ring does not stay ready for ever.
-            None => self.ring.advance(1),
+            None => self.advance(1),
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, lines: u32) {
+        if self.ring.advance(lines) {
+            self.bell.made_room();
         }
     }
 
@@ -75,12 +86,12 @@ impl Incoming {
     }
 }
 
-/// Takes the message in the queued cell `link`. Answers who sent it if that peer's ring follows.
-pub(crate) fn take_queued(inbox: &Inbox<'_>, link: Link, sink: &mut impl Sink) -> Option<Peer> {
+/// Takes the message in the queued cell `link`. Answers who sent it, and whether that peer's ring follows.
+pub(crate) fn take_queued(inbox: &Inbox<'_>, link: Link, sink: &mut impl Sink) -> Option<(Peer, bool)> {
     let (from, cell) = inbox.cell(link)?;
     let queued = Queued::read(&inbox.segment.cell_line(from, cell).head);
     take_cell(inbox.segment, (from, cell), queued.len, &queued.header, sink);
-    queued.ring_follows.then_some(from)
+    Some((from, queued.ring_follows))
 }
 
 /// Copies a cell's `len` bytes to where the sink wants them, and frees the cell.

@@ -322,16 +322,21 @@ impl RingReader {
         }
     }
 
-    /// Goes past `lines`, and tells the writer once in a quarter of the ring.
+    /// Goes past `lines`, and tells the writer once in a quarter of the ring. Answers whether it did: the writer may
+    /// be asleep until then. Once the ring is empty, the writer lacks less than a quarter, so it has been told of
+    /// room for any message ([`crate::limits::RING_LINES_MIN`]).
     #[inline(always)]
-    pub(crate) fn advance(&mut self, lines: u32) {
+    #[must_use]
+    pub(crate) fn advance(&mut self, lines: u32) -> bool {
         for _ in 0..lines {
             self.at.step(self.memory.mask);
         }
-        if self.at.position.wrapping_sub(self.published) > self.memory.mask / 4 {
+        let tell = self.at.position.wrapping_sub(self.published) > self.memory.mask / 4;
+        if tell {
             self.published = self.at.position;
             self.memory.consumed().store(self.published, Ordering::Release);
         }
+        tell
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use tern_mem::UserBuf;
 
 use super::barrier::Barriers;
-use super::bell::{self, Bell, BellWords, NEEDS_FENCE};
+use super::bell::{Bell, NEEDS_FENCE, PeerBell};
 use super::cells::CellPool;
 use super::cma::{self, Direction};
 use super::futex;
@@ -36,8 +36,6 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
-    fence: u32,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
     ring_known: Vec<bool>,
@@ -58,26 +56,18 @@ unsafe impl Send for Shm {}
 /// What this rank knows of a peer as a sender to it.
 struct Outgoing {
     ring: RingWriter,
-    /// Within the segment.
-    bell: NonNull<BellWords>,
+    bell: PeerBell,
     /// Messages sent through the peer's queue.
     queued: u32,
 }
 
 impl Outgoing {
-    fn new(segment: &Segment, me: Peer, peer: Peer) -> Self {
+    fn new(segment: &Segment, me: Peer, peer: Peer, fence: u32) -> Self {
         // SAFETY: `Shm` keeps the segment as long as its rings.
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
-        Outgoing { ring, bell: NonNull::from(&segment.control(peer).bell), queued: 0 }
-    }
-
-    #[inline(always)]
-    fn ring_bell(&self, fence: u32) {
-        // SAFETY: within the segment, which `Shm` keeps.
-        let words = unsafe { self.bell.as_ref() };
-        if words.must_ring(fence) {
-            bell::ring(words);
-        }
+        // SAFETY: as above.
+        let bell = unsafe { PeerBell::new(segment, peer, fence) };
+        Outgoing { ring, bell, queued: 0 }
     }
 }
 
@@ -96,14 +86,14 @@ impl Shm {
         }
         let segment = Arc::new(Segment::attach(fd, size, config)?);
         let registered = futex::register_for_fences();
+        let fence = if registered { 0 } else { NEEDS_FENCE };
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
         let peers = Peers::new(segment.clone(), config.cma);
         peers.announce(me);
         Ok(Shm {
             me,
             config: config.clamped(),
-            fence: if registered { 0 } else { NEEDS_FENCE },
-            outgoing: (0..size).map(|peer| Outgoing::new(&segment, me, peer)).collect(),
+            outgoing: (0..size).map(|peer| Outgoing::new(&segment, me, peer, fence)).collect(),
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
@@ -130,7 +120,13 @@ impl Shm {
     fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
         assert!(len <= self.config.cell_bytes as usize, "{len} bytes do not fit an eager message");
-        let fence = self.fence;
+        self.try_send(peer, am, len).or_else(|Full| {
+            // This rank may be about to sleep, and must not miss the room that has just been made.
+            if self.bell.words().want_room() { self.try_send(peer, am, len) } else { Err(Full) }
+        })
+    }
+
+    fn try_send(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
         let to = &mut self.outgoing[peer as usize];
         if !to.ring.is_open() {
             self.send_by_queue(peer, am, len)?;
@@ -145,7 +141,7 @@ impl Shm {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
         }
-        self.outgoing[peer as usize].ring_bell(fence);
+        self.outgoing[peer as usize].bell.sent();
         Ok(())
     }
 
@@ -190,8 +186,11 @@ impl Shm {
         let inbox = Inbox { segment: &segment, receiver: self.me };
         for taken in 0..POLL_BUDGET {
             let Some(link) = self.queue.pop(&inbox) else { return taken > 0 };
-            if let Some(from) = take_queued(&inbox, link, sink) {
-                self.expect_ring(from);
+            if let Some((from, ring_follows)) = take_queued(&inbox, link, sink) {
+                if ring_follows {
+                    self.expect_ring(from);
+                }
+                self.outgoing[from as usize].bell.made_room();
             }
             if sink.enough() {
                 break;
@@ -205,7 +204,7 @@ impl Shm {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
-            self.incoming.push(Incoming { ring, from });
+            self.incoming.push(Incoming { ring, from, bell: self.outgoing[from as usize].bell });
         }
     }
 
@@ -235,7 +234,7 @@ impl Transport for Shm {
         }
         // SAFETY: a line has room for as many bytes.
         to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
-        to.ring_bell(self.fence);
+        to.bell.sent();
         Ok(())
     }
 

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
 use tern_transport::{
     Am, Config, Fabric, Header, Landing, Peer, Place, Remote, Sink, Token, Transfer, TransferError, Transport,
 };
+
+/// A sleep this long means that a wake-up was lost.
+pub const LOST: Duration = Duration::from_secs(5);
 
 /// Ends this process, and with it the test, if `test` takes longer.
 pub fn with_time_limit(seconds: u32, test: &fn()) {
@@ -64,15 +67,24 @@ pub fn wait(pid: libc::pid_t) -> i32 {
 }
 
 pub fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> Fabric {
+    attach_with(segment, me, size, oversubscribed, &Config::default())
+}
+
+pub fn attach_with(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool, config: &Config) -> Fabric {
     let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
     let place = Place { me, size, segment: Some(segment), oversubscribed };
-    Fabric::attach(place, &Config::default()).unwrap_or_else(|error| panic!("{error}"))
+    Fabric::attach(place, config).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs `rank` in `size` processes, of which this is none, and expects all to end well.
 pub fn run(size: u32, oversubscribed: bool, rank: impl Fn(Fabric, Peer)) {
+    run_with(size, oversubscribed, &Config::default(), rank);
+}
+
+/// As `run`, with other settings.
+pub fn run_with(size: u32, oversubscribed: bool, config: &Config, rank: impl Fn(Fabric, Peer)) {
     let segment = memfd();
-    let start = |me| fork(|| rank(attach(&segment, me, size, oversubscribed), me));
+    let start = |me| fork(|| rank(attach_with(&segment, me, size, oversubscribed, config), me));
     let ranks: Vec<_> = (0..size).map(start).collect();
     for (me, pid) in ranks.into_iter().enumerate() {
         assert_eq!(wait(pid), 0, "rank {me} failed");
@@ -161,6 +173,25 @@ impl Rank {
         }
     }
 
+    /// Sends, asleep while there is no room and nothing comes. Nothing but the bell may end the sleep.
+    pub fn send_or_sleep(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
+        let bell = self.fabric.doorbell();
+        while !self.try_send(peer, tag, payload) {
+            let armed = bell.arm();
+            let sent = self.try_send(peer, tag, payload);
+            if sent || self.fabric.poll(&mut self.mail) {
+                bell.disarm();
+                if sent {
+                    return;
+                }
+                continue;
+            }
+            let start = Instant::now();
+            let rang = bell.sleep(armed, Some(LOST));
+            assert!(rang || start.elapsed() < LOST, "no room for {LOST:?}, or nobody rang");
+        }
+    }
+
     /// Sleeps until something came; a sleep of seconds means that a wake-up was lost.
     pub fn sleep(&mut self) {
         let bell = self.fabric.doorbell();
@@ -168,7 +199,7 @@ impl Rank {
         if self.fabric.poll(&mut self.mail) {
             return bell.disarm();
         }
-        let rang = bell.sleep(armed, Some(Duration::from_secs(5)));
+        let rang = bell.sleep(armed, Some(LOST));
         let came = self.fabric.poll(&mut self.mail);
         assert!(rang || !came, "a message came but nobody rang");
     }

@@ -5,6 +5,7 @@ mod barriers;
 mod exchange;
 mod hostile;
 mod job;
+mod room;
 mod transfers;
 
 use std::time::Instant;
@@ -19,6 +20,10 @@ const TESTS: &[(&str, fn())] = &[
     ("memory of a dead process is an error", transfers::dead_peer),
     ("no rank leaves a barrier early", barriers::nobody_is_early),
     ("a rank asleep in a barrier hears its bell", barriers::bell_wakes),
+    ("whoever waits for room is rung: small messages", room::small),
+    ("whoever waits for room is rung: messages of several lines", room::lines),
+    ("whoever waits for room is rung: messages in cells", room::cells),
+    ("whoever waits for room is rung: messages of all sizes", room::mixed),
     ("garbage in the segment harms nobody", hostile::scribbler),
 ];
 

@@ -27,6 +27,28 @@ mod plain {
         let again = bell.announce();
         assert!(!bell.rang_since(again) && bell.must_ring(0));
     }
+
+    #[test]
+    fn only_those_who_want_room_hear_of_it() {
+        let bell = BellWords::new();
+        assert!(!bell.want_room(), "nobody has announced");
+        bell.announce();
+        assert!(!bell.must_ring_for_room(0) && !bell.must_ring_for_room(NEEDS_FENCE));
+        assert!(bell.want_room());
+        assert!(bell.must_ring_for_room(0) && bell.must_ring_for_room(NEEDS_FENCE) && bell.must_ring(0));
+        bell.withdraw();
+        bell.announce();
+        assert!(!bell.must_ring_for_room(0), "the wish is taken back with the announcement");
+    }
+
+    #[test]
+    fn garbage_rings_only_if_it_says_so() {
+        let bell = BellWords::new();
+        for state in [WANTS_ROOM, 8, 1 << 31, !(ASLEEP | NEEDS_FENCE)] {
+            bell.state.store(state, Ordering::Relaxed);
+            assert!(!bell.must_ring(0) && !bell.must_ring_for_room(0), "{state:#x}");
+        }
+    }
 }
 
 #[cfg(loom)]
@@ -55,8 +77,15 @@ mod model {
     }
 
     fn rank() -> Arc<Rank> {
+        rank_that(true)
+    }
+
+    /// `fences`: it asks senders to fence.
+    fn rank_that(fences: bool) -> Arc<Rank> {
         let rank = Rank { bell: BellWords::new(), messages: AtomicU32::new(0) };
-        rank.bell.ask_for_fences();
+        if fences {
+            rank.bell.ask_for_fences();
+        }
         Arc::new(rank)
     }
 
@@ -69,6 +98,92 @@ mod model {
             let sleeps = arm(&rank, 0);
             sender.join().unwrap();
             assert!(sleeps.is_none_or(|armed| rank.bell.rang_since(armed)));
+        });
+    }
+
+    /// Whether there is room, as a sender sees it that is refused if there is none: by then it has said that it
+    /// wants some.
+    fn finds_room(rank: &Rank) -> bool {
+        let there = || rank.messages.load(Ordering::Acquire) != 0;
+        there() || rank.bell.want_room() && there()
+    }
+
+    /// Makes room for `rank`, as a reader that `membarrier` reaches does, or one that fences itself.
+    fn make_room(rank: &Rank, fences: bool) {
+        rank.messages.store(1, Ordering::Release);
+        if !fences {
+            // What `membarrier` gives.
+            fence(Ordering::SeqCst);
+        }
+        if rank.bell.must_ring_for_room(if fences { NEEDS_FENCE } else { 0 }) {
+            rank.bell.count_ring();
+        }
+    }
+
+    /// The count to sleep on if there is no room.
+    fn arm_for_room(rank: &Rank) -> Option<u32> {
+        let armed = rank.bell.announce();
+        fence(Ordering::SeqCst);
+        (!finds_room(rank)).then_some(armed)
+    }
+
+    fn room_is_seen_or_rings(fences: bool) {
+        loom::model(move || {
+            let rank = rank_that(fences);
+            let reader = rank.clone();
+            let reader = thread::spawn(move || make_room(&reader, fences));
+            let sleeps = arm_for_room(&rank);
+            reader.join().unwrap();
+            assert!(sleeps.is_none_or(|armed| rank.bell.rang_since(armed)));
+        });
+    }
+
+    #[test]
+    fn room_is_seen_or_rings_with_membarrier() {
+        room_is_seen_or_rings(false);
+    }
+
+    #[test]
+    fn room_is_seen_or_rings_with_fences() {
+        room_is_seen_or_rings(true);
+    }
+
+    /// Another thread of the rank sleeps already, and wanted no room when it went.
+    #[test]
+    fn room_wanted_while_another_thread_sleeps_rings() {
+        model(|| {
+            let rank = rank_that(false);
+            let armed = rank.bell.announce();
+            fence(Ordering::SeqCst);
+            let reader = rank.clone();
+            let reader = thread::spawn(move || make_room(&reader, false));
+            let refused = !finds_room(&rank);
+            reader.join().unwrap();
+            assert!(!refused || rank.bell.rang_since(armed));
+        });
+    }
+
+    /// A message for the same rank rings at the same time and takes the wish back with the announcement: then the
+    /// sleeper wakes by that.
+    #[test]
+    fn a_message_and_room_at_once_wake() {
+        model(|| {
+            let rank = rank_that(true);
+            let (sender, reader) = (rank.clone(), rank.clone());
+            let others = [
+                thread::spawn(move || {
+                    if sender.bell.must_ring(NEEDS_FENCE) {
+                        sender.bell.count_ring();
+                    }
+                }),
+                thread::spawn(move || make_room(&reader, true)),
+            ];
+            while let Some(armed) = arm_for_room(&rank) {
+                while !rank.bell.rang_since(armed) {
+                    thread::yield_now();
+                }
+            }
+            others.into_iter().for_each(|other| other.join().unwrap());
         });
     }
 

@@ -60,6 +60,11 @@ fn push(writer: &mut RingWriter, tag: i32, len: usize) -> bool {
 
 /// Takes a message that `push` made, and checks it. Its tag.
 fn pop(reader: &mut RingReader) -> Option<i32> {
+    pop_telling(reader).map(|(tag, _)| tag)
+}
+
+/// As `pop`; also whether the writer was told.
+fn pop_telling(reader: &mut RingReader) -> Option<(i32, bool)> {
     let mark = reader.ready()?;
     let head = reader.head(mark);
     let tag = head.header.tag;
@@ -71,13 +76,14 @@ fn pop(reader: &mut RingReader) -> Option<i32> {
         let piece = unsafe { std::slice::from_raw_parts(from, n) };
         assert!(piece.iter().all(|byte| *byte == tag as u8));
     });
-    reader.advance(lines_for(len));
-    Some(tag)
+    let told = reader.advance(lines_for(len));
+    Some((tag, told))
 }
 
 #[cfg(not(loom))]
 mod plain {
     use super::*;
+    use crate::limits::{MESSAGE_LINES_MAX, RING_LINES_MIN};
 
     #[test]
     fn laps_wrap_past_zero() {
@@ -127,6 +133,27 @@ mod plain {
         assert!(push(&mut writer, 3, LINES_PAYLOAD_BYTES_MAX));
     }
 
+    /// Whatever was refused, and whenever: the reader tells the writer before it runs dry, and then there is room.
+    #[test]
+    fn who_was_refused_is_told_before_the_ring_is_empty() {
+        for shift in 0..64 {
+            for lines in 1..=MESSAGE_LINES_MAX {
+                let ring = Ring::new(RING_LINES_MIN as usize);
+                let (mut writer, mut reader) = (ring.writer(), ring.reader());
+                for tag in 0..shift {
+                    assert!(push(&mut writer, tag, 0) && pop(&mut reader) == Some(tag));
+                }
+                let len = HEAD_PAYLOAD_BYTES + (lines - 1) * MORE_PAYLOAD_BYTES;
+                while push(&mut writer, 0, len) {}
+                let mut told = false;
+                while let Some((_, tells)) = pop_telling(&mut reader) {
+                    told |= tells;
+                }
+                assert!(told && push(&mut writer, 0, len), "{lines} lines after {shift}");
+            }
+        }
+    }
+
     #[test]
     fn a_writer_that_is_not_open_has_no_room() {
         let ring = Ring::new(32);
@@ -165,6 +192,8 @@ mod plain {
 #[cfg(loom)]
 mod model {
     use super::*;
+    use crate::shm::bell::BellWords;
+    use crate::sync::fence;
 
     /// One thread pushes messages of these lengths, one takes them.
     fn passes(count: usize, lens: &'static [usize]) {
@@ -191,6 +220,60 @@ mod model {
             }
             thread.join().unwrap();
         });
+    }
+
+    /// As `passes`, but the writer sleeps whenever it is refused, until the reader rings.
+    fn passes_asleep(count: usize, lens: &'static [usize]) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let (ring, bell) = (Ring::new(count), Arc::new(BellWords::new()));
+            bell.ask_for_fences();
+            let (writing, sleeping) = (ring.clone(), bell.clone());
+            let thread = loom::thread::spawn(move || {
+                let mut writer = writing.writer();
+                for (tag, len) in lens.iter().enumerate() {
+                    push_or_sleep(&mut writer, &sleeping, tag as i32, *len);
+                }
+            });
+            let mut reader = ring.reader();
+            let mut taken = 0;
+            while taken < lens.len() {
+                let Some((tag, told)) = pop_telling(&mut reader) else {
+                    loom::thread::yield_now();
+                    continue;
+                };
+                assert_eq!(tag, taken as i32);
+                taken += 1;
+                if told && bell.must_ring_for_room(0) {
+                    bell.count_ring();
+                }
+            }
+            thread.join().unwrap();
+        });
+    }
+
+    fn push_or_sleep(writer: &mut RingWriter, bell: &BellWords, tag: i32, len: usize) {
+        loop {
+            let armed = bell.announce();
+            fence(Ordering::SeqCst);
+            if push(writer, tag, len) || bell.want_room() && push(writer, tag, len) {
+                return bell.withdraw();
+            }
+            while !bell.rang_since(armed) {
+                loom::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn a_writer_that_sleeps_hears_of_room() {
+        passes_asleep(2, &[8, 8, 8]);
+    }
+
+    #[test]
+    fn a_writer_that_sleeps_hears_of_room_for_several_lines() {
+        passes_asleep(4, &[8, 41, 100]);
     }
 
     #[test]
