@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 /// Empty polls before a wait stops spinning, when every rank has a core: about 50 µs, what it costs to be woken in a
-/// virtual machine. Spinning as long as sleeping would cost is at most twice the best choice.
-pub const SPIN_POLLS_MAX: u32 = 2000;
+/// virtual machine. Spinning as long as sleeping would cost is at most twice the best choice. A power of two, as waits halve
+/// and double it.
+pub const SPIN_POLLS_MAX: u32 = 4096;
+
+/// The same where other programs crowd the machine: a message that is on its way already still meets a spinning rank.
+pub const SPIN_POLLS_MIN: u32 = 64;
 
 /// Polls after a sleep before the next, since more of the same message may be on its way.
 pub const POLLS_AFTER_SLEEP: u32 = 200;

@@ -35,6 +35,8 @@ pub struct Process {
     pub sleepers: u32,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
+    /// Empty polls before a wait stops spinning: what the last waits have taught.
+    pub spin_polls_max: u32,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
     /// Communicators.
@@ -77,6 +79,7 @@ impl Process {
             bell: None,
             sleepers: 0,
             crowded: false,
+            spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             check_types: false,
             comms: Comms::new(),
             groups: Table::new(Kind::Group),

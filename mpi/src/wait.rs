@@ -106,7 +106,7 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
         let moved;
         (process, moved) = progress(process);
         if moved {
-            patience.restart();
+            patience.restart(&mut process);
             continue;
         }
         process = patience.pass(process, &mut event);
@@ -152,15 +152,30 @@ struct Patience<T> {
 impl<T> Patience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
-        let spin_polls_max = if process.crowded { 0 } else { SPIN_POLLS_MAX };
+        let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
         Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, news: None }
     }
 
-    /// Something came, though not what is waited for: it is worth looking again at once.
+    /// Something came, perhaps not what is waited for: it is worth looking again at once.
     #[inline]
-    fn restart(&mut self) {
+    fn restart(&mut self, process: &mut Process) {
+        if self.polls > 0 && !self.crowded {
+            self.learn(process);
+        }
         self.polls = 0;
         self.yields = 0;
+    }
+
+    /// What came only once this core was given away came from a rank that needed it: other programs crowd the machine, and
+    /// the next wait spins half as long. What came while spinning lets it spin longer again.
+    #[inline]
+    fn learn(&mut self, process: &mut Process) {
+        if self.yields > 0 {
+            process.spin_polls_max = (process.spin_polls_max / 2).max(SPIN_POLLS_MIN);
+        } else if process.spin_polls_max < SPIN_POLLS_MAX {
+            process.spin_polls_max *= 2;
+        }
+        self.spin_polls_max = process.spin_polls_max;
     }
 
     /// Lets time pass.
@@ -168,12 +183,11 @@ impl<T> Patience<T> {
     fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if self.polls < self.spin_polls_max {
             self.polls += 1;
+            // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
             if !crate::process::threaded() {
-                std::hint::spin_loop();
                 return process;
             }
             drop(process);
-            std::hint::spin_loop();
             return enter();
         }
         self.yield_or_sleep(process, event)
