@@ -108,14 +108,23 @@ mod model {
         there() || rank.bell.want_room() && there()
     }
 
-    /// Makes room for `rank`, as a reader that `membarrier` reaches does, or one that fences itself.
-    fn make_room(rank: &Rank, fences: bool) {
+    /// What orders a reader's room before its look at the bell, if anything does.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Order {
+        /// The reader's own fence.
+        Fence,
+        /// The sleeper's `membarrier`, which finds the reader between the two.
+        Membarrier,
+        /// Nothing: that `membarrier` was over before, and the announcement is seen.
+        Nothing,
+    }
+
+    fn make_room(rank: &Rank, order: Order) {
         rank.messages.store(1, Ordering::Release);
-        if !fences {
-            // What `membarrier` gives.
+        if order == Order::Membarrier {
             fence(Ordering::SeqCst);
         }
-        if rank.bell.must_ring_for_room(if fences { NEEDS_FENCE } else { 0 }) {
+        if rank.bell.must_ring_for_room(if order == Order::Fence { NEEDS_FENCE } else { 0 }) {
             rank.bell.count_ring();
         }
     }
@@ -127,11 +136,11 @@ mod model {
         (!finds_room(rank)).then_some(armed)
     }
 
-    fn room_is_seen_or_rings(fences: bool) {
+    fn room_is_seen_or_rings(order: Order) {
         loom::model(move || {
-            let rank = rank_that(fences);
+            let rank = rank_that(order == Order::Fence);
             let reader = rank.clone();
-            let reader = thread::spawn(move || make_room(&reader, fences));
+            let reader = thread::spawn(move || make_room(&reader, order));
             let sleeps = arm_for_room(&rank);
             reader.join().unwrap();
             assert!(sleeps.is_none_or(|armed| rank.bell.rang_since(armed)));
@@ -140,12 +149,12 @@ mod model {
 
     #[test]
     fn room_is_seen_or_rings_with_membarrier() {
-        room_is_seen_or_rings(false);
+        room_is_seen_or_rings(Order::Membarrier);
     }
 
     #[test]
     fn room_is_seen_or_rings_with_fences() {
-        room_is_seen_or_rings(true);
+        room_is_seen_or_rings(Order::Fence);
     }
 
     /// Another thread of the rank sleeps already, and wanted no room when it went.
@@ -156,7 +165,7 @@ mod model {
             let armed = rank.bell.announce();
             fence(Ordering::SeqCst);
             let reader = rank.clone();
-            let reader = thread::spawn(move || make_room(&reader, false));
+            let reader = thread::spawn(move || make_room(&reader, Order::Nothing));
             let refused = !finds_room(&rank);
             reader.join().unwrap();
             assert!(!refused || rank.bell.rang_since(armed));
@@ -176,7 +185,7 @@ mod model {
                         sender.bell.count_ring();
                     }
                 }),
-                thread::spawn(move || make_room(&reader, true)),
+                thread::spawn(move || make_room(&reader, Order::Fence)),
             ];
             while let Some(armed) = arm_for_room(&rank) {
                 while !rank.bell.rang_since(armed) {
