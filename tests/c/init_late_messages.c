@@ -11,14 +11,15 @@ int main(int argc, char **argv)
     check_init(&argc, &argv);
     int failed = check_summary();
     static int small[8] = {1, 2, 3, 4, 5, 6, 7, 8}, big[BIG];
-    static MPI_Request requests[2];
+    static MPI_Request requests[3];
     if (check_rank != 0) {
         for (int i = 0; i < BIG; i++) big[i] = i;
-        MPI_Send(small, 8, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        MPI_Isend(small, 8, MPI_INT, 0, 1, MPI_COMM_WORLD, &requests[2]);
         MPI_Isend(small, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(big, BIG, MPI_INT, 0, 3, MPI_COMM_WORLD, &requests[1]);
         MPI_Request_free(&requests[0]);
         MPI_Request_free(&requests[1]);
+        MPI_Request_free(&requests[2]);
         MPI_Finalize();
         return failed;
     }

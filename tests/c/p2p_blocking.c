@@ -106,9 +106,12 @@ static void tags_and_contexts(int rank)
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
     CHECK(found && *tag_ub >= 32767);
     if (rank == 0) {
-        MPI_Send(&value[0], 1, MPI_INT, 1, 5, other);
-        MPI_Send(&value[1], 1, MPI_INT, 1, *tag_ub, MPI_COMM_WORLD);
-        MPI_Send(&value[2], 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+        /* Received in another order, so a blocking send might wait for ever. */
+        MPI_Request requests[3];
+        MPI_Isend(&value[0], 1, MPI_INT, 1, 5, other, &requests[0]);
+        MPI_Isend(&value[1], 1, MPI_INT, 1, *tag_ub, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isend(&value[2], 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[2]);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     } else if (rank == 1) {
         MPI_Recv(&got, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK_EQ(got, 30);
