@@ -81,8 +81,10 @@ static void matched_is_hidden(void)
 {
     int values[2] = {111, 222}, first = 0, second = 0;
     if (check_rank == 1) {
-        MPI_Send(&values[0], 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
-        MPI_Send(&values[1], 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+        MPI_Request requests[2];
+        MPI_Isend(&values[0], 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&values[1], 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     } else if (check_rank == 0) {
         MPI_Message message;
         MPI_Mprobe(1, 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
