@@ -23,9 +23,6 @@ pub const CROWDED_YIELDS_MAX: u32 = 4;
 /// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
 pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 
-/// Sends that found the peer's queue full are tried again after so long, if nothing else wakes the rank before.
-pub const RETRY_AFTER: Duration = Duration::from_micros(100);
-
 /// `MPI_TAG_UB`.
 pub const TAG_UB: i32 = i32::MAX;
 

@@ -228,11 +228,9 @@ impl<T> Patience<T> {
             return process;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
-        // Who makes room does not ring: what could not be sent yet is tried again soon.
-        let unsent = process.engine_ref().is_some_and(|engine| engine.has_unsent());
-        if unsent || began.elapsed() < PUBLISH_AFTER {
+        if began.elapsed() < PUBLISH_AFTER {
             drop(process);
-            event.sleep(&*bell, armed, Some(if unsent { RETRY_AFTER } else { PUBLISH_AFTER }));
+            event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
             return enter();
         }
         self.sleep_published(process, &bell, armed, event)
@@ -251,9 +249,8 @@ impl<T> Patience<T> {
             &event.waiting(&process),
             self.began.map_or(Duration::ZERO, |began| began.elapsed()),
         );
-        let unsent = process.comms.get(tern_abi::MPI_COMM_WORLD).is_none();
         drop(process);
-        event.sleep(&**bell, armed, unsent.then_some(PUBLISH_AFTER));
+        event.sleep(&**bell, armed, None);
         let process = enter();
         if process.sleepers == 1
             && let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref())
