@@ -12,13 +12,17 @@ use crate::report::{Counts, Report};
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
-/// Format, lints and unit tests.
+/// Format, lints, unit tests, and the lock-free parts under loom.
 pub fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     let clippy = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     step(options, report, "lints", &clippy);
     let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
     suite(options, report, "unit tests", &cargo_test, count_cargo_results);
+    // Everything is compiled anew for loom, so it has a folder of its own and keeps the other one warm.
+    let loom = ["env", "RUSTFLAGS=--cfg loom", "cargo", "test", "--target-dir", "build/loom"];
+    let model_checks = [&loom[..], &["--package", "tern-transport", "--lib"]].concat();
+    suite(options, report, "model checks", &model_checks, count_cargo_results);
 }
 
 /// Builds and installs under the prefix; nothing else can run without it.
