@@ -108,7 +108,8 @@ impl<T: Transport> Engine<T> {
         !(self.core.backlogged.is_empty() && self.core.streams.is_empty() && self.core.actions.is_empty())
     }
 
-    /// A request that has ended already, for a call that must return one.
+    /// A request that has ended already, for a call that must return one. A send that was over before it needed a request
+    /// has [`Id::OVER`], which all share.
     #[inline]
     pub fn ended(&mut self, status: Status) -> RequestId {
         let pattern = Pattern { context: status.context, source: status.source, tag: status.tag };
@@ -120,6 +121,9 @@ impl<T: Transport> Engine<T> {
     /// How a request ended, if it has; it is gone then.
     #[inline]
     pub fn test(&mut self, id: RequestId) -> Option<Status> {
+        if id == RequestId::OVER {
+            return Some(Status::EMPTY);
+        }
         let request = self.core.requests.get(id)?;
         if !matches!(request.state, State::Done) {
             return None;
@@ -132,6 +136,9 @@ impl<T: Transport> Engine<T> {
     /// As [`Engine::test`], but takes only what ended without a fault.
     #[inline]
     pub fn test_well(&mut self, id: RequestId) -> Option<Status> {
+        if id == RequestId::OVER {
+            return Some(Status::EMPTY);
+        }
         let request = self.core.requests.get(id)?;
         if !matches!(request.state, State::Done) || request.status.fault.is_some() {
             return None;
@@ -143,6 +150,9 @@ impl<T: Transport> Engine<T> {
 
     /// How a request ended, if it has; it stays (`MPI_Request_get_status`).
     pub fn peek(&self, id: RequestId) -> Option<Status> {
+        if id == RequestId::OVER {
+            return Some(Status::EMPTY);
+        }
         self.core
             .requests
             .get(id)
@@ -152,7 +162,7 @@ impl<T: Transport> Engine<T> {
 
     /// Whether the request exists.
     pub fn exists(&self, id: RequestId) -> bool {
-        self.core.requests.get(id).is_some()
+        id == RequestId::OVER || self.core.requests.get(id).is_some()
     }
 
     /// Peer, tag and bytes of a request, to tell a person what it waits for.

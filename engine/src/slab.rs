@@ -10,6 +10,9 @@ const GENERATION_MASK: u32 = 0x3F;
 pub struct Id(u32);
 
 impl Id {
+    /// The number of no object: what is over before it needs one. The last index, and a generation that makes no round number.
+    pub const OVER: Id = Id(0x2A << INDEX_BITS | (REQUESTS_MAX as u32 - 1));
+
     /// The number itself.
     #[inline]
     pub fn raw(self) -> u32 {
@@ -68,7 +71,8 @@ impl<T> Slab<T> {
 
     #[cold]
     fn grow(&mut self, object: T) -> Id {
-        assert!(self.slots.len() < REQUESTS_MAX, "2^24 requests are active: complete some with MPI_Wait");
+        // One index less than there are: that is [`Id::OVER`].
+        assert!(self.slots.len() < REQUESTS_MAX - 1, "2^24 requests are active: complete some with MPI_Wait");
         let id = Id(self.slots.len() as u32);
         self.slots.push(Slot { id, object: Some(object) });
         id

@@ -284,7 +284,7 @@ unsafe fn isend(mode: Mode, message: &Message, request: *mut MPI_Request) -> Res
     // SAFETY: by the caller; `request` is not null.
     unsafe {
         if mode == Mode::Standard && send_dense(&mut process, message) {
-            *request = process.request(TO_NO_PROCESS)?;
+            *request = crate::request::handle_of(RequestId::OVER);
             return Ok(());
         }
         isend_otherwise(process, mode, message, request)

@@ -166,7 +166,7 @@ impl Process {
 
 /// The handle of a request of the engine.
 #[inline]
-fn handle_of(id: Id) -> MPI_Request {
+pub fn handle_of(id: Id) -> MPI_Request {
     MPI_Request(handle::encode_request(id.raw()))
 }
 
