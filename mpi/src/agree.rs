@@ -138,7 +138,10 @@ impl Circle {
         };
         match status {
             Status { fault: None, .. } => Ok(()),
-            _ => Err(fail(MPI_ERR_OTHER, "the members of the group do not make the same calls in the same order")),
+            _ => Err(fail(
+                MPI_ERR_OTHER,
+                "the members of the group do not make the same calls in the same order",
+            )),
         }
     }
 }
