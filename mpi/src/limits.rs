@@ -20,6 +20,14 @@ pub const YIELDS_MAX: u32 = 1;
 /// 2 cores (DESIGN section 7: four yields, then futex).
 pub const CROWDED_YIELDS_MAX: u32 = 4;
 
+/// A yield that took so long went to a program that computes: ranks that exchange messages are back within
+/// microseconds, and a scheduler's time slice is 3 ms or so.
+pub const YIELD_DEAR: Duration = Duration::from_millis(1);
+
+/// Waits that sleep without a yield after a dear one. The one yield that finds out whether the program still computes then
+/// costs some 10 µs a wait.
+pub const WAITS_AFTER_DEAR_YIELD: u32 = 256;
+
 /// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
 pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 

@@ -37,6 +37,8 @@ pub struct Process {
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
+    /// Whether waits yield before they sleep.
+    pub yielding: crate::wait::Yielding,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
     /// Communicators.
@@ -80,6 +82,7 @@ impl Process {
             sleepers: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
+            yielding: crate::wait::Yielding::new(),
             check_types: false,
             comms: Comms::new(),
             groups: Table::new(Kind::Group),

@@ -194,13 +194,11 @@ impl<T> Patience<T> {
     }
 
     #[cold]
-    fn yield_or_sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
+    fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
         let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
-        if self.yields < yields_max {
+        if self.yields < yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
-            drop(process);
-            std::thread::yield_now();
-            return enter();
+            return give_core_away(process);
         }
         let mut process = self.sleep(process, event);
         process.sleepers -= 1;
@@ -259,6 +257,44 @@ impl<T> Patience<T> {
         }
         process
     }
+}
+
+/// What yields have taught. They are cheap between ranks that exchange messages: each soon waits in its turn. A program that
+/// computes keeps the core for its whole time slice, while the scheduler lets a sleeper that is rung in at once.
+pub struct Yielding {
+    waits_without: u32,
+}
+
+impl Yielding {
+    /// Nothing learnt yet.
+    pub const fn new() -> Self {
+        Yielding { waits_without: 0 }
+    }
+
+    /// Whether to yield before sleeping, this time.
+    fn is_worth_it(&mut self) -> bool {
+        if self.waits_without == 0 {
+            return true;
+        }
+        self.waits_without -= 1;
+        false
+    }
+
+    fn learn(&mut self, away: Duration) {
+        if away > YIELD_DEAR {
+            self.waits_without = WAITS_AFTER_DEAR_YIELD;
+        }
+    }
+}
+
+fn give_core_away(process: Guard) -> Guard {
+    drop(process);
+    let left = Instant::now();
+    std::thread::yield_now();
+    let away = left.elapsed();
+    let mut process = enter();
+    process.yielding.learn(away);
+    process
 }
 
 fn publish(process: &Process, waiting: &Waiting, waited: Duration) {
