@@ -25,8 +25,11 @@ pub const CROWDED_YIELDS_MAX: u32 = 4;
 pub const YIELD_DEAR: Duration = Duration::from_millis(1);
 
 /// Waits that sleep without a yield after a dear one. The one yield that finds out whether the program still computes then
-/// costs some 10 µs a wait.
-pub const WAITS_AFTER_DEAR_YIELD: u32 = 256;
+/// costs few microseconds a wait.
+pub const WAITS_AFTER_DEAR_YIELD: u32 = 1024;
+
+/// Cheap yields after a cheap one that go by without a look at the clock, which costs a tenth of a yield.
+pub const YIELDS_UNTIMED: u32 = 7;
 
 /// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
 pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);

@@ -263,15 +263,17 @@ impl<T> Patience<T> {
 /// computes keeps the core for its whole time slice, while the scheduler lets a sleeper that is rung in at once.
 pub struct Yielding {
     waits_without: u32,
+    yields_untimed: u32,
 }
 
 impl Yielding {
     /// Nothing learnt yet.
     pub const fn new() -> Self {
-        Yielding { waits_without: 0 }
+        Yielding { waits_without: 0, yields_untimed: 0 }
     }
 
     /// Whether to yield before sleeping, this time.
+    #[inline]
     fn is_worth_it(&mut self) -> bool {
         if self.waits_without == 0 {
             return true;
@@ -280,20 +282,31 @@ impl Yielding {
         false
     }
 
+    /// Whether to look at the clock around the next yield.
+    #[inline]
+    fn is_timed(&mut self) -> bool {
+        let timed = self.yields_untimed == 0;
+        self.yields_untimed = self.yields_untimed.saturating_sub(1);
+        timed
+    }
+
     fn learn(&mut self, away: Duration) {
-        if away > YIELD_DEAR {
-            self.waits_without = WAITS_AFTER_DEAR_YIELD;
+        match away > YIELD_DEAR {
+            true => self.waits_without = WAITS_AFTER_DEAR_YIELD,
+            false => self.yields_untimed = YIELDS_UNTIMED,
         }
     }
 }
 
-fn give_core_away(process: Guard) -> Guard {
+fn give_core_away(mut process: Guard) -> Guard {
+    let left = process.yielding.is_timed().then(Instant::now);
     drop(process);
-    let left = Instant::now();
     std::thread::yield_now();
-    let away = left.elapsed();
+    let away = left.map(|left| left.elapsed());
     let mut process = enter();
-    process.yielding.learn(away);
+    if let Some(away) = away {
+        process.yielding.learn(away);
+    }
     process
 }
 
