@@ -87,8 +87,9 @@ const _: () =
 /// Measured: 8 is better than 16 by a tenth from 256 KiB to 1 MiB, and 32 is worse everywhere.
 pub const SHARE_CHUNKS: u64 = 8;
 
-/// Smallest chunk of a shared copy.
-pub const SHARE_CHUNK_BYTES_MIN: u64 = 16 * 1024;
+/// Smallest chunk of a shared copy that is long enough for one such chunk a side; a shorter copy has one chunk a side.
+/// Measured: with 64 KiB, 128 and 256 KiB take 0.6 and 0.75 of the time that they take with 16 KiB.
+pub const SHARE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
 
 /// Largest chunk of a shared copy: an eighth of a second-level cache.
 pub const SHARE_CHUNK_BYTES_MAX: u64 = 256 * 1024;

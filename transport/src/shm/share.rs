@@ -15,7 +15,7 @@ use tern_mem::UserBuf;
 
 use super::cma::{self, Direction};
 use super::segment::{Segment, ShareSlot};
-use crate::limits::{SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS};
+use crate::limits::{PAGE_BYTES, SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS};
 use crate::{Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError};
 
 /// How a message is divided: the same on both sides.
@@ -27,8 +27,10 @@ struct Chunks {
 
 impl Chunks {
     fn of(len: u64) -> Chunks {
-        let even = len.div_ceil(SHARE_CHUNKS).next_multiple_of(SHARE_CHUNK_BYTES_MIN);
-        let each = even.clamp(SHARE_CHUNK_BYTES_MIN, SHARE_CHUNK_BYTES_MAX);
+        let page = PAGE_BYTES as u64;
+        let even = len.div_ceil(SHARE_CHUNKS).clamp(SHARE_CHUNK_BYTES_MIN, SHARE_CHUNK_BYTES_MAX);
+        // One chunk for each side at least.
+        let each = even.min(len.div_ceil(2)).next_multiple_of(page);
         // The count must fit its 16 bits however long the message is.
         Chunks { len, each: each.max(len.div_ceil(u64::from(u16::MAX))) }
     }
