@@ -23,7 +23,8 @@ static int is_shared_memory(const char *path) {
 }
 
 static int is_system(const char *path) {
-    static const char *names[] = {"/ld-linux", "/libc.so", "/libm.so", "/libpthread", "/libdl.so", "/librt.so", "/locale"};
+    static const char *names[] = {"/ld-linux", "/libc.so", "/libm.so", "/libpthread", "/libdl.so",
+                                  "/librt.so", "/locale"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(path, names[i]) != NULL)
             return 1;

@@ -81,7 +81,8 @@ static void draw_grid(FILE *f, const struct panel *p) {
     }
 }
 
-static void draw_curve(FILE *f, const struct panel *p, const double *x, const double *y, int count, const char *stroke) {
+static void draw_curve(FILE *f, const struct panel *p, const double *x, const double *y, int count,
+                       const char *stroke) {
     fprintf(f, "<path fill='none' stroke='%s' stroke-width='2.5' stroke-linejoin='round' d='", stroke);
     for (int i = 0; i < count; i++)
         fprintf(f, "%c%.1f %.1f", i == 0 ? 'M' : 'L', x_of(p, x[i]), y_of(p, y[i]));
