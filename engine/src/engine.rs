@@ -204,7 +204,8 @@ impl<T: Transport> Engine<T> {
     pub(crate) fn meet(&mut self, peer: Peer) -> &mut PeerState {
         if !self.core.peers.know(peer).met {
             let limits = self.transport.limits(peer);
-            self.core.peers.meet(peer, limits, self.core.settings.eager_bytes_max);
+            let eager_bytes_max = self.core.settings.eager_bytes_max(&limits);
+            self.core.peers.meet(peer, limits, eager_bytes_max);
         }
         self.core.peers.know(peer)
     }

@@ -19,6 +19,11 @@ pub const CREDIT_BYTES_MAX: usize = (u16::MAX as usize) * CREDIT_UNIT_BYTES;
 /// message went the other way (MPI-BIP, section 3: otherwise they are piggy-backed).
 pub const CREDIT_RETURN_FRACTION: u32 = 2;
 
+/// Messages from this size on are fetched by the receiver where the transport can, rather than copied in and out of a cell.
+/// Measured: 8 KiB 1.1 µs against 1.9, 16 KiB 1.3 against 3.3; at 4 KiB both take the same, and a send that
+/// does not wait for its receive is what programs expect of short messages.
+pub const GET_BYTES_MIN_DEFAULT: usize = 4 * 1024 + 1;
+
 /// Contiguous messages from this size on are copied by both sides at once where the transport can. Below, the
 /// invitation costs more than the other core's help brings (measured: see ARCHITECTURE.md).
 pub const SHARE_BYTES_MIN_DEFAULT: usize = 32 * 1024;

@@ -72,7 +72,7 @@ impl Peers {
         let window = self.window;
         let state = self.know(peer);
         (state.limits, state.met, state.credits) = (limits, true, window);
-        state.eager_bytes_max = limits.eager_bytes_max.min(eager_bytes_max);
+        state.eager_bytes_max = eager_bytes_max;
     }
 }
 

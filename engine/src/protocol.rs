@@ -16,7 +16,7 @@ pub struct Row {
 
 /// The protocols towards a peer with these limits.
 pub fn table(settings: &Settings, limits: &Limits) -> Vec<Row> {
-    let eager = limits.eager_bytes_max.min(settings.eager_bytes_max);
+    let eager = settings.eager_bytes_max(limits);
     let short = eager.min(tern_transport::AM_INLINE_BYTES_MAX);
     let row = |name, when: String, steps| Row { name, when, steps };
     let mut rows = vec![

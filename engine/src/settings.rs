@@ -1,6 +1,7 @@
 //! What a user can set, and what it is unless they do.
 
 use crate::limits::*;
+use tern_transport::Limits;
 
 /// How large messages are moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,6 +43,8 @@ pub struct Settings {
     pub credit_bytes: usize,
     /// `TERN_RENDEZVOUS`.
     pub rendezvous: Rendezvous,
+    /// `TERN_GET_MIN`: bytes from which a message is not sent at once where the receiver can get it.
+    pub get_bytes_min: usize,
     /// `TERN_SHARE_MIN`: bytes from which both sides copy.
     pub share_bytes_min: usize,
     /// `TERN_CHECK=types`: type signatures are compared when a message is matched.
@@ -52,6 +55,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             eager_bytes_max: usize::MAX,
+            get_bytes_min: GET_BYTES_MIN_DEFAULT,
             credit_bytes: CREDIT_BYTES_DEFAULT,
             rendezvous: Rendezvous::Auto,
             share_bytes_min: SHARE_BYTES_MIN_DEFAULT,
@@ -61,6 +65,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Bytes up to which a message is sent at once to a peer with these limits.
+    pub fn eager_bytes_max(&self, limits: &Limits) -> usize {
+        let eager = self.eager_bytes_max.min(limits.eager_bytes_max);
+        if limits.get { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
+    }
+
     /// The window in credit units, within what the header can carry.
     pub fn window_units(&self) -> u32 {
         (self.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX) / CREDIT_UNIT_BYTES) as u32

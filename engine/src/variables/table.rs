@@ -19,6 +19,14 @@ const PROTOCOLS: Category = Category {
             ),
         },
         Variable {
+            name: "TERN_GET_MIN",
+            meaning: "Smallest message in bytes that is not sent at once where the receiver can get it from the sender's memory.",
+            values: Values::Number(
+                |all| all.engine.get_bytes_min as u64,
+                |all, bytes| all.engine.get_bytes_min = bytes as usize,
+            ),
+        },
+        Variable {
             name: "TERN_RENDEZVOUS",
             meaning: "How larger messages move: the best way, the receiver gets, the sender puts, both copy, or in fragments.",
             values: Values::Choice(
