@@ -4,6 +4,8 @@
 #
 # usage: mpi4py.sh PREFIX [RANKS ...]
 # MPI4PY_ARGS is given to mpi4py's test/main.py: MPI4PY_ARGS='-v -i test_comm' runs some tests only.
+# MPI4PY_WITH names Python packages to install too: with 'numpy cffi pyyaml dill' fewer tests skip themselves,
+# most have more kinds of buffers to try, and a run takes twice as long.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,14 +34,16 @@ main() {
 # What was built stays until mpi4py's version, Python or the header changes; the library may change freely.
 ensure_built() {
     local key
-    key="$({ echo $version; python3 --version; cat "$prefix/include/mpi.h"; } | sha256sum | cut -d ' ' -f 1)"
+    key="$({ echo "$version ${MPI4PY_WITH:-}"; python3 --version; cat "$prefix/include/mpi.h"; } | sha256sum | cut -d ' ' -f 1)"
     if [[ -f $home/built && $(cat "$home/built") == "$key" ]]; then return; fi
     echo "mpi4py: building $version with $mpicc (some minutes, once)" >&2
     rm -rf "$home/built" "$home/venv" "$home/source"
     python3 -m venv "$home/venv"
     fetch_source
+    # shellcheck disable=SC2086
     logged build env MPICC="$mpicc" MPI4PY_BUILD_MPICC="$mpicc" \
-        "$home/venv/bin/pip" install --no-cache-dir --disable-pip-version-check "$home/source"
+        "$home/venv/bin/pip" install --no-cache-dir --disable-pip-version-check "$home/source" \
+        ${MPI4PY_WITH:-}
     echo "$key" >"$home/built"
 }
 
@@ -90,7 +94,9 @@ launch() {
     if [[ -n ${MPI4PY_MPIEXEC:-} ]]; then
         MPIEXEC_TIMEOUT=$run_timeout_s "$MPI4PY_MPIEXEC" -n "$@"
     else
-        "$prefix/bin/mpirun" --timeout $run_timeout_s -n "$@"
+        # The build remembers the prefix that it was made with; what is tested is this one.
+        LD_LIBRARY_PATH="$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+            "$prefix/bin/mpirun" --timeout $run_timeout_s -n "$@"
     fi
 }
 
