@@ -16,9 +16,8 @@ static void expect(int holds, const char *what)
 /* No communicator exists yet or any more, so these do not use CHECK's summary. */
 static void allowed_outside(int initialized, int finalized, const char *when)
 {
-    int flag = -1, version = 0, subversion, length = 0, provided = -1;
+    int flag = -1, version = 0, subversion, length = 0;
     char text[MPI_MAX_LIBRARY_VERSION_STRING], words[MPI_MAX_ERROR_STRING];
-    (void)provided;
     MPI_Initialized(&flag);
     expect(flag == initialized, when);
     MPI_Finalized(&flag);
@@ -34,8 +33,6 @@ static void allowed_outside(int initialized, int finalized, const char *when)
     expect(MPI_Error_string(MPI_ERR_RANK, words, &length) == MPI_SUCCESS && length > 0, when);
     int class = 0;
     expect(MPI_Error_class(MPI_ERR_RANK, &class) == MPI_SUCCESS && class == MPI_ERR_RANK, when);
-    MPI_Errhandler handler = MPI_ERRORS_RETURN;
-    (void)handler;
 }
 
 /* What a program may leave behind. */
