@@ -61,21 +61,24 @@ impl<T> Slab<T> {
     /// When 2^24 objects exist; the caller's memory ends before.
     #[inline(always)]
     pub fn insert(&mut self, object: T) -> Id {
-        if let Some(index) = self.free.pop() {
-            let slot = &mut self.slots[index as usize];
-            slot.object = Some(object);
-            return slot.id;
-        }
-        self.grow(object)
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.grow(),
+        };
+        // The object is written where it stays: the growing of the store does not see it.
+        let slot = &mut self.slots[index as usize];
+        slot.object = Some(object);
+        slot.id
     }
 
     #[cold]
-    fn grow(&mut self, object: T) -> Id {
+    #[inline(never)]
+    fn grow(&mut self) -> u32 {
         // One index less than there are: that is [`Id::OVER`].
         assert!(self.slots.len() < REQUESTS_MAX - 1, "2^24 requests are active: complete some with MPI_Wait");
-        let id = Id(self.slots.len() as u32);
-        self.slots.push(Slot { id, object: Some(object) });
-        id
+        let index = self.slots.len() as u32;
+        self.slots.push(Slot { id: Id(index), object: None });
+        index
     }
 
     /// The object, if it still exists.
