@@ -79,6 +79,11 @@ impl Part {
             let remote = self.remote.wrapping_add(start);
             let result =
                 cma::copy(self.direction, self.pid, &self.local, start as usize, remote, len as usize);
+            if result == Err(TransferError::Os(libc::ESRCH)) {
+                // The peer is dead, and the job ends with it: that is the message a person needs, not that its memory
+                // could not be read. This copy never ends.
+                return State::Open;
+            }
             self.finish(slot, result);
         }
         self.state(slot)
