@@ -237,7 +237,7 @@ impl Core {
         let Some(id) = self.requests.id_at(index) else { return Landing::Nothing };
         let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
         let taken = len.min(request.buf.len());
-        request.state = State::Lands { ack: None };
+        request.state = State::Lands;
         request.peer = from;
         request.status = Status::of(&envelope, taken as u64);
         request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0);

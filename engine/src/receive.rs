@@ -71,7 +71,7 @@ impl<T: Transport> Engine<T> {
         if let What::Landing { waiter, .. } = &mut arrival.what {
             // Over a socket the message may still be arriving: the receive waits for its last byte.
             let mut request = Request::receive(pattern, buf.clone(), signature);
-            request.state = State::Lands { ack: None };
+            request.state = State::Lands;
             let id = self.core.requests.insert(request);
             *waiter = Some(id);
             return Started::Pending(id);

@@ -88,7 +88,7 @@ pub(crate) enum State {
     /// Receive: posted.
     Posted,
     /// Receive: an eager message is landing.
-    Lands { ack: Option<Id> },
+    Lands,
     /// Receive: fragments or a put are on their way. Of `until` bytes, `begun` have been given their place and
     /// `arrived` are there.
     AwaitsData { begun: u64, arrived: u64, until: u64 },
@@ -109,10 +109,7 @@ pub(crate) enum Outgoing {
 impl Request {
     /// Whether it is a receive.
     pub fn is_receive(&self) -> bool {
-        matches!(
-            self.state,
-            State::Posted | State::Lands { .. } | State::AwaitsData { .. } | State::Gets { .. }
-        )
+        matches!(self.state, State::Posted | State::Lands | State::AwaitsData { .. } | State::Gets { .. })
     }
 
     #[inline(always)]
