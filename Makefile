@@ -2,13 +2,16 @@
 
 PREFIX    ?= $(HOME)/.local
 CARGO     ?= cargo
+HOSTS     ?= 4
+RATE      ?= 0
+CMD       ?= tests/net/shell.sh
 BUILD     := $(CURDIR)/build
 STAGE     := $(BUILD)/prefix
 # rustup puts cargo here, and a shell that was open before does not know it yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench install build stage fmt lint clean setup setup-run
+.PHONY: help run test testnet bench install build stage fmt lint clean setup setup-run
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +22,9 @@ run: setup-run stage ## build, run a real program on four ranks and a ping-pong;
 test: setup ## everything: format, lints, unit tests, conformance suite, interoperation, mpi4py
 	@$(CARGO) build --quiet -p tern-tests
 	@"$${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$(STAGE)" --all
+
+testnet: setup-run stage ## HOSTS=4 RATE=0 CMD=...: hosts in network namespaces (root); a shell in which mpirun knows them, or CMD
+	@PATH="$(STAGE)/bin:$$PATH" tests/net/testnet.sh with $(HOSTS) $(RATE) $(CMD)
 
 bench: setup stage ## measure Tern, the raw limits and the other MPI libraries side by side
 	@scripts/bench.sh "$(STAGE)"

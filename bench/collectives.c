@@ -1,4 +1,10 @@
-// Time of collectives on all ranks. Roots rotate, so that no root runs ahead of the others.
+// Time of collectives on all ranks.
+//
+// What counts is a batch of calls, one after another with nothing in between, at the rank that takes longest for it.
+// Of most collectives no rank can begin the next call before all have begun the last, so a batch is as long
+// everywhere. A root of a broadcast can, and would measure how fast it writes: therefore the root goes round, also
+// from batch to batch, and nobody can be ahead for longer than one round.
+//
 // usage: collectives SECONDS_PER_POINT barrier|all
 #include "mpi_team.h"
 #include <string.h>
@@ -8,6 +14,7 @@
 struct work {
     int size;
     int bytes; // of one block
+    int root;  // of the next broadcast
     char *out, *in;
 };
 
@@ -19,8 +26,10 @@ static void barrier_loop(void *arg, long iterations) {
 
 static void bcast_loop(void *arg, long iterations) {
     struct work *w = arg;
-    for (long i = 0; i < iterations; i++)
-        MPI_Bcast(w->out, w->bytes, MPI_BYTE, (int)(i % w->size), MPI_COMM_WORLD);
+    for (long i = 0; i < iterations; i++) {
+        MPI_Bcast(w->out, w->bytes, MPI_BYTE, w->root, MPI_COMM_WORLD);
+        w->root = (w->root + 1) % w->size;
+    }
 }
 
 static void allreduce_loop(void *arg, long iterations) {
@@ -54,6 +63,12 @@ static const struct point {
     {"allgather", allgather_loop, 8},      {"allgather", allgather_loop, 8 << 10},
 };
 
+static double slowest(double seconds) {
+    double longest = seconds;
+    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return longest;
+}
+
 static void measure_point(const struct team *team, struct work *w, const struct point *p, double budget) {
     w->bytes = p->bytes;
     struct summary s = measure(team, p->loop, w, budget);
@@ -64,8 +79,9 @@ static void measure_point(const struct team *team, struct work *w, const struct 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     struct team team = mpi_team();
+    team.slowest = slowest;
     int only_barrier = argc > 2 && strcmp(argv[2], "barrier") == 0;
-    struct work w = {world_size(), 0, NULL, NULL};
+    struct work w = {world_size(), 0, 0, NULL, NULL};
     size_t room = (size_t)w.size * (64 << 10);
     room = room > BYTES_MAX ? room : BYTES_MAX;
     w.out = touched(room, 0);

@@ -23,6 +23,8 @@ struct team {
     int rank;
     // Gives every process the number that rank 0 holds, and lets all go at about the same time.
     void (*agree)(long *number);
+    // Rank 0 learns the longest of all ranks' times; NULL where its own is the whole truth.
+    double (*slowest)(double seconds);
 };
 
 struct summary {
@@ -60,7 +62,7 @@ static inline int is_enough(int count, double started, double budget) {
            (count >= 1 && used >= PATIENCE * budget);
 }
 
-// Measures `loop` for about `budget` seconds. Rank 0's clock decides; its summary is the result.
+// Measures `loop` for about `budget` seconds. Rank 0 decides how long; its summary is the result.
 static inline struct summary measure(const struct team *team, loop_fn loop, void *arg, double budget) {
     static double samples[BATCHES_MAX];
     int count = 0, warm = 0;
@@ -74,6 +76,8 @@ static inline struct summary measure(const struct team *team, loop_fn loop, void
         double start = now();
         loop(arg, agreed);
         double elapsed = now() - start;
+        if (team->slowest != NULL)
+            elapsed = team->slowest(elapsed);
         if (team->rank != 0)
             continue;
         if (warm || elapsed >= budget)

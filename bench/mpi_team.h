@@ -11,7 +11,7 @@ static inline void mpi_agree(long *number) {
 }
 
 static inline struct team mpi_team(void) {
-    struct team team = {0, mpi_agree};
+    struct team team = {0, mpi_agree, NULL};
     MPI_Comm_rank(MPI_COMM_WORLD, &team.rank);
     return team;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds mpi4py with the mpicc of an installed Tern (once; kept under build/) and runs its test suite with
-# 1, 2, 3 and 4 ranks. tests/mpi4py-skip.txt names what is left out and why. The last line sums up.
+# 1, 2, 3 and 4 ranks, and its collectives and topologies with 5, which is no even number and no power of two.
+# tests/mpi4py-skip.txt names what is left out and why. The last line sums up.
 #
 # usage: mpi4py.sh PREFIX [RANKS ...]
 # MPI4PY_ARGS is given to mpi4py's test/main.py: MPI4PY_ARGS='-v -i test_comm' runs some tests only.
@@ -27,6 +28,9 @@ main() {
     for count in "${ranks[@]:-1 2 3 4}"; do
         for n in $count; do run_suite "$n"; done
     done
+    if ((${#ranks[@]} == 0)); then
+        MPI4PY_ARGS="${MPI4PY_ARGS:--v -i test_cco -i test_comm_topo}" run_suite 5
+    fi
     echo "$passed passed, $failed failed"
     ((failed == 0))
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the examples with PREFIX/bin/mpicc and runs them: heat on four ranks, a ping-pong on two.
+# Compiles the examples with PREFIX/bin/mpicc and mpifort and runs them: heat on four ranks, a ping-pong on two.
 # usage: scripts/run-examples.sh PREFIX [FOLDER]
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,6 +11,14 @@ for program in hello heat pingpong montecarlo_pi; do
     "$prefix/bin/mpicc" -O3 "$root/examples/$program.c" -o "$out/$program" -lm
 done
 
+has_fortran() {
+    command -v "${MPIFORT_FC:-gfortran}" >/dev/null 2>&1
+}
+
+if has_fortran; then
+    "$prefix/bin/mpifort" -O3 -J "$out" "$root/examples/jacobi.f90" -o "$out/jacobi"
+fi
+
 job() {
     timeout 120 "$prefix/bin/mpirun" -n "$@"
 }
@@ -21,4 +29,10 @@ job 2 "$out/pingpong" "$out/pingpong.svg"
 echo
 job 4 "$out/montecarlo_pi" 20000000
 echo
+if has_fortran; then
+    job 4 "$out/jacobi" "$out/jacobi.png"
+    echo
+else
+    echo "no Fortran compiler (gfortran): the Fortran example is left out"
+fi
 job 4 "$out/heat" "$out/heat.png"

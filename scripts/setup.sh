@@ -29,6 +29,17 @@ find_missing_packages() {
     has python3 || packages+=(python3)
     python_has venv || packages+=(python3-venv)
     python_has headers || packages+=(python3-dev)
+    note_fortran
+}
+
+# A Fortran compiler is not required: without one its tests are left out. As root it comes along with the rest.
+note_fortran() {
+    has gfortran || has flang || has ifx && return 0
+    if has apt-get && [[ $(id -u) == 0 ]]; then
+        packages+=(gfortran)
+    else
+        echo "setup: no Fortran compiler (gfortran): Fortran programs are not tested" >&2
+    fi
 }
 
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds Tern optimised and lays it out under a prefix: bin, include, lib, share.
+# Builds Tern optimised and lays it out under a prefix: bin, include, lib, libexec, share.
 #
 #   scripts/stage.sh [--no-build] PREFIX
 #
@@ -32,6 +32,8 @@ main() {
     place_programs
     place_library
     place_documents
+    "$root/scripts/stage-fortran.sh" "$prefix"
+    place_measure
 }
 
 build_all() {
@@ -50,7 +52,7 @@ place_programs() {
     point mpirun "$prefix/bin/mpiexec"
     put 755 "$built/tern" "$prefix/bin/tern"
     # Copies, not links: the wrapper looks at its name, and some build systems resolve links.
-    for name in mpicc mpicxx mpic++; do
+    for name in mpicc mpicxx mpic++ mpifort mpif77 mpif90; do
         put 755 "$built/tern-cc" "$prefix/bin/$name"
     done
 }
@@ -84,6 +86,17 @@ place_documents() {
     for name in README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE LICENSE-MIT LICENSE-APACHE; do
         [ ! -f "$root/$name" ] || put 644 "$root/$name" "$prefix/share/doc/tern/$name"
     done
+}
+
+# What `tern tune` runs. Without a C compiler all else works.
+place_measure() {
+    mkdir -p "$prefix/libexec/tern" || fail "cannot write to $prefix; choose another PREFIX"
+    new=$prefix/libexec/tern/measure.new.$$
+    if "$prefix/bin/mpicc" -O2 -I "$root/bench" -o "$new" "$root/tools/measure/measure.c"; then
+        mv -f "$new" "$prefix/libexec/tern/measure"
+    else
+        echo "stage.sh: tern tune will not work: its measuring program could not be compiled" >&2
+    fi
 }
 
 # put MODE FROM TO: a copy that appears at once.

@@ -14,6 +14,7 @@ const SAFE_ROOTS: &[&str] = &[
     "abi/src/lib.rs",
     "engine/src/lib.rs",
     "coll/src/lib.rs",
+    "transport/sim/src/lib.rs",
     "runtime/src/lib.rs",
     "runtime/src/mpirun/main.rs",
     "tools/src/tern/main.rs",
@@ -41,7 +42,7 @@ impl Source {
     }
 
     fn is_code(&self) -> bool {
-        self.is(&[".rs", ".c", ".cc", ".h", ".sh", ".py"])
+        self.is(&[".rs", ".c", ".cc", ".h", ".sh", ".py", ".inc", ".f90", ".F90"])
     }
 }
 

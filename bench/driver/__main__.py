@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import machine, report
+from . import collectives, machine, report
 from .cases import RAW, Results, all_cases
 from .process import run
 from .systems import Absent, all_systems, install
@@ -101,7 +101,9 @@ def finish(folder, results, systems, absent, facts, seconds, quick):
     date = datetime.date.today().isoformat()
     names = {system.key: system.name for system in systems}
     rows = [report.judge(goal, results, names) for goal in report.goals(1 if quick else 5)]
-    text = report.text(results, systems, absent, facts, date, seconds, rows)
+    rows += collectives.goal_rows(results)
+    ratios = collectives.ratio_table(results)
+    text = report.text(results, systems, absent, facts, date, seconds, rows, ratios)
     (folder / "results.md").write_text(text, encoding="utf-8")
     document = {"date": date, "machine": facts, "seconds": round(seconds), "quick": quick, "absent": absent,
                 "systems": {s.key: {"name": s.name, "version": s.version} for s in systems},

@@ -3,6 +3,12 @@
 from dataclasses import dataclass, field
 from statistics import median
 
+# The collectives that are measured, with the bytes of a block, and on how many ranks.
+COLLECTIVES = (("barrier", 0), ("bcast", 8), ("bcast", 64 << 10), ("bcast", 1 << 20), ("allreduce", 8),
+               ("allreduce", 8 << 10), ("allreduce", 1 << 20), ("alltoall", 8), ("alltoall", 1 << 10),
+               ("alltoall", 64 << 10), ("allgather", 8), ("allgather", 8 << 10))
+COLLECTIVE_RANKS = (2, 4, 8, 16)
+
 # Metrics of which more is better; of all others, less.
 RATES = {"rate_window", "rate_blocking", "raw_ring_rate"}
 
@@ -46,7 +52,7 @@ def all_cases(quick):
     curve = tuple(1 << power for power in range(0, 23) if 1 << power not in goal_sizes)
     if quick:
         curve = curve[::3]
-    sizes = (2, 8) if quick else (2, 4, 8, 16)
+    sizes = (2, 8) if quick else COLLECTIVE_RANKS
     return [
         Case("latency", "one-way latency and bandwidth, 2 ranks", 80, [
             Job("raw_flags", 2, (point,), times(7, 2), kind=RAW),
@@ -57,7 +63,7 @@ def all_cases(quick):
         Case("rate", "message rate of 8 bytes, 2 ranks", 30, [Job("rate", 2, (2 * point,), times(5, 2))]),
         Case("queue", "latency behind 16,384 receives or messages", 30, [Job("queue", 2, (2 * point,), times(3))]),
         Case("barrier", "barrier", 80, [
-            job for ranks in (2, 4, 8, 16)
+            job for ranks in COLLECTIVE_RANKS
             for job in (
                 Job("raw_barrier", ranks, (point, ranks), times(3), kind=RAW),
                 Job("collectives", ranks, (2 * point, "barrier"), times(3)),
@@ -71,8 +77,8 @@ def all_cases(quick):
             Job("hello", 32, (), times(5, 2), wall="start"),
         ]),
         Case("memory", "memory of a rank after an all-to-all of 32 ranks", 20, [Job("memory", 32, (), 1)]),
-        Case("collectives", "collectives", 120, [
-            Job("collectives", ranks, (few, "all"), times(2), timeout=60) for ranks in sizes
+        Case("collectives", "collectives", 150, [
+            Job("collectives", ranks, (few, "all"), times(3), timeout=60) for ranks in sizes
         ]),
     ]
 

@@ -134,10 +134,35 @@ def draw_cost(data, axis):
     draw_groups(data, axis, "Waiting, queues, memory", "", groups)
 
 
-FIGURES = {
-    "curves": ((11, 4.4), [draw_latency, draw_bandwidth]),
-    "bars": ((11, 8), [draw_rate, draw_barrier, draw_start, draw_cost]),
-}
+CASES = [("barrier", 0), ("bcast", 8), ("bcast", 64 << 10), ("bcast", 1 << 20), ("allreduce", 8), ("allreduce", 8 << 10),
+         ("allreduce", 1 << 20), ("alltoall", 8), ("alltoall", 1 << 10), ("alltoall", 64 << 10), ("allgather", 8),
+         ("allgather", 8 << 10)]
+
+
+def case_label(metric, size):
+    """Two short lines below a group of bars."""
+    names = {0: "", 8: "8 B", 1 << 10: "1 KiB", 8 << 10: "8 KiB", 64 << 10: "64 KiB", 1 << 20: "1 MiB"}
+    return f"{metric}\n{names[size]}"
+
+
+def draw_collectives(ranks):
+    """A panel with every collective on so many ranks."""
+    def draw(data, axis):
+        groups = [(case_label(*case), group(data, case[0], 1e6, ranks, case[1])) for case in CASES]
+        draw_groups(data, axis, f"Collectives, {ranks} ranks", "µs", [g for g in groups if g[1]])
+        axis.tick_params(axis="x", labelsize=7)
+    return draw
+
+
+def figures(data):
+    """The figures that there are measurements for: name, size of a row of two panels, panels."""
+    counts = [ranks for ranks in (2, 4, 8, 16) if data.value("tern", "alltoall", ranks) is not None]
+    found = [("collectives", (15, 4.5), [draw_collectives(ranks) for ranks in counts])]
+    if data.value("tern", "latency") is not None:
+        found.append(("curves", (11, 4.4), [draw_latency, draw_bandwidth]))
+    if data.value("tern", "rate_window") is not None:
+        found.append(("bars", (11, 4), [draw_rate, draw_barrier, draw_start, draw_cost]))
+    return [figure for figure in found if figure[2]]
 
 
 def main():
@@ -145,11 +170,14 @@ def main():
     source, folder = Path(sys.argv[1]), Path(sys.argv[2])
     data = Data(json.loads(source.read_text())["results"])
     plt.rcParams.update(STYLE)
-    for name, (size, panels) in FIGURES.items():
-        figure, axes = plt.subplots(len(panels) // 2, 2, figsize=size, layout="constrained", squeeze=False)
+    for name, (width, height), panels in figures(data):
+        rows = (len(panels) + 1) // 2
+        figure, axes = plt.subplots(rows, 2, figsize=(width, rows * height), layout="constrained", squeeze=False)
+        for axis in axes.flat[len(panels):]:
+            axis.remove()
         for panel, axis in zip(panels, axes.flat):
             panel(data, axis)
-        if name == "bars":
+        if name != "curves":
             handles = {text: bar for axis in axes.flat for bar, text in zip(*axis.get_legend_handles_labels())}
             figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
         for ending in ("svg", "png"):

@@ -182,14 +182,14 @@ def size_name(size):
     return f"{size} B"
 
 
-def text(results, systems, absent, facts, date, seconds, rows):
-    """The whole report."""
+def text(results, systems, absent, facts, date, seconds, rows, ratios):
+    """The whole report; `ratios` is the table of collectives."""
     parts = [f"Measured {date} in {seconds:.0f} s on {facts['cpu']}, cores {facts['cores_used']} of {facts['cores']}, "
              f"{facts['memory_gib']} GiB, Linux {facts['kernel']}, {facts['system']}; "
              f"load at the start {facts['load_at_start']}.", ""]
     parts += [f"- {s.name}: {s.version}" for s in systems]
     parts += [f"- {name}: absent, {why}" for name, why in absent.items()]
-    parts += ["", goal_table(rows), "", system_table(results, systems)]
+    parts += ["", goal_table(rows), "", *([ratios, ""] if ratios else []), system_table(results, systems)]
     if results.failures:
         parts += ["", "Failures:", ""]
         parts += [f"- {f['system']}, {f['program']} on {f['ranks']} ranks: {f['why']}" for f in results.failures]

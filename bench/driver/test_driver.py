@@ -2,7 +2,7 @@
 
 import unittest
 
-from driver import report
+from driver import collectives, report
 from driver.cases import Job, Results, all_cases
 from driver.process import Outcome, run
 
@@ -32,6 +32,29 @@ class Judging(unittest.TestCase):
     def test_what_is_absent_is_not_judged(self):
         self.assertEqual(self.verdict(mpich=(2, 3)), "not measured")
         self.assertEqual(self.verdict(tern=(2, 3)), "not measured")
+
+
+class Collectives(unittest.TestCase):
+    def results(self):
+        results = Results()
+        for ranks, mine in ((2, 0.5), (4, 2.0)):
+            results.put("barrier", ranks, 0, "tern", mine, mine)
+            results.put("barrier", ranks, 0, "mpich", 4, 4)
+            results.put("barrier", ranks, 0, "intel", 1, 1)
+        results.put("bcast", 2, 8, "tern", 1, 1)
+        return results
+
+    def test_each_case_is_compared_with_its_best_peer(self):
+        self.assertEqual(collectives.ratios(self.results()), {("barrier", 2, 0): (0.5, 0.5), ("barrier", 4, 0): (2, 2)})
+
+    def test_mean_and_worst_case_have_goals(self):
+        mean, worst = collectives.goal_rows(self.results())
+        self.assertAlmostEqual(mean["best"], 1.0)
+        self.assertEqual((worst["best"], worst["verdict"]), (2.0, "missed"))
+        self.assertIn("barrier, 4 ranks", worst["what"])
+
+    def test_without_peers_there_is_no_table(self):
+        self.assertEqual((collectives.goal_rows(Results()), collectives.ratio_table(Results())), ([], ""))
 
 
 class Collecting(unittest.TestCase):

@@ -63,6 +63,22 @@ pub fn bruck(s: &mut Schedule, me: Member, send: Option<Span>, first: Span) {
     s.copy(block.blocks(behind, me.rank), first.blocks(0, me.rank));
 }
 
+/// The rounds of [`bruck`] over blocks in their places, which may differ in length: those that go around the end are two
+/// messages. `blocks` names so many blocks from a first one on.
+pub(crate) fn bruck_in_place(s: &mut Schedule, me: Member, blocks: impl Fn(u32, u32) -> Span) {
+    let parts = |first: u32, number: u32| {
+        let before_end = number.min(me.size - first);
+        [blocks(first, before_end), blocks(0, number - before_end)]
+    };
+    for step in doublings(me.size) {
+        let number = step.min(me.size - step);
+        let (to, from) = (me.before(step), me.after(step));
+        parts(me.rank, number).into_iter().for_each(|part| s.send_some(me.peer(to), part));
+        parts(from, number).into_iter().for_each(|part| s.recv_some(me.peer(from), part));
+        s.wait();
+    }
+}
+
 /// Neighbour exchange, for an even number of ranks: n / 2 rounds, in which a rank trades the two blocks that it
 /// got last with its left and right neighbour in turn. Chen and others, "Performance evaluation of allgather
 /// algorithms on terascale Linux cluster with fast Ethernet", 2005.
@@ -73,7 +89,7 @@ pub fn neighbour_exchange(s: &mut Schedule, me: Member, send: Option<Span>, firs
     s.send_some(me.peer(partner), first.block(me.rank));
     s.recv_some(me.peer(partner), first.block(partner));
     s.wait();
-    let pairs = Member { rank: me.rank / 2, size: me.size / 2, base: 0 };
+    let pairs = Member::new(me.rank / 2, me.size / 2);
     let even = me.rank % 2 == 0;
     for round in 1..pairs.size {
         let (partner, mine, theirs) = exchange_round(me, pairs, even, round);

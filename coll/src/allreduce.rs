@@ -11,7 +11,8 @@ use crate::shape::Member;
 
 /// Recursive doubling: in round k partners at distance 2^k exchange what they have and both combine it, lower
 /// ranks on the left, so all compute the same bits. With other sizes than powers of two, the first ranks are
-/// folded into pairs before and unfolded afterwards.
+/// folded into pairs before and unfolded afterwards. Thakur, Rabenseifner and Gropp, "Optimization of collective
+/// communication operations in MPICH", 2005.
 pub fn recursive_doubling(s: &mut Schedule, me: Member, own: Span, home: Span) {
     if own.bytes() == 0 {
         return;
@@ -87,6 +88,84 @@ fn ring_reduce_in_place(s: &mut Schedule, me: Member, cut: &Cut, home: Span) {
     }
 }
 
+/// The [`ring`] with blocks in segments, for operations that commute: a rank combines one while the next travels.
+/// Pješivac-Grbović and others, "Performance analysis of MPI collective operations", 2007.
+///
+/// Blocks of one segment are those of the plain ring. At every tick one segment comes and one leaves; the one that leaves came a whole block ago, and has been combined
+/// since, because a block has at least two.
+pub fn segmented_ring(s: &mut Schedule, me: Member, own: Span, home: Span, segment_bytes: u64) {
+    if me.size == 1 || own.bytes() == 0 {
+        s.copy(own, home);
+        return;
+    }
+    let cut = Cut::new(own.count, me.size);
+    let longest = cut.block(home, 0);
+    if longest.bytes() <= segment_bytes {
+        ring(s, me, own, home);
+        return;
+    }
+    let segments = longest.bytes().div_ceil(segment_bytes).clamp(2, u64::from(u32::MAX)) as u32;
+    let ring = Ticks { me, cut, segments };
+    let in_place = own == home;
+    let room = [0, 1].map(|_| if in_place { s.temp_like(ring.piece(home, 0, 0)) } else { home });
+    let landing = |tick: u64| {
+        let place = ring.coming(home, tick);
+        if in_place { room[(tick % 2) as usize].part(0, place.count) } else { place }
+    };
+    for tick in 0..=ring.count() {
+        if tick < ring.count() {
+            s.recv_some(me.peer(me.before(1)), landing(tick));
+            let from = if tick < u64::from(segments) { own } else { home };
+            s.send_some(me.peer(me.after(1)), ring.leaving(from, tick));
+        }
+        if let Some(before) = tick.checked_sub(1) {
+            let (kept, came) = (ring.coming(own, before), landing(before));
+            let (left, right) = if in_place { (came, kept) } else { (kept, came) };
+            s.reduce(left, right);
+        }
+        s.wait();
+    }
+    // Block r + 1 is complete at rank r.
+    let shifted = |rank: u32| ring.cut.block(home, Member { rank, ..me }.after(1));
+    allgather::ring_over(s, me, |rank| me.peer(rank), shifted);
+}
+
+/// The reducing half of a segmented ring, tick by tick: n − 1 blocks, segment after segment.
+struct Ticks<'a> {
+    me: Member<'a>,
+    cut: Cut,
+    segments: u32,
+}
+
+impl Ticks<'_> {
+    fn count(&self) -> u64 {
+        u64::from(self.me.size - 1) * u64::from(self.segments)
+    }
+
+    /// A segment of a block of a vector; the longest come first.
+    fn piece(&self, vector: Span, block: u32, segment: u32) -> Span {
+        let block = self.cut.block(vector, block);
+        Cut::new(block.count, self.segments).block(block, segment)
+    }
+
+    /// The segment of `vector` that is received at a tick.
+    fn coming(&self, vector: Span, tick: u64) -> Span {
+        let (step, segment) = self.position(tick);
+        self.piece(vector, self.me.before(step + 1), segment)
+    }
+
+    /// The segment of `vector` that is sent at a tick.
+    fn leaving(&self, vector: Span, tick: u64) -> Span {
+        let (step, segment) = self.position(tick);
+        self.piece(vector, self.me.before(step), segment)
+    }
+
+    fn position(&self, tick: u64) -> (u32, u32) {
+        let segments = u64::from(self.segments);
+        ((tick / segments) as u32, (tick % segments) as u32)
+    }
+}
+
 /// Rabenseifner's, for operations that commute: reduce-scatter by recursive halving, allgather by recursive
 /// doubling; the least data, as in [`ring`], in 2 log2(n) rounds. Rabenseifner, "Optimization of collective
 /// reduction operations", 2004.
@@ -110,23 +189,29 @@ pub fn rabenseifner(s: &mut Schedule, me: Member, own: Span, home: Span) {
 fn halve_and_double(s: &mut Schedule, me: Member, fold: &Fold, home: Span) {
     let core = fold.core_of(me.rank);
     let cut = Cut::new(home.count, fold.cores);
-    let room = s.temp_like(cut.blocks(home, 0, (fold.cores / 2).max(1)));
-    for step in halvings(fold.cores) {
-        let (keep, give) = (core & !(step - 1), (core & !(step - 1)) ^ step);
-        let partner = me.peer(fold.rank_of(core ^ step));
-        let kept = cut.blocks(home, keep, step);
-        let incoming = room.part(0, kept.count);
-        s.send_some(partner, cut.blocks(home, give, step));
-        s.recv_some(partner, incoming);
-        s.wait();
-        s.reduce(incoming, kept);
-    }
+    halve(s, me, fold, &cut, home);
     for step in doublings(fold.cores) {
         let mine = core & !(step - 1);
         let partner = me.peer(fold.rank_of(core ^ step));
         s.send_some(partner, cut.blocks(home, mine, step));
         s.recv_some(partner, cut.blocks(home, mine ^ step, step));
         s.wait();
+    }
+}
+
+/// Recursive halving: leaves the combined block c of the vectors at core c, in its place in `work`.
+pub(crate) fn halve(s: &mut Schedule, me: Member, fold: &Fold, cut: &Cut, work: Span) {
+    let core = fold.core_of(me.rank);
+    let room = s.temp_like(cut.blocks(work, 0, (fold.cores / 2).max(1)));
+    for step in halvings(fold.cores) {
+        let (keep, give) = (core & !(step - 1), (core & !(step - 1)) ^ step);
+        let partner = me.peer(fold.rank_of(core ^ step));
+        let kept = cut.blocks(work, keep, step);
+        let incoming = room.part(0, kept.count);
+        s.send_some(partner, cut.blocks(work, give, step));
+        s.recv_some(partner, incoming);
+        s.wait();
+        s.reduce(incoming, kept);
     }
 }
 
@@ -149,7 +234,12 @@ impl Fold {
         Fold { cores, pairs: me.size - cores }
     }
 
-    /// The number among the cores of a rank that stays.
+    /// Whether a rank stays.
+    pub(crate) fn keeps(&self, rank: u32) -> bool {
+        rank >= 2 * self.pairs || rank % 2 == 1
+    }
+
+    /// The number among the cores of a rank that stays, or of the one it is folded into.
     pub(crate) fn core_of(&self, rank: u32) -> u32 {
         if rank < 2 * self.pairs { rank / 2 } else { rank - self.pairs }
     }

@@ -1,9 +1,9 @@
 //! Broadcast (MPI 5.0, section 6.4).
 
 use crate::allgather;
-use crate::limits::CHAIN_SEGMENT_BYTES;
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
+use crate::tree::{Tree, pass_on};
 
 /// Binomial tree: the number of ranks that have the data doubles at every step. The T3D paper calls it the
 /// unbalanced tree (section 3.3).
@@ -23,49 +23,61 @@ pub fn binomial(s: &mut Schedule, me: Member, root: u32, data: Span) {
 }
 
 /// Scatter down a binomial tree, then allgather around a ring: every rank sends and receives about twice the
-/// data whatever the number of ranks. Van de Geijn, "On global combine operations", 1994.
+/// data whatever the number of ranks. Van de Geijn, "On global combine operations", 1994; Thakur, Rabenseifner and
+/// Gropp, "Optimization of collective communication operations in MPICH", 2005.
 pub fn scatter_ring(s: &mut Schedule, me: Member, root: u32, data: Span) {
-    with_packed(s, me, root, data, |s, packed| {
+    if data.bytes() == 0 || me.size == 1 {
+        return;
+    }
+    with_packed(s, me.rank == root, data, |s, packed| {
         let tree = me.rotated(root);
         let chunk = packed.count.div_ceil(u64::from(me.size));
         scatter_chunks(s, me, root, packed, chunk);
-        let ring = Member { rank: tree.rank, size: me.size, base: 0 };
+        let ring = Member::new(tree.rank, me.size);
         let block = |rank: u32| chunks(packed, chunk, rank, 1);
         allgather::ring_over(s, ring, |rank| tree.peer(rank), block);
     });
 }
 
-/// Pipelined chain: each rank passes segment after segment to the next, and receives one while it sends the
-/// one before.
-pub fn chain(s: &mut Schedule, me: Member, root: u32, data: Span) {
-    with_packed(s, me, root, data, |s, packed| {
-        let line = me.rotated(root);
-        let segments = packed.count.div_ceil(CHAIN_SEGMENT_BYTES);
-        let segment = |index: u64| clipped(packed, index * CHAIN_SEGMENT_BYTES, CHAIN_SEGMENT_BYTES);
-        for index in 0..=segments {
-            if line.rank > 0 && index < segments {
-                s.recv(line.peer(line.rank - 1), segment(index));
-            }
-            if line.rank + 1 < line.size() && index > 0 {
-                s.send(line.peer(line.rank + 1), segment(index - 1));
-            }
-            s.wait();
-        }
+/// Pipelined along a tree: each rank passes segment after segment to its children, and receives one while it sends the
+/// one before. Along a chain each link carries the data once: Watts and van de Geijn, "A pipelined broadcast for
+/// multidimensional meshes", 1995. Along a binary tree the way is shorter, but each rank sends twice:
+/// Pješivac-Grbović and others, "Performance analysis of MPI collective operations", 2007.
+pub fn pipelined(s: &mut Schedule, me: Member, root: u32, data: Span, tree: Tree, segment_bytes: u64) {
+    if me.size == 1 {
+        return;
+    }
+    let ranks = me.rotated(root);
+    in_segments(s, me.rank == root, data, segment_bytes, |s, pieces, piece| {
+        pass_on(s, tree.parent(&ranks), tree.children(ranks), pieces, piece);
+    });
+}
+
+/// Runs an algorithm over the segments of a broadcast: of the packed bytes, or if one segment is enough, over the data
+/// as they are.
+pub(crate) fn in_segments(
+    s: &mut Schedule,
+    is_root: bool,
+    data: Span,
+    segment_bytes: u64,
+    algorithm: impl FnOnce(&mut Schedule, u64, &dyn Fn(u64) -> Span),
+) {
+    if data.bytes() == 0 {
+        return;
+    }
+    if data.bytes() <= segment_bytes {
+        algorithm(s, 1, &|_| data);
+        return;
+    }
+    with_packed(s, is_root, data, |s, packed| {
+        let segment = |index: u64| clipped(packed, index * segment_bytes, segment_bytes);
+        algorithm(s, packed.count.div_ceil(segment_bytes), &segment);
     });
 }
 
 /// Runs an algorithm that cuts the data anywhere, on the packed bytes of a broadcast.
-fn with_packed(
-    s: &mut Schedule,
-    me: Member,
-    root: u32,
-    data: Span,
-    algorithm: impl FnOnce(&mut Schedule, Span),
-) {
-    if data.bytes() == 0 || me.size == 1 {
-        return;
-    }
-    if me.rank == root {
+fn with_packed(s: &mut Schedule, is_root: bool, data: Span, algorithm: impl FnOnce(&mut Schedule, Span)) {
+    if is_root {
         let packed = s.pack(data);
         algorithm(s, packed);
     } else {

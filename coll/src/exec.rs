@@ -64,6 +64,11 @@ impl<H> Exec<H> {
         self.pending.clear();
     }
 
+    /// Steps that were taken since the start.
+    pub fn taken(&self) -> usize {
+        self.next
+    }
+
     /// Runs steps until the schedule is finished or must wait. The same schedule is given every time.
     pub fn advance<P>(&mut self, schedule: &Schedule, port: &mut P) -> Result<Poll<()>, P::Error>
     where
@@ -93,6 +98,11 @@ impl<H> Exec<H> {
     /// What is under way: to wait on several executions at once.
     pub fn pending(&mut self) -> &mut [H] {
         &mut self.pending
+    }
+
+    /// As [`Exec::pending`], to look at.
+    pub fn waits_for(&self) -> &[H] {
+        &self.pending
     }
 
     /// Gives up and hands back what is under way.

@@ -91,7 +91,7 @@ pub fn alltoall(
     send: impl Fn(u32) -> Span,
     recv: impl Fn(u32) -> Span,
 ) {
-    let larger = Member { rank: comm.rank, size: comm.size.max(remote), base: 0 };
+    let larger = Member::new(comm.rank, comm.size.max(remote));
     for distance in 0..larger.size {
         let (from, to) = (larger.before(distance), larger.after(distance));
         if from < remote {

@@ -9,11 +9,14 @@
 //! The way through the crate, top down:
 //!
 //! - [`Call`] describes one call of the standard, and [`build`] turns it into a schedule;
-//! - [`table`] says which algorithm serves which call, and can be printed;
-//! - one file per collective holds its algorithms; [`inter`] holds those of intercommunicators;
+//! - [`Algorithm`] names the algorithms, and [`table`] says which one serves which call; it can be printed, and a
+//!   user's rows come before it;
+//! - one file per collective holds its algorithms; [`hierarchical`] holds those by machine, [`inter`] those of
+//!   intercommunicators;
 //! - [`interp`] executes all ranks of a communicator in one process, for tests and for the simulator.
 #![forbid(unsafe_code)]
 
+mod algorithm;
 pub mod allgather;
 pub mod allreduce;
 pub mod alltoall;
@@ -23,9 +26,11 @@ mod build;
 mod call;
 mod exec;
 pub mod gather;
+pub mod hierarchical;
 pub mod inter;
 pub mod interp;
 pub mod limits;
+pub mod machines;
 pub mod neighbor;
 pub mod reduce;
 pub mod reduce_scatter;
@@ -34,11 +39,14 @@ pub mod scatter;
 mod schedule;
 mod shape;
 pub mod table;
+pub mod tree;
 
+pub use algorithm::{Algorithm, algorithms};
 pub use build::{build, build_with};
 pub use call::{Call, Collective, Data, Numbers, Types, Vector};
 pub use exec::{Exec, Port};
+pub use machines::{Machines, Run};
 pub use neighbor::{Neighbors, Pairing};
 pub use schedule::{Buf, Layout, Peer, Schedule, Slice, Span, Step, Temp, Ty};
-pub use shape::{Comm, Member, Root};
-pub use table::Algorithm;
+pub use shape::{Comm, Member, Ranks, Root};
+pub use table::{Choice, Query, Row};

@@ -1,5 +1,7 @@
 //! Reduce (MPI 5.0, section 6.9.1), and the running result that all reductions share.
 
+use crate::allreduce::{self, Cut, Fold};
+use crate::barrier::doublings;
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 
@@ -64,13 +66,140 @@ pub fn binomial(s: &mut Schedule, me: Member, root: u32, own: Span, home: Span) 
     }
     let home_here = (me.rank == root).then_some(home);
     let result = to_first(s, me, own, home_here.filter(|_| root == 0));
-    match home_here {
+    deliver(s, me, root, result, home_here);
+}
+
+/// Brings the result from rank 0 to the root; `home` is given there.
+pub(crate) fn deliver(s: &mut Schedule, me: Member, root: u32, result: Span, home: Option<Span>) {
+    match home {
         Some(home) if root == 0 => s.copy(result, home),
         Some(home) => s.recv(me.peer(0), home),
         None if me.rank == 0 => s.send(me.peer(root), result),
         None => {}
     }
     s.wait();
+}
+
+/// Pipelined chain from the last rank to the first, each of which combines a segment while it receives the next and
+/// sends the one before; then from rank 0 to the root. Pješivac-Grbović and others, "Performance analysis of MPI
+/// collective operations", 2007.
+pub fn chain(s: &mut Schedule, me: Member, root: u32, own: Span, home: Span, segment_bytes: u64) {
+    if own.bytes() == 0 {
+        return;
+    }
+    let home_here = (me.rank == root).then_some(home);
+    let result = if me.rank > 0 || me.size == 1 {
+        own
+    } else {
+        home_here.filter(|home| *home != own).unwrap_or_else(|| s.temp_like(own))
+    };
+    let pieces = Pieces::new(own, segment_bytes);
+    if me.rank > 0 && me.rank + 1 < me.size {
+        pass_down(s, me, own, &pieces);
+    } else {
+        end_of_chain(s, me, own, result, &pieces);
+    }
+    deliver(s, me, root, result, home_here);
+}
+
+/// A rank in the middle of the chain: two segments are under way, the one that comes and the one that leaves.
+fn pass_down(s: &mut Schedule, me: Member, own: Span, pieces: &Pieces) {
+    let room = [0, 1].map(|_| s.temp_like(pieces.of(own, 0)));
+    let place = |index: u64| room[(index % 2) as usize].part(0, pieces.of(own, index).count);
+    for index in 0..=pieces.count {
+        if index < pieces.count {
+            s.recv(me.peer(me.rank + 1), place(index));
+        }
+        if index > 0 {
+            s.send(me.peer(me.rank - 1), place(index - 1));
+        }
+        s.wait();
+        if index < pieces.count {
+            s.reduce(pieces.of(own, index), place(index));
+        }
+    }
+}
+
+/// The last rank sends its operand, the first one combines what comes into `result`.
+fn end_of_chain(s: &mut Schedule, me: Member, own: Span, result: Span, pieces: &Pieces) {
+    for index in 0..pieces.count {
+        if me.rank > 0 {
+            s.send(me.peer(me.rank - 1), pieces.of(own, index));
+            s.wait();
+        } else if me.size > 1 {
+            s.recv(me.peer(1), pieces.of(result, index));
+            s.wait();
+            s.reduce(pieces.of(own, index), pieces.of(result, index));
+        }
+    }
+}
+
+/// A vector in pieces of whole elements.
+struct Pieces {
+    elements: u64,
+    count: u64,
+}
+
+impl Pieces {
+    fn new(vector: Span, piece_bytes: u64) -> Pieces {
+        let elements = (piece_bytes / vector.layout.size.max(1)).clamp(1, vector.count);
+        Pieces { elements, count: vector.count.div_ceil(elements) }
+    }
+
+    fn of(&self, vector: Span, index: u64) -> Span {
+        let first = index * self.elements;
+        vector.part(first, self.elements.min(vector.count - first))
+    }
+}
+
+/// Rabenseifner's, for operations that commute: reduce-scatter by recursive halving, then the blocks are gathered at
+/// the root along the way back. Every rank sends about twice the vector, whatever their number. For its citation see
+/// [`allreduce::rabenseifner`].
+pub fn rabenseifner(s: &mut Schedule, me: Member, root: u32, own: Span, home: Span) {
+    if own.bytes() == 0 {
+        return;
+    }
+    let fold = Fold::new(me);
+    let core_of_root = fold.core_of(root);
+    let keeps = fold.keeps(me.rank);
+    let work = match (me.rank == root, keeps) {
+        (true, _) => home,
+        (false, true) => s.temp_like(own),
+        (false, false) => own,
+    };
+    let start = if keeps { work } else { own };
+    s.copy(own, start);
+    if fold.enter(s, me, &mut Running::new(start, keeps, None)) {
+        let cut = Cut::new(work.count, fold.cores);
+        allreduce::halve(s, me, &fold, &cut, work);
+        gather_halves(s, me, &fold, &cut, (core_of_root, work));
+    }
+    let holder = fold.rank_of(core_of_root);
+    if holder != root {
+        if me.rank == holder {
+            s.send(me.peer(root), work);
+        } else if me.rank == root {
+            s.recv(me.peer(holder), work);
+        }
+        s.wait();
+    }
+}
+
+/// After the halving, block c is at core c: partners at growing distances join what they have, and the one that is
+/// nearer to the core of the root keeps it.
+fn gather_halves(s: &mut Schedule, me: Member, fold: &Fold, cut: &Cut, (root, work): (u32, Span)) {
+    let core = fold.core_of(me.rank);
+    for step in doublings(fold.cores) {
+        let mine = core & !(step - 1);
+        let partner = me.peer(fold.rank_of(core ^ step));
+        if core & step != root & step {
+            s.send_some(partner, cut.blocks(work, mine, step));
+            s.wait();
+            return;
+        }
+        s.recv_some(partner, cut.blocks(work, mine ^ step, step));
+        s.wait();
+    }
 }
 
 /// The tree of [`binomial`]: returns where rank 0 has the result. `home` is a buffer that rank 0 may use for

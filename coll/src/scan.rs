@@ -47,7 +47,7 @@ pub fn exclusive(s: &mut Schedule, me: Member, own: Span, home: Span) {
     }
     s.wait();
     if me.rank > 0 {
-        let rest = Member { rank: me.rank - 1, size: me.size - 1, base: me.base + 1 };
+        let rest = Member::without_first(me.rank, me.size);
         inclusive(s, rest, home, home);
     }
 }

@@ -13,6 +13,20 @@ pub struct Schedule {
     steps: Vec<Step>,
     temps: Vec<Temp>,
     in_flight: bool,
+    window: Window,
+}
+
+/// Which of the steps are kept: all, or a part. See [`Schedule::look_at`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Window {
+    /// The first step that is kept.
+    from: usize,
+    /// No wait ends the window before so many steps are kept; 0: there is no end.
+    steps_min: usize,
+    /// Steps that were pushed.
+    pushed: usize,
+    /// Where the next window begins, once this one is full.
+    next: Option<usize>,
 }
 
 /// One step of a [`Schedule`].
@@ -202,6 +216,40 @@ impl Schedule {
         self.steps.clear();
         self.temps.clear();
         self.in_flight = false;
+        self.window = Window::default();
+    }
+
+    /// Empties the schedule, and from now on keeps only a part of the steps that an algorithm pushes: those from
+    /// number `from` up to the first wait after at least `steps_min` of them. That wait is left out, as the end of a
+    /// schedule waits for everything; [`Schedule::next_window`] is the step after it. So whoever executes a million
+    /// ranks holds a round of each at a time, and builds the schedule again for the next.
+    pub fn look_at(&mut self, from: usize, steps_min: usize) {
+        self.clear();
+        self.window = Window { from, steps_min: steps_min.max(1), ..Window::default() };
+    }
+
+    /// Where the next window begins; `None` if this one reaches to the end.
+    pub fn next_window(&self) -> Option<usize> {
+        self.window.next.filter(|&next| next < self.window.pushed)
+    }
+
+    fn push(&mut self, step: Step) {
+        let window = &mut self.window;
+        let number = window.pushed;
+        window.pushed += 1;
+        if number < window.from || window.next.is_some() {
+            return;
+        }
+        if window.steps_min > 0 && self.steps.len() >= window.steps_min && step == Step::Wait {
+            window.next = Some(number + 1);
+        } else {
+            self.steps.push(step);
+        }
+    }
+
+    /// Steps that were pushed, whether they are kept or not.
+    pub fn pushed(&self) -> usize {
+        self.window.pushed
     }
 
     /// The steps in order.
@@ -216,13 +264,13 @@ impl Schedule {
 
     /// Starts to send a span. An empty one is sent as an empty message.
     pub fn send(&mut self, to: Peer, from: Span) {
-        self.steps.push(Step::Send { to, from: from.slice() });
+        self.push(Step::Send { to, from: from.slice() });
         self.in_flight = true;
     }
 
     /// Starts to receive into a span.
     pub fn recv(&mut self, from: Peer, into: Span) {
-        self.steps.push(Step::Recv { from, into: into.slice() });
+        self.push(Step::Recv { from, into: into.slice() });
         self.in_flight = true;
     }
 
@@ -253,21 +301,21 @@ impl Schedule {
     /// Waits for all that is in flight; nothing if nothing is.
     pub fn wait(&mut self) {
         if std::mem::take(&mut self.in_flight) {
-            self.steps.push(Step::Wait);
+            self.push(Step::Wait);
         }
     }
 
     /// `right = left OP right`; see [`Step::Reduce`].
     pub fn reduce(&mut self, left: Span, right: Span) {
         if right.count > 0 {
-            self.steps.push(Step::Reduce { left: left.slice(), right: right.slice() });
+            self.push(Step::Reduce { left: left.slice(), right: right.slice() });
         }
     }
 
     /// Copies, packs or unpacks; see [`Step::Copy`].
     pub fn copy(&mut self, from: Span, to: Span) {
         if from.bytes() > 0 && from != to {
-            self.steps.push(Step::Copy { from: from.slice(), to: to.slice() });
+            self.push(Step::Copy { from: from.slice(), to: to.slice() });
         }
     }
 
@@ -327,6 +375,35 @@ mod tests {
         schedule.clear();
         assert!(schedule.steps().is_empty());
         assert_eq!(schedule.steps.capacity(), capacity);
+    }
+
+    /// Three rounds of a message and a copy.
+    fn rounds(schedule: &mut Schedule) {
+        let place = |buf| Span::new(buf, 1, Ty::Byte, Layout::BYTE);
+        for round in 0..3 {
+            schedule.signal(Peer::Local(round));
+            schedule.wait();
+            schedule.copy(place(Buf::Send), place(Buf::Recv));
+        }
+    }
+
+    #[test]
+    fn windows_end_at_waits_and_hold_every_other_step_once() {
+        let mut whole = Schedule::new();
+        rounds(&mut whole);
+        for steps_min in 0..10 {
+            let (mut steps, mut from, mut windows) = (Vec::new(), Some(0), 0);
+            while let Some(start) = from {
+                let mut window = Schedule::new();
+                window.look_at(start, steps_min);
+                rounds(&mut window);
+                steps.extend_from_slice(window.steps());
+                (from, windows) = (window.next_window(), windows + 1);
+                steps.extend(from.map(|_| Step::Wait));
+            }
+            assert_eq!(steps, whole.steps(), "{steps_min}");
+            assert_eq!(windows, [4, 4, 3, 2, 2, 2, 2, 2, 1, 1][steps_min], "{steps_min}");
+        }
     }
 
     #[test]

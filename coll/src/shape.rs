@@ -1,16 +1,19 @@
 //! Who takes part in a collective.
 
+use crate::machines::Machines;
 use crate::schedule::Peer;
 
 /// A communicator as one of its ranks sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comm {
+pub struct Comm<'a> {
     /// This process's rank in its own group.
     pub rank: u32,
     /// The size of its own group.
     pub size: u32,
     /// The size of the remote group, if this is an intercommunicator.
     pub remote: Option<u32>,
+    /// Where the ranks of the own group are; `None` if all share one machine, or if nobody has said.
+    pub machines: Option<&'a Machines>,
 }
 
 /// The root of a call.
@@ -24,39 +27,79 @@ pub enum Root {
     Elsewhere,
 }
 
-/// One rank of a run of consecutive ranks that perform an algorithm among themselves.
+/// One rank of several that perform an algorithm among themselves: all of a group, those of one machine, or the
+/// leaders of all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The rank within the run.
+pub struct Member<'a> {
+    /// The number of this rank among them.
     pub rank: u32,
-    /// The number of ranks in the run.
+    /// How many there are.
     pub size: u32,
-    /// The rank in the group of the run's first.
-    pub base: u32,
+    /// Who they are.
+    pub ranks: Ranks<'a>,
 }
 
-impl Comm {
+/// Ranks of a group, by their number among the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks<'a> {
+    /// Consecutive ones from this rank on.
+    From(u32),
+    /// These.
+    Listed(&'a [u32]),
+    /// These, but instead of the one with the first number the second, a rank.
+    But(&'a [u32], u32, u32),
+}
+
+impl<'a> Comm<'a> {
     /// A rank of an intracommunicator.
-    pub fn intra(rank: u32, size: u32) -> Comm {
-        Comm { rank, size, remote: None }
+    pub fn intra(rank: u32, size: u32) -> Self {
+        Comm { rank, size, remote: None, machines: None }
     }
 
     /// A rank of an intercommunicator.
-    pub fn inter(rank: u32, size: u32, remote: u32) -> Comm {
-        Comm { rank, size, remote: Some(remote) }
+    pub fn inter(rank: u32, size: u32, remote: u32) -> Self {
+        Comm { rank, size, remote: Some(remote), machines: None }
+    }
+
+    /// The same, with its ranks on these machines.
+    pub fn on(self, machines: &'a Machines) -> Self {
+        debug_assert_eq!(machines.size(), self.size);
+        Comm { machines: Some(machines), ..self }
     }
 
     /// This process within the whole of its own group.
-    pub fn member(&self) -> Member {
-        Member { rank: self.rank, size: self.size, base: 0 }
+    pub fn member(&self) -> Member<'static> {
+        Member::new(self.rank, self.size)
     }
 }
 
-impl Member {
-    /// The rank `rank` of the run, as a peer.
+impl Ranks<'_> {
+    fn get(&self, number: u32) -> u32 {
+        match *self {
+            Ranks::From(first) => first + number,
+            Ranks::But(_, at, instead) if number == at => instead,
+            Ranks::Listed(ranks) | Ranks::But(ranks, ..) => ranks[number as usize],
+        }
+    }
+}
+
+impl Member<'static> {
+    /// A rank of a whole group.
+    pub fn new(rank: u32, size: u32) -> Self {
+        Member { rank, size, ranks: Ranks::From(0) }
+    }
+
+    /// A rank of the group without its first.
+    pub fn without_first(rank: u32, size: u32) -> Self {
+        Member { rank: rank - 1, size: size - 1, ranks: Ranks::From(1) }
+    }
+}
+
+impl<'a> Member<'a> {
+    /// The member `rank`, as a peer.
     pub fn peer(&self, rank: u32) -> Peer {
         debug_assert!(rank < self.size);
-        Peer::Local(self.base + rank)
+        Peer::Local(self.ranks.get(rank))
     }
 
     /// The rank `distance` places further on, around the ring.
@@ -70,11 +113,11 @@ impl Member {
     }
 
     /// The same ranks, renumbered so that `root` is 0. See [`Rotated`].
-    pub fn rotated(&self, root: u32) -> Rotated {
+    pub fn rotated(&self, root: u32) -> Rotated<'a> {
         Rotated { member: *self, root, rank: self.before(root) }
     }
 
-    /// Whether the run has a power of two of ranks.
+    /// Whether their number is a power of two.
     pub fn power_of_two(&self) -> bool {
         self.size.is_power_of_two()
     }
@@ -82,14 +125,14 @@ impl Member {
 
 /// A [`Member`] with ranks counted from a root.
 #[derive(Clone, Copy, Debug)]
-pub struct Rotated {
-    member: Member,
+pub struct Rotated<'a> {
+    member: Member<'a>,
     root: u32,
     /// This process's number counted from the root.
     pub rank: u32,
 }
 
-impl Rotated {
+impl Rotated<'_> {
     /// The number of ranks.
     pub fn size(&self) -> u32 {
         self.member.size
@@ -141,24 +184,33 @@ fn add_modulo(a: u32, b: u32, size: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn rotated(rank: u32, size: u32) -> Rotated {
-        Member { rank, size, base: 0 }.rotated(0)
+    fn children(rank: u32, size: u32) -> Vec<(u32, u32)> {
+        Member::new(rank, size).rotated(0).children().collect()
     }
 
     #[test]
     fn binomial_children_and_subtrees() {
-        assert_eq!(rotated(0, 6).children().collect::<Vec<_>>(), [(4, 2), (2, 2), (1, 1)]);
-        assert_eq!(rotated(4, 6).children().collect::<Vec<_>>(), [(1, 1)]);
-        assert_eq!(rotated(4, 6).subtree(), 2);
-        assert_eq!(rotated(0, 6).subtree(), 6);
-        assert_eq!(rotated(0, 1).children().count(), 0);
+        assert_eq!(children(0, 6), [(4, 2), (2, 2), (1, 1)]);
+        assert_eq!(children(4, 6), [(1, 1)]);
+        assert_eq!(Member::new(4, 6).rotated(0).subtree(), 2);
+        assert_eq!(Member::new(0, 6).rotated(0).subtree(), 6);
+        assert_eq!(children(0, 1), []);
     }
 
     #[test]
     fn rings_wrap() {
-        let me = Member { rank: 1, size: 4, base: 0 };
+        let me = Member::new(1, 4);
         assert_eq!((me.after(3), me.before(2), me.before(0), me.before(4)), (0, 3, 1, 1));
         assert_eq!(me.rotated(3).rank, 2);
         assert_eq!(me.rotated(3).actual(2), 1);
+    }
+
+    #[test]
+    fn members_have_ranks_of_their_own() {
+        let me = Member { rank: 1, size: 3, ranks: Ranks::Listed(&[2, 5, 7]) };
+        assert_eq!((me.peer(0), me.peer(me.after(1))), (Peer::Local(2), Peer::Local(7)));
+        let me = Member { ranks: Ranks::But(&[2, 5, 7], 1, 6), ..me };
+        assert_eq!((me.peer(1), me.peer(2)), (Peer::Local(6), Peer::Local(7)));
+        assert_eq!(Member::without_first(3, 4).peer(0), Peer::Local(1));
     }
 }

@@ -1,34 +1,27 @@
 //! Which algorithm serves which call.
 //!
-//! The first row of a collective that fits is taken. A row fits if the call's bytes (see
-//! [`crate::Call::bytes`]) and ranks are within its bounds and its algorithm suits the number of ranks and the
-//! operation.
+//! The first row of a collective that fits is taken; a user's rows come before the built-in ones. A row fits if
+//! the call's bytes (see [`crate::Call::bytes`]), ranks and machines are within its bounds and its algorithm suits
+//! the number of ranks, the operation and the place ([`Algorithm::suits`]).
 
-use std::fmt;
+mod bounds;
+mod text;
 
-use crate::call::Collective;
+use crate::algorithm::{Algorithm, algorithms};
+use crate::call::{Call, Collective};
+use crate::limits::FAR_SEGMENT_BYTES;
+use crate::shape::Comm;
 
-/// The algorithms, each described where it is implemented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the module of each collective describes them")]
-pub enum Algorithm {
-    Binomial,
-    Bruck,
-    Chain,
-    Direct,
-    Dissemination,
-    Doubling,
-    Linear,
-    NeighbourExchange,
-    Pairwise,
-    Rabenseifner,
-    RecursiveDoubling,
-    RecursiveHalving,
-    ReduceBcast,
-    ReduceThenScatter,
-    Ring,
-    ScatterRing,
-    UnbalancedTree,
+pub use bounds::Bounds;
+pub use text::{BadLine, HEADING, load, parse};
+
+/// An algorithm and how it cuts messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Bytes of one segment, where the algorithm cuts messages into such; 0: as [`Algorithm::segment_bytes`] says.
+    pub segment_bytes: u64,
 }
 
 /// One row of a selection table.
@@ -36,12 +29,14 @@ pub enum Algorithm {
 pub struct Row {
     /// The collective it is for.
     pub collective: Collective,
-    /// The most bytes it is for.
-    pub bytes_max: u64,
-    /// The most ranks it is for.
-    pub ranks_max: u32,
-    /// The algorithm to use.
-    pub algorithm: Algorithm,
+    /// The bytes it is for.
+    pub bytes: Bounds,
+    /// The numbers of ranks it is for.
+    pub ranks: Bounds,
+    /// The numbers of machines it is for.
+    pub machines: Bounds,
+    /// What to use.
+    pub choice: Choice,
 }
 
 /// What an algorithm is chosen by.
@@ -53,228 +48,294 @@ pub struct Query {
     pub bytes: u64,
     /// The number of ranks.
     pub ranks: u32,
+    /// The number of machines that they are on.
+    pub machines: u32,
+    /// Whether the ranks of each machine follow each other ([`crate::Machines::is_in_rank_order`]).
+    pub in_rank_order: bool,
     /// Whether operands may be taken in any order.
     pub commutative: bool,
+    /// Whether the call can go over slots in shared memory ([`Algorithm::Shm`]).
+    pub shm: bool,
 }
 
-const ANY: u64 = u64::MAX;
 const KIB: u64 = 1024;
+const ANY: Bounds = Bounds::ANY;
 
-const fn row(collective: Collective, bytes_max: u64, ranks_max: u32, algorithm: Algorithm) -> Row {
-    Row { collective, bytes_max, ranks_max, algorithm }
+/// A row for any number of machines.
+const fn row(collective: Collective, bytes: Bounds, ranks: Bounds, algorithm: Algorithm) -> Row {
+    let choice = Choice { algorithm, segment_bytes: 0 };
+    Row { collective, bytes, ranks, machines: ANY, choice }
 }
+
+/// A row for two or more machines, and any number of ranks.
+const fn far(collective: Collective, bytes: Bounds, algorithm: Algorithm) -> Row {
+    Row { machines: Bounds::from(2), ..row(collective, bytes, ANY, algorithm) }
+}
+
+impl Row {
+    /// The same for at most so many ranks.
+    const fn ranks_max(self, max: u64) -> Row {
+        Row { ranks: Bounds::up_to(max), ..self }
+    }
+
+    /// The same for at most so many machines.
+    const fn machines_max(self, max: u64) -> Row {
+        Row { machines: Bounds { max, ..self.machines }, ..self }
+    }
+
+    /// The same with segments of so many bytes.
+    const fn cut(self, segment_bytes: u64) -> Row {
+        Row { choice: Choice { segment_bytes, ..self.choice }, ..self }
+    }
+}
+
+const fn up_to(max: u64) -> Bounds {
+    Bounds::up_to(max)
+}
+
+const fn above(least: u64) -> Bounds {
+    Bounds::from(least + 1)
+}
+
+/// Bytes that go over a network at once; see [`FAR_SEGMENT_BYTES`].
+const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 
 /// The built-in table. The last row of each collective fits every call.
-pub static TABLE: [Row; 38] = [
-    row(Collective::Barrier, ANY, u32::MAX, Algorithm::Dissemination),
-    row(Collective::Bcast, 512 * KIB, u32::MAX, Algorithm::Binomial),
-    row(Collective::Bcast, ANY, 3, Algorithm::Binomial),
-    row(Collective::Bcast, ANY, u32::MAX, Algorithm::ScatterRing),
-    row(Collective::Gather, 4 * KIB, u32::MAX, Algorithm::Binomial),
-    row(Collective::Gather, ANY, u32::MAX, Algorithm::Linear),
-    row(Collective::Gatherv, ANY, u32::MAX, Algorithm::Linear),
-    row(Collective::Scatter, 4 * KIB, u32::MAX, Algorithm::Binomial),
-    row(Collective::Scatter, ANY, u32::MAX, Algorithm::Linear),
-    row(Collective::Scatterv, ANY, u32::MAX, Algorithm::Linear),
-    row(Collective::Allgather, 32 * KIB, u32::MAX, Algorithm::RecursiveDoubling),
-    row(Collective::Allgather, 2 * KIB, u32::MAX, Algorithm::Bruck),
-    row(Collective::Allgather, 32 * KIB, u32::MAX, Algorithm::NeighbourExchange),
-    row(Collective::Allgather, ANY, u32::MAX, Algorithm::Ring),
-    row(Collective::Allgatherv, ANY, u32::MAX, Algorithm::Ring),
+///
+/// The rows for several machines come from the simulator (`tern sim --choose`), with 16 ranks on each and a network of
+/// 25 Gbit/s: chains and rings have the best bandwidth, but their time grows with every machine or rank, so the more there
+/// are, the later they begin to pay.
+/// Those for more than eight ranks of one machine come from it as well, with 64 ranks on it; `transport/sim/tests/table.rs`
+/// keeps both. Those for fewer are what was measured.
+pub const TABLE: &[Row] = &[
+    far(Collective::Barrier, ANY, Algorithm::Hierarchical),
+    row(Collective::Barrier, ANY, ANY, Algorithm::Dissemination),
+    far(Collective::Bcast, up_to(32 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(8),
+    far(Collective::Bcast, above(128 * KIB), Algorithm::HierarchicalChain).machines_max(32),
+    far(Collective::Bcast, up_to(512 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, ANY, Algorithm::HierarchicalChain).machines_max(128),
+    far(Collective::Bcast, up_to(8192 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, ANY, Algorithm::HierarchicalChain),
+    row(Collective::Bcast, up_to(32 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Bcast, up_to(512 * KIB), up_to(8), Algorithm::Binomial),
+    row(Collective::Bcast, ANY, up_to(3), Algorithm::Binomial),
+    row(Collective::Bcast, ANY, up_to(8), Algorithm::ScatterRing),
+    row(Collective::Bcast, ANY, ANY, Algorithm::BinaryTree),
+    far(Collective::Gather, up_to(4 * KIB), Algorithm::Hierarchical),
+    row(Collective::Gather, up_to(4 * KIB), ANY, Algorithm::Binomial),
+    // Beyond, the memory that ranks on the way need would be more than the root has to gain.
+    row(Collective::Gather, up_to(64 * KIB), Bounds::from(9), Algorithm::Binomial),
+    row(Collective::Gather, ANY, ANY, Algorithm::Linear),
+    row(Collective::Gatherv, ANY, ANY, Algorithm::Linear),
+    far(Collective::Scatter, up_to(4 * KIB), Algorithm::Hierarchical),
+    row(Collective::Scatter, up_to(4 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Scatter, ANY, ANY, Algorithm::Linear),
+    row(Collective::Scatterv, ANY, ANY, Algorithm::Linear),
+    far(Collective::Allgather, up_to(4 * KIB), Algorithm::Hierarchical),
+    far(Collective::Allgather, Bounds { min: 4 * KIB + 1, max: FAR_AT_ONCE }, Algorithm::Ring),
+    far(Collective::Allgather, ANY, Algorithm::Hierarchical),
+    row(Collective::Allgather, up_to(32 * KIB), ANY, Algorithm::RecursiveDoubling),
+    row(Collective::Allgather, up_to(2 * KIB), ANY, Algorithm::Bruck),
+    row(Collective::Allgather, up_to(32 * KIB), ANY, Algorithm::NeighbourExchange),
+    row(Collective::Allgather, ANY, ANY, Algorithm::Ring),
+    row(Collective::Allgatherv, ANY, ANY, Algorithm::Ring),
     // The T3D's measurements (section 3.3) put the direct exchange before the logarithmic one, except where the
     // messages are so many and so small that their number is all that counts.
-    row(Collective::Alltoall, 32 * KIB, 8, Algorithm::Direct),
-    row(Collective::Alltoall, 64, u32::MAX, Algorithm::Bruck),
-    row(Collective::Alltoall, 32 * KIB, u32::MAX, Algorithm::Direct),
-    row(Collective::Alltoall, ANY, u32::MAX, Algorithm::Pairwise),
-    row(Collective::Alltoallv, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::Alltoallw, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::Reduce, ANY, u32::MAX, Algorithm::Binomial),
-    row(Collective::Allreduce, 16 * KIB, u32::MAX, Algorithm::RecursiveDoubling),
-    row(Collective::Allreduce, 512 * KIB, u32::MAX, Algorithm::Rabenseifner),
-    row(Collective::Allreduce, ANY, u32::MAX, Algorithm::Ring),
-    row(Collective::Allreduce, ANY, u32::MAX, Algorithm::ReduceBcast),
-    row(Collective::ReduceScatter, 512 * KIB, u32::MAX, Algorithm::RecursiveHalving),
-    row(Collective::ReduceScatter, ANY, u32::MAX, Algorithm::Pairwise),
-    row(Collective::ReduceScatter, ANY, u32::MAX, Algorithm::ReduceThenScatter),
-    row(Collective::ReduceScatterBlock, 512 * KIB, u32::MAX, Algorithm::RecursiveHalving),
-    row(Collective::ReduceScatterBlock, ANY, u32::MAX, Algorithm::ReduceThenScatter),
-    row(Collective::Scan, ANY, u32::MAX, Algorithm::Doubling),
-    row(Collective::Exscan, ANY, u32::MAX, Algorithm::Doubling),
-    row(Collective::NeighborAllgather, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::NeighborAllgatherv, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::NeighborAlltoall, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::NeighborAlltoallv, ANY, u32::MAX, Algorithm::Direct),
-    row(Collective::NeighborAlltoallw, ANY, u32::MAX, Algorithm::Direct),
+    row(Collective::Alltoall, up_to(32 * KIB), up_to(8), Algorithm::Direct),
+    row(Collective::Alltoall, up_to(64), ANY, Algorithm::Bruck),
+    row(Collective::Alltoall, up_to(32 * KIB), ANY, Algorithm::Direct),
+    row(Collective::Alltoall, ANY, ANY, Algorithm::Pairwise),
+    row(Collective::Alltoallv, ANY, ANY, Algorithm::Direct),
+    row(Collective::Alltoallw, ANY, ANY, Algorithm::Direct),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Hierarchical),
+    far(Collective::Reduce, above(128 * KIB), Algorithm::Chain).ranks_max(64).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(1024 * KIB), Algorithm::Hierarchical),
+    far(Collective::Reduce, above(1024 * KIB), Algorithm::Chain).ranks_max(512).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, ANY, Algorithm::Hierarchical),
+    row(Collective::Reduce, up_to(KIB), ANY, Algorithm::Binomial),
+    row(Collective::Reduce, up_to(64 * KIB), up_to(8), Algorithm::Binomial),
+    row(Collective::Reduce, ANY, up_to(3), Algorithm::Binomial),
+    row(Collective::Reduce, ANY, ANY, Algorithm::Rabenseifner),
+    row(Collective::Reduce, ANY, ANY, Algorithm::Binomial),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical),
+    far(Collective::Allreduce, above(64 * KIB), Algorithm::SegmentedRing).ranks_max(64).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing).ranks_max(192).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(512 * KIB), Algorithm::Hierarchical),
+    far(Collective::Allreduce, above(512 * KIB), Algorithm::SegmentedRing).ranks_max(512).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, ANY, Algorithm::Hierarchical),
+    row(Collective::Allreduce, up_to(16 * KIB), ANY, Algorithm::RecursiveDoubling),
+    row(Collective::Allreduce, up_to(512 * KIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Allreduce, ANY, ANY, Algorithm::Ring),
+    row(Collective::Allreduce, ANY, ANY, Algorithm::ReduceBcast),
+    far(Collective::ReduceScatter, ANY, Algorithm::Hierarchical),
+    row(Collective::ReduceScatter, up_to(512 * KIB), ANY, Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatter, ANY, ANY, Algorithm::Pairwise),
+    row(Collective::ReduceScatter, ANY, ANY, Algorithm::ReduceThenScatter),
+    far(Collective::ReduceScatterBlock, ANY, Algorithm::Hierarchical),
+    row(Collective::ReduceScatterBlock, up_to(512 * KIB), ANY, Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::Pairwise),
+    row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::ReduceThenScatter),
+    row(Collective::Scan, ANY, ANY, Algorithm::Doubling),
+    row(Collective::Exscan, ANY, ANY, Algorithm::Doubling),
+    row(Collective::NeighborAllgather, ANY, ANY, Algorithm::Direct),
+    row(Collective::NeighborAllgatherv, ANY, ANY, Algorithm::Direct),
+    row(Collective::NeighborAlltoall, ANY, ANY, Algorithm::Direct),
+    row(Collective::NeighborAlltoallv, ANY, ANY, Algorithm::Direct),
+    row(Collective::NeighborAlltoallw, ANY, ANY, Algorithm::Direct),
 ];
 
-/// Chooses from a table; from the built-in one where `rows` has nothing that fits.
-pub fn select(rows: &[Row], query: &Query) -> Algorithm {
-    let fits = |row: &&Row| row.fits(query);
-    let row = rows.iter().find(fits).or_else(|| TABLE.iter().find(fits));
-    row.map_or(algorithms(query.collective)[0], |row| row.algorithm)
+/// Where the rows of each collective begin in [`TABLE`], which has them in the order of [`Collective`]; and its length.
+static STARTS: [usize; COLLECTIVES + 1] = starts();
+const COLLECTIVES: usize = Collective::ALL.len();
+
+const fn starts() -> [usize; COLLECTIVES + 1] {
+    let mut starts = [0; COLLECTIVES + 1];
+    let mut row = 0;
+    while row < TABLE.len() {
+        starts[TABLE[row].collective as usize + 1] = row + 1;
+        row += 1;
+    }
+    starts
 }
 
-/// All algorithms of a collective. The first suits every call.
-pub fn algorithms(collective: Collective) -> &'static [Algorithm] {
-    use Algorithm::*;
-    match collective {
-        Collective::Barrier => &[Dissemination, UnbalancedTree],
-        Collective::Bcast => &[Binomial, ScatterRing, Chain],
-        Collective::Gather | Collective::Scatter => &[Linear, Binomial],
-        Collective::Gatherv | Collective::Scatterv => &[Linear],
-        Collective::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighbourExchange],
-        Collective::Allgatherv => &[Ring],
-        Collective::Alltoall => &[Direct, Pairwise, Bruck],
-        Collective::Alltoallv | Collective::Alltoallw => &[Direct, Pairwise],
-        Collective::Reduce => &[Binomial],
-        Collective::Allreduce => &[RecursiveDoubling, ReduceBcast, Ring, Rabenseifner],
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
-            &[ReduceThenScatter, Pairwise, RecursiveHalving]
-        }
-        Collective::Scan | Collective::Exscan => &[Doubling],
-        Collective::NeighborAllgather
-        | Collective::NeighborAllgatherv
-        | Collective::NeighborAlltoall
-        | Collective::NeighborAlltoallv
-        | Collective::NeighborAlltoallw => &[Direct],
+/// The built-in rows of a collective.
+fn built_in(collective: Collective) -> &'static [Row] {
+    &TABLE[STARTS[collective as usize]..STARTS[collective as usize + 1]]
+}
+
+/// Chooses from a user's rows, and where they have nothing that fits from the built-in table.
+pub fn select(rows: &[Row], query: &Query) -> Choice {
+    let row = first_fit(rows, query).or_else(|| first_fit(built_in(query.collective), query));
+    row.map_or(algorithms(query.collective)[0].into(), |row| row.choice)
+}
+
+/// What a user's rows make of a call that could go over slots in shared memory: `None` if they leave it that
+/// way, because none is for it or they name [`Algorithm::Shm`]. Without rows this costs nothing.
+#[inline]
+pub fn forced(rows: &[Row], comm: &Comm, call: &Call) -> Option<Choice> {
+    if rows.is_empty() {
+        return None;
+    }
+    let query = Query { shm: true, ..Query::of(comm, call) };
+    let choice = first_fit(rows, &query)?.choice;
+    (choice.algorithm != Algorithm::Shm).then_some(choice)
+}
+
+fn first_fit<'r>(rows: &'r [Row], query: &Query) -> Option<&'r Row> {
+    rows.iter().find(|row| row.fits(query))
+}
+
+impl From<Algorithm> for Choice {
+    fn from(algorithm: Algorithm) -> Choice {
+        Choice { algorithm, segment_bytes: 0 }
     }
 }
 
-impl Algorithm {
-    /// Whether the algorithm works for a call like this.
-    pub fn suits(self, query: &Query) -> bool {
-        let powers_only = match query.collective {
-            Collective::Allgather => self == Algorithm::RecursiveDoubling,
-            _ => self == Algorithm::RecursiveHalving,
-        };
-        let any_order = match query.collective {
-            Collective::Allreduce => matches!(self, Algorithm::Ring | Algorithm::Rabenseifner),
-            Collective::ReduceScatter | Collective::ReduceScatterBlock => {
-                self != Algorithm::ReduceThenScatter
-            }
-            _ => false,
-        };
-        (!powers_only || query.ranks.is_power_of_two())
-            && (self != Algorithm::NeighbourExchange || query.ranks % 2 == 0)
-            && (!any_order || query.commutative)
-    }
-
-    /// The name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Binomial => "binomial",
-            Algorithm::Bruck => "bruck",
-            Algorithm::Chain => "chain",
-            Algorithm::Direct => "direct",
-            Algorithm::Dissemination => "dissemination",
-            Algorithm::Doubling => "doubling",
-            Algorithm::Linear => "linear",
-            Algorithm::NeighbourExchange => "neighbour-exchange",
-            Algorithm::Pairwise => "pairwise",
-            Algorithm::Rabenseifner => "rabenseifner",
-            Algorithm::RecursiveDoubling => "recursive-doubling",
-            Algorithm::RecursiveHalving => "recursive-halving",
-            Algorithm::ReduceBcast => "reduce-bcast",
-            Algorithm::ReduceThenScatter => "reduce-then-scatter",
-            Algorithm::Ring => "ring",
-            Algorithm::ScatterRing => "scatter-ring",
-            Algorithm::UnbalancedTree => "unbalanced-tree",
+impl Choice {
+    /// The bytes of a segment.
+    pub(crate) fn segment(&self, collective: Collective) -> u64 {
+        match self.segment_bytes {
+            0 => self.algorithm.segment_bytes(collective).unwrap_or(u64::MAX),
+            bytes => bytes,
         }
     }
+}
 
-    /// What the algorithm needs, beyond the bounds of its row.
-    fn needs(self, collective: Collective) -> &'static str {
-        let query = |ranks, commutative| Query { collective, bytes: 0, ranks, commutative };
-        if !self.suits(&query(2, false)) && !self.suits(&query(6, true)) {
-            "a commutative operation, a power of two of ranks"
-        } else if !self.suits(&query(2, false)) {
-            "a commutative operation"
-        } else if !self.suits(&query(6, true)) {
-            "a power of two of ranks"
-        } else if !self.suits(&query(3, true)) {
-            "an even number of ranks"
-        } else {
-            ""
+impl Query {
+    /// A call on one machine that goes by messages, with operands in any order.
+    pub fn new(collective: Collective, bytes: u64, ranks: u32) -> Query {
+        Query { collective, bytes, ranks, machines: 1, in_rank_order: true, commutative: true, shm: false }
+    }
+
+    /// A call by messages.
+    pub fn of(comm: &Comm, call: &Call) -> Query {
+        Query {
+            machines: comm.machines.map_or(1, |machines| machines.count()),
+            in_rank_order: comm.machines.is_none_or(|machines| machines.is_in_rank_order()),
+            commutative: call.commutative(),
+            ..Query::new(call.collective(), call.bytes(comm.size), comm.size)
         }
     }
 }
 
 impl Row {
-    fn fits(&self, query: &Query) -> bool {
+    /// Whether the row is for a call like this and its algorithm suits it.
+    pub fn fits(&self, query: &Query) -> bool {
         self.collective == query.collective
-            && query.bytes <= self.bytes_max
-            && query.ranks <= self.ranks_max
-            && self.algorithm.suits(query)
+            && self.bytes.contains(query.bytes)
+            && self.ranks.contains(query.ranks.into())
+            && self.machines.contains(query.machines.into())
+            && self.choice.algorithm.suits(query)
     }
 }
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// One line of the printed table, under [`HEADING`].
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let any = |number: u64, most: u64| if number == most { "any".into() } else { number.to_string() };
-        let bytes = any(self.bytes_max, ANY);
-        let ranks = any(u64::from(self.ranks_max), u64::from(u32::MAX));
-        let needs = self.algorithm.needs(self.collective);
-        write!(f, "{:<22}{bytes:>10}{ranks:>8}  {:<21}{needs}", self.collective, self.algorithm)
-    }
-}
-
-/// The heading of the printed table.
-pub const HEADING: &str = "collective             bytes <=  ranks <=  algorithm            needs";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn query(collective: Collective, bytes: u64, ranks: u32, commutative: bool) -> Query {
-        Query { collective, bytes, ranks, commutative }
+    fn chosen(rows: &[Row], query: Query) -> Algorithm {
+        select(rows, &query).algorithm
     }
 
     #[test]
     fn every_call_has_a_row_and_every_row_an_algorithm_of_its_collective() {
         for collective in Collective::ALL {
-            for ranks in [1, 2, 3, 8, 1000] {
+            for (ranks, machines) in [(1, 1), (2, 2), (3, 2), (8, 8), (1000, 10)] {
                 for commutative in [false, true] {
-                    let query = query(collective, ANY, ranks, commutative);
-                    assert!(TABLE.iter().any(|row| row.fits(&query)), "{query:?}");
-                    assert!(algorithms(collective)[0].suits(&query));
+                    let query = Query { commutative, machines, ..Query::new(collective, u64::MAX, ranks) };
+                    assert!(first_fit(TABLE, &query).is_some(), "{query:?}");
                 }
             }
         }
-        for row in &TABLE {
-            assert!(algorithms(row.collective).contains(&row.algorithm), "{row}");
+        let mine = |collective: Collective| TABLE.iter().filter(move |row| row.collective == collective);
+        for collective in Collective::ALL {
+            assert!(
+                built_in(collective).iter().eq(mine(collective)),
+                "the rows of {collective} lie together"
+            );
+        }
+        for row in TABLE {
+            assert!(Algorithm::named(row.collective, row.choice.algorithm.name()).is_some(), "{row}");
         }
     }
 
     #[test]
-    fn the_operation_and_the_ranks_decide() {
-        let big = 1 << 30;
-        assert_eq!(select(&[], &query(Collective::Allreduce, big, 5, true)), Algorithm::Ring);
-        assert_eq!(select(&[], &query(Collective::Allreduce, big, 5, false)), Algorithm::ReduceBcast);
-        assert_eq!(select(&[], &query(Collective::Allgather, 8, 8, true)), Algorithm::RecursiveDoubling);
-        assert_eq!(select(&[], &query(Collective::Allgather, 8, 6, true)), Algorithm::Bruck);
+    fn the_operation_the_ranks_and_the_machines_decide() {
+        let allreduce = Query::new(Collective::Allreduce, 1 << 30, 5);
+        assert_eq!(chosen(&[], allreduce), Algorithm::Ring);
+        assert_eq!(chosen(&[], Query { commutative: false, ..allreduce }), Algorithm::ReduceBcast);
+        assert_eq!(chosen(&[], Query::new(Collective::Allgather, 8, 8)), Algorithm::RecursiveDoubling);
+        assert_eq!(chosen(&[], Query::new(Collective::Allgather, 8, 6)), Algorithm::Bruck);
+        let barrier = Query::new(Collective::Barrier, 0, 4);
+        assert_eq!(chosen(&[], Query { machines: 2, ..barrier }), Algorithm::Hierarchical);
+        assert_eq!(chosen(&[], Query { machines: 4, ..barrier }), Algorithm::Dissemination);
     }
 
     #[test]
-    fn a_users_rows_come_first() {
-        let rows = [row(Collective::Barrier, ANY, 4, Algorithm::UnbalancedTree)];
-        assert_eq!(select(&rows, &query(Collective::Barrier, 0, 4, true)), Algorithm::UnbalancedTree);
-        assert_eq!(select(&rows, &query(Collective::Barrier, 0, 5, true)), Algorithm::Dissemination);
+    fn a_users_rows_come_first_and_fall_through_where_they_do_not_suit() {
+        let tree = row(Collective::Barrier, ANY, up_to(4), Algorithm::UnbalancedTree);
+        assert_eq!(chosen(&[tree], Query::new(Collective::Barrier, 0, 4)), Algorithm::UnbalancedTree);
+        assert_eq!(chosen(&[tree], Query::new(Collective::Barrier, 0, 5)), Algorithm::Dissemination);
+        let ring = row(Collective::Allreduce, ANY, ANY, Algorithm::Ring);
+        let bcast = row(Collective::Allreduce, ANY, ANY, Algorithm::ReduceBcast);
+        let query = Query { commutative: false, ..Query::new(Collective::Allreduce, 8, 4) };
+        assert_eq!(chosen(&[ring, bcast], query), Algorithm::ReduceBcast);
+        assert_eq!(chosen(&[ring], query), Algorithm::RecursiveDoubling);
     }
 
     #[test]
-    fn a_row_prints_its_needs() {
-        let row = row(Collective::Allreduce, ANY, u32::MAX, Algorithm::Ring);
-        assert_eq!(
-            row.to_string(),
-            "allreduce                    any     any  ring                 a commutative operation"
-        );
+    fn a_users_row_takes_a_call_from_shared_memory_unless_it_names_it() {
+        let (comm, call) = (Comm::intra(0, 4), Call::Barrier);
+        let shm = row(Collective::Barrier, ANY, ANY, Algorithm::Shm);
+        let tree = row(Collective::Barrier, ANY, ANY, Algorithm::UnbalancedTree);
+        let other = row(Collective::Barrier, ANY, up_to(2), Algorithm::UnbalancedTree);
+        assert_eq!(forced(&[], &comm, &call), None);
+        assert_eq!(forced(&[other], &comm, &call), None);
+        assert_eq!(forced(&[shm, tree], &comm, &call), None);
+        assert_eq!(forced(&[tree, shm], &comm, &call), Some(Algorithm::UnbalancedTree.into()));
+        // Where the call cannot go that way, the row that names it is passed over.
+        let chosen = select(&[shm, tree], &Query::of(&comm, &call)).algorithm;
+        assert_eq!(chosen, Algorithm::UnbalancedTree);
     }
 }

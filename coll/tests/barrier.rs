@@ -3,9 +3,12 @@
 //! Signals are followed by hand: each carries what its sender knew when it started it, the set of ranks that have
 //! entered. At its end a rank must know of all.
 
+mod common;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use tern_coll::{Algorithm, Call, Comm, Peer, Schedule, Step, build, build_with};
+use common::case::{Case, cases};
+use tern_coll::{Call, Collective, Comm, Peer, Schedule, Step, build, build_with};
 
 /// A group and a rank in it.
 type Process = (u32, u32);
@@ -20,10 +23,11 @@ struct Rank {
 }
 
 impl Rank {
-    fn new(group: u32, comm: Comm, algorithm: Option<Algorithm>) -> Rank {
+    fn new(group: u32, comm: Comm, case: &Case) -> Rank {
         let mut schedule = Schedule::new();
-        match algorithm {
-            Some(algorithm) => build_with(algorithm, &comm, &Call::Barrier, &mut schedule),
+        let comm = Comm { machines: case.machines.as_deref(), ..comm };
+        match case.choice {
+            Some(choice) => build_with(choice, &comm, &Call::Barrier, &mut schedule),
             None => build(&comm, &Call::Barrier, &[], &mut schedule),
         }
         let process = (group, comm.rank);
@@ -85,8 +89,8 @@ fn check(mut ranks: Vec<Rank>) {
 #[test]
 fn within_a_group() {
     for size in (1..=40).chain([64, 100]) {
-        for algorithm in [Algorithm::Dissemination, Algorithm::UnbalancedTree] {
-            check((0..size).map(|rank| Rank::new(0, Comm::intra(rank, size), Some(algorithm))).collect());
+        for case in cases(Collective::Barrier, size) {
+            check((0..size).map(|rank| Rank::new(0, Comm::intra(rank, size), &case)).collect());
         }
     }
 }
@@ -95,7 +99,7 @@ fn within_a_group() {
 fn between_groups() {
     for (left, right) in [(1, 1), (1, 3), (3, 2), (4, 4), (9, 5)] {
         let side = |group, size, remote| {
-            (0..size).map(move |rank| Rank::new(group, Comm::inter(rank, size, remote), None))
+            (0..size).map(move |rank| Rank::new(group, Comm::inter(rank, size, remote), &Case::table()))
         };
         check(side(0, left, right).chain(side(1, right, left)).collect());
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::case::Case;
 use common::{Lists, Rank, check, compose, data, fold, in_recv, shape, sum, values};
 use tern_coll::{Call, Comm, Data, Root, Ty, Vector};
 
@@ -12,7 +13,7 @@ const LENGTHS: [u64; 3] = [0, 1, 5];
 #[derive(Clone, Copy)]
 struct Process {
     group: u32,
-    comm: Comm,
+    comm: Comm<'static>,
 }
 
 impl Process {
@@ -76,7 +77,7 @@ fn root_for(process: &Process, root: u32) -> Root {
 #[test]
 fn barrier() {
     for groups in GROUPS {
-        check(&each(groups, |process| process.part(Call::Barrier)), None, sum, 1);
+        check(&each(groups, |process| process.part(Call::Barrier)), &Case::table(), sum, 1);
     }
 }
 
@@ -93,15 +94,15 @@ fn bcast() {
                 Root::Rank(_) => part.expects(in_recv(data), message),
             }
         });
-        check(&parts, None, sum, elements);
+        check(&parts, &Case::table(), sum, elements);
     });
 }
 
 #[test]
 fn gather_and_scatter() {
     for_each_root(|groups, root, elements| {
-        check(&each(groups, |process| gather_part(process, root, elements)), None, sum, 2);
-        check(&each(groups, |process| scatter_part(process, root, elements)), None, sum, 3);
+        check(&each(groups, |process| gather_part(process, root, elements)), &Case::table(), sum, 2);
+        check(&each(groups, |process| scatter_part(process, root, elements)), &Case::table(), sum, 3);
     });
 }
 
@@ -162,12 +163,12 @@ fn gatherv_and_scatterv() {
         let gather = each(groups, |process| {
             gatherv_part(process, root, remaining.next().unwrap().vector(root % 2 == 0))
         });
-        check(&gather, None, sum, 4);
+        check(&gather, &Case::table(), sum, 4);
         let mut remaining = lists.iter();
         let scatter = each(groups, |process| {
             scatterv_part(process, root, remaining.next().unwrap().vector(root % 2 == 0))
         });
-        check(&scatter, None, sum, 5);
+        check(&scatter, &Case::table(), sum, 5);
     });
 }
 
@@ -220,7 +221,7 @@ fn allgather() {
                 part.expects(in_recv(recv).block(rank), values(process.other(rank), 0, theirs))
             })
         });
-        check(&parts, None, sum, 6);
+        check(&parts, &Case::table(), sum, 6);
     }
 }
 
@@ -246,7 +247,7 @@ fn allgatherv() {
                 part.expects(recv.in_recv(rank), values(source, 0, uneven(source)))
             })
         });
-        check(&parts, None, sum, 7);
+        check(&parts, &Case::table(), sum, 7);
     }
 }
 
@@ -263,7 +264,7 @@ fn alltoall() {
                     .expects(in_recv(recv).block(rank), values(other, process.source(), theirs))
             })
         });
-        check(&parts, None, sum, 8);
+        check(&parts, &Case::table(), sum, 8);
     }
 }
 
@@ -281,7 +282,7 @@ fn alltoallv_and_w() {
             let (out, back) = remaining.next().unwrap();
             exchange_part(process, out, back, typed)
         });
-        check(&parts, None, sum, 9);
+        check(&parts, &Case::table(), sum, 9);
     }
 }
 
@@ -336,7 +337,7 @@ fn reduce() {
                 Root::Rank(_) => part.sends(data.operand(false), values(process.source(), 0, elements)),
             }
         });
-        check(&parts, None, compose, 10);
+        check(&parts, &Case::table(), compose, 10);
     });
 }
 
@@ -355,7 +356,7 @@ fn allreduce() {
             .sends(data.operand(false), values(process.source(), 0, elements))
             .expects(in_recv(data), reduced(remote, size_of(groups, remote), elements))
         });
-        check(&parts, None, compose, 11);
+        check(&parts, &Case::table(), compose, 11);
     }
 }
 
@@ -376,7 +377,7 @@ fn reduce_scatter_and_block() {
             let parts = each(groups, |process| {
                 reduce_scatter_part(process, groups, &lists[process.group as usize], total, block)
             });
-            check(&parts, None, compose, 12);
+            check(&parts, &Case::table(), compose, 12);
         }
     }
 }

@@ -2,15 +2,11 @@
 
 mod common;
 
-use common::{Lists, Rank, check, data, in_recv, roots, shape, sizes, sum, values};
-use tern_coll::table::algorithms;
+use common::case::{Case, cases, lengths, roots, sizes};
+use common::{Lists, Rank, check, data, in_recv, shape, sum, values};
 use tern_coll::{Algorithm, Call, Collective, Comm, Data, Root, Ty, Vector};
 
 const ELEMENTS: [u64; 3] = [0, 1, 5];
-
-fn each_algorithm(collective: Collective) -> impl Iterator<Item = Option<Algorithm>> {
-    algorithms(collective).iter().copied().map(Some).chain([None])
-}
 
 fn ranks<'a>(size: u32, rank: impl FnMut(u32) -> Rank<'a>) -> Vec<Rank<'a>> {
     (0..size).map(rank).collect()
@@ -31,9 +27,9 @@ fn recv_shape(rank: u32) -> tern_coll::interp::Shape {
 
 #[test]
 fn bcast() {
-    for (size, elements) in sizes().flat_map(|size| [0, 1, 5, 40].map(|elements| (size, elements))) {
-        for (root, algorithm) in
-            roots(size).flat_map(|root| each_algorithm(Collective::Bcast).map(move |a| (root, a)))
+    for (size, elements) in sizes().flat_map(|size| lengths(size, [0, 1, 40, 5]).map(move |e| (size, e))) {
+        for (root, case) in
+            roots(size).flat_map(|root| cases(Collective::Bcast, size).into_iter().map(move |c| (root, c)))
         {
             let message = values(root, 0, elements);
             let ranks = ranks(size, |rank| {
@@ -45,7 +41,7 @@ fn bcast() {
                     member.expects(in_recv(data), message.clone())
                 }
             });
-            check(&ranks, algorithm, sum, u64::from(root));
+            check(&ranks, &case, sum, u64::from(root));
         }
     }
 }
@@ -60,7 +56,7 @@ fn a_long_chain_has_many_segments() {
             let message = (in_recv(data), values(0, 0, elements));
             if rank == 1 { member.holds(message.0, message.1) } else { member.expects(message.0, message.1) }
         });
-        check(&ranks, Some(Algorithm::Chain), sum, 3);
+        check(&ranks, &Case::of(Algorithm::Chain), sum, 3);
     }
 }
 
@@ -109,13 +105,13 @@ fn scatter() {
 }
 
 /// Runs cases for every size, root, algorithm and length, in place and not.
-fn for_each_rooted<'a>(collective: Collective, case: impl Fn(u32, u32, u64, bool) -> Vec<Rank<'a>>) {
+fn for_each_rooted<'a>(collective: Collective, ranks: impl Fn(u32, u32, u64, bool) -> Vec<Rank<'a>>) {
     for size in sizes() {
-        for (root, elements) in roots(size).flat_map(|root| ELEMENTS.map(|elements| (root, elements))) {
-            for (algorithm, in_place) in
-                each_algorithm(collective).flat_map(|a| [false, true].map(|in_place| (a, in_place)))
+        for (root, elements) in roots(size).flat_map(|root| lengths(size, ELEMENTS).map(move |e| (root, e))) {
+            for (case, in_place) in
+                cases(collective, size).iter().flat_map(|case| [(case, false), (case, true)])
             {
-                check(&case(size, root, elements, in_place), algorithm, sum, elements + u64::from(root));
+                check(&ranks(size, root, elements, in_place), case, sum, elements + u64::from(root));
             }
         }
     }
@@ -146,7 +142,7 @@ fn gatherv() {
                     member.expects(recv.in_recv(source), values(source, 0, uneven(source)))
                 })
             });
-            check(&ranks, None, sum, 7);
+            check(&ranks, &Case::table(), sum, 7);
         }
     }
 }
@@ -171,16 +167,16 @@ fn scatterv() {
                     None => member,
                 }
             });
-            check(&ranks, None, sum, 8);
+            check(&ranks, &Case::table(), sum, 8);
         }
     }
 }
 
 #[test]
 fn allgather() {
-    for (size, elements) in sizes().flat_map(|size| ELEMENTS.map(|elements| (size, elements))) {
-        for (algorithm, in_place) in
-            each_algorithm(Collective::Allgather).flat_map(|a| [(a, false), (a, true)])
+    for (size, elements) in sizes().flat_map(|size| lengths(size, ELEMENTS).map(move |e| (size, e))) {
+        for (case, in_place) in
+            cases(Collective::Allgather, size).iter().flat_map(|case| [(case, false), (case, true)])
         {
             let ranks = ranks(size, |rank| {
                 let own = data(&send_shape(rank), elements);
@@ -195,7 +191,7 @@ fn allgather() {
                     member.expects(in_recv(recv).block(source), values(source, 0, elements))
                 })
             });
-            check(&ranks, algorithm, sum, elements);
+            check(&ranks, case, sum, elements);
         }
     }
 }
@@ -221,15 +217,15 @@ fn allgatherv() {
                 member.expects(recv.in_recv(source), values(source, 0, uneven(source)))
             })
         });
-        check(&ranks, None, sum, 9);
+        check(&ranks, &Case::table(), sum, 9);
     }
 }
 
 #[test]
 fn alltoall() {
-    for (size, elements) in sizes().flat_map(|size| ELEMENTS.map(|elements| (size, elements))) {
-        for (algorithm, in_place) in
-            each_algorithm(Collective::Alltoall).flat_map(|a| [(a, false), (a, true)])
+    for (size, elements) in sizes().flat_map(|size| lengths(size, ELEMENTS).map(move |e| (size, e))) {
+        for (case, in_place) in
+            cases(Collective::Alltoall, size).iter().flat_map(|case| [(case, false), (case, true)])
         {
             let ranks = ranks(size, |rank| {
                 let block = data(&send_shape(rank), elements);
@@ -245,7 +241,7 @@ fn alltoall() {
                     member.expects(in_recv(recv).block(other), values(other, rank, elements))
                 })
             });
-            check(&ranks, algorithm, sum, elements);
+            check(&ranks, case, sum, elements);
         }
     }
 }
@@ -264,7 +260,7 @@ fn a_large_direct_exchange_goes_in_batches() {
                 .expects(in_recv(data).block(other), values(other, rank, 1))
         })
     });
-    check(&ranks, Some(Algorithm::Direct), sum, 1);
+    check(&ranks, &Case::of(Algorithm::Direct), sum, 1);
 }
 
 /// Elements that one rank sends another.
@@ -280,7 +276,7 @@ fn symmetric(from: u32, to: u32) -> u64 {
 #[test]
 fn alltoallv() {
     for (size, wide) in sizes().flat_map(|size| [(size, false), (size, true)]) {
-        for algorithm in each_algorithm(Collective::Alltoallv) {
+        for case in cases(Collective::Alltoallv, size) {
             let lists: Vec<(Lists, Lists)> = (0..size)
                 .map(|rank| {
                     let out = (0..size).map(|other| traffic(rank, other)).collect();
@@ -297,7 +293,7 @@ fn alltoallv() {
                 let member = member(rank, size, Call::Alltoallv { send: Some(send), recv });
                 exchanged(member, rank, size, send, recv)
             });
-            check(&ranks, algorithm, sum, 10);
+            check(&ranks, &case, sum, 10);
         }
     }
 }
@@ -313,7 +309,7 @@ fn exchanged<'a>(member: Rank<'a>, rank: u32, size: u32, send: Vector, recv: Vec
 #[test]
 fn alltoallw() {
     for (size, wide) in sizes().flat_map(|size| [(size, false), (size, true)]) {
-        for algorithm in each_algorithm(Collective::Alltoallw) {
+        for case in cases(Collective::Alltoallw, size) {
             let lists: Vec<(Lists, Lists)> = (0..size)
                 .map(|rank| {
                     let out = (0..size).map(|other| traffic(rank, other)).collect();
@@ -332,7 +328,7 @@ fn alltoallw() {
                 });
                 exchanged(member, rank, size, send, recv)
             });
-            check(&ranks, algorithm, sum, 11);
+            check(&ranks, &case, sum, 11);
         }
     }
 }
@@ -365,6 +361,6 @@ fn alltoallv_and_w_in_place() {
                     .expects(recv.in_recv(other), values(other, rank, elements))
             })
         });
-        check(&ranks, None, sum, 12);
+        check(&ranks, &Case::table(), sum, 12);
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::case::Case;
 use common::{Lists, Rank, check, data, in_recv, shape, sum, values};
 use tern_coll::{Call, Comm, Neighbors, Pairing, Ty};
 
@@ -130,7 +131,7 @@ fn allgather() {
                 member.expects(in_recv(recv).block(slot), values(source, 0, elements))
             })
         });
-        check(&ranks, None, sum, elements);
+        check(&ranks, &Case::table(), sum, elements);
     }
 }
 
@@ -154,7 +155,7 @@ fn allgatherv() {
                 member.expects(recv.in_recv(slot), values(source, 0, traffic(source, 0)))
             })
         });
-        check(&ranks, None, sum, 3);
+        check(&ranks, &Case::table(), sum, 3);
     }
 }
 
@@ -172,7 +173,7 @@ fn alltoall() {
                 member.expects(in_recv(recv).block(slot), values(source, sent, elements))
             })
         });
-        check(&ranks, None, sum, elements);
+        check(&ranks, &Case::table(), sum, elements);
     }
 }
 
@@ -188,7 +189,7 @@ fn alltoallv() {
             let call = Call::NeighborAlltoallv { around: topology.around(rank), send, recv };
             exchanged(&topology, rank, member(&topology, rank, call))
         });
-        check(&ranks, None, sum, 5);
+        check(&ranks, &Case::table(), sum, 5);
     }
 }
 
@@ -209,7 +210,7 @@ fn alltoallw() {
             }
             exchanged(&topology, rank, member)
         });
-        check(&ranks, None, sum, 7);
+        check(&ranks, &Case::table(), sum, 7);
     }
 }
 

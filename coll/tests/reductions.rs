@@ -2,22 +2,18 @@
 
 mod common;
 
-use common::{
-    Lists, Rank, brackets, check, compose, count_of, data, fold, in_recv, roots, run, shape, sizes, sum,
-    values,
-};
-use tern_coll::interp::{Operation, Part, Shape};
-use tern_coll::table::{Query, algorithms};
-use tern_coll::{Algorithm, Call, Collective, Comm, Data, Root, Ty};
+use common::case::{Case, cases, lengths, roots, sizes};
+use common::{Lists, Rank, brackets, check, compose, count_of, data, fold, in_recv, run, shape, sum, values};
+use tern_coll::interp::{Memory, Operation, Shape};
+use tern_coll::{Call, Collective, Comm, Data, Query, Root, Ty};
 
-const LENGTHS: [u64; 4] = [0, 1, 5, 40];
+const LENGTHS: [u64; 4] = [0, 1, 40, 5];
 
 /// One way to make a call.
-#[derive(Clone, Copy)]
 struct Way {
     size: u32,
     elements: u64,
-    algorithm: Option<Algorithm>,
+    case: Case,
     commutative: bool,
     in_place: bool,
 }
@@ -40,12 +36,11 @@ impl Way {
 
 /// Every size, length and algorithm, with an operation that commutes and one that does not, in place and not.
 fn for_each_way(collective: Collective, mut each: impl FnMut(Way)) {
-    for (size, elements) in sizes().flat_map(|size| LENGTHS.map(|elements| (size, elements))) {
-        for algorithm in algorithms(collective).iter().copied().map(Some).chain([None]) {
+    for (size, elements) in sizes().flat_map(|size| lengths(size, LENGTHS).map(move |e| (size, e))) {
+        for case in cases(collective, size) {
             for (commutative, in_place) in [(false, false), (false, true), (true, false), (true, true)] {
-                let query = Query { collective, bytes: 0, ranks: size, commutative };
-                if algorithm.is_none_or(|algorithm| algorithm.suits(&query)) {
-                    each(Way { size, elements, algorithm, commutative, in_place });
+                if case.suits(Query { commutative, ..Query::new(collective, 0, size) }) {
+                    each(Way { size, elements, case: case.clone(), commutative, in_place });
                 }
             }
         }
@@ -77,7 +72,7 @@ fn reduce() {
                     if rank == root { member.expects(in_recv(way.data()), result.clone()) } else { member }
                 })
                 .collect();
-            check(&ranks, way.algorithm, way.operation(), 1);
+            check(&ranks, &way.case, way.operation(), 1);
         }
     });
 }
@@ -96,7 +91,7 @@ fn allreduce() {
                     .expects(in_recv(way.data()), result.clone())
             })
             .collect();
-        check(&ranks, way.algorithm, way.operation(), 2);
+        check(&ranks, &way.case, way.operation(), 2);
     });
 }
 
@@ -155,7 +150,7 @@ fn settled<'a>(member: Rank<'a>, data: Data, block: Vec<u8>) -> Rank<'a> {
 /// Compares only the results: in place, the rest of the receive buffer is not defined afterwards, but an algorithm
 /// has no reason to touch it either, so all of it is compared.
 fn check_start(ranks: &[Rank], way: &Way) {
-    check(ranks, way.algorithm, way.operation(), 3);
+    check(ranks, &way.case, way.operation(), 3);
 }
 
 #[test]
@@ -169,7 +164,7 @@ fn scan() {
                     .expects(in_recv(data), result)
             })
             .collect();
-        check(&ranks, way.algorithm, way.operation(), 4);
+        check(&ranks, &way.case, way.operation(), 4);
     });
 }
 
@@ -186,33 +181,33 @@ fn exscan() {
                 member.expects(in_recv(data), fold(operands(0..=rank - 1, way.elements), way.operation()))
             })
             .collect();
-        check(&ranks, way.algorithm, way.operation(), 5);
+        check(&ranks, &way.case, way.operation(), 5);
     });
-}
-
-/// The result at one rank, with an operation that shows how it was bracketed.
-fn bits(ranks: &[Rank], algorithm: Option<Algorithm>, at: u32, seed: u64) -> Part {
-    run(ranks, algorithm, brackets, seed).swap_remove(at as usize)
 }
 
 #[test]
 fn reduce_has_the_same_bits_for_every_root_and_order_of_arrival() {
     for size in sizes() {
-        let way = Way { size, elements: 3, algorithm: None, commutative: true, in_place: false };
-        let at_root = |root: u32, seed: u64| {
-            let ranks: Vec<Rank> = (0..size)
-                .map(|rank| {
-                    let member = operand(rank, &way, reduce_call(&way, root, false), false, way.elements);
-                    member.expects(in_recv(way.data()), values(0, 0, way.elements))
-                })
-                .collect();
-            bits(&ranks, None, root, seed).recv
-        };
-        let first = at_root(0, 1);
-        for root in roots(size) {
-            assert!(at_root(root, 2 + u64::from(root)) == first, "{size} ranks, root {root}");
+        for case in cases(Collective::Reduce, size) {
+            let way = Way { size, elements: 3, case, commutative: true, in_place: false };
+            let first = result_at(&way, 0, 1);
+            for root in roots(size) {
+                let result = result_at(&way, root, 2 + u64::from(root));
+                assert!(result == first, "{:?}: {size} ranks, root {root}", way.case);
+            }
         }
     }
+}
+
+/// What a root has after a reduction by an operation that shows how it was bracketed.
+fn result_at(way: &Way, root: u32, seed: u64) -> Memory {
+    let ranks: Vec<Rank> = (0..way.size)
+        .map(|rank| {
+            let member = operand(rank, way, reduce_call(way, root, false), false, way.elements);
+            member.expects(in_recv(way.data()), values(0, 0, way.elements))
+        })
+        .collect();
+    run(&ranks, &way.case, brackets, seed).swap_remove(root as usize).recv
 }
 
 #[test]
@@ -224,17 +219,21 @@ fn allreduce_has_the_same_bits_everywhere() {
                     .expects(in_recv(way.data()), values(0, 0, way.elements))
             })
             .collect();
-        let parts = run(&ranks, way.algorithm, brackets, 6);
+        let parts = run(&ranks, &way.case, brackets, 6);
         let same = parts.iter().all(|part| part.recv == parts[0].recv);
-        assert!(same, "{:?} on {} ranks", way.algorithm, way.size);
+        assert!(same, "{:?} on {} ranks", &way.case, way.size);
     });
 }
 
 #[test]
 fn a_reduction_of_nothing_is_no_message() {
-    let way = Way { size: 4, elements: 0, algorithm: None, commutative: true, in_place: false };
-    let parts =
-        run(&[0, 1, 2, 3].map(|rank| operand(rank, &way, allreduce_call(&way), false, 0)), None, sum, 1);
+    let way = Way { size: 4, elements: 0, case: Case::table(), commutative: true, in_place: false };
+    let parts = run(
+        &[0, 1, 2, 3].map(|rank| operand(rank, &way, allreduce_call(&way), false, 0)),
+        &Case::table(),
+        sum,
+        1,
+    );
     assert!(parts.iter().all(|part| part.schedule.steps().is_empty()));
     assert_eq!(count_of(&way.shape(), 0), 0);
 }

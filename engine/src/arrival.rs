@@ -2,8 +2,9 @@
 //! 4), one per kind of message, run inline in [`Engine::poll`](crate::Engine::poll).
 
 use crate::engine::{Action, Core};
-use crate::limits::EARLY_BYTES_MAX;
+use crate::limits::{CREDIT_UNIT_BYTES, EARLY_BYTES_MAX};
 use crate::matching::Envelope;
+use crate::peers::cost_units;
 use crate::receive::{Probed, fault};
 use crate::request::{Fault, State, Status};
 use crate::slab::Id;
@@ -41,7 +42,28 @@ pub(crate) enum What {
     Offered(Offer),
 }
 
+impl Default for Early {
+    fn default() -> Self {
+        Early {
+            from: 0,
+            envelope: Envelope { context: 0, source: 0, tag: 0 },
+            len: 0,
+            what: What::Short([0; AM_INLINE_BYTES_MAX]),
+            ack: None,
+            signature: 0,
+            not_ready: false,
+            taken: false,
+        }
+    }
+}
+
 impl Early {
+    /// What it takes of the receiver's memory, as credits count it.
+    fn memory_bytes(&self) -> u64 {
+        let payload = if matches!(self.what, What::Offered(_)) { 0 } else { self.len as usize };
+        u64::from(cost_units(payload)) * CREDIT_UNIT_BYTES as u64
+    }
+
     pub fn probed(&self) -> Probed {
         Probed { envelope: self.envelope, bytes: self.len }
     }
@@ -57,7 +79,7 @@ const TOKEN_EARLY: u64 = 1 << 30;
 const TOKEN_FRAGMENT: u64 = 1 << 31;
 
 impl Sink for Core {
-    #[inline]
+    #[inline(always)]
     fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         if header.credits != 0 {
             self.earn(from, header.credits);
@@ -65,7 +87,9 @@ impl Sink for Core {
         if header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header) {
             return self.eager_short(from, envelope(header), payload);
         }
-        self.short_other(from, header, payload);
+        // A copy, so that on the way above the header stays in registers.
+        let header = *header;
+        self.short_other(from, &header, payload);
     }
 
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
@@ -92,7 +116,7 @@ impl Sink for Core {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enough(&self) -> bool {
         self.posted.is_empty()
     }
@@ -104,17 +128,25 @@ impl Sink for Core {
 
 impl Core {
     /// A short message in standard mode: the shortest way through.
-    #[inline]
+    #[inline(always)]
     fn eager_short(&mut self, from: Peer, envelope: Envelope, payload: &[u8]) {
         let Some(index) = self.posted.take(&envelope) else {
             return self.keep_short(from, envelope, payload, None, 0, false);
         };
         self.owe(from, payload.len());
-        self.fill(index, from, envelope, payload, 0);
+        match self.requests.at_mut(index) {
+            Some((_, request)) if !request.detached && request.buf.write_to_flat(payload) => {
+                request.peer = from;
+                request.status = Status::of(&envelope, payload.len() as u64);
+                request.state = State::Done;
+                self.completions += 1;
+            }
+            _ => self.fill(index, from, envelope, payload, 0),
+        }
     }
 
     /// A posted receive gets a whole message.
-    #[inline]
+    #[inline(never)]
     fn fill(&mut self, index: u32, from: Peer, envelope: Envelope, payload: &[u8], signature: u64) {
         let Some((id, request)) = self.requests.at_mut(index) else { return };
         let room = request.buf.len();
@@ -122,12 +154,9 @@ impl Core {
         request.buf.write(0, &payload[..taken]);
         request.peer = from;
         request.status = Status::of(&envelope, taken as u64);
-        request.status.fault = fault(payload.len() as u64, room as u64, signature, request.signature);
-        request.state = State::Done;
-        self.completions += 1;
-        if request.detached {
-            self.requests.discard(id);
-        }
+        request.status.fault =
+            fault(payload.len() as u64, room as u64, signature, request.signature, &self.types);
+        self.complete(id);
     }
 
     #[cold]
@@ -149,9 +178,18 @@ impl Core {
 
     fn keep(&mut self, early: Early) -> Id {
         let envelope = early.envelope;
+        self.early_bytes += early.memory_bytes();
+        self.early_bytes_peak = self.early_bytes_peak.max(self.early_bytes);
         let id = self.early.insert(early);
         self.unexpected.keep(envelope, id.index() as u32);
         id
+    }
+
+    /// Takes an early arrival out of the store.
+    pub fn take_early(&mut self, id: Id) -> Option<Early> {
+        let early = self.early.remove(id)?;
+        self.early_bytes -= early.memory_bytes();
+        Some(early)
     }
 
     #[cold]
@@ -240,7 +278,7 @@ impl Core {
         request.state = State::Lands;
         request.peer = from;
         request.status = Status::of(&envelope, taken as u64);
-        request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0);
+        request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0, &self.types);
         let token = Token(u64::from(id.raw()) | (len as u64) << 32);
         Landing::Place { buf: request.buf.clone(), offset: 0, len: taken, token }
     }
@@ -278,7 +316,7 @@ impl Core {
 
     /// A receive that waited for an early message to land gets it.
     fn hand_over(&mut self, early: Id, id: Id) {
-        let Some(arrival) = self.early.remove(early) else { return };
+        let Some(arrival) = self.take_early(early) else { return };
         let Some(request) = self.requests.get(id) else { return };
         let (buf, signature) = (request.buf.clone(), request.signature);
         let mut status = Status::of(&arrival.envelope, arrival.len.min(buf.len() as u64));
@@ -304,6 +342,9 @@ impl Core {
 
     /// Memory for an early arrival: one that was used before, if it is large enough.
     fn block(&mut self, len: usize) -> UserBuf {
+        if let Some(void) = self.void.as_ref().filter(|void| void.len() >= len) {
+            return void.clone();
+        }
         match self.pool.iter().rposition(|block| block.len() >= len) {
             Some(at) => self.pool.swap_remove(at),
             None => UserBuf::owned(len.max(BLOCK_BYTES_MIN)),
@@ -314,6 +355,7 @@ impl Core {
     pub fn recycle(&mut self, arrival: Early) {
         if let What::Landed(block) = arrival.what
             && self.pool.len() < BLOCKS_KEPT_MAX
+            && self.void.is_none()
         {
             self.pool.push(block);
         }
@@ -432,6 +474,7 @@ impl Core {
         self.complete(id);
     }
 
+    #[cold]
     fn earn(&mut self, from: Peer, credits: u16) {
         let window = self.peers.window();
         if let Some(state) = self.peers.get(from) {
@@ -440,21 +483,27 @@ impl Core {
     }
 
     /// A message of `len` bytes needs no early-arrival memory any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn owe(&mut self, from: Peer, len: usize) {
-        if let Some(action) = self.consumed(from, len) {
-            self.actions.push_back(action);
+        if self.consumed(from, len) {
+            self.refill_later(from);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill_later(&mut self, peer: Peer) {
+        self.actions.push_back(Action::Refill { peer });
     }
 }
 
-#[inline]
+#[inline(always)]
 fn envelope(header: &Header) -> Envelope {
     Envelope { context: header.context, source: header.source, tag: header.tag }
 }
 
 /// Whether a header's source and tag are what a sound peer sends: nothing wild, which only a receive may be.
-#[inline]
+#[inline(always)]
 fn can_match(header: &Header) -> bool {
     header.tag >= 0 && header.source != crate::matching::ANY_SOURCE
 }

@@ -44,7 +44,7 @@ impl Core {
         let is = |early: &Early| early.from == from && early.sender() == Some(sender) && !early.taken;
         let Some(id) = self.early.find(is) else { return };
         self.unexpected.withdraw(id.index() as u32);
-        if let Some(early) = self.early.remove(id)
+        if let Some(early) = self.take_early(id)
             && early.ack.is_some()
         {
             self.owe(from, early.len as usize);

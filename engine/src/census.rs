@@ -31,6 +31,11 @@ impl<T: Transport> Engine<T> {
         }
     }
 
+    /// The most memory that messages before their receive have ever taken here, in bytes as credits count them.
+    pub fn early_bytes_peak(&self) -> u64 {
+        self.core.early_bytes_peak
+    }
+
     /// Credit units that may still be used towards a peer that was sent something.
     pub fn credits(&mut self, peer: Peer) -> Option<u32> {
         self.core.peers.get(peer).filter(|state| state.met).map(|state| state.credits)

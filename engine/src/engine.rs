@@ -7,9 +7,11 @@ use crate::peers::{PeerState, Peers, Waiting};
 use crate::request::{Request, RequestId, State, Status};
 use crate::settings::Settings;
 use crate::slab::{Id, Slab};
+use crate::types::Types;
 use crate::wire::{Kind, Lead, Offer, Ready};
 use std::collections::VecDeque;
-use tern_mem::UserBuf;
+use std::sync::Arc;
+use tern_mem::{Datatype, UserBuf};
 use tern_transport::{Am, Header, Peer, Transport};
 
 /// The engine of one process over a transport.
@@ -28,7 +30,12 @@ pub(crate) struct Core {
     pub posted: Posted,
     pub unexpected: Unexpected,
     pub early: Slab<Early>,
+    /// Memory that they take now, and the most that they ever took.
+    pub early_bytes: u64,
+    pub early_bytes_peak: u64,
     pub requests: Slab<Request>,
+    /// What receives are compared with, if types are checked.
+    pub types: Types,
     /// What handlers found to do while the transport was polling.
     pub actions: VecDeque<Action>,
     /// Peers whose FIFO is not empty.
@@ -37,6 +44,8 @@ pub(crate) struct Core {
     pub streams: Vec<Id>,
     /// Blocks for early arrivals, to be used again.
     pub pool: Vec<UserBuf>,
+    /// Where all early arrivals land, if no bytes are moved: see [`Engine::forget_early_bytes`].
+    pub void: Option<UserBuf>,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
 }
@@ -67,11 +76,15 @@ impl<T: Transport> Engine<T> {
             posted: Posted::default(),
             unexpected: Unexpected::default(),
             early: Slab::default(),
+            early_bytes: 0,
+            early_bytes_peak: 0,
             requests: Slab::default(),
+            types: Types::default(),
             actions: VecDeque::new(),
             backlogged: Vec::new(),
             streams: Vec::new(),
             pool: Vec::new(),
+            void: None,
             completions: 0,
         };
         Engine { transport, core }
@@ -85,6 +98,12 @@ impl<T: Transport> Engine<T> {
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.core.settings
+    }
+
+    /// From now on all messages that come before their receive and fit land in this one block, on top of each other: for a
+    /// simulator, whose messages have a length but no bytes.
+    pub fn forget_early_bytes(&mut self, void: UserBuf) {
+        self.core.void = Some(void);
     }
 
     /// How many requests have been completed since the start.
@@ -108,14 +127,20 @@ impl<T: Transport> Engine<T> {
         !(self.core.backlogged.is_empty() && self.core.streams.is_empty() && self.core.actions.is_empty())
     }
 
+    /// Whether nothing is under way that the program could ask for or that must still be sent.
+    pub fn is_idle(&self) -> bool {
+        self.core.requests.is_empty() && !self.has_unsent()
+    }
+
     /// A request that has ended already, for a call that must return one. A send that was over before it needed a request
     /// has [`Id::OVER`], which all share.
     #[inline]
     pub fn ended(&mut self, status: Status) -> RequestId {
         let pattern = Pattern { context: status.context, source: status.source, tag: status.tag };
-        let mut request = Request::receive(pattern, UserBuf::empty(), 0);
-        (request.state, request.status) = (State::Done, status);
-        self.core.requests.insert(request)
+        let (id, request) = self.core.requests.occupy();
+        request.begin(State::Done, pattern, UserBuf::empty(), 0);
+        request.status = status;
+        id
     }
 
     /// How a request ended, if it has; it is gone then.
@@ -124,28 +149,30 @@ impl<T: Transport> Engine<T> {
         if id == RequestId::OVER {
             return Some(Status::EMPTY);
         }
-        let request = self.core.requests.get(id)?;
-        if !matches!(request.state, State::Done) {
-            return None;
-        }
+        let request = self.core.requests.get_mut(id).filter(|request| request.is_done())?;
         let status = request.status;
-        self.core.requests.discard(id);
+        request.vacate();
+        self.core.requests.free(id);
         Some(status)
     }
 
-    /// As [`Engine::test`], but takes only what ended without a fault.
-    #[inline]
-    pub fn test_well(&mut self, id: RequestId) -> Option<Status> {
+    /// As [`Engine::test`], but takes only what ended without a fault, and shows its status instead of copying it.
+    /// Whether that was so.
+    #[inline(always)]
+    pub fn test_well(&mut self, id: RequestId, show: impl FnOnce(&Status)) -> bool {
         if id == RequestId::OVER {
-            return Some(Status::EMPTY);
+            show(&Status::EMPTY);
+            return true;
         }
-        let request = self.core.requests.get(id)?;
-        if !matches!(request.state, State::Done) || request.status.fault.is_some() {
-            return None;
+        match self.core.requests.get_mut(id) {
+            Some(request) if request.is_done() && request.status.fault.is_none() => {
+                show(&request.status);
+                request.vacate();
+                self.core.requests.free(id);
+                true
+            }
+            _ => false,
         }
-        let status = request.status;
-        self.core.requests.discard(id);
-        Some(status)
     }
 
     /// How a request ended, if it has; it stays (`MPI_Request_get_status`).
@@ -178,6 +205,11 @@ impl<T: Transport> Engine<T> {
             tag: request.pattern.tag,
             bytes: request.buf.len() as u64,
         })
+    }
+
+    /// `TERN_CHECK=types`: receives of this datatype, by its signature, are compared with what comes.
+    pub fn learn_type(&mut self, datatype: &Arc<Datatype>) {
+        self.core.types.learn(datatype);
     }
 
     /// The request completes by itself and nobody will ask (`MPI_Request_free`, MPI 5.0 section 3.7.3).
@@ -244,7 +276,7 @@ impl<T: Transport> Engine<T> {
             if sent.is_err() {
                 break;
             }
-            self.core.peers.know(peer).backlog.pop_front();
+            self.core.peers.know(peer).backlog.pop();
             moved = true;
         }
         moved
@@ -309,7 +341,7 @@ impl Core {
         if state.backlog.is_empty() && !self.backlogged.contains(&peer) {
             self.backlogged.push(peer);
         }
-        state.backlog.push_back(waiting);
+        state.backlog.push(waiting);
     }
 
     /// The request is done.

@@ -14,6 +14,7 @@ pub mod group;
 pub mod limits;
 pub mod matching;
 pub mod peers;
+mod prefetch;
 pub mod protocol;
 pub mod receive;
 pub mod rendezvous;
@@ -21,6 +22,7 @@ pub mod request;
 pub mod send;
 pub mod settings;
 pub mod slab;
+pub mod types;
 pub mod variables;
 pub mod wire;
 

@@ -6,8 +6,9 @@ use tern_transport::AM_INLINE_BYTES_MAX;
 pub const CREDIT_UNIT_BYTES: usize = 64;
 
 /// Early-arrival memory that a receiver grants each peer unless `TERN_CREDIT_BYTES` says otherwise. The T3D's and BIP's
-/// windows are a few dozen messages; a mebibyte holds 16,384 short ones, so that ordinary programs never meet it.
-pub const CREDIT_BYTES_DEFAULT: usize = 1 << 20;
+/// windows are a few dozen messages; two mebibytes hold 32,768 short ones, so that ordinary programs never meet it. With
+/// half as much, 16,384 unexpected messages used it up, and what came after them took the three-way protocol: 0.5 µs each.
+pub const CREDIT_BYTES_DEFAULT: usize = 2 << 20;
 
 /// No window is smaller: one short message and its header must always fit.
 pub const CREDIT_BYTES_MIN: usize = 4 * CREDIT_UNIT_BYTES;
@@ -40,3 +41,7 @@ pub const EARLY_BYTES_MAX: usize = CREDIT_BYTES_MAX;
 
 /// Requests that can exist at once: 24 bits of index.
 pub const REQUESTS_MAX: usize = 1 << 24;
+
+/// Ranks of a job up to which each rank has a table of all others: 8 bytes for each, 128 KiB at most. Beyond, the table
+/// would be more than all else that the engine holds, and only the peers that are talked to have a place.
+pub const PEERS_DENSE_MAX: u32 = 16 * 1024;

@@ -2,10 +2,12 @@
 //! transport could not take yet.
 
 use crate::limits::*;
+use crate::matching::Mixer;
 use crate::slab::Id;
 use crate::wire::{Kind, Lead};
-use std::collections::VecDeque;
-use tern_transport::{Limits, Peer};
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+use tern_transport::{AM_INLINE_BYTES_MAX, Limits, Peer};
 
 /// One peer.
 #[derive(Debug)]
@@ -14,13 +16,51 @@ pub(crate) struct PeerState {
     pub limits: Limits,
     pub met: bool,
     /// Bytes up to which a message is sent at once: the transport's limit or, if that is less, the user's.
-    pub eager_bytes_max: usize,
+    pub eager_bytes_max: u32,
     /// Units of early-arrival memory at the peer that this side may still use; none before the first send.
     pub credits: u32,
     /// Units of the peer's messages that are consumed here and not yet given back.
     pub owed: u32,
-    /// What waits for the transport, in order (MPI-BIP, section 3: request FIFOs turn a bounded network into an unbounded one).
-    pub backlog: VecDeque<Waiting>,
+    pub backlog: Backlog,
+}
+
+const _: () = assert!(size_of::<PeerState>() <= 40, "a rank of a large job has many peers");
+
+/// What waits for the transport, in order (MPI-BIP, section 3: request FIFOs turn a bounded network into an unbounded one).
+/// Takes memory from the first time that something had to wait.
+#[derive(Debug, Default)]
+#[allow(clippy::box_collection, reason = "a peer is small, and few ever have something waiting")]
+pub(crate) struct Backlog(Option<Box<VecDeque<Waiting>>>);
+
+impl Backlog {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|fifo| fifo.is_empty())
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |fifo| fifo.len())
+    }
+
+    pub fn front(&self) -> Option<&Waiting> {
+        self.0.as_ref()?.front()
+    }
+
+    pub fn push(&mut self, waiting: Waiting) {
+        self.0.get_or_insert_default().push_back(waiting);
+    }
+
+    pub fn pop(&mut self) {
+        if let Some(fifo) = &mut self.0 {
+            fifo.pop_front();
+        }
+    }
+
+    pub fn retain(&mut self, stays: impl Fn(&Waiting) -> bool) {
+        if let Some(fifo) = &mut self.0 {
+            fifo.retain(stays);
+        }
+    }
 }
 
 /// Something in a peer's FIFO.
@@ -32,17 +72,24 @@ pub(crate) enum Waiting {
     Control { kind: Kind, lead: Lead },
 }
 
-/// Peers by rank; a rank never talked to costs one null pointer.
+/// Peers by rank. In a job of at most [`PEERS_DENSE_MAX`] ranks, one that was never talked to costs one null pointer;
+/// in a larger one nothing, and the others are found by a hash.
 pub(crate) struct Peers {
+    size: u32,
     known: Vec<Option<Box<PeerState>>>,
+    sparse: Sparse,
     window: u32,
 }
+
+type Sparse = HashMap<Peer, Box<PeerState>, BuildHasherDefault<Mixer>>;
 
 impl Peers {
     pub fn new(size: u32, window: u32) -> Self {
         let mut known = Vec::new();
-        known.resize_with(size as usize, || None);
-        Peers { known, window }
+        if size <= PEERS_DENSE_MAX {
+            known.resize_with(size as usize, || None);
+        }
+        Peers { size, known, sparse: HashMap::default(), window }
     }
 
     pub fn window(&self) -> u32 {
@@ -52,23 +99,39 @@ impl Peers {
     /// The peer, if it was talked to before.
     #[inline]
     pub fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
-        self.known.get_mut(peer as usize)?.as_deref_mut()
+        match self.known.get_mut(peer as usize) {
+            Some(slot) => slot.as_deref_mut(),
+            None => get_sparse(&mut self.sparse, peer),
+        }
     }
 
     /// The peer, which has sent something or is about to get something.
-    #[inline]
+    #[inline(always)]
     pub fn know(&mut self, peer: Peer) -> &mut PeerState {
-        self.known[peer as usize].get_or_insert_with(|| Box::new(PeerState::new()))
+        match self.known.get(peer as usize) {
+            Some(Some(_)) => {}
+            Some(None) => self.learn(peer),
+            None => return know_sparse(&mut self.sparse, self.size, peer),
+        }
+        self.known[peer as usize].as_mut().expect("known by now")
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, peer: Peer) {
+        self.known[peer as usize] = Some(Box::new(PeerState::new()));
     }
 
     /// What waits in all FIFOs.
     pub fn waiting(&self) -> usize {
-        self.known.iter().flatten().map(|state| state.backlog.len()).sum()
+        let all = self.known.iter().flatten().chain(self.sparse.values());
+        all.map(|state| state.backlog.len()).sum()
     }
 
     /// Notes what the transport can do towards a peer: messages may go there now.
     #[cold]
     pub fn meet(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
+        let eager_bytes_max = u32::try_from(eager_bytes_max).unwrap_or(u32::MAX);
         let window = self.window;
         let state = self.know(peer);
         (state.limits, state.met, state.credits) = (limits, true, window);
@@ -76,17 +139,29 @@ impl Peers {
     }
 }
 
+#[cold]
+fn get_sparse(sparse: &mut Sparse, peer: Peer) -> Option<&mut PeerState> {
+    sparse.get_mut(&peer).map(|state| &mut **state)
+}
+
+#[cold]
+fn know_sparse(sparse: &mut Sparse, size: u32, peer: Peer) -> &mut PeerState {
+    assert!(peer < size, "rank {peer} of a job of {size}");
+    sparse.entry(peer).or_insert_with(|| Box::new(PeerState::new()))
+}
+
 /// Units of early-arrival memory that an eager message with so many payload bytes may take.
-#[inline]
+#[inline(always)]
 pub(crate) fn cost_units(payload: usize) -> u32 {
-    // The first unit is the envelope's.
-    u32::try_from(1 + payload.div_ceil(CREDIT_UNIT_BYTES)).unwrap_or(u32::MAX)
+    // One line holds the envelope and a short payload.
+    let lines = payload.saturating_sub(AM_INLINE_BYTES_MAX).div_ceil(CREDIT_UNIT_BYTES);
+    u32::try_from(1 + lines).unwrap_or(u32::MAX)
 }
 
 impl PeerState {
     fn new() -> Self {
         let limits = Limits { eager_bytes_max: 0, get: false, put: false, share: false };
-        PeerState { limits, met: false, eager_bytes_max: 0, credits: 0, owed: 0, backlog: VecDeque::new() }
+        PeerState { limits, met: false, eager_bytes_max: 0, credits: 0, owed: 0, backlog: Backlog::default() }
     }
 
     /// Uses credits for a message, if there are enough.
@@ -142,8 +217,34 @@ mod tests {
     }
 
     #[test]
+    fn peers_of_a_large_job_are_found_and_others_take_no_memory() {
+        for size in [PEERS_DENSE_MAX, 1 << 30] {
+            let mut peers = Peers::new(size, 4);
+            assert!(peers.get(size - 1).is_none());
+            peers.know(size - 1).owed = 3;
+            assert_eq!(peers.get(size - 1).map(|state| state.owed), Some(3));
+            assert!(peers.get(size - 2).is_none() && peers.get(u32::MAX).is_none());
+        }
+        assert!(Peers::new(1 << 30, 4).known.capacity() == 0);
+    }
+
+    #[test]
+    fn a_backlog_is_empty_again_when_all_is_gone() {
+        let mut backlog = Backlog::default();
+        for kind in [Kind::Ack, Kind::Got, Kind::Credits] {
+            backlog.push(Waiting::Control { kind, lead: Lead::EMPTY });
+        }
+        backlog.pop();
+        assert!(matches!(backlog.front(), Some(Waiting::Control { kind: Kind::Got, .. })));
+        backlog.retain(|waiting| matches!(waiting, Waiting::Control { kind: Kind::Credits, .. }));
+        assert_eq!((backlog.len(), backlog.is_empty()), (1, false));
+        backlog.pop();
+        assert!(backlog.is_empty() && backlog.front().is_none());
+    }
+
+    #[test]
     fn a_message_costs_its_envelope_and_its_lines() {
-        assert_eq!([0, 1, 64, 65].map(cost_units), [1, 2, 2, 3]);
+        assert_eq!([0, 40, 41, 104, 105].map(cost_units), [1, 1, 2, 2, 3]);
         assert_eq!(cost_units(usize::MAX), u32::MAX, "no window has as much");
     }
 }

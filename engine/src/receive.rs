@@ -1,11 +1,12 @@
 //! The receiver's side: from a call to the message that it gets; and probing.
 
 use crate::arrival::{Early, What};
-use crate::engine::{Action, Engine};
+use crate::engine::Engine;
 use crate::matching::{Envelope, Pattern};
-use crate::request::{Fault, Request, State, Status};
+use crate::request::{Fault, RequestId, State, Status};
 use crate::send::Started;
 use crate::slab::Id;
+use crate::types::Types;
 use crate::wire::{Kind, Lead};
 use tern_mem::UserBuf;
 use tern_transport::Transport;
@@ -25,16 +26,29 @@ pub struct Probed {
 impl<T: Transport> Engine<T> {
     /// Receives into `buf` the first message that fits. `signature` is the type signature if types are
     /// checked, else 0.
-    #[inline(always)]
+    #[inline]
     pub fn receive(&mut self, pattern: Pattern, buf: &UserBuf, signature: u64) -> Started {
         if !self.core.unexpected.is_empty()
             && let Some(index) = self.core.unexpected.take(&pattern)
         {
             return self.receive_early_at(index, pattern, buf, signature);
         }
-        let id = self.core.requests.insert(Request::receive(pattern, buf.clone(), signature));
+        Started::Pending(self.post(pattern, buf.clone(), signature))
+    }
+
+    /// Whether every message that has come was received: then a receive can only be posted.
+    #[inline(always)]
+    pub fn has_no_early(&self) -> bool {
+        self.core.unexpected.is_empty()
+    }
+
+    /// Posts a receive. As [`Engine::receive`] where [`Engine::has_no_early`].
+    #[inline(always)]
+    pub fn post(&mut self, pattern: Pattern, buf: UserBuf, signature: u64) -> RequestId {
+        let (id, request) = self.core.requests.occupy();
+        request.begin(State::Posted, pattern, buf, signature);
         self.core.posted.post(pattern, id.index() as u32);
-        Started::Pending(id)
+        id
     }
 
     /// The first message that fits, if one has arrived; it stays.
@@ -70,17 +84,16 @@ impl<T: Transport> Engine<T> {
         let arrival = self.core.early.get_mut(early).expect("an early arrival that was found");
         if let What::Landing { waiter, .. } = &mut arrival.what {
             // Over a socket the message may still be arriving: the receive waits for its last byte.
-            let mut request = Request::receive(pattern, buf.clone(), signature);
-            request.state = State::Lands;
-            let id = self.core.requests.insert(request);
+            let (id, request) = self.core.requests.occupy();
+            request.begin(State::Lands, pattern, buf.clone(), signature);
             *waiter = Some(id);
             return Started::Pending(id);
         }
-        let arrival = self.core.early.remove(early).expect("an early arrival that was found");
+        let arrival = self.core.take_early(early).expect("an early arrival that was found");
         if let What::Offered(offer) = arrival.what {
-            let mut request = Request::receive(pattern, buf.clone(), signature);
+            let (id, request) = self.core.requests.occupy();
+            request.begin(State::Posted, pattern, buf.clone(), signature);
             request.status = Status::of(&arrival.envelope, 0);
-            let id = self.core.requests.insert(request);
             self.begin(id, arrival.from, &offer);
             if arrival.not_ready
                 && let Some(request) = self.core.requests.get_mut(id)
@@ -100,9 +113,7 @@ impl<T: Transport> Engine<T> {
         if let Some(sender) = arrival.ack {
             self.control(arrival.from, Kind::Ack, Lead::EMPTY.with_id(sender));
         }
-        if let Some(action) = self.core.consumed(arrival.from, arrival.len as usize) {
-            self.core.actions.push_back(action);
-        }
+        self.core.owe(arrival.from, arrival.len as usize);
         self.core.recycle(arrival);
         status
     }
@@ -114,25 +125,26 @@ impl crate::engine::Core {
         if arrival.not_ready {
             return Some(Fault::NotReady);
         }
-        fault(arrival.len, room as u64, arrival.signature, signature)
+        fault(arrival.len, room as u64, arrival.signature, signature, &self.types)
     }
 
-    /// The receiver's early-arrival memory for a message of `len` bytes is free again; what to do about it.
-    #[inline]
-    pub(crate) fn consumed(&mut self, from: tern_transport::Peer, len: usize) -> Option<Action> {
+    /// The receiver's early-arrival memory for a message of `len` bytes is free again. Whether so much is owed now
+    /// that the peer should hear of it.
+    #[inline(always)]
+    pub(crate) fn consumed(&mut self, from: tern_transport::Peer, len: usize) -> bool {
         let due = self.peers.window() / crate::limits::CREDIT_RETURN_FRACTION;
         let state = self.peers.know(from);
         let before = state.owed;
         state.owed = before.saturating_add(crate::peers::cost_units(len));
-        (before < due && state.owed >= due).then_some(Action::Refill { peer: from })
+        before < due && state.owed >= due
     }
 }
 
 /// What is wrong with a message of `len` bytes and signature `theirs` for `room` bytes of signature `ours`.
 #[inline]
-pub(crate) fn fault(len: u64, room: u64, theirs: u64, ours: u64) -> Option<Fault> {
+pub(crate) fn fault(len: u64, room: u64, theirs: u64, ours: u64, types: &Types) -> Option<Fault> {
     if len > room {
         return Some(Fault::Truncated { sent: len, room });
     }
-    (theirs != 0 && ours != 0 && theirs != ours && len > 0).then_some(Fault::Signature)
+    (!types.fit(len, theirs, ours)).then_some(Fault::Signature { theirs, ours })
 }

@@ -12,7 +12,7 @@ use crate::settings::{Rendezvous, Settings};
 use crate::slab::Id;
 use crate::wire::{Kind, Lead, Offer, Ready, Want};
 use tern_mem::UserBuf;
-use tern_transport::{Am, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, Transport};
+use tern_transport::{Am, Full, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, Transport};
 
 /// The ways to move a large message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ impl<T: Transport> Engine<T> {
         let len = offer.len.min(room);
         request.peer = from;
         request.status.bytes = len;
-        request.status.fault = fault(offer.len, room, offer.signature, request.signature);
+        request.status.fault = fault(offer.len, room, offer.signature, request.signature, &self.core.types);
         request.state = State::Gets { answer: None };
         let buf = request.buf.clone();
         if len == 0 {
@@ -202,33 +202,60 @@ impl<T: Transport> Engine<T> {
 
     fn push_stream(&mut self, id: Id) -> bool {
         let mut moved = false;
-        let Some(request) = self.core.requests.get_mut(id) else { return false };
-        let peer = request.peer;
-        // Three-way (MPI-BIP, section 3) is the case of one fragment. The user's eager limit is not the fragments'.
-        let fragment = self.core.peers.know(peer).limits.eager_bytes_max.clamp(1, FRAGMENT_BYTES_MAX) as u64;
-        while let State::Streams { receiver, sent, until } = request.state {
-            let len = fragment.min(until - sent);
-            let header = Header {
-                kind: Kind::Fragment as u8,
-                context: sent,
-                source: receiver.raw(),
-                ..Header::default()
-            };
-            let mut am =
-                Am { header, lead: &[], body: &request.buf, offset: sent as usize, len: len as usize };
-            if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_err() {
-                return moved;
+        while let Some(part) = self.next_part(id) {
+            if self.push_part(id, &part).is_err() {
+                break;
             }
             moved = true;
-            request.state = if sent + len == until {
-                State::Done
-            } else {
-                State::Streams { receiver, sent: sent + len, until }
-            };
         }
-        self.core.complete(id);
         moved
     }
+
+    /// What of a stream is to be sent next. Three-way (MPI-BIP, section 3) is the case of one fragment. The user's eager limit
+    /// is not the fragments'.
+    fn next_part(&mut self, id: Id) -> Option<Part> {
+        let request = self.core.requests.get(id)?;
+        let State::Streams { receiver, sent, until } = request.state else { return None };
+        let flat = request.buf.as_flat().is_some();
+        let loan = if flat { self.transport.loan_bytes_max(request.peer) } else { 0 };
+        let most = match loan {
+            0 => self.core.peers.know(request.peer).limits.eager_bytes_max,
+            _ => loan,
+        };
+        let len = (most.clamp(1, FRAGMENT_BYTES_MAX) as u64).min(until - sent);
+        Some(Part { receiver, sent, len, until, lent: loan > 0 })
+    }
+
+    fn push_part(&mut self, id: Id, part: &Part) -> Result<(), Full> {
+        let Some(request) = self.core.requests.get_mut(id) else { return Ok(()) };
+        let (peer, Part { receiver, sent, len, until, lent }) = (request.peer, *part);
+        let kind = Kind::Fragment as u8;
+        let header = Header { kind, context: sent, source: receiver.raw(), ..Header::default() };
+        let (offset, last) = (sent as usize, sent + len == until);
+        let mut am = Am { header, lead: &[], body: &request.buf, offset, len: len as usize };
+        if lent {
+            self.transport.lend(peer, &am, last.then(|| token(id)))?;
+        } else {
+            transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)?;
+        }
+        match last {
+            false => request.state = State::Streams { receiver, sent: sent + len, until },
+            // The peer has to have it all first.
+            true if lent => request.state = State::Transfers { answer: None },
+            true => self.core.complete(id),
+        }
+        Ok(())
+    }
+}
+
+/// A fragment of a stream: `len` bytes after the first `sent` of `until`.
+#[derive(Clone, Copy)]
+struct Part {
+    receiver: Id,
+    sent: u64,
+    len: u64,
+    until: u64,
+    lent: bool,
 }
 
 fn token(id: Id) -> Token {

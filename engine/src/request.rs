@@ -52,8 +52,13 @@ pub enum Fault {
     Transfer(TransferError),
     /// Sent in ready mode, but no receive was waiting (MPI-LAPI section 4.2; MPI 5.0 section 3.4).
     NotReady,
-    /// `TERN_CHECK=types`: the sender's type signature is not the receiver's.
-    Signature,
+    /// `TERN_CHECK=types`: the sender's type signature is not the beginning of the receiver's.
+    Signature {
+        /// Of the whole message.
+        theirs: u64,
+        /// Of one element of the receive.
+        ours: u64,
+    },
 }
 
 /// A request and where it stands.
@@ -107,19 +112,47 @@ pub(crate) enum Outgoing {
 }
 
 impl Request {
+    /// Whether it has ended.
+    #[inline(always)]
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
     /// Whether it is a receive.
     pub fn is_receive(&self) -> bool {
         matches!(self.state, State::Posted | State::Lands | State::AwaitsData { .. } | State::Gets { .. })
     }
 
+    /// Makes a new request of a vacant one. Its peer is whoever sends or gets it; a receive learns that at the match.
     #[inline(always)]
-    pub fn receive(pattern: Pattern, buf: UserBuf, signature: u64) -> Self {
+    pub fn begin(&mut self, state: State, pattern: Pattern, buf: UserBuf, signature: u64) {
+        self.state = state;
+        debug_assert!(self.buf.is_flat(), "vacated");
+        // So there is nothing to drop, which the compiler cannot know.
+        std::mem::forget(std::mem::replace(&mut self.buf, buf));
+        self.signature = signature;
+        self.pattern = pattern;
+        self.status = Status::EMPTY;
+        self.detached = false;
+    }
+
+    /// Lets go of what it holds; its place is free from now on.
+    #[inline(always)]
+    pub fn vacate(&mut self) {
+        if !self.buf.is_flat() {
+            self.buf = UserBuf::empty();
+        }
+    }
+}
+
+impl Default for Request {
+    fn default() -> Self {
         Request {
-            state: State::Posted,
+            state: State::Done,
             peer: 0,
-            buf,
-            signature,
-            pattern,
+            buf: UserBuf::empty(),
+            signature: 0,
+            pattern: Pattern { context: 0, source: 0, tag: 0 },
             status: Status::EMPTY,
             detached: false,
         }

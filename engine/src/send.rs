@@ -56,22 +56,23 @@ impl<T: Transport> Engine<T> {
     /// has room. Otherwise nothing has happened. Not for synchronous mode, nor for messages with a signature.
     #[inline(always)]
     pub fn send_at_once(&mut self, mode: Mode, peer: Peer, envelope: Envelope, buf: &UserBuf) -> bool {
-        if let Some(state) = self.core.peers.get(peer)
-            && buf.len() <= state.eager_bytes_max
-            && state.backlog.is_empty()
-            && state.spend(cost_units(buf.len()))
-        {
-            let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
-            let mut am = message(Kind::Eager, flags, &envelope, &[], buf);
-            if transmit(&mut self.transport, &mut self.core.peers, peer, &mut am).is_ok() {
-                return true;
-            }
-            self.refund(peer, buf.len());
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        let units = cost_units(buf.len());
+        if buf.len() > state.eager_bytes_max as usize || !state.backlog.is_empty() || !state.spend(units) {
+            return false;
         }
-        false
+        let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
+        let mut am = message(Kind::Eager, flags, &envelope, &[], buf);
+        am.header.credits = state.owed_for_header();
+        if self.transport.send(peer, &am).is_err() {
+            state.refund(units);
+            return false;
+        }
+        state.gave_back(am.header.credits);
+        true
     }
 
-    /// The general case: a request in the peer's FIFO, which moves at once if it can.
+    /// The general case: a request, which goes at once if nothing is before it in the peer's FIFO and the transport has room.
     #[cold]
     fn send_by_request(
         &mut self,
@@ -84,19 +85,21 @@ impl<T: Transport> Engine<T> {
         let outgoing = self.choose(mode, peer, buf.len(), signature);
         let Envelope { context, source, tag } = envelope;
         let pattern = Pattern { context, source, tag };
-        let mut request = Request::receive(pattern, buf.clone(), signature);
-        request.state = State::Queued(outgoing);
+        let (id, request) = self.core.requests.occupy();
+        request.begin(State::Queued(outgoing), pattern, buf.clone(), signature);
         request.peer = peer;
-        let id = self.core.requests.insert(request);
-        self.core.enqueue(peer, Waiting::Send(id));
-        self.flush(peer);
+        let waits = self.core.peers.get(peer).is_some_and(|state| !state.backlog.is_empty());
+        if waits || self.send_queued(peer, id).is_err() {
+            self.core.enqueue(peer, Waiting::Send(id));
+            self.flush(peer);
+        }
         self.started(id)
     }
 
     fn choose(&mut self, mode: Mode, peer: Peer, len: usize, signature: u64) -> Outgoing {
         let state = self.meet(peer);
         let led = mode == Mode::Synchronous || signature != 0;
-        let fits = len <= state.eager_bytes_max && (!led || len <= LED_BYTES_MAX);
+        let fits = len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
         // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
         if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {
@@ -105,13 +108,6 @@ impl<T: Transport> Engine<T> {
         match mode {
             Mode::Synchronous => Outgoing::EagerSync,
             Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
-        }
-    }
-
-    #[cold]
-    fn refund(&mut self, peer: Peer, len: usize) {
-        if let Some(state) = self.core.peers.get(peer) {
-            state.refund(cost_units(len));
         }
     }
 

@@ -49,6 +49,8 @@ pub struct Settings {
     pub share_bytes_min: usize,
     /// `TERN_CHECK=types`: type signatures are compared when a message is matched.
     pub check_types: bool,
+    /// `TERN_CHECK=collectives`: the ranks of a collective compare what they call.
+    pub check_collectives: bool,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             rendezvous: Rendezvous::Auto,
             share_bytes_min: SHARE_BYTES_MIN_DEFAULT,
             check_types: false,
+            check_collectives: false,
         }
     }
 }

@@ -9,134 +9,167 @@ const GENERATION_MASK: u32 = 0x3F;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Id(u32);
 
+/// Set in the number that a free place keeps for its next object, and in no number from elsewhere.
+const FREE_BIT: u32 = 1 << 31;
+const RAW_MASK: u32 = (1 << 30) - 1;
+
 impl Id {
     /// The number of no object: what is over before it needs one. The last index, and a generation that makes no round number.
     pub const OVER: Id = Id(0x2A << INDEX_BITS | (REQUESTS_MAX as u32 - 1));
 
     /// The number itself.
-    #[inline]
+    #[inline(always)]
     pub fn raw(self) -> u32 {
         self.0
     }
 
     /// A number from elsewhere (a handle, a peer's message); it is checked when used.
-    #[inline]
+    #[inline(always)]
     pub fn from_raw(raw: u32) -> Self {
-        Id(raw)
+        Id(raw & RAW_MASK)
     }
 
     /// The index: dense, unique among what exists now.
-    #[inline]
+    #[inline(always)]
     pub fn index(self) -> usize {
         (self.0 & (REQUESTS_MAX as u32 - 1)) as usize
     }
 
+    #[inline(always)]
     fn next_generation(self) -> Self {
         let generation = ((self.0 >> INDEX_BITS) + 1) & GENERATION_MASK;
         Id(generation << INDEX_BITS | self.index() as u32)
     }
 }
 
-struct Slot<T> {
+struct Place<T> {
+    object: T,
+    /// The number of the object, or, with [`FREE_BIT`], of the next one.
     id: Id,
-    object: Option<T>,
+    /// While the place is free: the free place after it, or [`NONE`].
+    next_free: u32,
 }
 
-/// A store of objects that takes and frees without allocating, once it is as large as it was ever needed.
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// A store of objects that takes and frees without allocating, once it is as large as it was ever needed. In its free places
+/// lie default objects.
 pub struct Slab<T> {
-    slots: Vec<Slot<T>>,
-    free: Vec<u32>,
+    places: Vec<Place<T>>,
+    /// The place that was freed last, which is the one that the cache has, or [`NONE`].
+    free: u32,
+    len: usize,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Slab { slots: Vec::new(), free: Vec::new() }
+        Slab { places: Vec::new(), free: NONE, len: 0 }
     }
 }
 
-impl<T> Slab<T> {
+impl<T: Default> Slab<T> {
     /// Takes an object in.
     ///
     /// # Panics
     /// When 2^24 objects exist; the caller's memory ends before.
-    #[inline(always)]
+    #[inline]
     pub fn insert(&mut self, object: T) -> Id {
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => self.grow(),
-        };
-        // The object is written where it stays: the growing of the store does not see it.
-        let slot = &mut self.slots[index as usize];
-        slot.object = Some(object);
-        slot.id
+        let (id, place) = self.occupy();
+        *place = object;
+        id
+    }
+
+    /// Takes in an object that the caller makes of the default one, where it stays: an object that is made elsewhere and then
+    /// moved costs more than all the rest of a short message's receive.
+    ///
+    /// # Panics
+    /// As [`Slab::insert`].
+    #[inline(always)]
+    pub fn occupy(&mut self) -> (Id, &mut T) {
+        if self.free == NONE {
+            self.grow();
+        }
+        let place = &mut self.places[self.free as usize];
+        self.free = place.next_free;
+        self.len += 1;
+        place.id = Id(place.id.0 & !FREE_BIT);
+        (place.id, &mut place.object)
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) -> u32 {
+    fn grow(&mut self) {
         // One index less than there are: that is [`Id::OVER`].
-        assert!(self.slots.len() < REQUESTS_MAX - 1, "2^24 requests are active: complete some with MPI_Wait");
-        let index = self.slots.len() as u32;
-        self.slots.push(Slot { id: Id(index), object: None });
-        index
+        assert!(
+            self.places.len() < REQUESTS_MAX - 1,
+            "2^24 requests are active: complete some with MPI_Wait"
+        );
+        let index = self.places.len() as u32;
+        if self.places.len() == self.places.capacity() {
+            // Two at first: of a million ranks in one simulator, most never need a third.
+            self.places.reserve_exact(self.places.len().max(2));
+        }
+        self.places.push(Place { object: T::default(), id: Id(index | FREE_BIT), next_free: self.free });
+        self.free = index;
     }
 
     /// The object, if it still exists.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, id: Id) -> Option<&T> {
-        self.slots.get(id.index()).filter(|slot| slot.id == id)?.object.as_ref()
+        self.places.get(id.index()).filter(|place| place.id == id).map(|place| &place.object)
     }
 
     /// The object, to change it.
-    #[inline]
+    #[inline(always)]
     pub fn get_mut(&mut self, id: Id) -> Option<&mut T> {
-        self.slots.get_mut(id.index()).filter(|slot| slot.id == id)?.object.as_mut()
+        self.places.get_mut(id.index()).filter(|place| place.id == id).map(|place| &mut place.object)
     }
 
-    /// The object at an index, whatever its generation.
+    /// The number of the object at an index, whatever its generation.
     #[inline]
     pub fn id_at(&self, index: u32) -> Option<Id> {
-        self.slots.get(index as usize).filter(|slot| slot.object.is_some()).map(|slot| slot.id)
+        self.places.get(index as usize).map(|place| place.id).filter(|id| id.0 & FREE_BIT == 0)
     }
 
     /// The number of an object that is as asked: looks at each.
     pub fn find(&self, is: impl Fn(&T) -> bool) -> Option<Id> {
-        self.slots.iter().find(|slot| slot.object.as_ref().is_some_and(&is)).map(|slot| slot.id)
+        let mut occupied = self.places.iter().filter(|place| place.id.0 & FREE_BIT == 0);
+        occupied.find(|place| is(&place.object)).map(|place| place.id)
     }
 
     /// The object at an index with its number, whatever its generation.
-    #[inline]
+    #[inline(always)]
     pub fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {
-        let slot = self.slots.get_mut(index as usize)?;
-        let id = slot.id;
-        slot.object.as_mut().map(|object| (id, object))
+        let place = self.places.get_mut(index as usize).filter(|place| place.id.0 & FREE_BIT == 0)?;
+        Some((place.id, &mut place.object))
     }
 
     /// Takes the object out; its number is invalid from now on.
     #[inline]
     pub fn remove(&mut self, id: Id) -> Option<T> {
-        let slot = self.slots.get_mut(id.index()).filter(|slot| slot.id == id)?;
-        let object = slot.object.take()?;
-        slot.id = id.next_generation();
-        self.free.push(id.index() as u32);
+        let object = std::mem::take(self.get_mut(id)?);
+        self.free(id);
         Some(object)
     }
 
-    /// Drops the object where it lies: cheaper than [`Slab::remove`] for one that is large.
-    #[inline]
-    pub fn discard(&mut self, id: Id) {
-        if let Some(slot) = self.slots.get_mut(id.index()).filter(|slot| slot.id == id)
-            && slot.object.is_some()
-        {
-            slot.object = None;
-            slot.id = id.next_generation();
-            self.free.push(id.index() as u32);
-        }
+    /// Frees the place of `id`, which exists and of which the caller has made a default object.
+    #[inline(always)]
+    pub fn free(&mut self, id: Id) {
+        let Some(place) = self.places.get_mut(id.index()) else { return };
+        place.id = Id(id.next_generation().0 | FREE_BIT);
+        place.next_free = std::mem::replace(&mut self.free, id.index() as u32);
+        self.len -= 1;
+    }
+
+    /// Where most of few objects are.
+    pub(crate) fn beginning(&self) -> &[impl Sized + use<T>] {
+        &self.places[..self.places.len().min(2)]
     }
 
     /// Objects that exist.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.len
     }
 
     /// Whether none exists.
@@ -159,5 +192,19 @@ mod tests {
         assert_eq!((slab.get(first), slab.get(second)), (None, Some(&'b')));
         assert_eq!(slab.remove(first), None);
         assert!(second.raw() < 1 << 30);
+    }
+
+    #[test]
+    fn a_free_place_has_no_number_yet() {
+        let mut slab = Slab::default();
+        let id = slab.insert(7);
+        assert_eq!((slab.get(id), slab.id_at(0), slab.len()), (Some(&7), Some(id), 1));
+        slab.free(id);
+        for guess in 0..1 << 6 {
+            let next = Id::from_raw(guess << INDEX_BITS | FREE_BIT);
+            assert_eq!(slab.get(next), None, "a number that somebody guessed");
+        }
+        assert_eq!((slab.id_at(0), slab.find(|_| true), slab.len()), (None, None, 0));
+        assert_eq!(slab.at_mut(0), None);
     }
 }

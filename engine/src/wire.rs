@@ -101,9 +101,9 @@ impl Reader<'_> {
         Some(u64::from_le_bytes(*head))
     }
 
-    /// The next request's number.
+    /// The next request's number; none has more bits than an [`Id`].
     pub fn id(&mut self) -> Option<Id> {
-        u32::try_from(self.number()?).ok().map(Id::from_raw)
+        u32::try_from(self.number()?).ok().filter(|&raw| Id::from_raw(raw).raw() == raw).map(Id::from_raw)
     }
 }
 

@@ -155,9 +155,9 @@ fn one_way_traffic_gets_its_credits_back_and_stays_eager() {
 fn a_sender_without_credits_asks_first() {
     let settings = Settings { credit_bytes: 1024, ..Settings::default() };
     let mut pair = Pair::new(Conditions::good(NOTHING), settings);
-    let buf = pair.buffer(0, 40);
+    let buf = pair.buffer(0, 41);
     let sends: Vec<_> = (0..9).map(|_| pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0)).collect();
-    // 16 units; each message costs two.
+    // 16 units; each message costs two, since it is longer than a line.
     assert!(sends[..8].iter().all(|sent| matches!(sent, Started::Done(_))));
     assert!(matches!(sends[8], Started::Pending(_)));
     assert_eq!(pair.net.sent().last(), Some(&(0, Offer)));

@@ -2,7 +2,9 @@
 
 use crate::support::job::{Job, Plan};
 use crate::support::machine::Machine;
+use crate::support::machines::Machines;
 use crate::support::net::{Conditions, Net};
+use crate::support::sockets::Sockets;
 use tern_engine::{Mode, Rendezvous, Settings};
 use tern_transport::Limits;
 
@@ -21,6 +23,24 @@ fn shared_memory_and_loopback_carry_any_traffic() {
         // Every fourth job has messages of many chunks of a shared copy.
         (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
         plan.run::<Machine>();
+    }
+}
+
+#[test]
+fn sockets_carry_any_traffic_though_connections_break() {
+    for seed in 0..40 {
+        let mut plan = Plan::random(seed);
+        (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
+        plan.run::<Sockets>();
+    }
+}
+
+#[test]
+fn a_job_on_two_machines_carries_any_traffic() {
+    for seed in 0..40 {
+        let mut plan = Plan::random(seed);
+        (plan.len_max, plan.ranks) = (16_384, 4);
+        plan.run::<Machines>();
     }
 }
 

@@ -22,9 +22,21 @@ pub struct UserBuf(Kind);
 
 #[derive(Clone)]
 enum Kind {
-    Flat { base: *mut u8, len: usize },
-    Typed { base: *mut u8, count: usize, layout: Arc<Layout> },
-    Owned(Arc<Block>),
+    Flat {
+        base: *mut u8,
+        len: usize,
+    },
+    Typed {
+        base: *mut u8,
+        count: usize,
+        layout: Arc<Layout>,
+    },
+    /// `len` bytes from `offset` of a block.
+    Owned {
+        block: Arc<Block>,
+        offset: usize,
+        len: usize,
+    },
 }
 
 // SAFETY: a `UserBuf` is an address and a description of it. Whoever made it promised that the memory is the
@@ -73,7 +85,16 @@ impl UserBuf {
 
     /// A buffer of the library's own, zeroed; freed with the last clone.
     pub fn owned(len: usize) -> Self {
-        UserBuf(Kind::Owned(Arc::new(Block::zeroed(len))))
+        UserBuf(Kind::Owned { block: Arc::new(Block::zeroed(len)), offset: 0, len })
+    }
+
+    /// Bytes `[offset, offset + len)` of a buffer of the library's own, which share its memory and keep it; what lies past
+    /// its end is left out. `None` of a user's buffer.
+    pub fn part(&self, offset: usize, len: usize) -> Option<Self> {
+        let Kind::Owned { block, offset: start, len: room } = &self.0 else { return None };
+        let len = clip(offset, len, *room);
+        let offset = start + offset.min(*room);
+        Some(UserBuf(Kind::Owned { block: block.clone(), offset, len }))
     }
 
     /// No bytes.
@@ -82,13 +103,32 @@ impl UserBuf {
         UserBuf(Kind::Flat { base: std::ptr::dangling_mut(), len: 0 })
     }
 
+    /// Whether it is nothing but an address and a length; others hold something that has to be dropped.
+    #[inline(always)]
+    pub fn is_flat(&self) -> bool {
+        matches!(self.0, Kind::Flat { .. })
+    }
+
+    /// If it is flat and long enough, unpacks `bytes` at its beginning. Whether it was so: the shortest way of a message.
+    #[inline(always)]
+    pub fn write_to_flat(&self, bytes: &[u8]) -> bool {
+        match self.0 {
+            Kind::Flat { base, len } if bytes.len() <= len => {
+                // SAFETY: within the buffer, whose maker promised it.
+                unsafe { copy::copy(base, bytes.as_ptr(), bytes.len()) };
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Packed bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Flat { len, .. } => *len,
             Kind::Typed { count, layout, .. } => layout.packed_len(*count),
-            Kind::Owned(block) => block.len(),
+            Kind::Owned { len, .. } => *len,
         }
     }
 
@@ -108,9 +148,16 @@ impl UserBuf {
     fn run(&self) -> Option<(*mut u8, usize)> {
         match &self.0 {
             Kind::Flat { base, len } => Some((*base, *len)),
-            Kind::Owned(block) => Some((block.base(), block.len())),
+            Kind::Owned { block, offset, len } => Some((block.base().wrapping_add(*offset), *len)),
             Kind::Typed { .. } => None,
         }
+    }
+
+    /// Address of bytes `[offset, offset + n)`, if they are within the buffer and consecutive in memory.
+    #[inline]
+    pub fn run_at(&self, offset: usize, n: usize) -> Option<*mut u8> {
+        let (base, len) = self.run()?;
+        (offset <= len && n <= len - offset).then(|| base.wrapping_add(offset))
     }
 
     /// Packs bytes `[offset, offset + out.len())` into `out`. What lies past the end is left as it is.
@@ -219,7 +266,7 @@ impl fmt::Debug for UserBuf {
             Kind::Typed { base, count, .. } => {
                 write!(f, "{} bytes in {count} elements at {base:p}", self.len())
             }
-            Kind::Owned(block) => write!(f, "{} bytes of the library's own", block.len()),
+            Kind::Owned { len, .. } => write!(f, "{len} bytes of the library's own"),
         }
     }
 }

@@ -14,10 +14,12 @@ pub mod external32;
 pub mod layout;
 pub mod limits;
 pub mod op;
+mod prefetch;
 
 pub use basic::Basic;
 pub use buf::{IoVec, UserBuf};
 pub use datatype::{Datatype, TypeError};
 pub use layout::{Layout, Signature};
+pub use prefetch::prefetch;
 
 const _: () = assert!(usize::BITS == 64, "offsets and sizes are 64-bit throughout");

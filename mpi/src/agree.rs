@@ -1,11 +1,11 @@
 //! Agreements among the members of a group: small exchanges from which communicators are made.
 
-use crate::comm::{BarrierSlot, Comm, Lane};
+use crate::comm::{Comm, Lane};
 use crate::error::{Result, fail};
 use crate::limits::AGREEMENT_TAG;
-use crate::process::{Process, enter};
+use crate::process::enter;
 use crate::wait::{self, Waiting};
-use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
+use tern_abi::MPI_ERR_OTHER;
 use tern_engine::{Envelope, Group, Mode, Pattern, Started, Status};
 use tern_mem::UserBuf;
 use tern_transport::Peer;
@@ -95,7 +95,8 @@ impl Circle {
         self.exchange(to, bytes, partner, number(&len, 0) as usize)
     }
 
-    fn member(&self, rank: u32) -> Peer {
+    /// The process that has a rank in the group.
+    pub fn member(&self, rank: u32) -> Peer {
         self.group.peer(rank).expect("a rank of the group")
     }
 
@@ -160,36 +161,4 @@ pub fn number(bytes: &[u8], at: usize) -> u64 {
 /// A record of numbers.
 pub fn record(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// The slot for barriers of an intracommunicator; its members agree on it when they first need it. Whoever returns with
-/// `agreed` true knows that all others have entered: that was the barrier.
-pub fn barrier_slot(call: &'static str, comm: MPI_Comm) -> Result<(BarrierSlot, bool)> {
-    let mut process = enter();
-    let this = process.comm(comm)?;
-    if this.barrier != BarrierSlot::Unasked {
-        return Ok((this.barrier, false));
-    }
-    let (circle, leads) = (Circle::local(call, this), this.rank == 0);
-    let slot = if leads { process.lead_barrier_slot() } else { None };
-    drop(process);
-    let all = circle.allgather(&record(&[slot.map_or(u64::MAX, u64::from)]))?;
-    let slot = match u32::try_from(number(&all, 0)) {
-        Ok(slot) => BarrierSlot::At { leader: circle.member(0), slot },
-        Err(_) => BarrierSlot::Never,
-    };
-    enter().comm_mut(comm)?.barrier = slot;
-    Ok((slot, true))
-}
-
-impl Process {
-    /// The slot of a communicator that goes away is free again, if this process leads it.
-    pub fn release_barrier_slot(&mut self, slot: BarrierSlot) {
-        let me = self.job.as_ref().map_or(0, |job| job.rank);
-        if let BarrierSlot::At { leader, slot } = slot
-            && leader == me
-        {
-            self.free_barrier_slot(slot);
-        }
-    }
 }

@@ -35,11 +35,11 @@ pub unsafe fn buffer(
 /// As [`buffer`].
 #[inline(always)]
 pub unsafe fn dense_buffer(buf: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
-    let basic = Basic::from_handle(datatype.0).filter(|basic| basic.is_dense())?;
+    let size = Basic::dense_size(datatype.0)?;
     if count < 0 || (buf.is_null() && count > 0) {
         return None;
     }
-    let bytes = (count as usize).checked_mul(basic.size())?;
+    let bytes = (count as usize).checked_mul(size)?;
     // SAFETY: by the caller.
     Some(unsafe { UserBuf::flat(buf.cast_mut().cast(), bytes) })
 }
@@ -156,6 +156,23 @@ pub fn wanted(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>>
         _ => return Err(bad_rank("source", source, comm)),
     };
     Ok(Some(Pattern { context: comm.lane(Lane::P2p), source: wanted_source, tag: wanted_tag }))
+}
+
+/// The same where everything is as it usually is; `None` otherwise.
+#[inline(always)]
+pub fn usually_wanted(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern> {
+    let tag = match tag {
+        0.. => tag,
+        MPI_ANY_TAG => ANY_TAG,
+        _ => return None,
+    };
+    // No group has as many ranks as a negative number is when taken as unsigned.
+    let source = match source as u32 {
+        rank if rank < comm.peers().size() => rank,
+        _ if source == MPI_ANY_SOURCE => ANY_SOURCE,
+        _ => return None,
+    };
+    Some(Pattern { context: comm.lane(Lane::P2p), source, tag })
 }
 
 /// A root of a collective on an intracommunicator.

@@ -5,9 +5,12 @@ use crate::attr::Attributes;
 use crate::handle::Kind;
 use crate::info::Info;
 use crate::table::Table;
+use crate::team::TeamPlace;
 use crate::topo::Topology;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use tern_abi::*;
+use tern_coll::Machines;
 use tern_engine::{Envelope, Group};
 use tern_transport::Peer;
 
@@ -77,22 +80,6 @@ impl Contexts {
     }
 }
 
-/// The slot for barriers in shared memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BarrierSlot {
-    /// The members agree on one in their first barrier.
-    Unasked,
-    /// There is none.
-    Never,
-    /// Slot `slot` in the region of `leader`.
-    At {
-        /// Who has it.
-        leader: Peer,
-        /// Its number there.
-        slot: u32,
-    },
-}
-
 /// A communicator.
 #[derive(Debug)]
 pub struct Comm {
@@ -114,12 +101,14 @@ pub struct Comm {
     pub info: Info,
     /// Counts collectives, so that each has a tag of its own.
     pub collectives: u32,
-    /// The slot for barriers in shared memory.
-    pub barrier: BarrierSlot,
+    /// The memory that its ranks share.
+    pub team: TeamPlace,
     /// Contexts for communicators made from this one.
     pub children: Contexts,
     /// Its virtual topology (chapter 8).
     pub topology: Option<Arc<Topology>>,
+    /// Which ranks of its group share a machine, once a collective had to know; `None` if all do.
+    pub machines: OnceCell<Option<Box<Machines>>>,
 }
 
 impl Comm {
@@ -135,9 +124,10 @@ impl Comm {
             attributes: Attributes::default(),
             info: Info::default(),
             collectives: 0,
-            barrier: BarrierSlot::Unasked,
+            team: TeamPlace::Unasked,
             children: Contexts::NONE,
             topology: None,
+            machines: OnceCell::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::agree::{Circle, number, record};
 use crate::arguments::out;
 use crate::bsend_buffer::Owner;
+use crate::coll::meet;
 use crate::comm::{Comm, Contexts, Lane};
 use crate::entry::entry;
 use crate::error::{Result, fail};
@@ -19,6 +20,7 @@ entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
     fn MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) on comm {
         let newcomm = out("newcomm", newcomm)?;
+        meet("MPI_Comm_dup", comm)?;
         *newcomm = dup("MPI_Comm_dup", comm, None)?;
         Ok(())
     }
@@ -27,6 +29,7 @@ entry! {
     fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
         let newcomm = out("newcomm", newcomm)?;
         let hints = enter().hints(info)?;
+        meet("MPI_Comm_dup_with_info", comm)?;
         *newcomm = dup("MPI_Comm_dup_with_info", comm, Some(hints))?;
         Ok(())
     }
@@ -56,6 +59,7 @@ entry! {
             let this = process.comm(comm)?;
             (subgroup(process.group(group)?, &this.group)?, this.remote.is_some())
         };
+        meet("MPI_Comm_create", comm)?;
         *newcomm = if inter { intercomm::create(comm, &group)? } else { create(comm, &group)? };
         Ok(())
     }
@@ -83,8 +87,10 @@ entry! {
     /// Communicators by what the processes share.
     fn MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
         let newcomm = out("newcomm", newcomm)?;
-        let hints = enter().hints(info)?;
-        let color = color_of_type(split_type, &hints)?;
+        let mut process = enter();
+        let hints = process.hints(info)?;
+        let color = color_of_type(split_type, &hints, process.host())?;
+        drop(process);
         *newcomm = split("MPI_Comm_split_type", comm, color, key)?;
         if *newcomm != MPI_COMM_NULL {
             enter().comm_mut(*newcomm)?.info = hints;
@@ -211,6 +217,7 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
 
 /// Splits: every member tells colour, key and a block of contexts that the first of its colour gives to all.
 pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
+    meet(call, comm)?;
     let mut process = enter();
     let mine = process.lead_contexts();
     let this = process.comm(comm)?;
@@ -267,16 +274,16 @@ impl Choice {
     }
 }
 
-/// The colour of this process for `MPI_Comm_split_type`. All processes of the job share one machine's memory.
-fn color_of_type(split_type: c_int, hints: &Info) -> Result<c_int> {
+/// The colour of this process for `MPI_Comm_split_type`: the ranks of a host share its memory.
+fn color_of_type(split_type: c_int, hints: &Info, host: u32) -> Result<c_int> {
     let resource =
         hints.entries.iter().find(|(key, _)| key == "mpi_hw_resource_type").map(|(_, value)| value);
     match split_type {
-        MPI_COMM_TYPE_SHARED => Ok(0),
+        MPI_COMM_TYPE_SHARED => Ok(host as c_int),
         MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
             if resource.is_some_and(|name| name == "mpi_shared_memory") =>
         {
-            Ok(0)
+            Ok(host as c_int)
         }
         // Nothing finer than the machine is told apart: the standard's answer is MPI_COMM_NULL.
         MPI_COMM_TYPE_HW_GUIDED
@@ -303,7 +310,7 @@ fn free(comm: MPI_Comm) -> Result {
     process.sessions.forget(comm.0);
     if let Some(gone) = process.comms.remove(comm) {
         process.errhandlers.release(gone.errhandler);
-        process.release_barrier_slot(gone.barrier);
+        process.leave_team(gone.team);
     }
     Ok(())
 }

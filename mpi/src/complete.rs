@@ -5,7 +5,6 @@ use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::grequest;
 use crate::handle;
-use crate::p2p;
 use crate::process::{Process, enter};
 use crate::request::{Ended, Object, Progress, no_request};
 use crate::status;
@@ -18,10 +17,8 @@ entry! {
     /// Waits for one request (section 3.7.3).
     fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) {
         let request = &mut *out("request", request)?;
-        if let Some(id) = plain_id(*request) {
-            let ended = await_plain("MPI_Wait", *request, id)?;
-            *request = MPI_REQUEST_NULL;
-            return p2p::finish(&ended, status).map_err(|error| enter().placed(error, &ended));
+        if enter().take_well(std::slice::from_mut(request), status) == 1 {
+            return Ok(());
         }
         let ended = wait_one("MPI_Wait", request)?;
         hand_over(ended, status)
@@ -43,15 +40,11 @@ entry! {
     /// Waits for all (section 3.7.5).
     fn MPI_Waitall(count: c_int, requests: *mut MPI_Request, statuses: *mut MPI_Status) {
         let requests = slice(count, requests)?;
-        let mut faults = Faults::new(statuses);
-        for (index, request) in requests.iter_mut().enumerate() {
-            let status = if statuses.is_null() { statuses } else { statuses.add(index) };
-            if !enter().take_well(request, status) {
-                let ended = wait_one("MPI_Waitall", request)?;
-                faults.note(index, ended);
-            }
+        let taken = enter().take_well(requests, statuses);
+        if taken == requests.len() {
+            return Ok(());
         }
-        faults.verdict(requests.len())
+        wait_for_rest(requests, statuses, taken)
     }
 
     /// Asks whether all are complete; if not, none is taken (section 3.7.5).
@@ -197,7 +190,23 @@ entry! {
     }
 }
 
+/// Waits for those from `next` on; the ones before were taken.
+#[inline(never)]
+unsafe fn wait_for_rest(requests: &mut [MPI_Request], statuses: *mut MPI_Status, mut next: usize) -> Result {
+    let mut faults = Faults::new(statuses);
+    while next < requests.len() {
+        let ended = wait_one("MPI_Waitall", &mut requests[next])?;
+        faults.note(next, ended);
+        next += 1;
+        let rest = if statuses.is_null() { statuses } else { statuses.wrapping_add(next) };
+        // SAFETY: by the caller.
+        next += unsafe { enter().take_well(&mut requests[next..], rest) };
+    }
+    faults.verdict(requests.len())
+}
+
 /// A request array of the caller's.
+#[inline(always)]
 unsafe fn slice<'a>(count: c_int, requests: *mut MPI_Request) -> Result<&'a mut [MPI_Request]> {
     // SAFETY: by the caller.
     let len = unsafe { handles(count, requests)? }.len();
@@ -206,6 +215,7 @@ unsafe fn slice<'a>(count: c_int, requests: *mut MPI_Request) -> Result<&'a mut 
     Ok(unsafe { std::slice::from_raw_parts_mut(first, len) })
 }
 
+#[inline(always)]
 unsafe fn handles<'a>(count: c_int, requests: *const MPI_Request) -> Result<&'a [MPI_Request]> {
     let len = crate::arguments::count("count", count.into())? as usize;
     // SAFETY: by the caller.

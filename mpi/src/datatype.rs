@@ -4,7 +4,7 @@
 use crate::attr::Attributes;
 use crate::error::{Error, Result, fail};
 use crate::handle::Kind;
-use crate::process::{Guard, enter};
+use crate::process::{Guard, Process, ProcessEngine, enter};
 use crate::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,19 +127,26 @@ impl Types {
         self.get(datatype).map_or(0, |datatype| datatype.size() as u64)
     }
 
-    /// The [`signature`] of a handle's datatype.
-    pub fn signature(&self, datatype: MPI_Datatype) -> u64 {
-        self.get(datatype).map_or(0, |datatype| signature(datatype))
+    /// The hash of the signature of so many elements, 0 if it is not compared.
+    pub fn signature(&self, datatype: MPI_Datatype, count: u64) -> u64 {
+        self.get(datatype).map_or(0, |datatype| datatype.signature(count))
     }
 }
 
-/// What travels with a message when types are checked: the one basic type that it consists of, or 0 where there are
-/// several or none.
-pub fn signature(datatype: &Datatype) -> u64 {
-    match datatype.uniform() {
-        // MPI_PACKED and MPI_BYTE may be received as anything (section 3.3.1).
-        Some(Basic::Packed | Basic::Byte) | None => 0,
-        Some(basic) => u64::from(basic.handle_value()),
+/// Makes a datatype fit for messages.
+pub fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
+    let found = process.types.get(datatype)?.clone();
+    found.commit();
+    if process.check_types {
+        process.engine()?.learn_type(&found);
+    }
+    Ok(())
+}
+
+/// Lets the engine know the predefined types, where types are checked.
+pub fn learn_predefined(engine: &mut ProcessEngine) {
+    for basic in Basic::ALL {
+        engine.learn_type(Datatype::predefined(basic));
     }
 }
 

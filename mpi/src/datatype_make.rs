@@ -2,7 +2,7 @@
 
 use crate::arguments::{array, count, out};
 use crate::attr;
-use crate::datatype::{Types, running};
+use crate::datatype::{Types, commit, running};
 use crate::entry::{IntoWide, Width, entry};
 use crate::error::{Result, fail};
 use crate::process::enter;
@@ -136,8 +136,8 @@ entry! {
     /// Makes a datatype ready for communication (section 5.1.9).
     fn MPI_Type_commit(datatype: *mut MPI_Datatype) {
         let datatype = *out("datatype", datatype)?;
-        running()?.types.get(datatype)?.commit();
-        Ok(())
+        let mut process = running()?;
+        commit(&mut process, datatype)
     }
 }
 

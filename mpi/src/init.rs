@@ -1,20 +1,20 @@
 //! Starting and ending MPI (MPI 5.0 section 11.2), aborting.
 
 use crate::arguments::out;
-use crate::comm::{BarrierSlot, Comm, Contexts};
+use crate::comm::{Comm, Contexts};
 use crate::entry::entry;
 use crate::error::{Result, fail};
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
+use crate::{network, progress};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_runtime::{Job, RankState};
 use tern_transport::Transport;
-use tern_transport::fabric::{Fabric, Place};
 
 /// The level of thread support that was granted.
 static PROVIDED: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
@@ -94,15 +94,22 @@ fn start(required: c_int) -> Result {
     let (rank, size) = (job.rank, job.size);
     let mut world = Comm::new(WORLD_CONTEXT, rank, Group::range(0, size), None);
     world.name = "MPI_COMM_WORLD".into();
-    world.barrier = BarrierSlot::At { leader: 0, slot: 0 };
+    world.errhandler = settings::initial_errhandler();
+    world.team = process.seat_in_world(rank, size);
     world.children = Contexts::block(0, CONTEXTS_PREDEFINED, CONTEXTS_PER_BLOCK);
     let mut own = Comm::new(SELF_CONTEXT, 0, Group::range(rank, 1), None);
     own.name = "MPI_COMM_SELF".into();
+    own.errhandler = world.errhandler;
     own.children = process.lead_contexts();
     process.comms.set_predefined(Some(world), Some(own));
     let in_sessions = !process.sessions.is_empty();
+    let networked = process.engine_mut().is_some_and(|engine| engine.transport().is_networked());
+    let progresses = size > 1 && (process.progress_thread || networked);
     drop(process);
-    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions);
+    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses);
+    if progresses {
+        progress::start();
+    }
     PROVIDED.store(required, Ordering::Relaxed);
     IS_MAIN.set(true);
     set_phase(Phase::Running);
@@ -127,24 +134,35 @@ pub fn attach(process: &mut Process) -> Result {
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     tell(&job, RankState::Starting);
     let environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
-    let place = Place {
-        me: job.rank,
-        size: job.size,
-        segment: job.segment.take(),
-        oversubscribed: job.cores.is_crowded(),
-    };
-    let fabric = Fabric::attach(place, &environment.transport)
-        .map_err(|error| fail(MPI_ERR_OTHER, format!("shared memory: {error}")))?;
+    process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
+    let fabric = network::connect(&mut job, &environment.transport)?;
     process.bell = Some(fabric.doorbell());
     process.crowded = job.cores.is_crowded();
+    process.progress_thread = environment.progress_thread;
     process.check_types = environment.engine.check_types;
-    process.set_engine(Some(Box::new(Engine::new(job.size, fabric, environment.engine))));
+    process.check_collectives = environment.engine.check_collectives;
+    let mut engine = Box::new(Engine::new(job.size, fabric, environment.engine));
+    if process.check_types {
+        crate::datatype::learn_predefined(&mut engine);
+    }
+    process.set_engine(Some(engine));
     process.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
-    // Slot 0 of rank 0 is the world's.
-    process.barrier_slots = [1, 0, 0, 0];
     tell(&job, RankState::Running);
+    if job.takes_leave() {
+        // SAFETY: the C library calls it once, at the exit or before it unloads this library.
+        unsafe { libc::atexit(leave_at_exit) };
+    }
     process.job = Some(job);
     Ok(())
+}
+
+/// A program that uses sessions alone has no call that ends MPI for good: for its launcher it ends here. One that has
+/// forgotten to finalize says nothing, and its launcher complains.
+extern "C" fn leave_at_exit() {
+    let process = enter();
+    if phase() == Phase::Before && process.sessions.is_empty() {
+        process.job.iter().for_each(Job::take_leave);
+    }
 }
 
 fn finalize() -> Result {
@@ -159,6 +177,7 @@ fn finalize() -> Result {
     send_what_is_left("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
     crate::coll::barrier_on("MPI_Finalize", MPI_COMM_WORLD)?;
+    progress::stop();
     let mut process = enter();
     process.comms.set_predefined(None, None);
     set_phase(Phase::Finalized);
@@ -187,7 +206,9 @@ pub fn leave(process: &mut Process) {
         tell(job, RankState::Finalized);
     }
     if phase() == Phase::Finalized {
+        process.job.iter().for_each(Job::take_leave);
         crate::comm::forget_all(process);
+        process.engine_mut().into_iter().for_each(|engine| engine.transport().close());
         process.set_engine(None);
         process.bell = None;
     }
@@ -208,17 +229,9 @@ impl process::Process {
         Contexts::block(me, count, CONTEXTS_PER_BLOCK)
     }
 
-    /// A slot for barriers that this process leads, if one is free.
-    pub fn lead_barrier_slot(&mut self) -> Option<u32> {
-        let word = self.barrier_slots.iter().position(|&bits| bits != u64::MAX)?;
-        let bit = self.barrier_slots[word].trailing_ones();
-        self.barrier_slots[word] |= 1 << bit;
-        Some(word as u32 * u64::BITS + bit)
-    }
-
-    /// The slot is free again.
-    pub fn free_barrier_slot(&mut self, slot: u32) {
-        self.barrier_slots[(slot / u64::BITS) as usize] &= !(1 << (slot % u64::BITS));
+    /// The number of the host on which this process runs.
+    pub fn host(&self) -> u32 {
+        self.job.as_ref().map_or(0, |job| job.host_of(job.rank))
     }
 
     /// Whether the world has only this process.

@@ -2,6 +2,7 @@
 
 use crate::agree::{Circle, number, record};
 use crate::arguments::{out, root};
+use crate::coll::meet;
 use crate::comm::{Comm, Contexts, Lane};
 use crate::comm_make::{Choice, adopt, in_block};
 use crate::entry::entry;
@@ -19,6 +20,7 @@ entry! {
         if tag < 0 {
             return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
         }
+        meet("MPI_Intercomm_create", local_comm)?;
         *newintercomm = join(local_comm, local_leader, peer_comm, remote_leader, tag)?;
         Ok(())
     }
@@ -26,6 +28,7 @@ entry! {
     /// Makes one group of two (section 7.6.2).
     fn MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) on intercomm {
         let newintracomm = out("newintracomm", newintracomm)?;
+        meet("MPI_Intercomm_merge", intercomm)?;
         *newintracomm = merge(intercomm, high != 0)?;
         Ok(())
     }
@@ -60,7 +63,7 @@ fn sides(call: &'static str, comm: MPI_Comm) -> Result<(Circle, Group)> {
 }
 
 /// Whether the local group comes first where both sides must choose alike: the one with the smaller first process.
-fn ours_first(local: &Group, remote: &Group) -> bool {
+pub fn ours_first(local: &Group, remote: &Group) -> bool {
     local.peer(0) < remote.peer(0)
 }
 

@@ -47,3 +47,35 @@ pub const AGREEMENT_TAG: i32 = i32::MAX;
 /// Temporary memory that a collective leaves for the next one: what small and medium calls need, and little beside what a
 /// rank has anyway.
 pub const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
+/// between.
+pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
+
+/// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
+pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
+
+/// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
+/// by both sides.
+pub const JOINT_PAIR_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
+pub const JOINT_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy.
+pub const JOINT_FETCH_BYTES_MIN: usize = 4 * 1024;
+
+/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more meeting.
+pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
+
+const _: () = assert!(
+    JOINT_REDUCE_BYTES_MAX * tern_transport::limits::TEAM_RANKS_MAX <= tern_transport::limits::MEETING_BYTES
+);
+const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= tern_transport::limits::TRAY_BYTES);
+
+/// How long the progress thread keeps away after the program was in MPI: a program that calls again and again makes progress
+/// itself, and each turn of the lock between two threads costs as much as several calls.
+pub const NAP: Duration = Duration::from_micros(20);
+
+/// The same where the thread only sees to what a completed send has left behind, which is rare.
+pub const NAP_FOR_RESIDUE: Duration = Duration::from_millis(1);

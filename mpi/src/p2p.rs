@@ -1,6 +1,6 @@
 //! Sending and receiving (MPI 5.0 chapter 3): blocking and non-blocking, in all modes.
 
-use crate::arguments::{buffer, dense_buffer, destination, out, wanted};
+use crate::arguments::{buffer, dense_buffer, destination, out, usually_wanted, wanted};
 use crate::comm::Lane;
 use crate::entry::entry;
 use crate::error::Result;
@@ -37,47 +37,46 @@ unsafe impl Send for Message {}
 entry! {
     /// Blocking send, standard mode (section 3.2.1).
     fn MPI_Send, MPI_Send_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
-        send("MPI_Send", Mode::Standard, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+        send("MPI_Send", Mode::Standard, Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
     }
 
     /// Blocking send, synchronous mode (section 3.4).
     fn MPI_Ssend, MPI_Ssend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
-        send("MPI_Ssend", Mode::Synchronous, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+        send("MPI_Ssend", Mode::Synchronous, Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
     }
 
     /// Blocking send, ready mode (section 3.4).
     fn MPI_Rsend, MPI_Rsend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) on comm {
-        send("MPI_Rsend", Mode::Ready, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
+        send("MPI_Rsend", Mode::Ready, Message { buf, count: count.into(), datatype, rank: dest, tag, comm })
     }
 
     /// Blocking receive (section 3.2.4).
     fn MPI_Recv, MPI_Recv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) on comm {
         let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
         let mut process = enter();
-        let received = match receive_any(&mut process, &message)? {
-            Some(Started::Done(received)) => received,
-            Some(Started::Pending(id)) => await_message(process, "MPI_Recv", &message, id),
-            None => {
-                status::store(status, &no_process());
+        if let Some(id) = receive_later(&mut process, &message) {
+            let store = |received: &Status| status::store_from(status, received);
+            if let Some(engine) = process.engine_mut() && engine.poll() && engine.test_well(id, store) {
                 return Ok(());
             }
-        };
-        finish(&received, status)
+            return finish(&await_message(process, "MPI_Recv", message, id), status);
+        }
+        receive(process, message, status)
     }
 
     /// Non-blocking send, standard mode (section 3.7.2).
     fn MPI_Isend, MPI_Isend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        isend(Mode::Standard, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+        isend(Mode::Standard, Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
     }
 
     /// Non-blocking send, synchronous mode.
     fn MPI_Issend, MPI_Issend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        isend(Mode::Synchronous, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+        isend(Mode::Synchronous, Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
     }
 
     /// Non-blocking send, ready mode.
     fn MPI_Irsend, MPI_Irsend_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        isend(Mode::Ready, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+        isend(Mode::Ready, Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
     }
 
     /// Non-blocking receive (section 3.7.2).
@@ -85,11 +84,11 @@ entry! {
         let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
         let request = out("request", request)?;
         let mut process = enter();
-        *request = match receive_any(&mut process, &message)? {
-            Some(started) => process.request(started)?,
-            None => process.ended_request(Ended::well(no_process()))?,
-        };
-        Ok(())
+        if let Some(id) = receive_later(&mut process, &message) {
+            *request = crate::request::handle_of(id);
+            return Ok(());
+        }
+        irecv(process, message, request)
     }
 }
 
@@ -140,7 +139,12 @@ pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Ou
     // SAFETY: by the caller.
     let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
     let Some((peer, envelope)) = to else { return Ok(None) };
-    Ok(Some(Outbound { peer, envelope, buf, signature: process.signature(message.datatype) }))
+    Ok(Some(Outbound {
+        peer,
+        envelope,
+        buf,
+        signature: process.signature(message.datatype, message.count as u64),
+    }))
 }
 
 /// Checks a receive; `None` if it is from `MPI_PROC_NULL`.
@@ -154,7 +158,7 @@ pub unsafe fn inbound(process: &Process, message: &Message) -> Result<Option<Inb
     // SAFETY: by the caller.
     let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
     let Some(pattern) = pattern else { return Ok(None) };
-    Ok(Some(Inbound { pattern, buf, signature: process.signature(message.datatype) }))
+    Ok(Some(Inbound { pattern, buf, signature: process.signature(message.datatype, 1) }))
 }
 
 impl Outbound {
@@ -205,10 +209,11 @@ pub unsafe fn start_receive(process: &mut Process, message: &Message) -> Result<
 }
 
 impl Process {
-    /// The type signature that travels with a message when types are checked, else 0.
+    /// The type signature of so many elements when types are checked, else 0. A message travels with that of all its
+    /// elements, a receive is known by that of one: it may have room for more.
     #[inline]
-    pub(crate) fn signature(&self, datatype: MPI_Datatype) -> u64 {
-        if self.check_types { self.types.signature(datatype) } else { 0 }
+    pub(crate) fn signature(&self, datatype: MPI_Datatype, count: u64) -> u64 {
+        if self.check_types { self.types.signature(datatype, count) } else { 0 }
     }
 }
 
@@ -230,35 +235,56 @@ unsafe fn send_dense(process: &mut Process, message: &Message) -> bool {
             .is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
 }
 
-/// The shortest way of a receive into elements of a predefined type. `None`: nothing has happened.
+/// The shortest way of a receive: into elements of a predefined type, while no message waits for its receive. `None`:
+/// nothing has happened.
 #[inline(always)]
-unsafe fn receive_dense(process: &mut Process, message: &Message) -> Option<Started> {
+unsafe fn receive_later(process: &mut Process, message: &Message) -> Option<RequestId> {
     let comm = process.comms.get(message.comm)?;
-    let pattern = wanted(comm, message.rank, message.tag).ok()??;
+    let pattern = usually_wanted(comm, message.rank, message.tag)?;
     // SAFETY: by the caller.
     let buf = unsafe { dense_buffer(message.buf, message.count, message.datatype)? };
     if process.check_types {
         return None;
     }
-    Some(process.engine_mut()?.receive(pattern, &buf, 0))
+    let engine = process.engine_mut().filter(|engine| engine.has_no_early())?;
+    Some(engine.post(pattern, buf, 0))
 }
 
-/// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
-#[inline(always)]
-unsafe fn receive_any(process: &mut Process, message: &Message) -> Result<Option<Started>> {
+/// Any other blocking receive.
+#[inline(never)]
+unsafe fn receive(mut process: Guard, message: Message, status: *mut MPI_Status) -> Result {
     // SAFETY: by the caller.
-    match unsafe { receive_dense(process, message) } {
-        // SAFETY: by the caller.
-        None => unsafe { start_receive(process, message) },
-        started => Ok(started),
+    unsafe {
+        let received = match start_receive(&mut process, &message)? {
+            Some(Started::Done(received)) => received,
+            Some(Started::Pending(id)) => await_message(process, "MPI_Recv", message, id),
+            None => {
+                status::store(status, &no_process());
+                return Ok(());
+            }
+        };
+        finish(&received, status)
     }
 }
 
+/// Any other non-blocking receive.
+#[inline(never)]
+unsafe fn irecv(mut process: Guard, message: Message, request: *mut MPI_Request) -> Result {
+    // SAFETY: by the caller; `request` is not null.
+    unsafe {
+        *request = match start_receive(&mut process, &message)? {
+            Some(started) => process.request(started)?,
+            None => process.ended_request(Ended::well(no_process()))?,
+        };
+    }
+    Ok(())
+}
+
 #[inline(always)]
-unsafe fn send(call: &'static str, mode: Mode, message: &Message) -> Result {
+unsafe fn send(call: &'static str, mode: Mode, message: Message) -> Result {
     let mut process = enter();
     // SAFETY: by the caller.
-    if mode == Mode::Standard && unsafe { send_dense(&mut process, message) } {
+    if mode == Mode::Standard && unsafe { send_dense(&mut process, &message) } {
         return Ok(());
     }
     // SAFETY: by the caller.
@@ -266,9 +292,9 @@ unsafe fn send(call: &'static str, mode: Mode, message: &Message) -> Result {
 }
 
 #[inline(never)]
-unsafe fn send_otherwise(mut process: Guard, call: &'static str, mode: Mode, message: &Message) -> Result {
+unsafe fn send_otherwise(mut process: Guard, call: &'static str, mode: Mode, message: Message) -> Result {
     // SAFETY: by the caller.
-    match unsafe { start_send(&mut process, mode, message)? } {
+    match unsafe { start_send(&mut process, mode, &message)? } {
         Some(Started::Pending(id)) => {
             let sent = await_message(process, call, message, id);
             sent.fault.map_or(Ok(()), |fault| Err(explain(fault, &sent)))
@@ -278,12 +304,12 @@ unsafe fn send_otherwise(mut process: Guard, call: &'static str, mode: Mode, mes
 }
 
 #[inline(always)]
-unsafe fn isend(mode: Mode, message: &Message, request: *mut MPI_Request) -> Result {
+unsafe fn isend(mode: Mode, message: Message, request: *mut MPI_Request) -> Result {
     let request = out("request", request)?;
     let mut process = enter();
     // SAFETY: by the caller; `request` is not null.
     unsafe {
-        if mode == Mode::Standard && send_dense(&mut process, message) {
+        if mode == Mode::Standard && send_dense(&mut process, &message) {
             *request = crate::request::handle_of(RequestId::OVER);
             return Ok(());
         }
@@ -295,12 +321,12 @@ unsafe fn isend(mode: Mode, message: &Message, request: *mut MPI_Request) -> Res
 unsafe fn isend_otherwise(
     mut process: Guard,
     mode: Mode,
-    message: &Message,
+    message: Message,
     request: *mut MPI_Request,
 ) -> Result {
     // SAFETY: by the caller; `request` is not null.
     unsafe {
-        *request = match start_send(&mut process, mode, message)? {
+        *request = match start_send(&mut process, mode, &message)? {
             Some(started) => process.request(started)?,
             None => process.ended_request(Ended::well(MPI_Status::EMPTY))?,
         };
@@ -309,8 +335,8 @@ unsafe fn isend_otherwise(
 }
 
 /// Waits until a message of this thread's own is complete.
-#[inline]
-pub fn await_message(process: Guard, call: &'static str, message: &Message, id: RequestId) -> Status {
+#[inline(never)]
+pub fn await_message(process: Guard, call: &'static str, message: Message, id: RequestId) -> Status {
     wait::until(
         process,
         |process| {
@@ -325,9 +351,7 @@ pub fn await_message(process: Guard, call: &'static str, message: &Message, id: 
 /// Hands the end of a receive to the program.
 #[inline]
 pub(crate) unsafe fn finish(received: &Status, status: *mut MPI_Status) -> Result {
-    if !status.is_null() {
-        // SAFETY: by the caller.
-        unsafe { status::store(status, &status::from_engine(received)) };
-    }
+    // SAFETY: by the caller.
+    unsafe { status::store_from(status, received) };
     received.fault.map_or(Ok(()), |fault| Err(explain(fault, received)))
 }

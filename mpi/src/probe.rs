@@ -171,7 +171,7 @@ unsafe fn receive(
         *handle = MPI_MESSAGE_NULL;
         return Ok((p2p::FROM_NO_PROCESS, place));
     };
-    let signature = process.signature(datatype);
+    let signature = process.signature(datatype, 1);
     let started =
         process.engine()?.receive_matched(id, &buf, signature).ok_or_else(|| no_message(*handle))?;
     process.messages.remove(handle.0);

@@ -33,14 +33,24 @@ pub struct Process {
     pub bell: Option<Arc<dyn Doorbell>>,
     /// Threads of this process that sleep in a call.
     pub sleepers: u32,
+    /// Counts the times that a thread has entered, where several may.
+    pub entries: u64,
+    /// Calls that wait, asleep or not: they make progress.
+    pub waiting: u32,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
     /// Whether waits yield before they sleep.
     pub yielding: crate::wait::Yielding,
+    /// `TERN_PROGRESS=thread`.
+    pub progress_thread: bool,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
+    /// `TERN_COLL_TABLE`: the rows that come before the built-in choice of collective algorithms.
+    pub coll_rows: Vec<tern_coll::Row>,
+    /// `TERN_CHECK=collectives`. Collectives go by schedules then, whatever shorter way there is.
+    pub check_collectives: bool,
     /// Communicators.
     pub comms: Comms,
     /// Groups made by the program.
@@ -69,8 +79,8 @@ pub struct Process {
     pub sessions: crate::session::Sessions,
     /// Counts the contexts that this process has led into being.
     pub contexts_led: u32,
-    /// Which of the slots for barriers that this process leads are taken.
-    pub barrier_slots: [u64; 4],
+    /// Slots for the teams that this process leads, once it has led one other than the world's.
+    pub teams_led: Vec<crate::team::Led>,
 }
 
 impl Process {
@@ -80,10 +90,15 @@ impl Process {
             job: None,
             bell: None,
             sleepers: 0,
+            entries: 0,
+            waiting: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),
+            progress_thread: false,
             check_types: false,
+            coll_rows: Vec::new(),
+            check_collectives: false,
             comms: Comms::new(),
             groups: Table::new(Kind::Group),
             types: crate::datatype::Types::new(),
@@ -98,7 +113,7 @@ impl Process {
             bsend: crate::bsend_buffer::Buffers::new(),
             sessions: crate::session::Sessions::new(),
             contexts_led: 0,
-            barrier_slots: [0; 4],
+            teams_led: Vec::new(),
         }
     }
 
@@ -167,7 +182,8 @@ impl Process {
             Place::None | Place::Win(_) => None,
         };
         let general = || self.comms.get(MPI_COMM_SELF).map(|comm| comm.errhandler);
-        own.or_else(general).map_or(Handler::Fatal, |errhandler| self.errhandlers.handler(errhandler))
+        let errhandler = own.or_else(general).unwrap_or_else(crate::settings::initial_errhandler);
+        self.errhandlers.handler(errhandler)
     }
 }
 
@@ -261,6 +277,7 @@ pub fn enter() -> Guard {
     let mut guard = Guard { locked, completions: 0 };
     if locked {
         LOCK.lock();
+        guard.entries = guard.entries.wrapping_add(1);
         guard.completions = guard.engine_mut().map_or(0, |engine| engine.completions());
     }
     guard
@@ -289,6 +306,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         if self.locked {
             self.wake_sleepers();
+            crate::progress::leaving(self);
             // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
             unsafe { LOCK.unlock_fair() };
         }

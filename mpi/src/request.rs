@@ -10,6 +10,7 @@ use crate::status;
 use crate::table::Table;
 use tern_abi::*;
 use tern_engine::{Fault, Started, Status, engine::Description, slab::Id};
+use tern_mem::Basic;
 use tern_transport::TransferError;
 
 /// A request that is not simply one message.
@@ -77,22 +78,25 @@ impl Process {
         }
     }
 
-    /// Takes a message that has ended well, writes its status: the usual case of every completion call.
-    /// Otherwise nothing has happened.
+    /// Takes from the front the messages that have ended well, and writes their statuses: the usual case of every
+    /// completion call. How many those were.
     ///
     /// # Safety
-    /// `status` is `MPI_STATUS_IGNORE` or points to a status.
+    /// `statuses` is `MPI_STATUSES_IGNORE` or points to as many statuses.
     #[inline(always)]
-    pub unsafe fn take_well(&mut self, request: &mut MPI_Request, status: *mut MPI_Status) -> bool {
-        let Some(raw) = handle::decode_request(request.0) else { return false };
-        let Some(engine) = self.engine_mut() else { return false };
-        let Some(ended) = engine.test_well(Id::from_raw(raw)) else { return false };
-        *request = MPI_REQUEST_NULL;
-        if !status.is_null() {
+    pub unsafe fn take_well(&mut self, requests: &mut [MPI_Request], statuses: *mut MPI_Status) -> usize {
+        let Some(engine) = self.engine_mut() else { return 0 };
+        for (at, request) in requests.iter_mut().enumerate() {
+            let Some(raw) = handle::decode_request(request.0) else { return at };
+            let to = if statuses.is_null() { statuses } else { statuses.wrapping_add(at) };
             // SAFETY: by the caller.
-            unsafe { status::store(status, &status::from_engine(&ended)) };
+            let store = |ended: &Status| unsafe { status::store_from(to, ended) };
+            if !engine.test_well(Id::from_raw(raw), store) {
+                return at;
+            }
+            *request = MPI_REQUEST_NULL;
         }
-        true
+        requests.len()
     }
 
     /// The handle of something that has ended already.
@@ -227,12 +231,17 @@ pub fn explain(fault: Fault, status: &Status) -> Box<Error> {
                 "the {from} was sent in ready mode, but this rank had not posted its receive (section 3.4)"
             ),
         ),
-        Fault::Signature => fail(
-            MPI_ERR_TYPE,
-            format!(
-                "the {from} has other basic datatypes than the receive (TERN_CHECK=types, section 3.3.1)"
-            ),
-        ),
+        Fault::Signature { theirs, ours } => {
+            let (sent, wanted) = (Basic::with_signature(theirs, status.bytes), one_of(ours));
+            let sent = sent.map_or("a mix of basic types", Basic::name);
+            let wanted = wanted.map_or("another sequence of basic types", Basic::name);
+            let bytes = status.bytes;
+            let why = "TERN_CHECK=types, section 3.3.1";
+            fail(
+                MPI_ERR_TYPE,
+                format!("the {from} has {bytes} bytes of {sent}, but the receive is for {wanted} ({why})"),
+            )
+        }
         Fault::Transfer(TransferError::Os(number)) => fail(
             MPI_ERR_BUFFER,
             format!(
@@ -244,6 +253,11 @@ pub fn explain(fault: Fault, status: &Status) -> Box<Error> {
             fail(MPI_ERR_INTERN, format!("the {from} named a shared copy that does not exist"))
         }
     }
+}
+
+/// The basic type that a receive is for, if it is one.
+fn one_of(signature: u64) -> Option<Basic> {
+    Basic::ALL.into_iter().find_map(|basic| Basic::with_signature(signature, basic.size() as u64))
 }
 
 #[cold]

@@ -3,7 +3,28 @@
 
 pub use tern_engine::variables::{BadValue, Environment};
 
+use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
+use tern_coll::{Row, table};
+use tern_engine::variables::InitialErrors;
+
 /// What the environment asks for, or what of it cannot be understood.
 pub fn from_environment() -> Result<Environment, BadValue> {
     Environment::read(|name| std::env::var(name).ok())
+}
+
+/// The error handler that is there from the start, also before MPI is initialised (MPI 5.0 section 9.3).
+pub fn initial_errhandler() -> MPI_Errhandler {
+    match from_environment().unwrap_or_default().errors {
+        InitialErrors::AreFatal => MPI_ERRORS_ARE_FATAL,
+        InitialErrors::Abort => MPI_ERRORS_ABORT,
+        InitialErrors::Return => MPI_ERRORS_RETURN,
+    }
+}
+
+/// The rows of `TERN_COLL_TABLE`.
+pub fn coll_rows(environment: &Environment) -> Result<Vec<Row>, String> {
+    match environment.coll_table.as_str() {
+        "" => Ok(Vec::new()),
+        file => table::load(file.as_ref()).map_err(|bad| format!("TERN_COLL_TABLE: {bad}")),
+    }
 }

@@ -56,6 +56,18 @@ pub unsafe fn store(to: *mut MPI_Status, status: &MPI_Status) {
     }
 }
 
+/// Writes how the engine says that a message ended, as [`store`].
+///
+/// # Safety
+/// As [`store`].
+#[inline]
+pub unsafe fn store_from(to: *mut MPI_Status, status: &Status) {
+    if !to.is_null() {
+        // SAFETY: by the caller.
+        unsafe { store(to, &from_engine(status)) };
+    }
+}
+
 /// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
 ///
 /// # Safety

@@ -6,7 +6,7 @@
 
 use crate::coll;
 use crate::limits::*;
-use crate::process::{Guard, Process, enter};
+use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tern_runtime::Blocked;
@@ -99,8 +99,11 @@ pub fn until<T>(
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
     let mut patience = Patience::new(&process);
+    process.waiting += 1;
     loop {
         if let Some(news) = event.look(&mut process) {
+            patience.end(&mut process);
+            process.waiting -= 1;
             return news;
         }
         let moved;
@@ -111,6 +114,7 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
         }
         process = patience.pass(process, &mut event);
         if let Some(news) = patience.news.take() {
+            process.waiting -= 1;
             return news;
         }
     }
@@ -131,7 +135,7 @@ pub fn look_again(process: Guard) -> Guard {
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.
 #[inline]
-fn progress(mut process: Guard) -> (Guard, bool) {
+pub fn progress(mut process: Guard) -> (Guard, bool) {
     let moved = process.engine_mut().is_some_and(|engine| engine.poll());
     if !process.collectives.is_empty() {
         process = coll::serve(process);
@@ -159,11 +163,17 @@ impl<T> Patience<T> {
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
     #[inline]
     fn restart(&mut self, process: &mut Process) {
+        self.end(process);
+        self.polls = 0;
+        self.yields = 0;
+    }
+
+    /// What was waited for has come.
+    #[inline]
+    fn end(&mut self, process: &mut Process) {
         if self.polls > 0 && !self.crowded {
             self.learn(process);
         }
-        self.polls = 0;
-        self.yields = 0;
     }
 
     /// What came only once this core was given away came from a rank that needed it: other programs crowd the machine, and
@@ -209,7 +219,8 @@ impl<T> Patience<T> {
     }
 
     /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
-    fn sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+    fn sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        let mut process = unless_a_peer_is_lost(process);
         process.sleepers += 1;
         let Some(bell) = process.bell.clone() else {
             // Before initialisation there is nobody to ring: only another thread of this process can help.
@@ -296,6 +307,14 @@ impl Yielding {
             false => self.yields_untimed = YIELDS_UNTIMED,
         }
     }
+}
+
+/// A peer that cannot be reached any more will never send what is waited for: the job ends.
+fn unless_a_peer_is_lost(mut process: Guard) -> Guard {
+    let lost = process.engine_mut().and_then(|engine| engine.transport().failure().map(str::to_owned));
+    let Some(why) = lost else { return process };
+    drop(process);
+    die(tern_abi::MPI_ERR_OTHER, &why, false)
 }
 
 fn give_core_away(mut process: Guard) -> Guard {

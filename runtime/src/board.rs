@@ -23,7 +23,7 @@ pub const ANY_TAG: i32 = -2;
 pub const NO_TAG: i32 = -1;
 
 /// How far a rank has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u32)]
 pub enum RankState {
     /// Has not called `MPI_Init`.
@@ -91,6 +91,11 @@ impl Board {
     /// What stands at this rank's place now.
     pub fn read_own(&self) -> Result<Record> {
         read_record(&self.file, self.rank)
+    }
+
+    /// The file, behind whose records the [`roster`](crate::roster) stands.
+    pub(crate) fn file(&self) -> &OwnedFd {
+        &self.file
     }
 
     fn post(&self, record: &Record) {

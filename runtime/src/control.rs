@@ -6,11 +6,36 @@
 use std::borrow::Cow;
 use std::os::fd::AsFd;
 
-use crate::limits::NOTICE_BYTES;
+use crate::limits::{ASKED_AT_ONCE_MAX, CARD_BYTES_MAX, NOTICE_BYTES};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"Tern");
 const HEADER_BYTES: usize = 16;
-const TEXT_BYTES_MAX: usize = NOTICE_BYTES - HEADER_BYTES;
+const BODY_BYTES_MAX: usize = NOTICE_BYTES - HEADER_BYTES;
+
+const ABORT: u16 = 1;
+const PUBLISH: u16 = 2;
+const ASK: u16 = 3;
+
+/// What a rank tells its launcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice<'a> {
+    /// It called `MPI_Abort`, or an error was fatal.
+    Abort(AbortNotice<'a>),
+    /// Its card: how other ranks reach it.
+    Publish {
+        /// Whose card it is.
+        rank: u32,
+        /// What stands on it.
+        card: Cow<'a, [u8]>,
+    },
+    /// It wants the cards of others.
+    Ask {
+        /// Who asks.
+        rank: u32,
+        /// Whose cards it wants.
+        wanted: Vec<u32>,
+    },
+}
 
 /// A rank called `MPI_Abort`, or ended the job for an error that its error handler made fatal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,38 +48,75 @@ pub struct AbortNotice<'a> {
     pub message: Cow<'a, str>,
 }
 
-impl AbortNotice<'_> {
-    /// The bytes that go through the pipe; a message that is too long loses its end.
+impl Notice<'_> {
+    /// The bytes that go through the pipe. What does not fit loses its end.
     pub fn encode(&self) -> [u8; NOTICE_BYTES] {
-        let text = clip(&self.message, TEXT_BYTES_MAX).as_bytes();
-        let mut bytes = [0; NOTICE_BYTES];
-        bytes[0..4].copy_from_slice(&MAGIC.to_le_bytes());
-        bytes[4..8].copy_from_slice(&(text.len() as u32).to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.rank.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.code.to_le_bytes());
-        bytes[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
-        bytes
+        match self {
+            Notice::Abort(abort) => {
+                encode(ABORT, abort.rank, abort.code as u32, clip(&abort.message, BODY_BYTES_MAX).as_bytes())
+            }
+            Notice::Publish { rank, card } => encode(PUBLISH, *rank, 0, clip_bytes(card)),
+            Notice::Ask { rank, wanted } => {
+                let wanted = &wanted[..wanted.len().min(ASKED_AT_ONCE_MAX)];
+                let body: Vec<u8> = wanted.iter().flat_map(|wanted| wanted.to_le_bytes()).collect();
+                encode(ASK, *rank, 0, &body)
+            }
+        }
     }
 
     /// Reads a notice; `None` if these bytes are not one.
-    pub fn decode(bytes: &[u8; NOTICE_BYTES]) -> Option<AbortNotice<'_>> {
-        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        if u32::from_le_bytes(word(0)) != MAGIC {
+    pub fn decode(bytes: &[u8; NOTICE_BYTES]) -> Option<Notice<'_>> {
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        if word(bytes, 0)? != MAGIC {
             return None;
         }
-        let length = u32::from_le_bytes(word(4)) as usize;
-        let text = bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(length)?)?;
-        Some(AbortNotice {
-            rank: u32::from_le_bytes(word(8)),
-            code: i32::from_le_bytes(word(12)),
-            message: String::from_utf8_lossy(text),
-        })
+        let body = bytes.get(HEADER_BYTES..HEADER_BYTES + usize::from(half(4)))?;
+        let (kind, rank, code) = (half(6), word(bytes, 8)?, word(bytes, 12)? as i32);
+        match kind {
+            ABORT => Some(Notice::Abort(AbortNotice { rank, code, message: String::from_utf8_lossy(body) })),
+            PUBLISH if body.len() <= CARD_BYTES_MAX => Some(Notice::Publish { rank, card: body.into() }),
+            ASK if body.len() % 4 == 0 => {
+                let wanted = (0..body.len()).step_by(4).filter_map(|at| word(body, at)).collect();
+                Some(Notice::Ask { rank, wanted })
+            }
+            _ => None,
+        }
     }
 
     /// Writes the notice. A pipe that nobody empties is no reason to hang: the descriptor does not block.
     pub fn send(&self, pipe: impl AsFd) -> rustix::io::Result<()> {
         rustix::io::write(pipe, &self.encode()).map(|_| ())
     }
+
+    /// The same, without a borrow.
+    pub fn into_owned(self) -> Notice<'static> {
+        match self {
+            Notice::Abort(AbortNotice { rank, code, message }) => {
+                Notice::Abort(AbortNotice { rank, code, message: message.into_owned().into() })
+            }
+            Notice::Publish { rank, card } => Notice::Publish { rank, card: card.into_owned().into() },
+            Notice::Ask { rank, wanted } => Notice::Ask { rank, wanted },
+        }
+    }
+}
+
+fn encode(kind: u16, rank: u32, code: u32, body: &[u8]) -> [u8; NOTICE_BYTES] {
+    let mut bytes = [0; NOTICE_BYTES];
+    bytes[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+    bytes[4..6].copy_from_slice(&(body.len() as u16).to_le_bytes());
+    bytes[6..8].copy_from_slice(&kind.to_le_bytes());
+    bytes[8..12].copy_from_slice(&rank.to_le_bytes());
+    bytes[12..16].copy_from_slice(&code.to_le_bytes());
+    bytes[HEADER_BYTES..HEADER_BYTES + body.len()].copy_from_slice(body);
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn clip_bytes(card: &[u8]) -> &[u8] {
+    &card[..card.len().min(CARD_BYTES_MAX)]
 }
 
 /// The first `bytes_max` bytes of `text`, less what would cut a character in two.
@@ -69,26 +131,64 @@ pub(crate) fn clip(text: &str, bytes_max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn abort(message: &str) -> Notice<'static> {
+        Notice::Abort(AbortNotice { rank: 7, code: -3, message: message.to_owned().into() })
+    }
 
     #[test]
     fn what_is_written_is_read_back() {
-        let notice = AbortNotice { rank: 7, code: -3, message: "no input file".into() };
-        assert_eq!(AbortNotice::decode(&notice.encode()), Some(notice));
+        let notices = [
+            abort("no input file"),
+            Notice::Publish { rank: 1, card: vec![7; CARD_BYTES_MAX].into() },
+            Notice::Publish { rank: 1, card: vec![].into() },
+            Notice::Ask { rank: 2, wanted: (0..ASKED_AT_ONCE_MAX as u32).collect() },
+        ];
+        for notice in notices {
+            assert_eq!(Notice::decode(&notice.encode()), Some(notice));
+        }
     }
 
     #[test]
     fn a_long_message_loses_its_end_between_characters() {
-        let notice = AbortNotice { rank: 0, code: 1, message: "é".repeat(2000).into() };
-        let bytes = notice.encode();
-        let read = AbortNotice::decode(&bytes).unwrap();
-        assert_eq!(read.message, "é".repeat(TEXT_BYTES_MAX / 2));
+        let bytes = abort(&"é".repeat(2000)).encode();
+        assert_eq!(Notice::decode(&bytes), Some(abort(&"é".repeat(BODY_BYTES_MAX / 2))));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..5_u16, length in any::<u16>()) {
+            let mut bytes = [0xa5; NOTICE_BYTES];
+            bytes[..16].copy_from_slice(&start);
+            bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
+            bytes[4..6].copy_from_slice(&length.to_le_bytes());
+            bytes[6..8].copy_from_slice(&kind.to_le_bytes());
+            if let Some(notice) = Notice::decode(&bytes) {
+                prop_assert!((1..=3).contains(&kind) && usize::from(length) <= BODY_BYTES_MAX);
+                let again = notice.encode();
+                // What is no text becomes longer as text, and may lose its end.
+                let same = Notice::decode(&again) == Some(notice.clone());
+                prop_assert!(same || matches!(notice, Notice::Abort(_)));
+            }
+        }
     }
 
     #[test]
     fn garbage_is_no_notice() {
-        assert_eq!(AbortNotice::decode(&[0xff; NOTICE_BYTES]), None);
-        let mut bytes = AbortNotice { rank: 0, code: 0, message: "".into() }.encode();
-        bytes[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert_eq!(AbortNotice::decode(&bytes), None);
+        assert_eq!(Notice::decode(&[0xff; NOTICE_BYTES]), None);
+        let good = abort("x").encode();
+        for (at, value) in [(4, 0xffff_u16), (6, 0), (6, 9)] {
+            let mut bytes = good;
+            bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+            assert_eq!(Notice::decode(&bytes), None, "{value} at {at}");
+        }
+        let mut long_card = good;
+        long_card[4..8].copy_from_slice(&[0xff, 3, PUBLISH as u8, 0]);
+        assert_eq!(Notice::decode(&long_card), None);
+        let mut odd = good;
+        odd[4..8].copy_from_slice(&[3, 0, ASK as u8, 0]);
+        assert_eq!(Notice::decode(&odd), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Signs of other launchers.
 //!
 //! A process that another launcher started as one of several must not believe that it is alone: it would
-//! compute the whole answer once per rank, silently. Tern does not speak the other launchers' protocols
-//! yet, so it refuses and says how to start the program.
+//! compute the whole answer once per rank, silently. Where a launcher has left no PMI-1 socket, which is the only protocol
+//! of others that Tern speaks, it refuses and says how to start the program.
 
 /// How one kind of launcher shows itself in the environment of a rank.
 struct Sign {

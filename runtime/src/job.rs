@@ -1,11 +1,18 @@
 //! The job as a rank sees it.
 
 use std::borrow::Cow;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
+
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::board::Board;
-use crate::control::AbortNotice;
+use crate::control::{AbortNotice, Notice};
 use crate::cores::{CoreBudget, affinity_cores};
+use crate::link::Link;
+use crate::pmi_client::Voice;
+use crate::roster::{self, Places, SECRET_BYTES, Secret};
 
 /// The job of which this process is a rank. Its descriptors are closed on `exec`, so that no program
 /// which the rank starts inherits them.
@@ -26,7 +33,21 @@ pub struct Job {
     pub board: Option<Board>,
     /// The cores that the ranks of this machine share.
     pub cores: CoreBudget,
-    pub(crate) control: Option<OwnedFd>,
+    /// The way to find out how other ranks are reached. `None` without `mpirun`.
+    pub link: Option<Link>,
+    /// Number of hosts.
+    pub hosts: u32,
+    pub(crate) places: OnceLock<Places>,
+    pub(crate) control: Option<Control>,
+}
+
+/// How a rank ends the job.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// By the control pipe of Tern's `mpirun`.
+    Pipe(Arc<OwnedFd>),
+    /// By a word to another launcher.
+    Pmi(Voice),
 }
 
 impl Job {
@@ -41,7 +62,36 @@ impl Job {
             board: None,
             cores: CoreBudget { usable: affinity_cores(), ranks: 1 },
             control: None,
+            link: None,
+            hosts: 1,
+            places: OnceLock::new(),
         }
+    }
+
+    /// What only the processes of this job know, for proofs on connections. A world of one makes one up.
+    pub fn secret(&self) -> io::Result<Secret> {
+        match &self.board {
+            Some(board) => Ok(roster::read_secret(board.file(), self.size)?),
+            None => fresh_secret(),
+        }
+    }
+
+    /// The number of the host on which `rank` runs. Ranks of one host share memory.
+    pub fn host_of(&self, rank: u32) -> u32 {
+        if self.hosts == 1 { 0 } else { self.places().host_of(rank) }
+    }
+
+    /// Which ranks run where.
+    pub fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let written =
+                self.board.as_ref().and_then(|board| roster::read_places(board.file(), self.size).ok());
+            // A board whose end cannot be read is no board of mpirun's: each rank is then taken to be far away.
+            written.unwrap_or_else(|| match self.hosts {
+                1 => Places::one_host(self.size),
+                _ => Places::of(0..self.size),
+            })
+        })
     }
 
     /// Ends the whole job: [`announce_abort`](Job::announce_abort), then this process exits.
@@ -51,13 +101,42 @@ impl Job {
     }
 
     /// Tells `mpirun` to end every rank, to say that this one aborted and why, and to exit with `code`.
-    /// Without `mpirun` the message goes to standard error. The caller then ends its own process.
+    /// Where the launcher does not print messages, this one goes to standard error. The caller then ends its own process.
     pub fn announce_abort(&self, code: i32, message: &str) {
-        let notice = AbortNotice { rank: self.rank, code, message: Cow::Borrowed(message) };
-        let told = self.control.as_ref().is_some_and(|pipe| notice.send(pipe).is_ok());
-        if !told {
+        let notice = Notice::Abort(AbortNotice { rank: self.rank, code, message: Cow::Borrowed(message) });
+        let printed = match &self.control {
+            Some(Control::Pipe(pipe)) => notice.send(pipe).is_ok(),
+            _ => false,
+        };
+        if !printed {
             eprintln!("tern: rank {} aborts the job with code {code}: {message}", self.rank);
         }
+        if let Some(Control::Pmi(voice)) = &self.control {
+            // A launcher that is gone ends nothing any more.
+            let _ = voice.abort(exit_status(code));
+        }
+    }
+
+    /// Whether the launcher wants to hear of the end of MPI.
+    pub fn takes_leave(&self) -> bool {
+        matches!(self.control, Some(Control::Pmi(_)))
+    }
+
+    /// This rank uses MPI no more. Another launcher takes a rank that ends without having said so for one that has failed.
+    pub fn take_leave(&self) {
+        if let Some(Control::Pmi(voice)) = &self.control {
+            voice.finalize();
+        }
+    }
+}
+
+/// A secret that nobody has had before, from the kernel.
+pub fn fresh_secret() -> io::Result<Secret> {
+    let mut secret = [0; SECRET_BYTES];
+    // The kernel gives up to 256 bytes whole.
+    match getrandom(&mut secret, GetRandomFlags::empty())? {
+        SECRET_BYTES => Ok(secret),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
@@ -84,5 +163,7 @@ mod tests {
         let job = Job::alone();
         assert_eq!((job.rank, job.size, job.appnum), (0, 1, None));
         assert!(!job.cores.is_crowded());
+        assert_eq!(job.host_of(0), 0);
+        assert_ne!(job.secret().unwrap(), job.secret().unwrap());
     }
 }

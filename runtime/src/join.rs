@@ -1,6 +1,7 @@
 //! How a process finds out which rank it is.
 
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -8,7 +9,9 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::board::{Board, RankState};
 use crate::cores::{CoreBudget, affinity_cores};
 use crate::foreign;
-use crate::job::Job;
+use crate::job::{Control, Job};
+use crate::join_pmi::{self, Invitation};
+use crate::link::Link;
 use crate::procfs::descends_from;
 use crate::ticket::{FdName, TICKET_VARIABLE, Ticket, TicketError};
 
@@ -17,7 +20,7 @@ use crate::ticket::{FdName, TICKET_VARIABLE, Ticket, TicketError};
 pub enum JoinError {
     /// `TERN_JOB` holds something that `mpirun` did not write.
     #[error(
-        "the environment variable {TICKET_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} to run it alone"
+        "the environment variable {TICKET_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} and PMI_RANK to run it alone"
     )]
     Damaged {
         /// What the variable holds.
@@ -27,7 +30,7 @@ pub enum JoinError {
     },
     /// What the ticket names can no longer be reached.
     #[error(
-        "the environment variable {TICKET_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} to run it alone"
+        "the environment variable {TICKET_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {TICKET_VARIABLE} and PMI_RANK to run it alone"
     )]
     Unreachable {
         /// Rank in the ticket.
@@ -43,13 +46,24 @@ pub enum JoinError {
     },
     /// Another process is this rank already, as when a script runs two MPI programs one after the other.
     #[error(
-        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {TICKET_VARIABLE}"
+        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {TICKET_VARIABLE} and PMI_RANK"
     )]
     SeatTaken {
         /// The rank.
         rank: u32,
         /// The process that was it first.
         pid: u32,
+    },
+    /// A launcher that speaks PMI-1 has started this process as one of several, and something went wrong with it.
+    #[error(
+        "a launcher that speaks PMI, as MPICH's or Intel's mpiexec, started this process as one of several ({invitation}), but this process cannot join the others: {reason}. Start the program with Tern's own mpirun instead; to run it alone, unset {}",
+        crate::pmi::RANK_VARIABLE
+    )]
+    Pmi {
+        /// What the environment says.
+        invitation: String,
+        /// What went wrong.
+        reason: String,
     },
     /// Another launcher started this process as one of several, in a protocol that Tern does not speak.
     #[error("{launcher} started this process as one of several ({evidence}), and Tern cannot speak with it: every rank would believe to be alone. Start the program with Tern's own mpirun instead; to run it alone, unset {}", evidence.split('=').next().unwrap_or_default())]
@@ -61,7 +75,8 @@ pub enum JoinError {
     },
 }
 
-/// Finds out which rank of which job this process is: one of a job of Tern's `mpirun`, or a world of one.
+/// Finds out which rank of which job this process is: one of a job of Tern's `mpirun` or of a launcher that speaks PMI-1,
+/// or a world of one.
 ///
 /// Call it once in a process. Under `mpirun` a rank that it started itself, without a wrapper,
 /// is killed when `mpirun` dies, from here on.
@@ -69,14 +84,20 @@ pub fn join() -> Result<Job, JoinError> {
     let Some(value) = std::env::var_os(TICKET_VARIABLE) else { return alone() };
     let ticket = Ticket::parse(&value)
         .map_err(|reason| JoinError::Damaged { value: value.to_string_lossy().into_owned(), reason })?;
-    match take_seat(&ticket)? {
-        Some(job) => Ok(job),
-        None => alone(),
-    }
+    // A rank's own child has the variables of that rank, those of PMI too, and no part in the job.
+    Ok(take_seat(&ticket)?.unwrap_or_else(Job::alone))
 }
 
 fn alone() -> Result<Job, JoinError> {
-    match foreign::find(|name| std::env::var(name).ok()) {
+    let variable = |name: &str| std::env::var(name).ok();
+    if let Some(invitation) = Invitation::find(variable) {
+        let failed = |error: std::io::Error| JoinError::Pmi {
+            invitation: invitation.to_string(),
+            reason: error.to_string(),
+        };
+        return join_pmi::join(invitation).map_err(failed);
+    }
+    match foreign::find(variable) {
         Some(found) => Err(JoinError::Foreign { launcher: found.name, evidence: found.evidence }),
         None => Ok(Job::alone()),
     }
@@ -94,7 +115,9 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
     board.state(RankState::Starting);
     let segment = adopt(ticket, "shared memory", ticket.segment, memory)?;
     let pipe = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let control = adopt(ticket, "control pipe", ticket.control, pipe)?;
+    let control = Arc::new(adopt(ticket, "control pipe", ticket.control, pipe)?);
+    let pipe = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let answers = adopt(ticket, "pipe for answers", ticket.answers, pipe)?;
     die_with_launcher(ticket);
     Ok(Some(Job {
         rank: ticket.rank,
@@ -103,8 +126,11 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
         universe_size: ticket.universe,
         segment: Some(segment),
         board: Some(board),
-        cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.size },
-        control: Some(control),
+        cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.local },
+        link: Some(Link::new(ticket.rank, control.clone(), answers)),
+        control: Some(Control::Pipe(control)),
+        hosts: ticket.hosts,
+        places: OnceLock::new(),
     }))
 }
 
@@ -131,13 +157,12 @@ fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Re
         return Ok(file);
     }
     let launchers = format!("/proc/{}/fd/{}", ticket.launcher, name.number);
-    open_if(&launchers, name.inode, flags).ok_or(JoinError::Unreachable {
-        rank: ticket.rank,
-        size: ticket.size,
-        launcher: ticket.launcher,
-        what,
-        number: name.number,
-    })
+    open_if(&launchers, name.inode, flags).ok_or_else(|| unreachable_error(ticket, what, name))
+}
+
+fn unreachable_error(ticket: &Ticket, what: &'static str, name: FdName) -> JoinError {
+    let Ticket { rank, size, launcher, .. } = *ticket;
+    JoinError::Unreachable { rank, size, launcher, what, number: name.number }
 }
 
 /// Looks before it opens: opening something that only happens to have this number could have effects.

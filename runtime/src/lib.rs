@@ -1,10 +1,10 @@
 //! How the processes of a job start and find each other.
 //!
 //! The library half is what a rank links: [`join()`] reads what `mpirun` left in the environment and
-//! returns the [`Job`], with the descriptors through which the rank meets its peers ([`Job::segment`])
-//! and tells `mpirun` where it stands ([`Job::board`], [`Job::abort`]). The other half is the program
-//! `mpirun` itself, under `src/mpirun/`; the formats that both halves speak ([`ticket`], [`board`],
-//! [`control`]) live here, one file each.
+//! returns the [`Job`], with the descriptors through which the rank meets its peers ([`Job::segment`],
+//! [`Job::link`]) and tells `mpirun` where it stands ([`Job::board`], [`Job::abort`]). The other half is the program
+//! `mpirun` itself, under `src/mpirun/`; the formats that both halves speak ([`ticket`], [`board`], [`roster`],
+//! [`control`], [`link`]) live here, one file each.
 
 #![forbid(unsafe_code)]
 
@@ -14,14 +14,21 @@ pub mod cores;
 mod foreign;
 pub mod job;
 mod join;
+mod join_pmi;
 pub mod limits;
+pub mod link;
+pub mod pmi;
+mod pmi_client;
 pub mod procfs;
+pub mod roster;
 pub mod ticket;
 
 pub use board::{Blocked, Board, RankState};
 pub use cores::{CoreBudget, cores};
 pub use job::{Job, exit_status};
 pub use join::{JoinError, join};
+pub use link::Link;
+pub use roster::{Places, Secret};
 
 /// The monotonic clock in nanoseconds: the same in every process of a machine, so that `mpirun` can say
 /// how long a rank has been waiting.

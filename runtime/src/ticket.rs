@@ -1,7 +1,8 @@
 //! The ticket: the one environment variable through which `mpirun` tells a process which rank it is.
 //!
 //! ```text
-//! TERN_JOB=1 rank=3 size=8 app=0 universe=8 cores=2 bound=0 launcher=4242 segment=100/51 board=101/52 control=102/53
+//! TERN_JOB=2 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52
+//!     control=102/53 answers=103/54
 //! ```
 //!
 //! The fields come in this order, each exactly once. A descriptor is written as its number and its
@@ -15,7 +16,7 @@ use crate::limits::{RANKS_MAX, TICKET_BYTES_MAX};
 /// Name of the environment variable that carries the ticket.
 pub const TICKET_VARIABLE: &str = "TERN_JOB";
 
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// What a rank is told by its launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +29,15 @@ pub struct Ticket {
     pub app: u32,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe: u32,
-    /// Cores that the whole job may use on this machine.
+    /// Cores that the job may use on this host.
     pub cores: u32,
     /// Whether the launcher bound this rank to some of those cores.
     pub bound: bool,
-    /// Process id of the launcher.
+    /// Ranks on this host.
+    pub local: u32,
+    /// Hosts of the job.
+    pub hosts: u32,
+    /// Process id of the launcher on this host.
     pub launcher: u32,
     /// The memory file that the ranks share.
     pub segment: FdName,
@@ -40,6 +45,8 @@ pub struct Ticket {
     pub board: FdName,
     /// The writing end of the pipe to the launcher.
     pub control: FdName,
+    /// The reading end of the pipe for answers to this rank.
+    pub answers: FdName,
 }
 
 /// A descriptor that was handed down, and how to recognise it.
@@ -93,10 +100,13 @@ impl Ticket {
             universe: fields.number("universe", size, u32::MAX)?,
             cores: fields.number("cores", 1, u32::MAX)?,
             bound: fields.number("bound", 0, 1)? == 1,
+            local: fields.number("local", 1, size)?,
+            hosts: fields.number("hosts", 1, size)?,
             launcher: fields.number("launcher", 1, i32::MAX as u32)?,
             segment: fields.descriptor("segment")?,
             board: fields.descriptor("board")?,
             control: fields.descriptor("control")?,
+            answers: fields.descriptor("answers")?,
         };
         fields.end()?;
         Ok(ticket)
@@ -105,13 +115,15 @@ impl Ticket {
 
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ticket { rank, size, app, universe, cores, launcher, segment, board, control, .. } = self;
+        let Ticket { rank, size, app, universe, cores, local, hosts, launcher, .. } = self;
+        let Ticket { segment, board, control, answers, .. } = self;
         let bound = u8::from(self.bound);
         write!(
             f,
             "{VERSION} rank={rank} size={size} app={app} universe={universe} cores={cores} bound={bound}"
         )?;
-        write!(f, " launcher={launcher} segment={segment} board={board} control={control}")
+        write!(f, " local={local} hosts={hosts} launcher={launcher}")?;
+        write!(f, " segment={segment} board={board} control={control} answers={answers}")
     }
 }
 
@@ -185,10 +197,13 @@ mod tests {
             universe: 8,
             cores: 2,
             bound: true,
+            local: 4,
+            hosts: 2,
             launcher: 4242,
             segment: fd(100, 51),
             board: fd(101, 52),
-            control: fd(102, u64::MAX),
+            control: fd(102, 53),
+            answers: fd(103, u64::MAX),
         }
     }
 
@@ -228,6 +243,8 @@ mod tests {
         assert_eq!(impossible("universe=8", "universe=7"), "universe");
         assert_eq!(impossible("cores=2", "cores=0"), "cores");
         assert_eq!(impossible("bound=1", "bound=2"), "bound");
+        assert_eq!(impossible("local=4", "local=9"), "local");
+        assert_eq!(impossible("hosts=2", "hosts=0"), "hosts");
         assert_eq!(impossible("segment=100/51", "segment=2/51"), "segment");
         assert_eq!(impossible("board=101/52", "board=101"), "board");
         assert_eq!(impossible("board=101/52", "board=99999999999/52"), "board");
@@ -236,8 +253,8 @@ mod tests {
     #[test]
     fn foreign_text_is_refused() {
         assert_eq!(parse(""), Err(TicketError::Version(String::new())));
-        assert_eq!(parse("2 rank=0"), Err(TicketError::Version("2".into())));
-        assert_eq!(parse("1 size=3"), Err(TicketError::Missing("rank")));
+        assert_eq!(parse("1 rank=0"), Err(TicketError::Version("1".into())));
+        assert_eq!(parse("2 size=3"), Err(TicketError::Missing("rank")));
         assert_eq!(parse(&"1".repeat(600)), Err(TicketError::NotText));
         assert_eq!(parse(&format!("{} x", sample())), Err(TicketError::Surplus("x".into())));
     }

@@ -87,7 +87,8 @@ fn mistakes_are_one_clear_line() {
         (&["--timout", "3", "a"][..], "did you mean --timeout?"),
         (&["-n", "0", "a"], "'0' is no number of ranks"),
         (&["-n", "2"], "which program"),
-        (&["-host", "elsewhere.example", "a"], "come with Tern's TCP transport"),
+        (&["-host", "-oProxyCommand=x", "a"], "is no name of a host"),
+        (&["--launcher", "false", "-host", "elsewhere.example", "a"], "host elsewhere.example"),
         (&["--stdin", "7", "-n", "2", "a"], "the ranks are 0 to 1"),
         (&["-n", "1", "a", ":"], "':' must be followed"),
     ] {
@@ -111,8 +112,8 @@ fn this_machine_may_be_named() {
 
 #[test]
 fn options_without_effect_are_named_when_asked() {
-    let outcome = mpirun(&["-v", "--allow-run-as-root", "--map-by", "core", "-n", "1", "true"]);
-    assert!(outcome.stderr.contains("without effect: --allow-run-as-root --map-by"), "{}", outcome.stderr);
+    let outcome = mpirun(&["-v", "--allow-run-as-root", "--rank-by", "core", "-n", "1", "true"]);
+    assert!(outcome.stderr.contains("without effect: --allow-run-as-root --rank-by"), "{}", outcome.stderr);
     assert_eq!(mpirun(&["--oversubscribe", "-n", "9", "true"]).stderr, "");
 }
 

@@ -50,6 +50,9 @@ fn act() {
         "wait" => wait(),
         "parent" => parent(),
         "descriptors" => descriptors(),
+        "cards" => cards(),
+        "secret" => secret(),
+        "place" => place(),
         "fail" => println!("# {}", join().unwrap_err()),
         other => panic!("there is no role {other}"),
     }
@@ -103,6 +106,89 @@ fn share() {
 #[test]
 fn ranks_share_the_segment() {
     assert_eq!(spoken(&play("share", "3", &[])), ["true"; 3]);
+}
+
+/// Every rank asks for everybody's card, its own too, half of them before anybody can have published one.
+fn cards() {
+    let mut job = enter();
+    let mut link = job.link.take().unwrap();
+    let (rank, size) = (job.rank, job.size);
+    let card_of = |rank: u32| vec![rank as u8; 1 + rank as usize * 60];
+    if rank % 2 == 0 {
+        (0..size).for_each(|peer| link.ask(peer));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    link.ask(size);
+    link.publish(&card_of(rank)).unwrap();
+    if rank % 2 == 1 {
+        (0..size).for_each(|peer| link.ask(peer));
+    }
+    let mut answers = std::collections::BTreeMap::new();
+    let start = std::time::Instant::now();
+    while answers.len() < size as usize && start.elapsed() < Duration::from_secs(10) {
+        match link.answer() {
+            Some((peer, card)) => assert!(answers.insert(peer, card).is_none()),
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    println!("# {}", answers.into_iter().eq((0..size).map(|peer| (peer, card_of(peer)))));
+    leave(&job);
+}
+
+#[test]
+fn ranks_exchange_cards() {
+    assert_eq!(spoken(&play("cards", "5", &[])), ["true"; 5]);
+}
+
+#[test]
+fn ranks_of_several_hosts_exchange_cards_and_know_their_places() {
+    let folder = Folder::new("cards");
+    let launcher = common::launcher(&folder, common::TO_A_SHELL);
+    for tree in ["1", "2", "16"] {
+        let hosts = "a,localhost,b,c:2,d,e,f:2";
+        let options = ["--launcher", launcher.as_str(), "--host", hosts, "--tree", tree];
+        let outcome = play("cards", "9", &options);
+        assert_eq!(spoken(&outcome), ["true"; 9], "in a tree of {tree}: {}", outcome.stderr);
+    }
+    let options = ["--launcher", launcher.as_str(), "--host", "a:2,b", "--tree", "1"];
+    let outcome = play("place", "4", &options);
+    let expected = (0..4)
+        .map(|rank| format!("rank {rank}: hosts [0, 0, 1, 0], 2 of them, crowd of {}", [3, 3, 1, 3][rank]));
+    assert_eq!(spoken(&outcome), expected.collect::<Vec<_>>(), "{}", outcome.stderr);
+    let secrets =
+        spoken(&play("secret", "4", &options)).iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
+    assert!(secrets.len() == 4 && secrets.iter().all(|line| *line == secrets[0]), "{secrets:?}");
+}
+
+fn place() {
+    let job = enter();
+    let hosts: Vec<_> = (0..job.size).map(|rank| job.host_of(rank)).collect();
+    println!("# rank {}: hosts {hosts:?}, {} of them, crowd of {}", job.rank, job.hosts, job.cores.ranks);
+    leave(&job);
+}
+
+/// The secret in the notation of a file that a shell could look at.
+fn secret() {
+    let job = enter();
+    let secret = job.secret().unwrap();
+    let holds = |file: &str| {
+        let bytes = std::fs::read(file).unwrap();
+        bytes.windows(secret.len()).any(|window| window == secret)
+    };
+    let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("# {text} {} {}", holds("/proc/self/environ"), holds("/proc/self/cmdline"));
+    leave(&job);
+}
+
+#[test]
+fn ranks_of_a_job_have_one_secret_and_jobs_have_different_ones() {
+    let secrets = [0, 1].map(|_| spoken(&play("secret", "3", &[])).join("|"));
+    for line in &secrets {
+        let (first, rest) = line.split_once('|').unwrap();
+        assert!(first.len() == 64 + 12 && first.ends_with(" false false"), "{line}");
+        assert!(rest.split('|').all(|other| other == first), "{line}");
+    }
+    assert_ne!(secrets[0], secrets[1]);
 }
 
 fn abort() {
@@ -216,10 +302,9 @@ fn a_second_program_in_one_rank_is_refused() {
 #[test]
 fn closed_descriptors_are_found_again_at_the_launcher() {
     let words = own_words().join(" ");
-    let script = format!("exec {words} 100>&- 101>&- 102>&-");
-    let outcome = start(cast("count", "2", &[], &["bash", "-c", &script])).finish();
-    assert_eq!(spoken(&outcome).len(), 2, "{outcome:?}");
-    assert!(spoken(&outcome)[1].starts_with("rank 1 of 2"));
+    let script = format!("exec {words} 100>&- 101>&- 102>&- 103<&- 104<&-");
+    let outcome = start(cast("cards", "2", &[], &["bash", "-c", &script])).finish();
+    assert_eq!(spoken(&outcome), ["true"; 2], "{outcome:?}");
 }
 
 fn alone(variables: &[(&str, &str)]) -> String {
@@ -231,10 +316,11 @@ fn alone(variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn a_stale_or_damaged_ticket_is_refused() {
-    let stale = "1 rank=0 size=2 app=0 universe=2 cores=2 bound=0 launcher=2147483647 segment=100/1 board=101/1 control=102/1";
+    let stale = "2 rank=0 size=2 app=0 universe=2 cores=2 bound=0 local=2 hosts=1 launcher=2147483647 \
+                 segment=100/1 board=101/1 control=102/1 answers=103/1";
     let said = alone(&[("TERN_JOB", stale)]);
     assert!(said.contains("rank 0 of 2") && said.contains("unset TERN_JOB"), "{said}");
-    let said = alone(&[("TERN_JOB", "1 rank=9 size=2")]);
+    let said = alone(&[("TERN_JOB", "2 rank=9 size=2")]);
     assert!(said.contains("damaged") && said.contains("'size'"), "{said}");
 }
 

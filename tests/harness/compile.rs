@@ -1,4 +1,4 @@
-//! Compiling C programs with the library's own wrapper.
+//! Compiling C and Fortran programs with the library's own wrappers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,52 @@ use std::time::Duration;
 
 use crate::options::Options;
 use crate::process;
+use crate::program::Program;
 
 const COMPILE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Compiles one source file; returns the program's path, or the compiler's words.
+/// Compiles a program of the suite; returns the executable's path, or the compiler's words.
+pub fn compile_program(options: &Options, program: &Program) -> Result<PathBuf, String> {
+    match program.interface {
+        None => compile(options, &program.source),
+        Some(interface) => compile_fortran(options, program, interface),
+    }
+}
+
+/// Whether Fortran programs can be compiled.
+pub fn has_fortran(options: &Options) -> bool {
+    let mut command = Command::new(mpifort(options));
+    command.args(["-fsyntax-only"]).arg(options.root.join("tests/fortran/empty.f90"));
+    options.foreign.is_none()
+        && process::run(&mut command, COMPILE_LIMIT).is_ok_and(|outcome| outcome.success())
+}
+
+fn mpifort(options: &Options) -> PathBuf {
+    options.mpicc().with_file_name("mpifort")
+}
+
+/// One of the three interfaces is chosen by a macro (tests/fortran/check.inc).
+fn compile_fortran(options: &Options, program: &Program, interface: &str) -> Result<PathBuf, String> {
+    let folder = options.programs().join(&program.name);
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let executable = folder.join(&program.name);
+    if is_fresh(&executable, &program.source, options) {
+        return Ok(executable);
+    }
+    let mut command = Command::new(mpifort(options));
+    command.args(["-O1", "-g", "-std=f2018", "-Wall", "-Wno-unused-dummy-argument", "-Werror"]);
+    // Without interfaces, each call of a routine must look like the first one.
+    if interface == "mpif" {
+        command.args(["-fallow-argument-mismatch", "-w"]);
+    }
+    command.arg(format!("-DINTERFACE_{}", interface.to_uppercase())).arg("-J").arg(&folder);
+    command.arg("-o").arg(&executable).arg(&program.source);
+    let outcome = process::run(&mut command, COMPILE_LIMIT)
+        .map_err(|error| format!("cannot run {}: {error}", mpifort(options).display()))?;
+    if outcome.success() { Ok(executable) } else { Err(outcome.describe()) }
+}
+
+/// Compiles one C source file; returns the program's path, or the compiler's words.
 pub fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
     let folder = options.programs();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -40,6 +82,8 @@ pub fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
 fn is_fresh(program: &Path, source: &Path, options: &Options) -> bool {
     let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     let Some(built) = modified(program) else { return false };
-    let header = source.with_file_name("check.h");
-    [source, &header, &options.mpicc()].iter().all(|path| modified(path).is_none_or(|time| time < built))
+    let headers = ["check.h", "check.inc", "check_end.inc"].map(|name| source.with_file_name(name));
+    [source, &headers[0], &headers[1], &headers[2], &options.mpicc()]
+        .iter()
+        .all(|path| modified(path).is_none_or(|time| time < built))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::compile::compile;
+use crate::compile;
 use crate::instances::{INSTANCES, Instance};
 use crate::options::Options;
 use crate::process;
@@ -29,18 +29,28 @@ struct Case<'a> {
 
 /// Runs what the options select.
 pub fn run(options: &Options, report: &Report) {
-    let folder = options.root.join("tests/c");
-    let (programs, errors) = match program::read_all(&folder) {
+    let mut programs = read(options, report, "tests/c", "c");
+    if compile::has_fortran(options) {
+        programs.extend(program::for_each_interface(read(options, report, "tests/fortran", "F90")));
+    } else {
+        report.skipped("Fortran", "no Fortran compiler, or no modules for it");
+    }
+    let cases = select(options, report, &programs);
+    let (alone, together): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.runs_alone());
+    in_parallel(options.jobs, &together, |case| case.run(options, report));
+    in_parallel(1, &alone, |case| case.run(options, report));
+}
+
+fn read(options: &Options, report: &Report, folder: &str, ending: &str) -> Vec<Program> {
+    let folder = options.root.join(folder);
+    let (programs, errors) = match program::read_all(&folder, ending) {
         Ok(read) => read,
         Err(error) => (Vec::new(), vec![format!("{}: {error}", folder.display())]),
     };
     for error in errors {
         report.case("header", Duration::ZERO, Err(error));
     }
-    let cases = select(options, report, &programs);
-    let (alone, together): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.runs_alone());
-    in_parallel(options.jobs, &together, |case| case.run(options, report));
-    in_parallel(1, &alone, |case| case.run(options, report));
+    programs
 }
 
 fn select<'a>(options: &Options, report: &Report, programs: &'a [Program]) -> Vec<Case<'a>> {
@@ -55,7 +65,7 @@ fn select<'a>(options: &Options, report: &Report, programs: &'a [Program]) -> Ve
             continue;
         }
         let start = Instant::now();
-        match compile(options, &program.source) {
+        match compile::compile_program(options, program) {
             Ok(executable) => cases.extend(wanted.into_iter().map(|(instance, ranks)| Case {
                 name: case_name(program, instance, ranks),
                 program,
@@ -73,6 +83,9 @@ fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usi
     let default_only = program.heavy || program.default_only || options.foreign.is_some();
     let mut wanted = Vec::new();
     for instance in INSTANCES.iter().filter(|instance| instance.default || !default_only) {
+        if !instance.runs(&program.name) {
+            continue;
+        }
         for &ranks in &program.ranks {
             let name = case_name(program, instance, ranks);
             let chosen = options.wants(&name)

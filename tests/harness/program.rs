@@ -20,7 +20,7 @@ use std::time::Duration;
 const TIMEOUT_S_DEFAULT: u64 = 60;
 
 /// One C program of the conformance suite.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The file's name without its ending.
     pub name: String,
@@ -36,7 +36,12 @@ pub struct Program {
     pub alone: bool,
     /// Whether only the default instance of each transport runs it.
     pub default_only: bool,
+    /// Of a Fortran program: which of the language's interfaces it is compiled for.
+    pub interface: Option<&'static str>,
 }
+
+/// The three interfaces of Fortran: mpif.h, module mpi, module mpi_f08 (section 19.1).
+const INTERFACES: [&str; 3] = ["mpif", "mpi", "f08"];
 
 impl Program {
     /// Reads the settings from a source file's first comment.
@@ -47,11 +52,8 @@ impl Program {
 
     fn parse(source: &Path, text: &str) -> Result<Self, String> {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let comment = text
-            .strip_prefix("/*")
-            .and_then(|rest| rest.split_once("*/"))
-            .map(|(comment, _)| comment)
-            .ok_or(format!("{}: does not begin with a comment", source.display()))?;
+        let comment =
+            first_comment(text).ok_or(format!("{}: does not begin with a comment", source.display()))?;
         let mut program = Program {
             name,
             source: source.into(),
@@ -60,8 +62,9 @@ impl Program {
             heavy: false,
             alone: false,
             default_only: false,
+            interface: None,
         };
-        for line in comment.lines().map(|line| line.trim().trim_start_matches('*').trim()) {
+        for line in comment.lines().map(|line| line.trim().trim_start_matches(['*', '!']).trim()) {
             program.set(line).ok_or(format!("{}: cannot read {line:?}", source.display()))?;
         }
         if program.ranks.is_empty() {
@@ -87,13 +90,42 @@ impl Program {
     }
 }
 
-/// All programs of a folder, by name.
-pub fn read_all(folder: &Path) -> io::Result<(Vec<Program>, Vec<String>)> {
+/// The comment that a source begins with: of C, or lines of Fortran.
+fn first_comment(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix("/*") {
+        return rest.split_once("*/").map(|(comment, _)| comment);
+    }
+    let end = text.split_inclusive('\n').take_while(|line| line.starts_with('!')).map(str::len).sum();
+    Some(&text[..end]).filter(|comment| !comment.is_empty())
+}
+
+/// A Fortran program once for each interface that its header names (`! fortran: mpi f08`); all without.
+pub fn for_each_interface(programs: Vec<Program>) -> Vec<Program> {
+    let one = |program: &Program, interface: &'static str| Program {
+        name: format!("fortran_{}_{interface}", program.name),
+        interface: Some(interface),
+        ..program.clone()
+    };
+    programs
+        .iter()
+        .flat_map(|program| {
+            let text = fs::read_to_string(&program.source).unwrap_or_default();
+            let only = text.lines().find_map(|line| line.strip_prefix("! fortran: ")).map(str::to_owned);
+            let wanted = INTERFACES.into_iter().filter(move |name| {
+                only.as_ref().is_none_or(|only| only.split_whitespace().any(|word| word == *name))
+            });
+            wanted.map(|interface| one(program, interface)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// All programs of a folder with this ending, by name.
+pub fn read_all(folder: &Path, ending: &str) -> io::Result<(Vec<Program>, Vec<String>)> {
     let mut sources: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<Vec<_>>>()?
         .into_iter()
-        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
         .collect();
     sources.sort();
     let mut programs = Vec::new();

@@ -15,6 +15,17 @@ static void hello(void)
     printf("rank %d of %d\n", rank, size);
 }
 
+/* How many ranks share the memory of this one's host. */
+static void shares(void)
+{
+    MPI_Comm host;
+    int count;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &count);
+    printf("rank %d shares with %d\n", rank, count);
+    MPI_Comm_free(&host);
+}
+
 /* Rank 0 waits for a message that never comes, the others for rank 0. */
 static void deadlock(void)
 {
@@ -121,6 +132,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!strcmp(what, "hello")) hello();
+    else if (!strcmp(what, "shares")) shares();
     else if (!strcmp(what, "deadlock")) deadlock();
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();

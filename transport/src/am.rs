@@ -57,8 +57,20 @@ impl Am<'_> {
             if self.lead.is_empty() {
                 self.body.read_to(self.offset + from, to, n);
             } else {
-                self.write_both(to, from, n);
+                // A copy, so that a message without a lead stays in registers.
+                let am = *self;
+                am.write_both(to, from, n);
             }
+        }
+    }
+
+    /// Where the payload lies, if it is one run of memory.
+    #[inline]
+    pub(crate) fn run(&self) -> Option<*const u8> {
+        if self.lead.is_empty() {
+            self.body.run_at(self.offset, self.len).map(|run| run.cast_const())
+        } else {
+            None
         }
     }
 

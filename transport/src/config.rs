@@ -1,9 +1,29 @@
 //! What `TERN_*` variables say to the transports. The mpi room reads the environment; this is its result.
 
 use crate::limits::{
-    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, RING_LINES, RING_LINES_MAX,
-    RING_LINES_MIN,
+    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, PEER_TIMEOUT_S, RING_LINES,
+    RING_LINES_MAX, RING_LINES_MIN, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
 };
+use std::time::Duration;
+
+/// Which transport carries messages between ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Route {
+    /// Shared memory within a machine, TCP between machines.
+    #[default]
+    Auto,
+    /// Shared memory, or none.
+    Shm,
+    /// TCP, within a machine as well.
+    Tcp,
+}
+
+impl Route {
+    /// All, in the order of their words.
+    pub const ALL: [Route; 3] = [Route::Auto, Route::Shm, Route::Tcp];
+    /// What `TERN_TRANSPORT` calls each.
+    pub const WORDS: [&str; 3] = ["auto", "shm", "tcp"];
+}
 
 /// Settings of the transports; the same on every rank of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,11 +38,23 @@ pub struct Config {
     pub cell_bytes: u32,
     /// `TERN_CMA`: `process_vm_readv` and `process_vm_writev` may be used where the system allows them.
     pub cma: bool,
+    /// `TERN_TRANSPORT`.
+    pub route: Route,
+    /// Settings of the TCP transport.
+    pub tcp: TcpConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { rings: true, ring_lines: RING_LINES, cells: CELLS, cell_bytes: CELL_BYTES, cma: true }
+        Config {
+            rings: true,
+            ring_lines: RING_LINES,
+            cells: CELLS,
+            cell_bytes: CELL_BYTES,
+            cma: true,
+            route: Route::Auto,
+            tcp: TcpConfig::default(),
+        }
     }
 }
 
@@ -36,5 +68,58 @@ impl Config {
             cell_bytes: self.cell_bytes.clamp(cell_bytes_min, CELL_BYTES_MAX).next_multiple_of(4096),
             ..self
         }
+    }
+}
+
+/// What the checksum of a frame covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checksum {
+    /// The header.
+    Header,
+    /// The payload, too.
+    All,
+}
+
+impl Checksum {
+    /// Both, in the order of their words.
+    pub const ALL: [Checksum; 2] = [Checksum::Header, Checksum::All];
+    /// What `TERN_TCP_CHECKSUM` calls each.
+    pub const WORDS: [&str; 2] = ["header", "all"];
+}
+
+/// Settings of the TCP transport.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpConfig {
+    /// `TERN_TCP_EAGER_BYTES`: the longest message that is sent without asking.
+    pub eager_bytes: u32,
+    /// `TERN_TCP_CHECKSUM`.
+    pub checksum: Checksum,
+    /// `TERN_ENCRYPT`; the same on all ranks.
+    pub encrypt: bool,
+    /// `TERN_PEER_TIMEOUT`: seconds for a peer whose connection broke to come back.
+    pub peer_timeout_s: u32,
+    /// `TERN_TCP_CUTS`: a test breaks a connection once in about so many sends; 0 never.
+    pub cuts: u32,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        TcpConfig {
+            eager_bytes: TCP_EAGER_BYTES,
+            checksum: Checksum::Header,
+            encrypt: false,
+            peer_timeout_s: PEER_TIMEOUT_S,
+            cuts: 0,
+        }
+    }
+}
+
+impl TcpConfig {
+    pub(crate) fn eager_bytes_max(&self) -> usize {
+        self.eager_bytes.clamp(crate::AM_INLINE_BYTES_MAX as u32, TCP_EAGER_BYTES_MAX) as usize
+    }
+
+    pub(crate) fn peer_timeout(&self) -> Duration {
+        Duration::from_secs(self.peer_timeout_s.into())
     }
 }

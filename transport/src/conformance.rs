@@ -20,6 +20,10 @@ pub(crate) trait World {
     fn sender(&mut self) -> (&mut Self::Transport, Peer);
     /// The second rank's transport, and the first's rank.
     fn receiver(&mut self) -> (&mut Self::Transport, Peer);
+    /// Lets the sender do what it has to do after [`Transport::send`]. Whether more may come of it.
+    fn help(&mut self) -> bool {
+        false
+    }
 }
 
 /// One message as it was received.
@@ -112,12 +116,13 @@ fn send_surely<W: World>(world: &mut W, keeper: &mut Keeper, seed: usize, mut pa
             return;
         }
         world.receiver().0.poll(keeper);
+        world.help();
     }
     panic!("full for ever");
 }
 
 fn drain<W: World>(world: &mut W, keeper: &mut Keeper) {
-    while world.receiver().0.poll(keeper) {}
+    while world.receiver().0.poll(keeper) | world.help() {}
 }
 
 /// Lengths around every border between ways to send.

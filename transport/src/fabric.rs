@@ -1,101 +1,217 @@
 //! All ways that a rank has to the ranks of its job, as one transport.
 
+mod network;
+
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use tern_mem::UserBuf;
 
-use crate::config::Config;
+use crate::config::{Config, Route};
 use crate::loopback::Loopback;
-use crate::shm::barrier::Barriers;
+use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
+use crate::tcp::{Directory, TcpError};
 use crate::{
     Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
 };
+use network::Network;
 
 /// This rank's place in its job.
-#[derive(Debug)]
 pub struct Place {
     /// This rank.
     pub me: Peer,
     /// Ranks of the job.
     pub size: u32,
+    /// The ranks on this machine, this one among them, in ascending order; `None` if all are.
+    pub neighbours: Option<Vec<Peer>>,
     /// The memfd that all ranks of this machine have, if there are several; it may be empty.
     pub segment: Option<OwnedFd>,
     /// The ranks on this machine outnumber the cores that they may run on.
     pub oversubscribed: bool,
+    /// What it takes to reach the ranks of other machines, if there is a way.
+    pub outside: Option<Outside>,
+}
+
+/// What TCP needs.
+pub struct Outside {
+    /// What all ranks of the job know, and nobody else.
+    pub secret: [u8; 32],
+    /// How ranks find each other.
+    pub directory: Box<dyn Directory>,
+}
+
+impl Place {
+    /// Whether messages will go over TCP: the only case in which [`Place::outside`] is needed.
+    pub fn needs_network(&self, config: &Config) -> bool {
+        self.size > 1 && (config.route == Route::Tcp || self.neighbours.is_some())
+    }
+}
+
+/// Why a rank cannot be connected to its job.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Shared memory cannot be used.
+    #[error("shared memory: {0}")]
+    Shm(#[from] AttachError),
+    /// TCP cannot be used.
+    #[error("TCP: {0}")]
+    Tcp(#[from] TcpError),
+    /// `TERN_TRANSPORT=shm`, and the job spans machines.
+    #[error("TERN_TRANSPORT=shm, but the ranks run on several machines; unset it or run them on one")]
+    OnlyShm,
+    /// Nobody tells the ranks where they are.
+    #[error("the launcher does not tell the ranks how to reach each other; use Tern's mpirun")]
+    NoDirectory,
 }
 
 /// The transports of one rank, chosen by peer.
 pub struct Fabric {
     me: Peer,
     loopback: Loopback,
+    /// Shared memory with all ranks of the job.
     shm: Option<Shm>,
+    /// TCP, and shared memory with some.
+    network: Option<Box<Network>>,
 }
 
 impl Fabric {
     /// Connects this rank to its job. A job of one needs no segment.
-    pub fn attach(place: Place, config: &Config) -> Result<Fabric, AttachError> {
-        let Place { me, size, segment, oversubscribed } = place;
-        let shm = match segment {
-            Some(fd) if size > 1 => Some(Shm::attach(&fd, me, size, oversubscribed, config)?),
-            None if size > 1 => return Err(AttachError::NoSegment(size)),
+    pub fn attach(place: Place, config: &Config) -> Result<Fabric, ConnectError> {
+        let (me, size) = (place.me, place.size);
+        if place.needs_network(config) {
+            let network = Network::attach(place, config)?;
+            let loopback = network.loopback(me);
+            return Ok(Fabric { me, loopback, shm: None, network: Some(Box::new(network)) });
+        }
+        let shm = match place.segment {
+            Some(fd) if size > 1 => Some(Shm::attach(&fd, me, size, place.oversubscribed, config)?),
+            None if size > 1 => return Err(AttachError::NoSegment(size).into()),
             _ => None,
         };
         let loopback = match &shm {
             Some(shm) => Loopback::with_bell(me, shm.bell().clone()),
             None => Loopback::new(me),
         };
-        Ok(Fabric { me, loopback, shm })
+        Ok(Fabric { me, loopback, shm, network: None })
     }
 
-    /// Barriers among ranks of this machine, if the job has several ranks.
-    pub fn barriers(&self) -> Option<Barriers> {
-        self.shm.as_ref().map(Shm::barriers)
+    /// Waits until the peers have everything, for the end of the job: whoever is dropped without it is as good as killed.
+    pub fn close(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.close();
+        }
+    }
+
+    /// Whether messages may go over TCP.
+    pub fn is_networked(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
+    #[inline]
+    pub fn has_residue(&mut self) -> bool {
+        self.network.as_mut().is_some_and(|network| network.has_residue())
+    }
+
+    /// A peer that cannot be reached any more, in words: the job cannot go on.
+    pub fn failure(&self) -> Option<&str> {
+        self.network.as_ref()?.failure()
+    }
+
+    /// This rank's seat in a team of ranks of this machine, if they have shared memory.
+    pub fn team(&self, seat: Seat) -> Option<Team> {
+        self.shm.as_ref().map(|shm| shm.team(seat))
+    }
+
+    /// Clears a slot that this rank leads for a new team. False while ranks of the last one, of `size` ranks, are still there.
+    pub fn clear_team(&self, slot: u32, size: u32) -> bool {
+        self.shm.as_ref().is_some_and(|shm| shm.clear_team(slot, size))
+    }
+
+    /// All that is not shared memory with all ranks.
+    #[inline(never)]
+    fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        match &mut self.network {
+            Some(network) if peer != self.me => network.send(peer, am),
+            Some(network) => self.loopback.send(peer, am).inspect(|()| network.ring_own_threads()),
+            None => self.loopback.send(peer, am),
+        }
     }
 }
 
 impl Transport for Fabric {
     fn limits(&mut self, peer: Peer) -> Limits {
-        match &mut self.shm {
-            Some(shm) if peer != self.me => shm.limits(peer),
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.limits(peer),
+            (Some(shm), _) => shm.limits(peer),
+            (_, Some(network)) => network.limits(peer),
             _ => self.loopback.limits(peer),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         match &mut self.shm {
             Some(shm) if peer != self.me => shm.send(peer, am),
-            _ => self.loopback.send(peer, am),
+            _ => {
+                // A copy, so that a message over shared memory stays in registers.
+                let am = *am;
+                self.send_otherwise(peer, &am)
+            }
+        }
+    }
+
+    fn loan_bytes_max(&self, peer: Peer) -> usize {
+        match (&self.shm, &self.network) {
+            _ if peer == self.me => self.loopback.loan_bytes_max(peer),
+            (Some(shm), _) => shm.loan_bytes_max(peer),
+            (_, Some(network)) => network.loan_bytes_max(peer),
+            _ => self.loopback.loan_bytes_max(peer),
+        }
+    }
+
+    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.lend(peer, am, done),
+            (Some(shm), _) => shm.lend(peer, am, done),
+            (_, Some(network)) => network.lend(peer, am, done),
+            _ => self.loopback.lend(peer, am, done),
         }
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
-        match &mut self.shm {
-            Some(shm) if peer != self.me => shm.get(peer, from, into, done),
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.get(peer, from, into, done),
+            (Some(shm), _) => shm.get(peer, from, into, done),
+            (_, Some(network)) => network.get(peer, from, into, done),
             _ => self.loopback.get(peer, from, into, done),
         }
     }
 
     fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
-        match &mut self.shm {
-            Some(shm) if peer != self.me => shm.put(peer, from, into, done),
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.put(peer, from, into, done),
+            (Some(shm), _) => shm.put(peer, from, into, done),
+            (_, Some(network)) => network.put(peer, from, into, done),
             _ => self.loopback.put(peer, from, into, done),
         }
     }
 
     fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
-        match &mut self.shm {
-            Some(shm) if peer != self.me => shm.share_open(peer, from, into, done),
-            _ => None,
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.share_open(peer, from, into, done),
+            (Some(shm), _) => shm.share_open(peer, from, into, done),
+            (_, Some(network)) => network.share_open(peer, from, into, done),
+            _ => self.loopback.share_open(peer, from, into, done),
         }
     }
 
     fn share_pull(&mut self, key: ShareKey) -> Transfer {
-        match &mut self.shm {
-            Some(shm) => shm.share_pull(key),
-            None => Transfer::Failed(TransferError::BadKey),
+        match (&mut self.shm, &mut self.network) {
+            (Some(shm), _) => shm.share_pull(key),
+            (_, Some(network)) => network.share_pull(key),
+            _ => Transfer::Failed(TransferError::BadKey),
         }
     }
 
@@ -107,9 +223,11 @@ impl Transport for Fabric {
         into: Remote,
         done: Token,
     ) -> Transfer {
-        match &mut self.shm {
-            Some(shm) if peer != self.me => shm.share_join(peer, key, from, into, done),
-            _ => Transfer::Failed(TransferError::BadKey),
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => self.loopback.share_join(peer, key, from, into, done),
+            (Some(shm), _) => shm.share_join(peer, key, from, into, done),
+            (_, Some(network)) => network.share_join(peer, key, from, into, done),
+            _ => self.loopback.share_join(peer, key, from, into, done),
         }
     }
 
@@ -118,14 +236,15 @@ impl Transport for Fabric {
         let own = self.loopback.poll(sink);
         match &mut self.shm {
             Some(shm) => shm.poll(sink) | own,
-            None => own,
+            None => self.network.as_mut().is_some_and(|network| network.poll(sink)) | own,
         }
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {
-        match &self.shm {
-            Some(shm) => shm.doorbell(),
-            None => self.loopback.doorbell(),
+        match (&self.shm, &self.network) {
+            (Some(shm), _) => shm.doorbell(),
+            (_, Some(network)) => network.doorbell(),
+            _ => self.loopback.doorbell(),
         }
     }
 }

@@ -21,16 +21,18 @@ pub mod limits;
 pub mod loopback;
 pub mod shm;
 mod sync;
+#[cfg(not(loom))]
+pub mod tcp;
 
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
-pub use config::Config;
-pub use doorbell::Doorbell;
+pub use config::{Config, Route};
+pub use doorbell::{Doorbell, Silent};
 #[cfg(not(loom))]
-pub use fabric::{Fabric, Place};
+pub use fabric::{ConnectError, Fabric, Outside, Place};
 #[cfg(not(loom))]
 pub use shm::AttachError;
 #[cfg(not(loom))]
-pub use shm::barrier::{Barriers, Ticket};
+pub use shm::team::{Area, Seat, Team, Watch};
 use std::sync::Arc;
 use tern_mem::UserBuf;
 
@@ -139,6 +141,17 @@ pub trait Transport {
     /// Sends one active message, in order after all earlier ones to `peer`. On return the payload's memory may
     /// be reused. Never waits.
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full>;
+
+    /// Bytes that [`Transport::lend`] takes at once from a contiguous buffer; 0 where it is not to be had.
+    fn loan_bytes_max(&self, _peer: Peer) -> usize {
+        0
+    }
+
+    /// As [`Transport::send`], but without a copy: the body, which is contiguous, stays as it is until the peer has it.
+    /// Then [`Sink::done`] is called with the token, if there is one; it ends earlier loans to the peer as well.
+    fn lend(&mut self, _peer: Peer, _am: &Am<'_>, _done: Option<Token>) -> Result<(), Full> {
+        Err(Full)
+    }
 
     /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets).
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer;

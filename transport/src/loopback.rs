@@ -58,6 +58,15 @@ impl Loopback {
         Payload::Long(bytes)
     }
 
+    #[inline(never)]
+    fn drain(&mut self, sink: &mut impl Sink) {
+        for _ in 0..self.queue.len() {
+            if let Some(message) = self.queue.pop_front() {
+                self.deliver(message, sink);
+            }
+        }
+    }
+
     fn deliver(&mut self, message: Message, sink: &mut impl Sink) {
         let from = self.me;
         let bytes = match message.payload {
@@ -131,11 +140,7 @@ impl Transport for Loopback {
         if self.queue.is_empty() {
             return false;
         }
-        for _ in 0..self.queue.len() {
-            if let Some(message) = self.queue.pop_front() {
-                self.deliver(message, sink);
-            }
-        }
+        self.drain(sink);
         true
     }
 

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | the first few of a pair | a cell of the sender, linked into the receiver's queue | `queue.rs` |
 //! | up to 40 bytes | one line of the pair's ring | `ring.rs` |
-//! | up to 1 KiB | several lines of it | `ring.rs` |
+//! | up to 4 KiB | several lines of it, read as they come | `ring.rs` |
 //! | up to a cell | a cell of the sender, named by a line | `cells.rs` |
 //! | more | the kernel copies between the processes | `cma.rs` |
 //! | large | as above, by both sides at once | `share.rs` |
@@ -15,11 +15,11 @@
 #![cfg_attr(loom, allow(dead_code))]
 
 pub(crate) mod bell;
+pub(crate) mod flag;
+mod hints;
 pub(crate) mod queue;
 pub(crate) mod ring;
 
-#[cfg(not(loom))]
-pub mod barrier;
 #[cfg(not(loom))]
 mod cells;
 #[cfg(not(loom))]
@@ -38,6 +38,8 @@ mod receive;
 pub(crate) mod segment;
 #[cfg(not(loom))]
 mod share;
+#[cfg(not(loom))]
+pub mod team;
 #[cfg(not(loom))]
 mod transport;
 

@@ -1,9 +1,12 @@
 //! Cases for the interpreter: what every rank brings to a call, and what the standard says it has afterwards.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod case;
+
+use case::Case;
 use tern_coll::interp::{self, Fault, Memory, Operation, Part, Process, Shape};
 use tern_coll::{
-    Algorithm, Buf, Call, Comm, Data, Layout, Numbers, Schedule, Span, Ty, Types, Vector, build, build_with,
+    Buf, Call, Comm, Data, Layout, Numbers, Schedule, Span, Ty, Types, Vector, build, build_with,
 };
 
 /// Bytes of one element of test data.
@@ -12,7 +15,7 @@ pub const ELEMENT: usize = 8;
 /// What one rank brings to a call and expects of it.
 pub struct Rank<'a> {
     pub group: u32,
-    pub comm: Comm,
+    pub comm: Comm<'a>,
     pub call: Call<'a>,
     pub types: Vec<(Ty, Shape)>,
     /// Contents of the send buffer.
@@ -24,7 +27,7 @@ pub struct Rank<'a> {
 }
 
 impl<'a> Rank<'a> {
-    pub fn new(group: u32, comm: Comm, call: Call<'a>) -> Rank<'a> {
+    pub fn new(group: u32, comm: Comm<'a>, call: Call<'a>) -> Rank<'a> {
         Rank { group, comm, call, types: vec![], send: vec![], recv: vec![], expect: vec![] }
     }
 
@@ -65,11 +68,12 @@ impl<'a> Rank<'a> {
         memory
     }
 
-    fn part(&self, algorithm: Option<Algorithm>) -> Part {
+    fn part(&self, case: &Case) -> Part {
         let mut schedule = Schedule::new();
-        match algorithm {
-            Some(algorithm) => build_with(algorithm, &self.comm, &self.call, &mut schedule),
-            None => build(&self.comm, &self.call, &[], &mut schedule),
+        let comm = Comm { machines: case.machines.as_deref(), ..self.comm };
+        match case.choice {
+            Some(choice) => build_with(choice, &comm, &self.call, &mut schedule),
+            None => build(&comm, &self.call, &[], &mut schedule),
         }
         Part {
             process: Process { group: self.group, rank: self.comm.rank },
@@ -82,26 +86,26 @@ impl<'a> Rank<'a> {
 }
 
 /// Runs a call on all its ranks and compares every byte with the expectation.
-pub fn check(ranks: &[Rank], algorithm: Option<Algorithm>, operation: Operation, seed: u64) {
-    let parts = run(ranks, algorithm, operation, seed);
+pub fn check(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) {
+    let parts = run(ranks, case, operation, seed);
     for (rank, part) in ranks.iter().zip(&parts) {
         let before = rank.fill(rank.memory(&[&rank.recv, &rank.expect]), &rank.recv);
         let expected = rank.fill(before, &rank.expect);
-        assert!(part.recv == expected, "{}\n{:?}\n{expected:?}", describe(rank, algorithm), part.recv);
+        assert!(part.recv == expected, "{}\n{:?}\n{expected:?}", describe(rank, case), part.recv);
     }
 }
 
 /// Runs a call on all its ranks.
-pub fn run(ranks: &[Rank], algorithm: Option<Algorithm>, operation: Operation, seed: u64) -> Vec<Part> {
-    let mut parts: Vec<Part> = ranks.iter().map(|rank| rank.part(algorithm)).collect();
+pub fn run(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) -> Vec<Part> {
+    let mut parts: Vec<Part> = ranks.iter().map(|rank| rank.part(case)).collect();
     if let Err(fault) = interp::run(&mut parts, operation, seed) {
-        panic!("{}\n{fault:?}{}", describe(&ranks[0], algorithm), steps(&fault, &parts));
+        panic!("{}\n{fault:?}{}", describe(&ranks[0], case), steps(&fault, &parts));
     }
     parts
 }
 
-fn describe(rank: &Rank, algorithm: Option<Algorithm>) -> String {
-    format!("{algorithm:?} {:?} {:?}", rank.comm, rank.call)
+fn describe(rank: &Rank, case: &Case) -> String {
+    format!("{case:?} {:?} {:?}", rank.comm, rank.call)
 }
 
 fn steps(fault: &Fault, parts: &[Part]) -> String {
@@ -236,16 +240,6 @@ pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: Operation) -
         right
     });
     combined.expect("at least one operand")
-}
-
-/// 1 to 17 ranks, and some more.
-pub fn sizes() -> impl Iterator<Item = u32> {
-    (1..=17).chain([24, 32, 33])
-}
-
-/// All roots of small communicators, some of large ones.
-pub fn roots(size: u32) -> impl Iterator<Item = u32> {
-    (0..size).filter(move |root| size <= 9 || [0, 1, size / 2, size - 1].contains(root))
 }
 
 /// A block in the receive buffer, with its type.

@@ -9,9 +9,11 @@
 //! again.
 
 mod chains;
+mod fifo;
 mod posted;
 mod unexpected;
 
+pub(crate) use chains::Mixer;
 pub use posted::Posted;
 pub use unexpected::Unexpected;
 
@@ -47,7 +49,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Whether a message with this envelope fits.
-    #[inline]
+    #[inline(always)]
     pub fn fits(&self, envelope: &Envelope) -> bool {
         self.context == envelope.context
             && (self.source == envelope.source || self.source == ANY_SOURCE)

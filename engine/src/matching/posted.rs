@@ -1,15 +1,15 @@
 //! Receives that wait for their message.
 
 use super::chains::{Chains, Link, NONE};
+use super::fifo::Fifo;
 use super::{Envelope, Pattern, SEARCH_ENTRIES_MAX};
-use std::collections::VecDeque;
 
 /// Posted receives by pattern; each is a number of the caller's (a request's place in its slab: dense and
 /// unique among those posted).
 #[derive(Default, Debug)]
 pub struct Posted {
     /// All receives in order, as long as a search ends soon.
-    plain: VecDeque<(Pattern, u32)>,
+    plain: Fifo<(Pattern, u32)>,
     /// Otherwise: chains by pattern, and each receive's node at its number.
     chains: Chains,
     nodes: Vec<Node>,
@@ -28,6 +28,7 @@ struct Node {
 
 impl Posted {
     /// Receives that wait.
+    #[inline]
     pub fn len(&self) -> usize {
         self.plain.len() + self.binned
     }
@@ -38,39 +39,48 @@ impl Posted {
         self.len() == 0
     }
 
+    /// The receive that was posted first, as long as searches end soon.
+    pub(crate) fn first(&self) -> Option<&(Pattern, u32)> {
+        self.plain.front()
+    }
+
     /// Posts receive `id`, after all that are there.
     #[inline(always)]
     pub fn post(&mut self, pattern: Pattern, id: u32) {
         if self.binned == 0 {
-            self.plain.push_back((pattern, id));
+            self.plain.push((pattern, id));
         } else {
             self.hook(pattern, id);
         }
     }
 
     /// Takes the receive that was posted first of those that a message with this envelope fits.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, envelope: &Envelope) -> Option<u32> {
         // The first is the usual one. While there are bins, the list is empty.
         match self.plain.front() {
-            Some((pattern, _)) if pattern.fits(envelope) => self.plain.pop_front().map(|(_, id)| id),
+            Some(&(pattern, id)) if pattern.fits(envelope) => {
+                self.plain.pop_front();
+                Some(id)
+            }
             None if self.binned == 0 => None,
-            _ => self.take_further(envelope),
+            _ => self.take_further(*envelope),
         }
     }
 
-    fn take_further(&mut self, envelope: &Envelope) -> Option<u32> {
+    #[inline(never)]
+    fn take_further(&mut self, envelope: Envelope) -> Option<u32> {
         if self.binned == 0 {
-            let near = self.plain.iter().take(SEARCH_ENTRIES_MAX);
-            if let Some(at) = near.into_iter().position(|(pattern, _)| pattern.fits(envelope)) {
-                return self.plain.remove(at).map(|(_, id)| id);
+            let near = self.plain.position(SEARCH_ENTRIES_MAX, |(pattern, _)| pattern.fits(&envelope));
+            if let Some(at) = near {
+                return Some(self.plain.remove(at).1);
             }
             if self.plain.len() <= SEARCH_ENTRIES_MAX {
                 return None;
             }
             self.bin_all();
         }
-        self.take_binned(envelope)
+        self.take_binned(&envelope)
     }
 
     /// Withdraws receive `id`; whether it was still waiting.
@@ -79,8 +89,8 @@ impl Posted {
             self.bin_all();
         }
         if self.binned == 0 {
-            let found = self.plain.iter().position(|&(_, other)| other == id);
-            return found.and_then(|at| self.plain.remove(at)).is_some();
+            let found = self.plain.position(usize::MAX, |&(_, other)| other == id);
+            return found.map(|at| self.plain.remove(at)).is_some();
         }
         let waiting = self.nodes.get(id as usize).is_some_and(|node| node.stamp != 0);
         if waiting {
@@ -91,11 +101,12 @@ impl Posted {
 
     #[cold]
     fn bin_all(&mut self) {
-        for (pattern, id) in std::mem::take(&mut self.plain) {
+        for (pattern, id) in self.plain.take_all() {
             self.hook(pattern, id);
         }
     }
 
+    #[inline(never)]
     fn hook(&mut self, pattern: Pattern, id: u32) {
         let index = id as usize;
         if self.nodes.len() <= index {

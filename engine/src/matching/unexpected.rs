@@ -1,15 +1,15 @@
 //! Messages that arrived before their receive: the early-arrival queue of MPI-LAPI (section 4.2).
 
 use super::chains::{Chains, Link, NONE};
+use super::fifo::Fifo;
 use super::{Envelope, Pattern, SEARCH_ENTRIES_MAX};
-use std::collections::VecDeque;
 
 /// Early arrivals by envelope; each is a number of the caller's (its place in a slab: dense and unique among
 /// those kept here).
 #[derive(Default, Debug)]
 pub struct Unexpected {
     /// All messages in order, as long as a search ends soon.
-    plain: VecDeque<(Envelope, u32)>,
+    plain: Fifo<(Envelope, u32)>,
     /// Otherwise every message hangs in the chain of its own envelope, and in those of the wild patterns that it fits,
     /// of each wildness that anybody has asked for.
     chains: Chains,
@@ -34,6 +34,7 @@ impl Node {
 
 impl Unexpected {
     /// Messages that wait.
+    #[inline]
     pub fn len(&self) -> usize {
         self.plain.len() + self.binned
     }
@@ -48,7 +49,7 @@ impl Unexpected {
     #[inline]
     pub fn keep(&mut self, envelope: Envelope, id: u32) {
         if self.binned == 0 {
-            self.plain.push_back((envelope, id));
+            self.plain.push((envelope, id));
         } else {
             self.hook(envelope, id);
         }
@@ -57,7 +58,7 @@ impl Unexpected {
     /// The message that arrived first of those that fit.
     pub fn find(&mut self, pattern: &Pattern) -> Option<u32> {
         match self.search(pattern) {
-            Found::Plain(at) => Some(self.plain[at].1),
+            Found::Plain(_, id) => Some(id),
             Found::Binned(id) => Some(id),
             Found::Nothing => None,
         }
@@ -68,7 +69,10 @@ impl Unexpected {
     pub fn take(&mut self, pattern: &Pattern) -> Option<u32> {
         // The first is the usual one. While there are bins, the list is empty.
         match self.plain.front() {
-            Some((envelope, _)) if pattern.fits(envelope) => self.plain.pop_front().map(|(_, id)| id),
+            Some(&(envelope, id)) if pattern.fits(&envelope) => {
+                self.plain.pop_front();
+                Some(id)
+            }
             None if self.binned == 0 => None,
             _ => self.take_further(pattern),
         }
@@ -76,7 +80,7 @@ impl Unexpected {
 
     fn take_further(&mut self, pattern: &Pattern) -> Option<u32> {
         match self.search(pattern) {
-            Found::Plain(at) => self.plain.remove(at).map(|(_, id)| id),
+            Found::Plain(at, _) => Some(self.plain.remove(at).1),
             Found::Binned(id) => {
                 self.unhook(id);
                 Some(id)
@@ -88,7 +92,9 @@ impl Unexpected {
     /// Takes message `id` out, which is here.
     pub fn withdraw(&mut self, id: u32) {
         if self.binned == 0 {
-            self.plain.retain(|&(_, other)| other != id);
+            if let Some(at) = self.plain.position(usize::MAX, |&(_, other)| other == id) {
+                self.plain.remove(at);
+            }
         } else {
             self.unhook(id);
         }
@@ -97,9 +103,9 @@ impl Unexpected {
     #[inline]
     fn search(&mut self, pattern: &Pattern) -> Found {
         if self.binned == 0 {
-            let near = self.plain.iter().take(SEARCH_ENTRIES_MAX);
-            if let Some(at) = near.into_iter().position(|(envelope, _)| pattern.fits(envelope)) {
-                return Found::Plain(at);
+            let mut near = self.plain.iter().enumerate().take(SEARCH_ENTRIES_MAX);
+            if let Some((at, &(_, id))) = near.find(|(_, (envelope, _))| pattern.fits(envelope)) {
+                return Found::Plain(at, id);
             }
             if self.plain.len() <= SEARCH_ENTRIES_MAX {
                 return Found::Nothing;
@@ -110,7 +116,7 @@ impl Unexpected {
 
     #[cold]
     fn search_binned(&mut self, pattern: &Pattern) -> Found {
-        for (envelope, id) in std::mem::take(&mut self.plain) {
+        for (envelope, id) in self.plain.take_all() {
             self.hook(envelope, id);
         }
         self.chain_wildness(pattern.wildness());
@@ -170,8 +176,8 @@ impl Unexpected {
 
 /// Where a search has found a message.
 enum Found {
-    /// In the plain list, at this place.
-    Plain(usize),
+    /// In the plain list, at this place, under this number.
+    Plain(usize, u32),
     /// In the bins.
     Binned(u32),
     Nothing,

@@ -18,6 +18,32 @@ pub struct Environment {
     pub engine: Settings,
     /// For the transports.
     pub transport: Config,
+    /// The error handler that is there from the start.
+    pub errors: InitialErrors,
+    /// The file whose rows come before the built-in choice of collective algorithms; empty for none.
+    pub coll_table: String,
+    /// A thread makes progress while the program computes.
+    pub progress_thread: bool,
+}
+
+/// The error handler of the predefined communicators, and of calls that have no object (MPI 5.0 section 9.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InitialErrors {
+    /// `MPI_ERRORS_ARE_FATAL`
+    #[default]
+    AreFatal,
+    /// `MPI_ERRORS_ABORT`
+    Abort,
+    /// `MPI_ERRORS_RETURN`
+    Return,
+}
+
+impl InitialErrors {
+    /// All of them, in the order of their words.
+    pub const ALL: [InitialErrors; 3] =
+        [InitialErrors::AreFatal, InitialErrors::Abort, InitialErrors::Return];
+    /// What `TERN_INITIAL_ERRHANDLER` and `mpirun -initial-errhandler` call each.
+    pub const WORDS: [&str; 3] = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
 }
 
 /// A setting that the library reads when MPI starts.
@@ -42,6 +68,8 @@ pub enum Values {
     Choice(&'static [&'static str], fn(&Environment) -> usize, fn(&mut Environment, usize)),
     /// Any of these words, separated by commas; each by its index.
     Set(&'static [&'static str], fn(&Environment, usize) -> bool, fn(&mut Environment, usize)),
+    /// The name of a file, or nothing. The file is read by who uses it.
+    File(fn(&Environment) -> &str, fn(&mut Environment, &str)),
 }
 
 /// Variables that belong together.
@@ -116,8 +144,9 @@ impl Environment {
     pub fn in_effect(mut self) -> Self {
         self.transport = self.transport.clamped();
         self.engine.credit_bytes = self.engine.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX);
-        let cell_bytes = self.transport.cell_bytes as usize;
-        self.engine.eager_bytes_max = self.engine.eager_bytes_max.min(cell_bytes);
+        // Each transport has a limit of its own besides.
+        let longest = self.transport.cell_bytes.max(self.transport.tcp.eager_bytes) as usize;
+        self.engine.eager_bytes_max = self.engine.eager_bytes_max.min(longest);
         self
     }
 }
@@ -154,6 +183,7 @@ impl Values {
                     set(all, text::index_of(words, word)?);
                 }
             }
+            Values::File(_, set) => set(all, value),
         }
         Some(())
     }
@@ -167,6 +197,7 @@ impl Values {
                 let on = words.iter().enumerate().filter(|&(at, _)| get(all, at));
                 on.map(|(_, word)| *word).collect::<Vec<_>>().join(",")
             }
+            Values::File(get, _) => get(all).to_owned(),
         }
     }
 
@@ -177,6 +208,7 @@ impl Values {
             Values::Switch(..) => "0 or 1".into(),
             Values::Choice(words, ..) => text::one_of(words),
             Values::Set(words, ..) => format!("a list of: {}", words.join(", ")),
+            Values::File(..) => "a file".into(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The table itself.
 
-use super::{Category, Other, Values, Variable};
+use super::{Category, InitialErrors, Other, Values, Variable};
 use crate::settings::Rendezvous;
+use tern_transport::Route;
+use tern_transport::config::Checksum;
 
 /// The variables that the library reads, by category.
-pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, SHARED_MEMORY];
+pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, ERRORS];
 
 const PROTOCOLS: Category = Category {
     name: "protocols",
@@ -12,7 +14,7 @@ const PROTOCOLS: Category = Category {
     variables: &[
         Variable {
             name: "TERN_EAGER_MAX",
-            meaning: "Largest message in bytes that is sent at once, without asking the receiver; at most a cell.",
+            meaning: "Largest message in bytes that is sent at once, without asking the receiver; at most a cell over shared memory and TERN_TCP_EAGER_BYTES over TCP.",
             values: Values::Number(
                 |all| all.engine.eager_bytes_max as u64,
                 |all, bytes| all.engine.eager_bytes_max = bytes as usize,
@@ -44,12 +46,25 @@ const PROTOCOLS: Category = Category {
             ),
         },
         Variable {
+            name: "TERN_PROGRESS",
+            meaning: "poll: messages move while the program is in MPI; thread: a thread moves them while it computes, too.",
+            values: Values::Choice(
+                &["poll", "thread"],
+                |all| all.progress_thread.into(),
+                |all, at| all.progress_thread = at == 1,
+            ),
+        },
+        Variable {
             name: "TERN_CHECK",
-            meaning: "types: the type signatures of sender and receiver are compared when a message is matched.",
+            meaning: "types: the type signatures of sender and receiver are compared when a message is matched; \
+                      collectives: the ranks compare what they call before they do it.",
             values: Values::Set(
-                &["types"],
-                |all, _| all.engine.check_types,
-                |all, _| all.engine.check_types = true,
+                &["types", "collectives"],
+                |all, word| if word == 0 { all.engine.check_types } else { all.engine.check_collectives },
+                |all, word| match word {
+                    0 => all.engine.check_types = true,
+                    _ => all.engine.check_collectives = true,
+                },
             ),
         },
     ],
@@ -66,6 +81,60 @@ const FLOW_CONTROL: Category = Category {
             |all, bytes| all.engine.credit_bytes = bytes as usize,
         ),
     }],
+};
+
+const NETWORK: Category = Category {
+    name: "network",
+    description: "TCP between machines; the same on all ranks of a job",
+    variables: &[
+        Variable {
+            name: "TERN_TRANSPORT",
+            meaning: "What carries messages: shared memory within a machine and TCP between machines, or one of them alone.",
+            values: Values::Choice(
+                &Route::WORDS,
+                |all| all.transport.route as usize,
+                |all, at| all.transport.route = Route::ALL[at],
+            ),
+        },
+        Variable {
+            name: "TERN_TCP_EAGER_BYTES",
+            meaning: "Largest message in bytes that is sent over TCP without asking the receiver.",
+            values: Values::Number(
+                |all| all.transport.tcp.eager_bytes.into(),
+                |all, bytes| all.transport.tcp.eager_bytes = bytes,
+            ),
+        },
+        Variable {
+            name: "TERN_TCP_CHECKSUM",
+            meaning: "What the checksum (CRC32C) of each frame covers: its header, or all of it.",
+            values: Values::Choice(
+                &Checksum::WORDS,
+                |all| all.transport.tcp.checksum as usize,
+                |all, at| all.transport.tcp.checksum = Checksum::ALL[at],
+            ),
+        },
+        Variable {
+            name: "TERN_ENCRYPT",
+            meaning: "1: connections are encrypted (ChaCha20-Poly1305); 0: they are only authenticated.",
+            values: Values::Switch(|all| all.transport.tcp.encrypt, |all, on| all.transport.tcp.encrypt = on),
+        },
+        Variable {
+            name: "TERN_PEER_TIMEOUT",
+            meaning: "Seconds in which a rank whose connection broke must come back.",
+            values: Values::Number(
+                |all| all.transport.tcp.peer_timeout_s.into(),
+                |all, seconds| all.transport.tcp.peer_timeout_s = seconds,
+            ),
+        },
+        Variable {
+            name: "TERN_TCP_CUTS",
+            meaning: "For tests: connections are broken once in about so many messages, and made again; 0: never.",
+            values: Values::Number(
+                |all| all.transport.tcp.cuts.into(),
+                |all, cuts| all.transport.tcp.cuts = cuts,
+            ),
+        },
+    ],
 };
 
 const SHARED_MEMORY: Category = Category {
@@ -107,6 +176,30 @@ const SHARED_MEMORY: Category = Category {
             values: Values::Switch(|all| all.transport.cma, |all, on| all.transport.cma = on),
         },
     ],
+};
+
+const COLLECTIVES: Category = Category {
+    name: "collectives",
+    description: "which algorithm serves which collective; the same on all ranks of a job",
+    variables: &[Variable {
+        name: "TERN_COLL_TABLE",
+        meaning: "Rows that come before the built-in choice of algorithms, as tern tune writes and tern info --collectives prints them.",
+        values: Values::File(|all| &all.coll_table, |all, file| file.clone_into(&mut all.coll_table)),
+    }],
+};
+
+const ERRORS: Category = Category {
+    name: "errors",
+    description: "what becomes of errors",
+    variables: &[Variable {
+        name: "TERN_INITIAL_ERRHANDLER",
+        meaning: "The error handler of MPI_COMM_WORLD and MPI_COMM_SELF until the program sets another; mpirun -initial-errhandler sets it.",
+        values: Values::Choice(
+            &InitialErrors::WORDS,
+            |all| all.errors as usize,
+            |all, at| all.errors = InitialErrors::ALL[at],
+        ),
+    }],
 };
 
 /// The variables that others read.

@@ -31,7 +31,7 @@ fn what_is_not_understood_is_said() {
         "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, both or stream"
     );
     assert!(said("TERN_RINGS", "yes").ends_with("it must be 0 or 1"));
-    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types"));
+    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types, collectives"));
 }
 
 #[test]
@@ -46,14 +46,16 @@ fn each_variable_reads_what_it_writes() {
     assert!(!read("TERN_RINGS", "0").unwrap().transport.rings);
     assert!(read("TERN_CHECK", "types").unwrap().engine.check_types);
     assert!(!read("TERN_CHECK", "").unwrap().engine.check_types);
+    assert!(!read("TERN_CHECK", "types").unwrap().engine.check_collectives);
+    assert!(read("TERN_CHECK", "types,collectives").unwrap().engine.check_collectives);
 }
 
 #[test]
 fn limits_bound_what_is_asked_for() {
     let eager = |name, value| read(name, value).unwrap().engine.eager_bytes_max;
     assert_eq!(eager("TERN_EAGER_MAX", "0"), 0);
-    assert_eq!(eager("TERN_EAGER_MAX", "1g"), tern_transport::limits::CELL_BYTES as usize);
-    assert_eq!(eager("TERN_CELL_BYTES", "64k"), 64 << 10);
+    assert_eq!(eager("TERN_EAGER_MAX", "1g"), tern_transport::limits::TCP_EAGER_BYTES as usize);
+    assert_eq!(eager("TERN_CELL_BYTES", "512k"), 512 << 10);
     assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
     assert_eq!(read("TERN_CREDIT_BYTES", "1").unwrap().engine.credit_bytes, CREDIT_BYTES_MIN);
 }

@@ -6,10 +6,11 @@ use super::oracle::Oracle;
 use super::rng::Rng;
 use super::tap::{Arrival, Event, Tap};
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 use tern_engine::limits::CREDIT_UNIT_BYTES;
 use tern_engine::*;
 use tern_mem::UserBuf;
-use tern_transport::{Limits, Peer, Transport};
+use tern_transport::{AM_INLINE_BYTES_MAX, Limits, Peer, Transport};
 
 /// A job to run: everything follows from it.
 #[derive(Clone, Debug)]
@@ -49,6 +50,7 @@ impl Plan {
             rendezvous: rng.pick(&[Auto, Auto, Auto, Get, Put, Both, Stream]),
             share_bytes_min: rng.pick(&[1, 1000, 32 * 1024]),
             check_types: rng.chance(20),
+            check_collectives: false,
         };
         let len_max = 4 * limits.eager_bytes_max;
         Plan { seed, ranks: 2 + rng.below(3), steps: 400, len_max, conditions, settings }
@@ -67,7 +69,13 @@ impl Plan {
 /// What a job's ranks live in.
 pub trait World {
     type Transport: Transport;
+    /// Polls of all ranks in which nothing moves, after which nothing will.
+    const QUIET_POLLS: u32 = 30;
     fn new(plan: &Plan) -> Self;
+    /// How long nothing moves at least before nothing will.
+    fn quiet_time(&self) -> Duration {
+        Duration::ZERO
+    }
     /// A rank's end of it.
     fn end(&mut self, rank: Peer) -> Self::Transport;
     /// Others may read and write `buf` of `rank` from now on.
@@ -322,8 +330,9 @@ impl<W: World> Job<W> {
         } else if len > room {
             Some(Fault::Truncated { sent: len as u64, room: room as u64 })
         } else {
-            let differ = sent.signature != receive.signature && sent.signature * receive.signature != 0;
-            (differ && len > 0).then_some(Fault::Signature)
+            let (theirs, ours) = (sent.signature, receive.signature);
+            let differ = theirs != ours && theirs * ours != 0;
+            (differ && len > 0).then_some(Fault::Signature { theirs, ours })
         };
         let expected = Status { fault, ..Status::of(&sent.envelope, taken as u64) };
         assert_eq!(status, expected, "receive {number} of message {message}");
@@ -503,7 +512,12 @@ impl<W: World> Job<W> {
     /// Everybody polls until nothing moves for a while.
     pub fn settle(&mut self) {
         let mut quiet = 0;
-        while quiet < 30 {
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut moved_at = Instant::now();
+        while quiet < W::QUIET_POLLS
+            || moved_at.elapsed() < self.world.quiet_time()
+            || (self.is_on_its_way() && Instant::now() < until)
+        {
             let mut moved = false;
             for rank in 0..self.plan.ranks as Peer {
                 moved |= self.poll(rank);
@@ -512,7 +526,15 @@ impl<W: World> Job<W> {
             self.test_all();
             moved |= before != self.sending.len() + self.receiving.len();
             quiet = if moved { 0 } else { quiet + 1 };
+            if moved {
+                moved_at = Instant::now();
+            }
         }
+    }
+
+    /// Whether messages were sent that have not arrived.
+    fn is_on_its_way(&self) -> bool {
+        self.sent.iter().any(|queue| !queue.is_empty())
     }
 
     /// Receives all that was sent, and cancels what nobody has sent anything for.
@@ -580,5 +602,5 @@ impl<W: World> Job<W> {
 
 /// What a message costs of the sender's credits, by the definition in the design: its envelope and its lines.
 fn cost_units(len: u64) -> u32 {
-    1 + len.div_ceil(CREDIT_UNIT_BYTES as u64) as u32
+    1 + len.saturating_sub(AM_INLINE_BYTES_MAX as u64).div_ceil(CREDIT_UNIT_BYTES as u64) as u32
 }

@@ -3,14 +3,17 @@
 use super::job::{Plan, World};
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tern_transport::{Config, Fabric, Peer, Place};
 
 /// A job on one machine.
 pub struct Machine(Vec<Option<Fabric>>);
 
 /// A nameless file, which is what a launcher's memory file is to the ranks.
-fn segment() -> OwnedFd {
-    let name = format!("tern-engine-test-{}-{:?}", std::process::id(), std::thread::current().id());
+pub fn segment() -> OwnedFd {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("tern-engine-test-{}-{count}", std::process::id());
     let path = std::env::temp_dir().join(name);
     let options = File::options().read(true).write(true).create_new(true).clone();
     let file = options.open(&path).expect("a temporary file");
@@ -28,7 +31,8 @@ impl World for Machine {
         let config = Config { rings: plan.seed % 3 != 0, cma: plan.seed % 4 != 0, ..small };
         let attach = |me| {
             let segment = Some(file.try_clone().expect("a descriptor"));
-            let place = Place { me, size, segment, oversubscribed: plan.seed % 2 == 0 };
+            let oversubscribed = plan.seed % 2 == 0;
+            let place = Place { me, size, neighbours: None, segment, oversubscribed, outside: None };
             Some(Fabric::attach(place, &config).expect("a segment"))
         };
         Machine((0..size).map(attach).collect())

@@ -3,8 +3,10 @@
 pub mod attacker;
 pub mod job;
 pub mod machine;
+pub mod machines;
 pub mod memory;
 pub mod net;
 pub mod oracle;
 pub mod rng;
+pub mod sockets;
 pub mod tap;

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tern_engine::wire::Kind;
 use tern_mem::UserBuf;
 use tern_transport::*;
@@ -414,18 +413,4 @@ impl Transport for End {
     fn doorbell(&self) -> Arc<dyn Doorbell> {
         Arc::new(Silent)
     }
-}
-
-/// Nobody sleeps here.
-struct Silent;
-
-impl Doorbell for Silent {
-    fn arm(&self) -> u32 {
-        0
-    }
-    fn disarm(&self) {}
-    fn sleep(&self, _: u32, _: Option<Duration>) -> bool {
-        false
-    }
-    fn ring(&self) {}
 }

@@ -92,6 +92,12 @@ impl<T: Transport> Transport for Tap<T> {
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.inner.send(peer, am)
     }
+    fn loan_bytes_max(&self, peer: Peer) -> usize {
+        self.inner.loan_bytes_max(peer)
+    }
+    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.inner.lend(peer, am, done)
+    }
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
         self.inner.get(peer, from, into, done)
     }

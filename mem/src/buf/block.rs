@@ -31,11 +31,6 @@ impl Block {
         self.base
     }
 
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     fn shape(len: usize) -> alloc::Layout {
         alloc::Layout::from_size_align(len, ALIGN).expect("a buffer is smaller than the address space")
     }

@@ -65,3 +65,18 @@ fn pieces_for_the_kernel_stop_when_the_list_is_full() {
     assert_eq!(out[0], IoVec { base: base + 2, len: 2 });
     assert_eq!(out[2], IoVec { base: base + 16, len: 4 });
 }
+
+#[test]
+fn parts_of_an_own_buffer_share_its_memory_and_end_where_it_ends() {
+    let whole = UserBuf::owned(16);
+    let part = whole.part(4, 8).expect("an own buffer has parts");
+    let inner = part.part(2, 100).expect("and they have parts");
+    assert_eq!((part.len(), inner.len(), whole.part(20, 1).map(|part| part.len())), (8, 6, Some(0)));
+    inner.write(1, &[7]);
+    let mut seen = [0; 16];
+    whole.read(0, &mut seen);
+    assert_eq!(seen.iter().position(|&byte| byte == 7), Some(7));
+    drop(whole);
+    assert_eq!(inner.as_flat().map(|(_, len)| len), Some(6));
+    assert!(UserBuf::empty().part(0, 0).is_none());
+}

@@ -39,7 +39,6 @@ impl Core {
     pub fn basic(basic: Basic) -> Self {
         let piece = |p: &crate::basic::Piece| (p.offset as isize, p.basic);
         let bytes = basic.pieces().iter().map(piece).map(|(at, b)| Placed::one(at, Bytes(b.size())));
-        let codes = basic.pieces().iter().map(|p| Signature::of(u32::from(p.basic.handle_value())));
         let (extent, end) = (basic.extent() as i64, last_byte(basic));
         Core {
             bounds: Bounds {
@@ -49,7 +48,7 @@ impl Core {
                 align: basic.align() as i64,
                 ..Bounds::EMPTY
             },
-            signature: codes.fold(Signature::EMPTY, Signature::then),
+            signature: basic.signature(),
             contains: Contains::Only(basic),
             elements: Placed::one(0, Elements { basic, count: 1 }),
             bytes: Placed::sequence(bytes),

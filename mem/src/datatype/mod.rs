@@ -13,6 +13,7 @@ mod error;
 mod fortran;
 mod grid;
 mod pack;
+mod signature;
 #[cfg(test)]
 mod tests;
 
@@ -152,15 +153,6 @@ impl Datatype {
     pub fn basic(&self) -> Option<Basic> {
         let basic = self.uniform()?;
         (self.size() == basic.size() as i64 && self.extent() == basic.extent() as i64).then_some(basic)
-    }
-
-    /// The hash of the type signature of `count` elements, for comparing both sides of a message; 0 where the
-    /// signature matches any other, as that of `MPI_PACKED` does (section 3.3.1).
-    pub fn signature(&self, count: u64) -> u64 {
-        match self.core.contains {
-            Contains::Only(Basic::Packed) => 0,
-            _ => self.core.signature.times(count).value(),
-        }
     }
 }
 

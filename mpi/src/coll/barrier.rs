@@ -1,17 +1,14 @@
 //! Barrier (MPI 5.0 section 6.3).
 
-use super::{Setup, blocking, nonblocking, persistent};
-use crate::agree;
-use crate::comm::BarrierSlot;
+use super::shape::shape;
+use super::{Setup, blocking, joint, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
-use crate::process::{Process, enter};
-use crate::wait::{self, Event, Waiting};
-use std::time::Duration;
+use crate::process::enter;
+use crate::team::{self, TeamPlace};
 use tern_abi::*;
 use tern_coll::Call;
-use tern_transport::Doorbell;
-use tern_transport::shm::barrier::{Barriers, Ticket};
+use tern_coll::table::forced;
 
 entry! {
     /// Nobody leaves before all have come.
@@ -34,61 +31,28 @@ entry! {
 pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let found = process.comm(comm)?;
-    let size = found.group.size();
-    if size == 1 && found.remote.is_none() {
+    if found.group.size() == 1 && found.remote.is_none() {
         return Ok(());
     }
-    let (slot, context, inter) = (found.barrier, found.context, found.remote.is_some());
-    if !inter && slot == BarrierSlot::Unasked {
+    if forced(&process.coll_rows, &shape(&process, found), &Call::Barrier).is_some() {
         drop(process);
-        return first_barrier(call, comm);
+        return blocking(call, comm, barrier);
     }
-    if let BarrierSlot::At { leader, slot } = slot
-        && let Some(barriers) = process.engine()?.transport().barriers()
-    {
-        let ticket = barriers.enter(leader, slot, size);
-        wait::until_event(process, InMemory { barriers, ticket, call, context });
+    if matches!(found.team, TeamPlace::Unasked) {
+        drop(process);
+        if team::agree(call, comm)? {
+            return Ok(());
+        }
+        process = enter();
+    }
+    if joint::meet(process, call, comm)? {
         return Ok(());
     }
-    drop(process);
     blocking(call, comm, barrier)
-}
-
-/// The first barrier of a communicator: its members agree on a slot, and so meet.
-#[cold]
-fn first_barrier(call: &'static str, comm: MPI_Comm) -> Result {
-    let (_, met) = agree::barrier_slot(call, comm)?;
-    if met { Ok(()) } else { barrier_on(call, comm) }
 }
 
 /// Plans a barrier by messages.
 fn barrier(setup: &mut Setup) -> Result {
     setup.plan(&Call::Barrier);
     Ok(())
-}
-
-/// The end of a barrier over a slot in shared memory. Messages are served meanwhile, as in every wait: others may
-/// need this rank's help to come here.
-struct InMemory {
-    barriers: Barriers,
-    ticket: Ticket,
-    call: &'static str,
-    context: u64,
-}
-
-impl Event for InMemory {
-    type News = ();
-
-    fn waiting(&self, _: &Process) -> Waiting {
-        Waiting::collective(self.call, self.context)
-    }
-
-    #[inline]
-    fn look(&mut self, _: &mut Process) -> Option<()> {
-        self.barriers.done(&self.ticket).then_some(())
-    }
-
-    fn sleep(&self, _: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        self.barriers.sleep(&self.ticket, Some(armed), timeout);
-    }
 }

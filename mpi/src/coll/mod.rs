@@ -3,12 +3,14 @@
 //! The way of a call: its entry point (one file per family) hands its arguments to a function that checks them
 //! with the help of a [`Setup`] and plans the call; what comes out is a [`Running`], the schedule and all that the
 //! schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
+//! On one machine the blocking form of most calls needs neither schedule nor messages: see `joint`.
 
 pub mod allgather;
 pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 pub mod gather;
+mod joint;
 pub mod operation;
 mod port;
 pub mod reduce;
@@ -18,8 +20,9 @@ pub mod scan;
 pub mod scatter;
 mod scratch;
 pub mod setup;
+pub mod shape;
 
 pub use barrier::barrier_on;
 pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};
-pub use running::{Running, blocking, next_tag};
+pub use running::{Running, blocking, meet, next_tag};
 pub use setup::Setup;

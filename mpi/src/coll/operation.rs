@@ -6,7 +6,7 @@ use crate::process::Process;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_mem::Basic;
-use tern_mem::op::{PredefinedOp, reduce};
+use tern_mem::op::{PredefinedOp, reduce, reduce3};
 
 /// An operation on one datatype, found fit for it.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,24 @@ impl Operation {
             Operation::User { function, datatype, extent, .. } => unsafe {
                 call_user(function, Operands { left, right, count }, datatype, extent);
             },
+        }
+    }
+}
+
+impl Operation {
+    /// `out = left OP right` for `count` elements. Only of a predefined operation: a function of the program's changes
+    /// `right`, and `out` stays as it is.
+    ///
+    /// # Safety
+    /// All hold `count` elements of the type that the operation was found for. `out` may be one of the operands.
+    pub unsafe fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
+        match *self {
+            // SAFETY: by the caller.
+            Operation::Predefined(op, basic) => unsafe {
+                reduce3(op, basic, left, right, out, count as usize)
+            },
+            // SAFETY: by the caller.
+            Operation::User { .. } => unsafe { self.combine(left, right, count) },
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::operation::Operation;
 use super::scratch::Scratch;
 use crate::comm::{Comm, Lane};
-use crate::datatype::signature;
 use crate::error::{Error, Result, fail};
 use crate::process::ProcessEngine;
 use crate::request::explain;
@@ -107,6 +106,11 @@ impl Names {
         self.local.context
     }
 
+    /// The process that has a rank in the local group.
+    pub fn peer(&self, rank: u32) -> Option<tern_transport::Peer> {
+        self.local.group.peer(rank)
+    }
+
     /// Forgets the call and keeps memory for the next one.
     pub fn clear(&mut self) {
         self.local.group = Group::EMPTY;
@@ -163,12 +167,12 @@ impl Names {
         }
     }
 
-    /// The type signature that travels with a slice. Packed bytes match anything.
-    fn signature(&self, slice: &Slice) -> u64 {
-        if !self.check_types || slice.count == 0 {
+    /// The type signature of `count` elements of a slice. Packed bytes match anything.
+    fn signature(&self, slice: &Slice, count: u64) -> u64 {
+        if !self.check_types {
             return 0;
         }
-        self.datatype(slice.ty).map_or(0, |datatype| signature(datatype))
+        self.datatype(slice.ty).map_or(0, |datatype| datatype.signature(count))
     }
 
     fn address_of(&self, slice: &Slice) -> *mut u8 {
@@ -181,7 +185,7 @@ impl Names {
     }
 
     /// The memory of a slice.
-    fn buffer(&self, slice: &Slice) -> UserBuf {
+    pub fn buffer(&self, slice: &Slice) -> UserBuf {
         let base = self.address_of(slice);
         match self.datatype(slice.ty) {
             // SAFETY: the program vouches for its buffers until the call is complete; temporary memory has room for
@@ -221,23 +225,27 @@ impl Names {
     fn explain(&self, status: &Status, expected: Option<u64>) -> Box<Error> {
         let (call, rank) = (self.call, status.source);
         match status.fault {
-            Some(Fault::Truncated { sent, room }) => fail(
-                MPI_ERR_TRUNCATE,
-                format!(
-                    "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {SAME_DATA}"
-                ),
-            ),
+            Some(Fault::Truncated { sent, room }) => unequal(call, rank, sent as usize, room as usize),
             Some(fault) => explain(fault, status),
-            None => fail(
-                MPI_ERR_TRUNCATE,
-                format!(
-                    "rank {rank} sent only {} bytes in this {call}, this rank expects {}: {SAME_DATA}",
-                    status.bytes,
-                    expected.unwrap_or(0)
-                ),
-            ),
+            None => unequal(call, rank, status.bytes as usize, expected.unwrap_or(0) as usize),
         }
     }
+}
+
+/// Rank `rank` sent other lengths than this one expects.
+#[cold]
+pub fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -> Box<Error> {
+    let text = match sent > room {
+        true => format!(
+            "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {SAME_DATA}"
+        ),
+        false => {
+            format!(
+                "rank {rank} sent only {sent} bytes in this {call}, this rank expects {room}: {SAME_DATA}"
+            )
+        }
+    };
+    fail(MPI_ERR_TRUNCATE, text)
 }
 
 /// Bytes between two ends; too many for the address space become too many for any memory.
@@ -285,7 +293,7 @@ impl Port for Ground<'_> {
     type Error = CallOut;
 
     fn isend(&mut self, to: Peer, from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let (buf, signature) = (self.names.buffer(from), self.names.signature(from));
+        let (buf, signature) = (self.names.buffer(from), self.names.signature(from, from.count));
         let (reach, rank) = self.names.reach(to);
         let Some(peer) = reach.group.peer(rank) else { return Ok(None) };
         let envelope = Envelope { context: reach.context, source: self.names.rank, tag: self.names.tag };
@@ -294,7 +302,7 @@ impl Port for Ground<'_> {
     }
 
     fn irecv(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let (buf, signature) = (self.names.buffer(into), self.names.signature(into));
+        let (buf, signature) = (self.names.buffer(into), self.names.signature(into, 1));
         let (reach, rank) = self.names.reach(from);
         let pattern = Pattern { context: reach.context, source: rank, tag: self.names.tag };
         let started = self.engine.receive(pattern, &buf, signature);

@@ -3,7 +3,7 @@
 //! Whoever waits in MPI for anything moves on all that are under way ([`serve`]): a rank that sits in a receive
 //! must not hold up the collective that its partner has to complete before it sends.
 
-use super::running::{Running, Stage, prepare};
+use super::running::{Form, Running, Stage, prepare};
 use super::setup::Setup;
 use crate::arguments::out;
 use crate::error::{Error, Result, fail};
@@ -147,7 +147,7 @@ impl Process {
         comm: MPI_Comm,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result<MPI_Request> {
-        let running = Some(prepare(call, comm, self, plan)?);
+        let running = Some(prepare(call, comm, self, Form::Request, plan)?);
         let collective = Collective { running, comm, phase: Phase::Inactive, persistent: false };
         self.new_request(Object::Collective(collective))
     }

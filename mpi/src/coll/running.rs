@@ -1,26 +1,38 @@
 //! A collective that has been prepared: the blocking form runs it to its end, the others move on as messages
 //! come.
 
+use super::joint::{self, Way};
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
+use crate::check::{Check, Record, State};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::limits::AGREEMENT_TAG;
 use crate::process::{Guard, Process, ProcessEngine, enter};
+use crate::team::{self, TeamPlace};
 use crate::wait::{self, Waiting};
 use std::cell::Cell;
 use std::task::Poll;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
+use tern_transport::Team;
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]
 pub struct Running {
     pub(super) schedule: Schedule,
     pub(super) names: Names,
+    /// The call is blocking, and the communicator has a team that can move data.
+    pub(super) may_join: bool,
+    /// How the call goes over shared memory; without this, by the schedule.
+    pub(super) way: Option<Way>,
     exec: Exec<Handle>,
     /// Completions of the engine when this last had to wait: until there are more, nothing has changed.
     seen: Option<u64>,
+    /// What the ranks have to agree about first (`TERN_CHECK=collectives`).
+    check: Option<Box<Check>>,
+    /// What this rank will tell them.
+    pub(super) record: Record,
 }
 
 /// Why a collective stops for now.
@@ -34,10 +46,33 @@ pub(super) enum Stage {
 /// Prepares a collective and runs it to its end.
 pub fn blocking(call: &'static str, comm: MPI_Comm, plan: impl FnOnce(&mut Setup) -> Result) -> Result {
     let mut process = enter();
-    let mut running = prepare(call, comm, &mut process, plan)?;
-    let outcome = running.run(process);
+    if matches!(process.comm(comm)?.team, TeamPlace::Unasked) {
+        drop(process);
+        team::agree(call, comm)?;
+        process = enter();
+    }
+    let mut running = prepare(call, comm, &mut process, Form::Blocking, plan)?;
+    let outcome = match running.way.take() {
+        Some(way) => joint::run(process, comm, &running.names, &way),
+        None => running.run(process),
+    };
     running.keep();
     outcome
+}
+
+/// Makes sure that the ranks make the same collective call, where that is checked: for calls that are no schedules.
+pub fn meet(call: &'static str, comm: MPI_Comm) -> Result {
+    let is_checked = enter().check_collectives;
+    if is_checked { blocking(call, comm, |_| Ok(())) } else { Ok(()) }
+}
+
+/// The form of a call (section 6.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// Blocking.
+    Blocking,
+    /// Non-blocking or persistent.
+    Request,
 }
 
 /// Checks the arguments of a call and makes its schedule.
@@ -45,10 +80,11 @@ pub(super) fn prepare(
     call: &'static str,
     comm: MPI_Comm,
     process: &mut Process,
+    form: Form,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result<Box<Running>> {
     let mut running = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
-    match running.prepare(call, comm, process, plan) {
+    match running.prepare(call, comm, process, form, plan) {
         Ok(()) => Ok(running),
         Err(error) => {
             running.keep();
@@ -72,14 +108,33 @@ impl Running {
         call: &'static str,
         comm: MPI_Comm,
         process: &mut Process,
+        form: Form,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
         let tag = next_tag(process.comm_mut(comm)?);
-        let process: &Process = process;
-        let comm = process.comm(comm)?;
-        self.names.address(call, comm, tag, process.check_types);
-        plan(&mut Setup::new(process, comm, self))?;
-        self.names.provide(self.schedule.temps())
+        let this = process.comm(comm)?;
+        self.names.address(call, this, tag, process.check_types);
+        if process.check_collectives {
+            self.record = Record::named(call);
+        }
+        self.may_join = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
+        let outcome = plan(&mut Setup::new(process, this, self));
+        let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
+        if process.check_collectives { self.checked(process, comm, tag, outcome) } else { outcome }
+    }
+
+    /// Prepares the comparison with the other ranks. Those that wait for a rank whose call has failed are told.
+    #[cold]
+    fn checked(&mut self, process: &mut Process, comm: MPI_Comm, tag: i32, outcome: Result) -> Result {
+        if let Err(error) = &outcome {
+            self.record.state = State::Refused(error.class());
+        }
+        let check = Check::new(process.comm(comm)?, tag, self.record);
+        match outcome {
+            Ok(()) => self.check = Some(Box::new(check)),
+            Err(_) => check.refuse(process.engine()?),
+        }
+        outcome
     }
 
     fn run(&mut self, mut process: Guard) -> Result {
@@ -105,8 +160,21 @@ impl Running {
         if self.seen == Some(completions) {
             return None;
         }
-        let mut ground = Ground { names: &mut self.names, engine };
         self.seen = None;
+        if let Some(check) = &mut self.check {
+            match check.advance(engine) {
+                Poll::Pending => {
+                    self.seen = (engine.completions() == completions).then_some(completions);
+                    return None;
+                }
+                Poll::Ready(Err(error)) => {
+                    self.names.failure = Some(error);
+                    return Some(Stage::Ended);
+                }
+                Poll::Ready(Ok(())) => {}
+            }
+        }
+        let mut ground = Ground { names: &mut self.names, engine };
         match self.exec.advance(&self.schedule, &mut ground) {
             Ok(Poll::Ready(())) => Some(Stage::Ended),
             Err(operands) => Some(Stage::CallOut(operands)),
@@ -123,6 +191,10 @@ impl Running {
         self.exec.restart();
         self.names.failure = None;
         self.seen = None;
+        if let Some(check) = &mut self.check {
+            check.restart();
+        }
+        self.way = None;
     }
 
     /// Puts this aside for the next call of the thread.
@@ -130,6 +202,7 @@ impl Running {
         self.rewind();
         self.schedule.clear();
         self.names.clear();
+        self.check = None;
         // A thread that is ending (MPI_Finalize may be called by an exit handler) keeps nothing.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }

@@ -2,9 +2,12 @@
 //!
 //! Only what the standard calls significant at this rank is looked at (MPI 5.0 sections 6.4 to 6.11).
 
+use super::joint::Way;
 use super::operation::Operation;
 use super::running::Running;
+use super::shape::shape;
 use crate::arguments::{self, array};
+use crate::check::Meaning;
 use crate::comm::Comm;
 use crate::entry::Width;
 use crate::error::{Result, fail};
@@ -13,6 +16,7 @@ use crate::topo;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use tern_abi::*;
+use tern_coll::table::forced;
 use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
 use tern_mem::{Basic, Datatype};
 
@@ -165,12 +169,21 @@ impl<'a> Setup<'a> {
         Setup { process, comm, running }
     }
 
-    /// Makes the schedule of the call.
+    /// Finds a way over shared memory, or makes the schedule of the call.
     pub fn plan(&mut self, call: &Call) {
-        let comm = &self.comm;
-        let remote = comm.remote.as_ref().map(|remote| remote.size());
-        let shape = tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote };
-        tern_coll::build(&shape, call, &[], &mut self.running.schedule);
+        let shape = shape(self.process, self.comm);
+        if self.process.check_collectives {
+            let names = &self.running.names;
+            let (send, recv) = (names.send.datatype.as_deref(), names.recv.datatype.as_deref());
+            self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
+        }
+        if self.running.may_join && forced(&self.process.coll_rows, &shape, call).is_none() {
+            self.running.way = Way::of(call, &shape, self.running.names.operation.as_ref());
+            if self.running.way.is_some() {
+                return;
+            }
+        }
+        tern_coll::build(&shape, call, &self.process.coll_rows, &mut self.running.schedule);
     }
 
     /// Whether the communicator is an intercommunicator.

@@ -12,6 +12,7 @@ use tern_abi::*;
 use tern_coll::{Neighbors, Pairing};
 
 use crate::arguments::out;
+use crate::coll::meet;
 use crate::comm::Comm;
 use crate::comm_make::{adopt, child_context};
 use crate::entry::entry;
@@ -90,6 +91,7 @@ fn make(
     size: u32,
     topology: impl FnOnce(u32) -> Result<Topology>,
 ) -> Result<MPI_Comm> {
+    meet(call, old)?;
     let (context, children) = child_context(call, old)?;
     let (rank, group) = {
         let process = enter();

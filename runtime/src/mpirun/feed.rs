@@ -19,14 +19,24 @@ pub struct Feed {
     readers: Vec<Option<Reader>>,
     buffer: Vec<u8>,
     source: Source,
+    /// What is to be sent to ranks of other hosts; nothing is the end.
+    outgoing: Vec<(u32, Vec<u8>)>,
 }
 
 #[derive(Debug)]
 struct Reader {
-    pipe: OwnedFd,
+    way: Way,
     taken: usize,
-    /// Whether the poller waits for room in the pipe.
+    /// Whether the poller waits for room in the pipe, or the agent has not said yet that the rank has taken all.
     waiting: bool,
+}
+
+/// How a reader is reached.
+#[derive(Debug)]
+enum Way {
+    Pipe(OwnedFd),
+    /// By the agent of this rank's host.
+    Agent(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +51,31 @@ enum Source {
 }
 
 impl Feed {
-    /// Starts to feed these pipes.
-    pub fn new(pipes: impl Iterator<Item = OwnedFd>, poller: &Poller) -> Feed {
-        let readers = pipes.map(|pipe| Some(Reader { pipe, taken: 0, waiting: false })).collect();
-        let mut feed = Feed { readers, buffer: Vec::new(), source: Source::Idle };
+    /// Starts to feed these pipes, and these ranks of other hosts.
+    pub fn new(pipes: Vec<OwnedFd>, far: Vec<u32>, poller: &Poller) -> Feed {
+        let ways = pipes.into_iter().map(Way::Pipe).chain(far.into_iter().map(Way::Agent));
+        let readers = ways.map(|way| Some(Reader { way, taken: 0, waiting: false })).collect();
+        let mut feed = Feed { readers, buffer: Vec::new(), source: Source::Idle, outgoing: Vec::new() };
         feed.advance(poller);
         feed
+    }
+
+    /// What is to be sent to ranks of other hosts.
+    pub fn take_outgoing(&mut self) -> Vec<(u32, Vec<u8>)> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// A rank of another host has taken what was sent last; `closed`, it wants no more.
+    pub fn on_taken(&mut self, rank: u32, closed: bool, poller: &Poller) {
+        let is_it = |reader: &Reader| matches!(reader.way, Way::Agent(other) if other == rank);
+        let Some(slot) = self.readers.iter_mut().find(|slot| slot.as_ref().is_some_and(is_it)) else {
+            return;
+        };
+        match slot.as_mut().filter(|_| !closed) {
+            Some(reader) => reader.waiting = false,
+            None => *slot = None,
+        }
+        self.advance(poller);
     }
 
     /// Standard input has something, or has ended.
@@ -60,8 +89,10 @@ impl Feed {
     /// A reader has room, or has gone.
     pub fn on_reader(&mut self, index: u32, poller: &Poller) {
         if let Some(Some(reader)) = self.readers.get_mut(index as usize) {
-            poller.remove(&reader.pipe);
-            reader.waiting = false;
+            if let Way::Pipe(pipe) = &reader.way {
+                poller.remove(pipe);
+                reader.waiting = false;
+            }
         }
         self.advance(poller);
     }
@@ -89,13 +120,13 @@ impl Feed {
             if self.readers.iter().all(Option::is_none) {
                 return self.stop(poller);
             }
-            let all_taken = self.readers.iter().flatten().all(|reader| reader.taken == self.buffer.len());
-            if !all_taken {
+            let all_taken = |reader: &Reader| reader.taken == self.buffer.len() && !reader.waiting;
+            if !self.readers.iter().flatten().all(all_taken) {
                 return;
             }
             self.rewind();
             if self.source == Source::Ended {
-                return self.readers.clear();
+                return self.close();
             }
             if self.source != Source::Idle || self.wait_for_stdin(poller) {
                 return;
@@ -136,9 +167,23 @@ impl Feed {
 
     fn write(&mut self, poller: &Poller) {
         for (index, slot) in self.readers.iter_mut().enumerate() {
-            let gone = slot.as_mut().is_some_and(|reader| !reader.write(&self.buffer, index as u32, poller));
-            if gone {
-                *slot = None;
+            let Some(reader) = slot else { continue };
+            match reader.way {
+                Way::Agent(rank) => self.outgoing.extend(reader.send(rank, &self.buffer)),
+                Way::Pipe(_) => {
+                    if !reader.write(&self.buffer, index as u32, poller) {
+                        *slot = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Standard input has ended, and so do its copies.
+    fn close(&mut self) {
+        for reader in self.readers.drain(..).flatten() {
+            if let Way::Agent(rank) = reader.way {
+                self.outgoing.push((rank, Vec::new()));
             }
         }
     }
@@ -156,15 +201,21 @@ impl Feed {
 }
 
 impl Reader {
+    /// What is to be sent to `rank`, once it has taken what was sent before.
+    fn send(&mut self, rank: u32, buffer: &[u8]) -> Option<(u32, Vec<u8>)> {
+        let rest = buffer.get(self.taken..).filter(|rest| !rest.is_empty() && !self.waiting)?.to_vec();
+        (self.taken, self.waiting) = (buffer.len(), true);
+        Some((rank, rest))
+    }
+
     /// Whether the reader is still there.
     fn write(&mut self, buffer: &[u8], index: u32, poller: &Poller) -> bool {
+        let Way::Pipe(pipe) = &self.way else { return true };
         while !self.waiting && self.taken < buffer.len() {
-            match rustix::io::write(&self.pipe, &buffer[self.taken..]) {
+            match rustix::io::write(pipe, &buffer[self.taken..]) {
                 Ok(count) => self.taken += count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    self.waiting = poller.add_writer(&self.pipe, Token::Input(index)).is_ok()
-                }
+                Err(Errno::AGAIN) => self.waiting = poller.add_writer(pipe, Token::Input(index)).is_ok(),
                 Err(_) => return false,
             }
         }

@@ -4,14 +4,18 @@
 pub const TEXT: &str = "\
 Usage: mpirun [options] program [arguments] [: [options] program [arguments]] ...
 
-Starts programs as the ranks of one MPI job on this machine. Every long option may be written with
-one dash or two, and with a space or '=' before its value.
+Starts programs as the ranks of one MPI job, on this machine unless hosts are named. Every long option may
+be written with one dash or two, and with a space or '=' before its value.
 
 Of each program:
   -n, -np, -c N           number of ranks (default: the cores that may be used)
   -wdir, -wd DIR          run it in this directory
   -env NAME VALUE         set a variable for it
-  -host HOST[:SLOTS],...  where it runs; only this machine so far
+  -host HOST[:SLOTS],...  where it runs
+  -soft SET               the largest number of ranks up to N that SET has: 'A', 'A:B', 'A:B:STEP', ...
+  -path DIRS              look for it in these directories first (separated by ':')
+  -arch NAME              refuse to start it where the architecture is another
+  -initial-errhandler H   mpi_errors_are_fatal (default), mpi_errors_abort or mpi_errors_return
 
 Of the job:
   -genv NAME VALUE        set a variable for all programs
@@ -23,12 +27,16 @@ Of the job:
   --bind-to WHAT          bind each rank to a hwthread, core, socket or numa node, in turn
                           (default: none)
   --report-bindings       say where each rank may run
-  --hostfile FILE         hosts, one in a line; only this machine so far
+  --hostfile FILE         hosts, one in a line: 'HOST', 'HOST:SLOTS' or 'HOST slots=SLOTS'
+  -ppn N                  so many ranks on each host, in turn
+  --map-by slot|node      fill one host after the other (default), or go round them; also ppr:N:node
+  --launcher CMD          runs a command on a host, as 'CMD HOST COMMAND' (default: ssh)
+  --tree N                hosts that mpirun, and each host in turn, starts by itself (default: 16)
   -v, --verbose           say what is done
   -V, --version           print the version
   -h, --help              print this
 
-Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root, --map-by, --rank-by, -ppn, --mca.
+Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root, --rank-by, --mca.
 
 Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 2 s kills them;
 SIGTSTP and SIGCONT stop and continue them. SIGUSR1 prints where each rank stands.

@@ -1,59 +1,24 @@
-//! Hosts of the command line and of host files. So far a job runs on this machine alone.
+//! Hosts of the command line and of host files.
 
 use std::path::Path;
 
-use crate::plan::Settings;
 use crate::verdict::Refusal;
 
-/// Checks that every host is this machine. Returns the slots that the hosts offer, if any are named.
-pub fn check(settings: &Settings) -> Result<Option<u32>, Refusal> {
-    let mut slots = None;
-    for host in settings.apps.iter().flat_map(|app| &app.hosts) {
-        add(&mut slots, Host::parse(host)?)?;
-    }
-    if let Some(path) = &settings.hostfile {
-        for host in read(path)? {
-            add(&mut slots, host)?;
-        }
-    }
-    Ok(slots)
-}
-
-/// This machine's name.
-pub fn own_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-fn add(slots: &mut Option<u32>, host: Host) -> Result<(), Refusal> {
-    if !is_local(&host.name) {
-        return Err(Refusal::usage(format!(
-            "host '{}' is not this machine ({}): jobs on several machines come with Tern's TCP transport",
-            host.name,
-            own_name()
-        )));
-    }
-    *slots = Some(slots.unwrap_or(0).saturating_add(host.slots));
-    Ok(())
-}
-
-fn is_local(name: &str) -> bool {
-    let own = own_name();
-    let short = own.split('.').next().unwrap_or_default();
-    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name)
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Host {
-    name: String,
-    slots: u32,
+/// A host that may run ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// As the user wrote it: what the launcher is called with.
+    pub name: String,
+    /// Ranks that it is meant for; `None` if nobody said so.
+    pub slots: Option<u32>,
 }
 
 impl Host {
     /// `name` or `name:slots`; `::1` is a name.
-    fn parse(text: &str) -> Result<Host, Refusal> {
+    pub fn parse(text: &str) -> Result<Host, Refusal> {
         match text.rsplit_once(':').filter(|(name, _)| !name.contains(':')) {
             Some((name, slots)) => Host::with_slots(name, slots),
-            None => Ok(Host { name: text.into(), slots: 1 }),
+            None => Host::named(text, None),
         }
     }
 
@@ -62,6 +27,15 @@ impl Host {
         let slots = number.ok_or_else(|| {
             Refusal::usage(format!("host '{name}': '{slots}' is no number of slots above 0"))
         })?;
+        Host::named(name, Some(slots))
+    }
+
+    /// A name that begins with a dash would be an option of the launcher.
+    fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
+        let odd = |letter: char| letter.is_whitespace() || letter.is_control();
+        if name.is_empty() || name.starts_with('-') || name.contains(odd) {
+            return Err(Refusal::usage(format!("'{name}' is no name of a host")));
+        }
         Ok(Host { name: name.into(), slots })
     }
 
@@ -76,7 +50,8 @@ impl Host {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
+/// Reads a host file.
+pub fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Refusal::usage(format!("cannot read the host file '{}': {error}", path.display()))
     })?;
@@ -84,22 +59,61 @@ fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
     Ok(hosts?.into_iter().flatten().collect())
 }
 
+/// A host that is named several times has the slots of all its names, at the place of the first.
+pub fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
+    let mut merged: Vec<Host> = Vec::new();
+    for host in hosts {
+        match merged.iter_mut().find(|other| other.name == host.name) {
+            Some(other) => other.slots = Some(slots(other).saturating_add(slots(&host))),
+            None => merged.push(host),
+        }
+    }
+    merged
+}
+
+/// A host without a number of slots has one.
+pub fn slots(host: &Host) -> u32 {
+    host.slots.unwrap_or(1)
+}
+
+/// This machine's name.
+pub fn own_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a name is this machine's, so that no launcher is needed.
+pub fn is_local(name: &str) -> bool {
+    let own = own_name();
+    let short = own.split('.').next().unwrap_or_default();
+    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Option<(String, u32)> {
+    fn line(text: &str) -> Option<(String, Option<u32>)> {
         Host::parse_line(text).unwrap().map(|host| (host.name, host.slots))
     }
 
     #[test]
     fn lines_of_a_host_file() {
         assert_eq!(line("  # comment"), None);
-        assert_eq!(line("a:3 # comment"), Some(("a".into(), 3)));
-        assert_eq!(line("a slots=4 max_slots=8"), Some(("a".into(), 4)));
-        assert_eq!(line("::1"), Some(("::1".into(), 1)));
-        assert!(Host::parse_line("a:0").is_err());
-        assert!(Host::parse_line("a slots=x").is_err());
+        assert_eq!(line("a:3 # comment"), Some(("a".into(), Some(3))));
+        assert_eq!(line("a slots=4 max_slots=8"), Some(("a".into(), Some(4))));
+        assert_eq!(line("::1"), Some(("::1".into(), None)));
+        for bad in ["a:0", "a slots=x", "-oProxyCommand=x"] {
+            assert!(Host::parse_line(bad).is_err(), "{bad}");
+        }
+        assert!(Host::parse("a b").is_err() && Host::parse("").is_err());
+    }
+
+    #[test]
+    fn a_host_named_twice_is_one() {
+        let hosts = ["a:2", "b", "a", "b"].map(|text| Host::parse(text).unwrap());
+        let merged = merge(hosts.into_iter());
+        let found: Vec<_> = merged.iter().map(|host| (host.name.as_str(), slots(host))).collect();
+        assert_eq!(found, [("a", 3), ("b", 2)]);
     }
 
     #[test]

@@ -35,10 +35,58 @@ pub const QUIET_MAX: Duration = Duration::from_millis(1000);
 /// How often a `mpirun` in the background looks whether it may read its terminal again.
 pub const FOREGROUND_CHECK: Duration = Duration::from_millis(250);
 
-/// Descriptors in `mpirun` for each rank: its two outputs, its process, and perhaps its input.
-pub const DESCRIPTORS_PER_RANK: u64 = 4;
+/// Hosts that one `mpirun` or agent starts by itself. Each costs it a launcher's process (`ssh` takes a tenth of a second
+/// of processor time to log in) and three descriptors; 16 reach 4,096 hosts in three steps.
+pub const TREE_ARITY: u32 = 16;
+
+/// Longest message between `mpirun` and an agent: the orders of a million ranks that change hosts at each step.
+pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
+
+/// What a login shell may print before the agent speaks.
+pub const GREETING_BYTES_MAX: usize = 256 << 10;
+
+/// Output of a host's ranks that may be on its way to `mpirun`'s own output.
+pub const RELAY_BYTES_MAX: usize = 256 << 10;
+
+/// An agent says so often that it lives.
+pub const BEAT: Duration = Duration::from_millis(1000);
+/// One that has not been heard for so long is lost: a machine that has lost its power closes no connection.
+pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(15);
+/// An agent that has not heard its parent for so long ends its ranks: the network between them is gone.
+pub const PARENT_SILENCE_MAX: Duration = Duration::from_secs(60);
+/// A launcher must have started its agent by then.
+pub const AGENT_START_MAX: Duration = Duration::from_secs(60);
+
+/// What a launcher says on standard error is kept up to this length, for the message when it fails.
+pub const LAUNCHER_WORDS_BYTES_MAX: usize = 2048;
+/// How long `mpirun` waits for these words, and for the launcher's exit status.
+pub const LAST_WORDS_MAX: Duration = Duration::from_millis(300);
+/// How long launchers may take to end after their agents.
+pub const LAUNCHER_END_MAX: Duration = Duration::from_millis(500);
+/// After SIGKILL, hosts that do not report the ends of their ranks are waited for no longer than this.
+pub const ABANDON_GRACE: Duration = Duration::from_millis(500);
+/// How long `mpirun` waits for all hosts to say where their ranks stand.
+pub const REPORT_MAX: Duration = Duration::from_millis(1000);
+
+/// Longest name of a store of PMI-1, longest key and longest value, each with the zero byte that programs in C add: what
+/// MPICH's own launcher has.
+pub const PMI_NAME_BYTES_MAX: usize = 256;
+/// See above.
+pub const PMI_KEY_BYTES_MAX: usize = 64;
+/// See above.
+pub const PMI_VALUE_BYTES_MAX: usize = 1024;
+/// Longest line of PMI-1: the three of them and the words between them.
+pub const PMI_LINE_BYTES_MAX: usize = 2048;
+/// All that ranks may put into the store: a thousand bytes from each of 65,536.
+pub const PMI_STORE_BYTES_MAX: usize = 64 << 20;
+
+/// Descriptors in `mpirun` for each rank: its two outputs, its process, its answers, its PMI, and perhaps its input.
+pub const DESCRIPTORS_PER_RANK: u64 = 6;
 /// And for everything else, with a margin.
 pub const DESCRIPTORS_COMMON: u64 = 32;
+
+/// Answers that wait for a rank to read them: more than a rank asks for at once, unless something is wrong with it.
+pub const ANSWERS_QUEUED_MAX: usize = 1 << 16;
 
 /// Descriptors that the ranks inherit get numbers from here on, out of the way of shell scripts.
 pub const INHERITED_FD_LEAST: i32 = 100;

@@ -1,28 +1,49 @@
 //! `mpirun`: starts the ranks of a job, forwards what they say, and sees that they end together.
 //!
-//! The way through the files: [`options`] reads the command line into a [`plan`], [`spawn`] starts the
-//! ranks with what they [`share`], and [`overseer`] runs the one loop that waits for everything:
-//! the ranks' output ([`outputs`], [`lines`], [`sink`]), their standard input ([`feed`]), their ends ([`verdict`]), signals
-//! ([`signals`]) and the clock. [`report`] tells where the ranks stand; [`guard`] outlives a killed `mpirun`.
+//! The way through the files: [`options`] reads the command line, [`plan`] and [`placement`] say what runs where.
+//! [`spawn`] starts this host's ranks with what they [`share`], and a [`station`] looks after them: what they say
+//! ([`streams`], [`lines`]), how they end, and their questions about each other ([`directory`], [`answers`], [`pmi`]).
+//! [`overseer`] runs the one loop that waits for everything, with the [`outputs`] ([`sink`]), standard input ([`feed`]),
+//! [`signals`] and the clock, and gives the [`verdict`]; [`ending`] and [`report`] are parts of it.
+//!
+//! On other hosts an [`agent`] has the station. Agents are started as [`branches`] of a tree by a [`launcher`] and speak
+//! in [`messages`] over a [`channel`]; [`relay`] and [`inlets`] carry output and input. [`guard`] outlives a killed
+//! `mpirun` or agent.
 
 #![forbid(unsafe_code)]
 
+mod agent;
+mod answers;
+mod branches;
+mod channel;
+mod directory;
+mod ending;
+mod environment;
 mod feed;
 mod guard;
 mod help;
 mod hosts;
+mod inlets;
+mod launcher;
 mod limits;
 mod lines;
+mod messages;
+mod mpiexec;
 mod options;
 mod outputs;
 mod overseer;
+mod placement;
 mod plan;
+mod pmi;
 mod poller;
+mod relay;
 mod report;
 mod share;
 mod signals;
 mod sink;
 mod spawn;
+mod station;
+mod streams;
 mod topology;
 mod verdict;
 
@@ -38,7 +59,11 @@ fn main() -> ExitCode {
         guard::watch();
         return ExitCode::SUCCESS;
     }
-    match serve(arguments) {
+    let status = match arguments.first() {
+        Some(first) if first == agent::OPTION => agent::serve().map(|()| 0),
+        _ => serve(arguments),
+    };
+    match status {
         Ok(status) => ExitCode::from(status),
         Err(refusal) => {
             eprintln!("mpirun: {refusal}");

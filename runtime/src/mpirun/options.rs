@@ -8,6 +8,8 @@ use std::time::Duration;
 use tern_runtime::limits::RANKS_MAX;
 
 use crate::help;
+use crate::mpiexec;
+use crate::placement::MapBy;
 use crate::plan::{App, Settings, StdinTo};
 use crate::topology::BindTo;
 use crate::verdict::Refusal;
@@ -37,9 +39,17 @@ enum Key {
     ReportBindings,
     Host,
     Hostfile,
+    MapBy,
+    PerNode,
+    Launcher,
+    Tree,
     Verbose,
     Version,
     Help,
+    Soft,
+    Architecture,
+    Path,
+    InitialErrhandler,
     NoEffect,
 }
 
@@ -50,6 +60,10 @@ const SPECS: &[Spec] = &[
     Spec(&["n", "np", "c"], 1, Key::Count),
     Spec(&["wdir", "wd"], 1, Key::Directory),
     Spec(&["env"], 2, Key::Env),
+    Spec(&["soft"], 1, Key::Soft),
+    Spec(&["arch"], 1, Key::Architecture),
+    Spec(&["path"], 1, Key::Path),
+    Spec(&["initial-errhandler"], 1, Key::InitialErrhandler),
     Spec(&["genv"], 2, Key::GlobalEnv),
     Spec(&["x"], 1, Key::Export),
     Spec(&["l", "tag-output", "prepend-rank"], 0, Key::Tag),
@@ -59,12 +73,16 @@ const SPECS: &[Spec] = &[
     Spec(&["report-bindings"], 0, Key::ReportBindings),
     Spec(&["host", "hosts", "H"], 1, Key::Host),
     Spec(&["hostfile", "machinefile", "f"], 1, Key::Hostfile),
+    Spec(&["map-by"], 1, Key::MapBy),
+    Spec(&["ppn", "perhost", "N", "npernode"], 1, Key::PerNode),
+    Spec(&["launcher"], 1, Key::Launcher),
+    Spec(&["tree"], 1, Key::Tree),
     Spec(&["v", "verbose"], 0, Key::Verbose),
     Spec(&["V", "version"], 0, Key::Version),
     Spec(&["h", "help"], 0, Key::Help),
     // What scripts written for other launchers say, and what Tern does anyway or can do without.
     Spec(&["genvall", "envall", "oversubscribe", "allow-run-as-root", "use-hwthread-cpus"], 0, Key::NoEffect),
-    Spec(&["map-by", "rank-by", "ppn"], 1, Key::NoEffect),
+    Spec(&["rank-by"], 1, Key::NoEffect),
     Spec(&["mca"], 2, Key::NoEffect),
 ];
 
@@ -124,6 +142,9 @@ impl Parser {
             }
         }
         self.program(&mut app)?;
+        if let Some(set) = &app.soft {
+            app.count = Some(mpiexec::soft(set, app.count.unwrap_or_else(tern_runtime::cores))?);
+        }
         self.settings.apps.push(app);
         Ok(None)
     }
@@ -180,7 +201,13 @@ impl Parser {
         let mut raw = || values.next().unwrap_or_default();
         match key {
             Key::Count => app.count = Some(number_of_ranks(name, &text(name, raw())?)?),
-            Key::Directory => app.directory = Some(raw().into()),
+            Key::Directory => app.directory = Some(raw()),
+            Key::Soft => app.soft = Some(text(name, raw())?),
+            Key::Architecture => mpiexec::check_architecture(&text(name, raw())?)?,
+            Key::Path => app.path = Some(raw()),
+            Key::InitialErrhandler => {
+                app.environment.push(mpiexec::initial_errhandler(&text(name, raw())?)?);
+            }
             Key::Env => app.environment.push(pair(name, raw(), raw())?),
             Key::GlobalEnv => settings.environment.push(pair(name, raw(), raw())?),
             Key::Export => settings.environment.extend(export(name, raw())?),
@@ -191,6 +218,12 @@ impl Parser {
             Key::ReportBindings => settings.report_bindings = true,
             Key::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
             Key::Hostfile => settings.hostfile = Some(raw().into()),
+            Key::MapBy => settings.map_by = MapBy::parse(&text(name, raw())?)?,
+            Key::PerNode => {
+                settings.map_by = MapBy::PerNode(number_of_ranks(name, &text(name, raw())?)?);
+            }
+            Key::Launcher => settings.launcher = launcher(&text(name, raw())?)?,
+            Key::Tree => settings.tree = Some(number_of_ranks(name, &text(name, raw())?)?),
             Key::Verbose => settings.verbose = true,
             Key::NoEffect => settings.without_effect.push(format!("--{name}")),
             Key::Help | Key::Version => {}
@@ -236,6 +269,12 @@ fn number_of_ranks(name: &str, value: &str) -> Result<u32, Refusal> {
     number.ok_or_else(|| {
         Refusal::usage(format!("option --{name}: '{value}' is no number of ranks from 1 to {RANKS_MAX}"))
     })
+}
+
+/// A command with its own options, such as `ssh -p 2222`.
+fn launcher(value: &str) -> Result<Vec<String>, Refusal> {
+    let words: Vec<String> = value.split_whitespace().map(String::from).collect();
+    if words.is_empty() { Err(Refusal::usage("option --launcher needs a command".into())) } else { Ok(words) }
 }
 
 fn seconds(what: &str, value: &str) -> Result<Duration, Refusal> {
@@ -326,6 +365,17 @@ mod tests {
     }
 
     #[test]
+    fn options_that_the_standard_names() {
+        let settings = run("-n 7 -soft 2:8:2 -path /a:/b -initial-errhandler mpi_errors_return a : -n 1 b");
+        let app = &settings.apps[0];
+        assert_eq!((app.count, app.path.as_deref()), (Some(6), Some("/a:/b".as_ref())));
+        assert_eq!(app.environment, [("TERN_INITIAL_ERRHANDLER".into(), "mpi_errors_return".into())]);
+        assert_eq!(settings.apps[1].environment, []);
+        assert!(refusal("-n 2 -soft 3:4 a").contains("allows no number"));
+        assert!(refusal("-arch vax a").contains("vax"));
+    }
+
+    #[test]
     fn variables() {
         let settings = run("-genv A 1 -x B=2=3 a");
         assert_eq!(settings.environment, [("A".into(), "1".into()), ("B".into(), "2=3".into())]);
@@ -346,6 +396,18 @@ mod tests {
     }
 
     #[test]
+    fn hosts_and_how_they_are_reached() {
+        let settings = run("--host a:2,b -ppn 3 --launcher=rsh a");
+        assert_eq!(settings.apps[0].hosts, ["a:2", "b"]);
+        assert_eq!((settings.map_by, settings.launcher.join(" ")), (MapBy::PerNode(3), "rsh".into()));
+        let words = ["--launcher", "ssh -p 2222", "a"].map(OsString::from);
+        let request = parse(words.into(), |_| None);
+        assert!(matches!(request, Ok(Request::Run(settings)) if settings.launcher == ["ssh", "-p", "2222"]));
+        assert!(refusal("--map-by nod a").contains("'nod'"));
+        assert!(refusal("-ppn 0 a").contains("'0'"));
+    }
+
+    #[test]
     fn mistakes_are_explained() {
         assert!(refusal("--timout 3 a").contains("did you mean --timeout?"));
         assert!(refusal("--frobnicate a").contains("--help"));
@@ -360,7 +422,7 @@ mod tests {
 
     #[test]
     fn foreign_habits_are_accepted() {
-        let settings = run("--allow-run-as-root --oversubscribe --map-by core --mca btl self a");
+        let settings = run("--allow-run-as-root --oversubscribe --rank-by core --mca btl self a");
         assert_eq!(settings.without_effect.len(), 4);
         assert_eq!(settings.apps[0].program, "a");
     }

@@ -1,52 +1,95 @@
 //! The one loop that sees a job through: output, input, signals, ends of ranks, and the clock.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1};
-use tern_runtime::now_ns;
+use tern_runtime::board::RankState;
+use tern_runtime::job::fresh_secret;
 
+use crate::branches::Branches;
+use crate::ending::{Ending, Step};
+use crate::environment;
 use crate::feed::Feed;
-use crate::guard::Guard;
 use crate::hosts::own_name;
-use crate::limits::{INTERRUPT_TWICE, LEFTOVER_GRACE, QUIET, QUIET_MAX, TERM_GRACE};
+use crate::limits::{ABANDON_GRACE, BEAT, INTERRUPT_TWICE, REPORT_MAX, TERM_GRACE};
+use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
 use crate::plan::Plan;
 use crate::poller::{Poller, Token};
-use crate::report::{self, Subject};
+use crate::report::{self, Standing};
 use crate::share::Share;
 use crate::signals::Signals;
-use crate::spawn::{self, Rank};
+use crate::spawn::{self, Feeding};
+use crate::station::Station;
+use crate::streams::Mouth;
 use crate::topology::Binding;
-use crate::verdict::{Cause, Refusal, signal_name};
+use crate::verdict::{Cause, End, Refusal, signal_name};
 
 /// Runs a job and returns the exit status.
-pub fn run(plan: Plan) -> Result<u8, Refusal> {
+pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     let started = Instant::now();
     let signals = Signals::catch()?;
-    let share = Share::new(plan.size())?;
-    let binding = Binding::new(plan.settings.bind)?;
-    let ranks = spawn::start(&plan, &share, &binding)?;
-    let guard = Guard::post(ranks.iter().map(Rank::group));
-    let mut overseer = Overseer::new(plan, share, ranks, signals, started)?;
-    overseer.introduce(&binding, guard.as_ref().err());
+    let outputs = Outputs::new(plan.settings.tag_output);
+    let names = std::mem::take(&mut plan.hosts);
+    let station = start(plan, &names, outputs.is_interactive())?;
+    let mut overseer = Overseer::new(station, names, outputs, signals, started)?;
     let status = overseer.watch();
-    overseer.disband(guard.ok());
+    overseer.station.disband();
     Ok(status)
 }
 
+/// Starts the agents of the other hosts, then this host's ranks.
+fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Refusal> {
+    let secret = fresh_secret().map_err(|error| Refusal::system("cannot make the job's secret", error))?;
+    let poller = Poller::new()?;
+    let far: Vec<(u32, String)> =
+        (0..).zip(names.iter().cloned()).filter(|(host, _)| Some(*host) != plan.here).collect();
+    let (mut branches, losses) = if far.is_empty() {
+        (Branches::default(), Vec::new())
+    } else {
+        let orders = Orders::new(&plan, secret, interactive, environment::forwarded());
+        Branches::start(&orders, &far, plan.tree(), &poller)
+    };
+    let start_ranks = || {
+        let share = Share::new(&plan.places, &secret)?;
+        let binding = Binding::new(plan.settings.bind)?;
+        let ranks = spawn::start(&plan, &share, &binding, Feeding::of(&plan))?;
+        Ok((share, ranks, binding))
+    };
+    let (share, ranks, binding) = match start_ranks() {
+        Ok(started) => started,
+        Err(refusal) => {
+            branches.end(&poller);
+            return Err(refusal);
+        }
+    };
+    let mut station = Station::new(plan, share, ranks, poller, interactive)?;
+    station.introduce(&binding);
+    station.set_branches(branches, losses, true);
+    Ok(station)
+}
+
 struct Overseer {
-    plan: Plan,
-    share: Share,
-    ranks: Vec<Rank>,
+    station: Station,
+    /// Names of the hosts.
+    names: Vec<String>,
     signals: Signals,
-    poller: Poller,
     outputs: Outputs,
     feed: Option<Feed>,
     started: Instant,
+    /// The process of each rank; 0 until its host has told.
+    pids: Vec<u32>,
+    /// Which ranks have ended.
+    ended: Vec<bool>,
     /// Ranks that have not ended.
     live: usize,
+    /// Other hosts on which something may be left.
+    far: BTreeSet<u32>,
+    /// Bytes that other hosts' ranks have written and that have not been acknowledged.
+    taken: Vec<u32>,
     cause: Option<Cause>,
     /// The last signal that was passed on and that usually ends programs, and when.
     forwarded: Option<(i32, Instant)>,
@@ -54,86 +97,79 @@ struct Overseer {
     deadline: Option<Instant>,
     /// When those that a SIGTERM did not end are killed.
     kill_at: Option<Instant>,
+    /// When hosts that do not report are no longer waited for.
+    abandon_at: Option<Instant>,
+    /// When to look for hosts that have fallen silent.
+    beat_at: Option<Instant>,
+    asking: Option<Asking>,
     ending: Ending,
+    /// The agents know that all ranks have ended.
+    finishing: bool,
 }
 
-/// The end of a job, after its last rank has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// Some ranks have not ended.
-    NotYet,
-    /// What ranks have left in the background may still write.
-    Leftovers {
-        until: Instant,
-    },
-    /// All groups have been killed; the rest of their output is taken.
-    Quiet {
-        until: Instant,
-        limit: Instant,
-    },
-    Over,
+/// A question to all hosts where their ranks stand.
+struct Asking {
+    /// Hosts that have not answered.
+    missing: BTreeSet<u32>,
+    ranks: Vec<(u32, Standing)>,
+    until: Instant,
+    /// The job's time is up: it ends with the answer.
+    timeout: bool,
 }
 
 impl Overseer {
     fn new(
-        plan: Plan,
-        share: Share,
-        mut ranks: Vec<Rank>,
+        mut station: Station,
+        names: Vec<String>,
+        outputs: Outputs,
         signals: Signals,
         started: Instant,
     ) -> Result<Overseer, Refusal> {
-        let poller = Poller::new()?;
-        let pipes: Vec<_> = ranks.iter_mut().filter_map(|rank| rank.outputs.take()).collect();
-        let wait = || -> Result<Outputs, Errno> {
-            poller.add_reader(signals.fd(), Token::Signals)?;
-            poller.add_reader(share.notices_fd(), Token::Notices)?;
-            for (number, rank) in ranks.iter().enumerate() {
-                poller.add_reader(&rank.process, Token::Process(number as u32))?;
-            }
-            Outputs::new(pipes.into_iter(), plan.settings.tag_output, &poller)
-        };
-        let outputs = wait().map_err(|error| Refusal::system("cannot wait for the ranks", error))?;
-        let inputs: Vec<_> = ranks.iter_mut().filter_map(|rank| rank.input.take()).collect();
-        let feed = (!inputs.is_empty()).then(|| Feed::new(inputs.into_iter(), &poller));
-        let deadline = plan.settings.timeout.and_then(|time| started.checked_add(time));
-        Ok(Overseer {
-            live: ranks.len(),
-            plan,
-            share,
-            ranks,
+        let size = station.plan.size() as usize;
+        station
+            .poller
+            .add_reader(signals.fd(), Token::Signals)
+            .map_err(|error| Refusal::system("cannot wait for signals", error))?;
+        let feed = feed(&mut station);
+        let far: BTreeSet<u32> =
+            (0..station.plan.places.hosts()).filter(|&host| Some(host) != station.plan.here).collect();
+        let deadline = station.plan.settings.timeout.and_then(|time| started.checked_add(time));
+        let mut overseer = Overseer {
+            taken: vec![0; names.len()],
+            names,
             signals,
-            poller,
             outputs,
             feed,
             started,
+            pids: vec![0; size],
+            ended: vec![false; size],
+            live: size,
+            beat_at: (!far.is_empty()).then(|| started + BEAT),
+            far,
             cause: None,
             forwarded: None,
             deadline,
             kill_at: None,
+            abandon_at: None,
+            asking: None,
             ending: Ending::NotYet,
-        })
+            finishing: false,
+            station,
+        };
+        overseer.introduce();
+        Ok(overseer)
     }
 
     /// What is said before anything happens.
-    fn introduce(&mut self, binding: &Binding, guard_failure: Option<&std::io::Error>) {
-        let settings = &self.plan.settings;
+    fn introduce(&mut self) {
+        for rank in &self.station.ranks {
+            self.pids[rank.number as usize] = rank.pid();
+        }
+        let settings = &self.station.plan.settings;
         if settings.verbose && !settings.without_effect.is_empty() {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
-        for (number, rank) in self.ranks.iter().enumerate() {
-            if settings.verbose {
-                let program = self.plan.app(number as u32).program.to_string_lossy();
-                self.outputs.say(&format!("rank {number} is process {} ({program})", rank.pid()));
-            }
-            if settings.report_bindings {
-                self.outputs.say(&format!("rank {number} is {}", binding.describe(number as u32)));
-            }
-        }
-        if let Some(error) = guard_failure {
-            self.outputs.say(&format!(
-                "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
-            ));
-        }
+        self.take_events();
     }
 
     fn watch(&mut self) -> u8 {
@@ -145,7 +181,7 @@ impl Overseer {
             }
             let now = Instant::now();
             let timeout = self.due().map(|due| due.saturating_duration_since(now));
-            self.poller.wait(timeout, &mut ready);
+            self.station.poller.wait(timeout, &mut ready);
             for token in ready.drain(..) {
                 self.handle(token);
             }
@@ -153,102 +189,167 @@ impl Overseer {
         }
     }
 
-    /// Leaves nothing behind.
-    fn disband(&mut self, guard: Option<Guard>) {
-        if let Some(guard) = guard {
-            guard.dismiss();
-        }
-        self.ranks.iter_mut().for_each(Rank::reap);
-        self.share.free();
-    }
-
     fn handle(&mut self, token: Token) {
         match token {
             Token::Signals => self.on_signals(),
-            Token::Notices => self.on_notices(),
-            Token::Process(rank) => self.on_end(rank),
-            Token::Output(index) => {
-                self.outputs.on_stream(index, &self.poller);
-                self.stay_quiet_longer();
-            }
             // The loop flushes anyway.
             Token::Sink(_) => {}
             Token::Stdin => self.with_feed(Feed::on_stdin),
             Token::Input(index) => self.with_feed(|feed, poller| feed.on_reader(index, poller)),
+            token => {
+                if self.station.handle(token, &mut self.outputs) {
+                    self.ending.stay();
+                }
+                self.take_events();
+            }
         }
     }
 
     fn with_feed(&mut self, act: impl FnOnce(&mut Feed, &Poller)) {
-        if let Some(feed) = &mut self.feed {
-            act(feed, &self.poller);
+        let Some(feed) = &mut self.feed else { return };
+        act(feed, &self.station.poller);
+        for (rank, bytes) in feed.take_outgoing() {
+            self.station.obey(Down::Input { rank, bytes });
         }
     }
 
     fn flush(&mut self) {
-        match self.outputs.flush(&self.poller) {
+        match self.outputs.flush(&self.station.poller) {
             Ok(()) => {}
             Err((0, Errno::PIPE)) => self.fail(Cause::OutputClosed),
             Err((0, error)) => self.fail(Cause::OutputFailed(error.to_string())),
             // Nobody reads standard error: there is nobody to tell.
             Err(_) => {}
         }
+        self.station.streams.resume(&self.outputs, &self.station.poller);
+        self.acknowledge();
+        self.station.flush();
+    }
+
+    /// Other hosts may send more output once there is room for it.
+    fn acknowledge(&mut self) {
+        if self.far.is_empty() || self.outputs.is_full(false) || self.outputs.is_full(true) {
+            return;
+        }
+        for (host, bytes) in (0..).zip(&mut self.taken).filter(|(_, bytes)| **bytes > 0) {
+            self.station.obey(Down::OutputTaken { host, bytes: std::mem::take(bytes) });
+        }
     }
 
     // The clock.
 
     fn due(&self) -> Option<Instant> {
-        let ending = match self.ending {
-            Ending::NotYet | Ending::Over => None,
-            Ending::Leftovers { until } | Ending::Quiet { until, .. } => Some(until),
-        };
         let feed = self.feed.as_ref().and_then(Feed::due);
-        [self.deadline, self.kill_at, ending, feed, self.outputs.due()].into_iter().flatten().min()
+        let asking = self.asking.as_ref().map(|asking| asking.until);
+        let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at];
+        let others = [self.ending.due(), feed, asking, self.station.streams.due()];
+        own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
-        self.outputs.tick(now);
+        self.station.streams.tick(now, &mut self.outputs);
         self.with_feed(|feed, poller| feed.tick(now, poller));
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
-            self.deadline = None;
-            self.on_timeout();
+        if take_due(&mut self.beat_at, now) {
+            self.beat_at = Some(now + BEAT);
+            self.station.tick(now);
+            self.take_events();
         }
-        if self.kill_at.is_some_and(|time| now >= time) {
-            self.kill_at = None;
+        if take_due(&mut self.deadline, now) && self.live > 0 && self.cause.is_none() {
+            self.ask(true);
+        }
+        if self.asking.as_ref().is_some_and(|asking| now >= asking.until) {
+            self.report();
+        }
+        if take_due(&mut self.kill_at, now) {
             self.signal_all(Signal::KILL);
+        }
+        if take_due(&mut self.abandon_at, now) {
+            std::mem::take(&mut self.far).into_iter().for_each(|host| self.forget(host));
         }
         self.advance_ending(now);
     }
 
-    fn on_timeout(&mut self) {
-        if self.live > 0 && self.cause.is_none() {
-            self.report();
-            self.fail(Cause::Timeout(self.plan.settings.timeout.unwrap_or(Duration::ZERO)));
-        }
-    }
+    // What happens.
 
-    // Ends.
-
-    fn on_notices(&mut self) {
-        while let Some(notice) = self.share.next_notice() {
-            if (notice.rank as usize) < self.ranks.len() {
-                let message = notice.message.trim_end().to_owned();
-                self.fail(Cause::Abort { rank: notice.rank, code: notice.code, message });
+    fn take_events(&mut self) {
+        loop {
+            let events = self.station.take_events();
+            if events.is_empty() {
+                return;
             }
+            events.into_iter().for_each(|event| self.on_event(event));
         }
     }
 
-    fn on_end(&mut self, number: u32) {
-        let rank = &mut self.ranks[number as usize];
-        let Some(end) = rank.look_for_end() else { return };
-        self.poller.remove(&rank.process);
+    fn on_event(&mut self, event: Up) {
+        match event {
+            Up::Started { host, pids } if self.far.contains(&host) => self.on_started(host, &pids),
+            Up::Output { rank, error, bytes } if self.is_rank(rank) => {
+                self.outputs.take(rank, error, &bytes);
+                let host = self.station.plan.places.host_of(rank);
+                self.taken[host as usize] += bytes.len() as u32;
+                self.ending.stay();
+            }
+            Up::Say(text) => self.outputs.say(&text),
+            Up::Ended { rank, end, state } if self.is_rank(rank) => self.on_end(rank, end, state),
+            Up::Abort { rank, code, message } if self.is_rank(rank) => {
+                self.fail(Cause::Abort { rank, code, message });
+            }
+            Up::Standings { host, ranks } => self.on_standings(host, ranks),
+            Up::InputTaken { rank, closed } => {
+                self.with_feed(|feed, poller| feed.on_taken(rank, closed, poller));
+            }
+            Up::Refused { host, message, status } => {
+                self.on_loss(host, |host| Cause::Refused { host, message, status });
+            }
+            Up::Lost { host, reason } => self.on_loss(host, |host| Cause::Lost { host, reason }),
+            Up::Over { host } => drop(self.far.remove(&host)),
+            // Questions about cards are the station's.
+            _ => {}
+        }
+    }
+
+    fn is_rank(&self, rank: u32) -> bool {
+        rank < self.station.plan.size()
+    }
+
+    fn on_started(&mut self, host: u32, pids: &[u32]) {
+        for (rank, &pid) in self.station.plan.places.ranks_of(host).zip(pids) {
+            self.pids[rank as usize] = pid;
+        }
+    }
+
+    fn on_end(&mut self, rank: u32, end: End, state: RankState) {
+        if std::mem::replace(&mut self.ended[rank as usize], true) {
+            return;
+        }
         self.live -= 1;
-        self.outputs.drain_rank(number, &self.poller);
-        // A rank that aborts says so before it ends.
-        self.on_notices();
         let forwarded = self.forwarded.map(|(signal, _)| signal);
-        if let Some(cause) = Cause::of_end(number, end, self.share.record(number).state(), forwarded) {
+        if let Some(cause) = Cause::of_end(rank, end, state, forwarded) {
             self.fail(cause);
         }
+    }
+
+    /// A host has gone with all its ranks.
+    fn on_loss(&mut self, host: u32, cause: impl FnOnce(String) -> Cause) {
+        if !self.far.remove(&host) {
+            return;
+        }
+        self.forget(host);
+        let name = self.names[host as usize].clone();
+        self.fail(cause(name));
+    }
+
+    /// Nothing more will be heard of these ranks.
+    fn forget(&mut self, host: u32) {
+        let ranks: Vec<u32> = self.station.plan.places.ranks_of(host).collect();
+        for rank in ranks {
+            if !std::mem::replace(&mut self.ended[rank as usize], true) {
+                self.live -= 1;
+            }
+            self.with_feed(|feed, poller| feed.on_taken(rank, true, poller));
+        }
+        self.on_standings(host, Vec::new());
     }
 
     /// The first failure decides how the job ends.
@@ -268,43 +369,36 @@ impl Overseer {
     }
 
     fn describe(&self, rank: u32) -> String {
-        let program = self.plan.app(rank).program.to_string_lossy();
-        format!("rank {rank} ({program}, process {} on {})", self.ranks[rank as usize].pid(), own_name())
+        let plan = &self.station.plan;
+        let program = plan.app(rank).program.to_string_lossy();
+        let host = plan.places.host_of(rank);
+        let name = if Some(host) == plan.here { own_name() } else { self.names[host as usize].clone() };
+        format!("rank {rank} ({program}, process {} on {name})", self.pids[rank as usize])
     }
 
-    fn signal_all(&self, signal: Signal) {
-        self.ranks.iter().for_each(|rank| rank.signal(signal));
+    fn signal_all(&mut self, signal: Signal) {
+        self.station.obey(Down::Signal(signal.as_raw()));
+        if signal == Signal::KILL && !self.far.is_empty() {
+            self.abandon_at.get_or_insert(Instant::now() + ABANDON_GRACE);
+        }
     }
 
     fn advance_ending(&mut self, now: Instant) {
-        match self.ending {
-            Ending::NotYet if self.live > 0 => {}
-            Ending::NotYet if self.outputs.are_closed() => self.end(),
-            Ending::NotYet if self.cause.is_some() => self.kill_leftovers(now),
-            Ending::NotYet => self.ending = Ending::Leftovers { until: now + LEFTOVER_GRACE },
-            Ending::Leftovers { .. } | Ending::Quiet { .. } if self.outputs.are_closed() => self.end(),
-            Ending::Leftovers { until } if now >= until => self.kill_leftovers(now),
-            Ending::Quiet { until, limit } if now >= until.min(limit) => self.end(),
-            Ending::Leftovers { .. } | Ending::Quiet { .. } | Ending::Over => {}
+        if self.live == 0 && !self.finishing {
+            self.finishing = true;
+            self.station.obey(Down::Finish);
         }
-    }
-
-    fn kill_leftovers(&mut self, now: Instant) {
-        self.signal_all(Signal::KILL);
-        self.ending = Ending::Quiet { until: now + QUIET, limit: now + QUIET_MAX };
-    }
-
-    fn stay_quiet_longer(&mut self) {
-        if let Ending::Quiet { limit, .. } = self.ending {
-            self.ending = Ending::Quiet { until: Instant::now() + QUIET, limit };
+        let closed = self.station.streams.are_closed() && self.far.is_empty();
+        match self.ending.advance(now, self.live > 0, closed, self.cause.is_some()) {
+            Step::Wait => {}
+            Step::Kill => self.signal_all(Signal::KILL),
+            Step::End => {
+                self.signal_all(Signal::KILL);
+                self.station.streams.close_all(&mut self.outputs, &self.station.poller);
+                (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
+                self.asking = None;
+            }
         }
-    }
-
-    fn end(&mut self) {
-        self.signal_all(Signal::KILL);
-        self.outputs.close_all(&self.poller);
-        (self.deadline, self.kill_at) = (None, None);
-        self.ending = Ending::Over;
     }
 
     // Signals.
@@ -312,7 +406,7 @@ impl Overseer {
     fn on_signals(&mut self) {
         for signal in self.signals.arrived() {
             match signal {
-                SIGUSR1 => self.report(),
+                SIGUSR1 => self.ask(false),
                 SIGTSTP => self.stop(),
                 SIGCONT => self.signal_all(Signal::CONT),
                 SIGHUP | SIGINT | SIGQUIT | SIGTERM => self.interrupt(signal),
@@ -321,7 +415,7 @@ impl Overseer {
         }
     }
 
-    fn forward(&self, signal: i32) {
+    fn forward(&mut self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
             self.signal_all(signal);
         }
@@ -345,22 +439,75 @@ impl Overseer {
     }
 
     /// Stops the ranks, then `mpirun` itself, as the shell expects.
-    fn stop(&self) {
+    fn stop(&mut self) {
         self.signal_all(Signal::TSTP);
+        self.station.obey(Down::Pause);
+        self.station.flush();
         let _ = kill_process(getpid(), Signal::STOP);
+        self.station.forgive();
+    }
+
+    // Where the ranks stand.
+
+    /// Asks all hosts; what they say is printed when all have answered, or after a while.
+    fn ask(&mut self, timeout: bool) {
+        let mut missing = self.far.clone();
+        missing.extend(self.station.plan.here);
+        let until = Instant::now() + REPORT_MAX;
+        self.asking = Some(Asking { missing, ranks: Vec::new(), until, timeout });
+        self.station.obey(Down::Report);
+        self.take_events();
+    }
+
+    fn on_standings(&mut self, host: u32, ranks: Vec<(u32, Standing)>) {
+        let Some(asking) = &mut self.asking else { return };
+        if asking.missing.remove(&host) {
+            asking.ranks.extend(ranks);
+        }
+        if asking.missing.is_empty() {
+            self.report();
+        }
     }
 
     fn report(&mut self) {
-        let subject = |(number, rank): (usize, &Rank)| Subject {
-            record: self.share.record(number as u32),
-            pid: rank.pid(),
-            end: rank.end,
-        };
-        let subjects: Vec<_> = self.ranks.iter().enumerate().map(subject).collect();
+        let Some(mut asking) = self.asking.take() else { return };
+        asking.ranks.sort_unstable_by_key(|(rank, _)| *rank);
         let elapsed = self.started.elapsed().as_secs_f64();
-        self.outputs.say(&format!("after {elapsed:.1} s the {} ranks stand here:", subjects.len()));
-        for line in report::lines(&subjects, now_ns()) {
+        self.outputs.say(&format!("after {elapsed:.1} s the {} ranks stand here:", asking.ranks.len()));
+        for line in report::lines(asking.ranks) {
             self.outputs.say(&format!("  {line}"));
         }
+        for &host in &asking.missing {
+            self.outputs.say(&format!("  host {} does not answer", self.names[host as usize]));
+        }
+        if asking.timeout && self.live > 0 {
+            let time = self.station.plan.settings.timeout.unwrap_or(Duration::ZERO);
+            self.fail(Cause::Timeout(time));
+        }
     }
+}
+
+/// Whether it is time; then it is not any more.
+fn take_due(due: &mut Option<Instant>, now: Instant) -> bool {
+    due.take_if(|due| now >= *due).is_some()
+}
+
+/// Starts to copy standard input, if any rank needs a copy.
+fn feed(station: &mut Station) -> Option<Feed> {
+    let pipes: Vec<_> = station.ranks.iter_mut().filter_map(|rank| rank.input.take()).collect();
+    let plan = &station.plan;
+    let copied = Feeding::copied(plan.settings.stdin);
+    let is_far = |rank: &u32| copied.copies_to(*rank) && Some(plan.places.host_of(*rank)) != plan.here;
+    let far: Vec<u32> = match plan.places.hosts() {
+        1 if plan.here.is_some() => Vec::new(),
+        _ => (0..plan.size()).filter(is_far).collect(),
+    };
+    if pipes.is_empty() && far.is_empty() {
+        return None;
+    }
+    let mut feed = Feed::new(pipes, far, &station.poller);
+    for (rank, bytes) in feed.take_outgoing() {
+        station.obey(Down::Input { rank, bytes });
+    }
+    Some(feed)
 }

@@ -27,6 +27,20 @@ pub enum Token {
     Sink(u32),
     /// The rank that reads the copy of this index takes more input.
     Input(u32),
+    /// The pipe for answers to this rank has room.
+    Answers(u32),
+    /// The agent of this branch has said something.
+    Branch(u32),
+    /// The pipe to the agent of this branch has room.
+    BranchRoom(u32),
+    /// The launcher of this branch has written to standard error.
+    BranchErrors(u32),
+    /// The agent's parent has said something.
+    Parent,
+    /// The pipe to the agent's parent has room.
+    ParentRoom,
+    /// A rank has said something in PMI.
+    Pmi(u32),
 }
 
 impl Token {
@@ -39,6 +53,13 @@ impl Token {
             Token::Output(index) => (4, index),
             Token::Sink(index) => (5, index),
             Token::Input(index) => (6, index),
+            Token::Answers(index) => (7, index),
+            Token::Branch(index) => (8, index),
+            Token::BranchRoom(index) => (9, index),
+            Token::BranchErrors(index) => (10, index),
+            Token::Parent => (11, 0),
+            Token::ParentRoom => (12, 0),
+            Token::Pmi(index) => (13, index),
         };
         kind << 32 | u64::from(index)
     }
@@ -52,7 +73,14 @@ impl Token {
             3 => Token::Process(index),
             4 => Token::Output(index),
             5 => Token::Sink(index),
-            _ => Token::Input(index),
+            6 => Token::Input(index),
+            7 => Token::Answers(index),
+            8 => Token::Branch(index),
+            9 => Token::BranchRoom(index),
+            10 => Token::BranchErrors(index),
+            11 => Token::Parent,
+            12 => Token::ParentRoom,
+            _ => Token::Pmi(index),
         }
     }
 }
@@ -112,6 +140,13 @@ mod tests {
             Token::Output(7),
             Token::Sink(1),
             Token::Input(0),
+            Token::Answers(3),
+            Token::Branch(1),
+            Token::BranchRoom(2),
+            Token::BranchErrors(3),
+            Token::Parent,
+            Token::ParentRoom,
+            Token::Pmi(5),
         ];
         for token in tokens {
             assert_eq!(Token::unpack(token.pack()), token);

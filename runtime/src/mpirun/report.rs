@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tern_runtime::board::{ANY_PEER, ANY_TAG, Blocked, NO_PEER, NO_TAG, RankState, Record};
 use tern_runtime::procfs::ProcessStat;
 
@@ -19,26 +20,26 @@ pub struct Subject {
     pub end: Option<End>,
 }
 
-/// One line for each group of ranks that stand at the same place. `now_ns` is the clock of the board.
-pub fn lines(subjects: &[Subject], now_ns: u64) -> Vec<String> {
+/// One line for each group of ranks that stand at the same place; `ranks` ascend.
+pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
     let mut groups: Vec<Group> = Vec::new();
-    for (rank, subject) in subjects.iter().enumerate() {
-        let standing = standing(subject, now_ns);
+    for (rank, standing) in ranks {
         match groups.iter_mut().find(|group| group.place == standing.place) {
-            Some(group) => group.add(rank as u32, standing.time),
-            None => groups.push(Group::new(rank as u32, standing)),
+            Some(group) => group.add(rank, standing.time),
+            None => groups.push(Group::new(rank, standing)),
         }
     }
     groups.iter().map(Group::line).collect()
 }
 
 /// One rank's place, and a time that may differ between ranks at the same place.
-struct Standing {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
     place: String,
     time: Time,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Time {
     None,
     /// How long it has been there.
@@ -47,7 +48,8 @@ enum Time {
     Cpu(Duration),
 }
 
-fn standing(subject: &Subject, now_ns: u64) -> Standing {
+/// Where a rank of this host stands. `now_ns` is the clock of the board.
+pub fn standing(subject: &Subject, now_ns: u64) -> Standing {
     if let Some(end) = subject.end {
         return Standing { place: ended(end, subject.record.state()), time: Time::None };
     }
@@ -151,6 +153,10 @@ mod tests {
     use super::*;
 
     const NOW_NS: u64 = 10_000_000_000;
+
+    fn lines(subjects: &[Subject], now_ns: u64) -> Vec<String> {
+        super::lines((0..).zip(subjects.iter().map(|subject| standing(subject, now_ns))).collect())
+    }
 
     fn subject(state: RankState, blocked: Option<Blocked<'_>>) -> Subject {
         // No process has this number, so no times of this machine enter the text.

@@ -8,11 +8,13 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tern_runtime::board::{Record, board_bytes, read_record};
-use tern_runtime::control::AbortNotice;
+use tern_runtime::control::Notice;
 use tern_runtime::limits::NOTICE_BYTES;
 use tern_runtime::ticket::{FdName, Ticket};
+use tern_runtime::{Places, Secret, roster};
 
 use crate::limits::INHERITED_FD_LEAST;
+use crate::plan::Plan;
 use crate::verdict::Refusal;
 
 /// The launcher's ends of it all.
@@ -25,9 +27,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// Makes everything for a job of `size` ranks.
-    pub fn new(size: u32) -> Result<Share, Refusal> {
-        Share::create(size).map_err(|error| Refusal::system("cannot make the job's shared memory", error))
+    /// Makes everything for a job whose ranks are at these places.
+    pub fn new(places: &Places, secret: &Secret) -> Result<Share, Refusal> {
+        let share = Share::create(places.size()).and_then(|share| {
+            roster::write(&share.board, secret, places)?;
+            Ok(share)
+        });
+        share.map_err(|error| Refusal::system("cannot make the job's shared memory", error))
     }
 
     fn create(size: u32) -> Result<Share, Errno> {
@@ -39,21 +45,25 @@ impl Share {
         Ok(Share { segment, board, control: out_of_the_way(control), notices })
     }
 
-    /// The part of a ticket that is the same for all ranks.
-    pub fn ticket(&self, size: u32, cores: u32, bound: bool) -> Result<Ticket, Refusal> {
+    /// The part of a ticket that is the same for all ranks of this host.
+    pub fn ticket(&self, plan: &Plan) -> Result<Ticket, Refusal> {
         let name =
             |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
         Ok(Ticket {
             rank: 0,
-            size,
+            size: plan.size(),
             app: 0,
-            universe: size,
-            cores,
-            bound,
+            universe: plan.universe,
+            cores: plan.cores,
+            bound: false,
+            local: plan.size(),
+            hosts: plan.places.hosts(),
             launcher: std::process::id(),
             segment: name(&self.segment)?,
             board: name(&self.board)?,
             control: name(&self.control)?,
+            // Each rank has its own.
+            answers: FdName { number: 0, inode: 0 },
         })
     }
 
@@ -77,13 +87,13 @@ impl Share {
     }
 
     /// The next notice in the control pipe. What is not a notice is skipped.
-    pub fn next_notice(&self) -> Option<AbortNotice<'static>> {
+    pub fn next_notice(&self) -> Option<Notice<'static>> {
         let mut bytes = [0; NOTICE_BYTES];
         loop {
             match rustix::io::read(&self.notices, &mut bytes) {
                 Ok(NOTICE_BYTES) => {
-                    if let Some(notice) = AbortNotice::decode(&bytes) {
-                        return Some(AbortNotice { message: notice.message.into_owned().into(), ..notice });
+                    if let Some(notice) = Notice::decode(&bytes) {
+                        return Some(notice.into_owned());
                     }
                 }
                 Ok(0) => return None,
@@ -109,11 +119,12 @@ fn memory_file(name: &str) -> Result<OwnedFd, Errno> {
 
 /// Moves a descriptor that is to be inherited to a number that scripts do not use themselves. Where the
 /// limit on descriptors is lower than that, it stays.
-fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
+pub fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
     fcntl_dupfd_cloexec(&fd, INHERITED_FD_LEAST).unwrap_or(fd)
 }
 
-fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
+/// A descriptor's number and inode.
+pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
     use std::os::fd::AsRawFd;
     Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
 }

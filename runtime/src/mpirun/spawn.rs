@@ -1,23 +1,26 @@
 //! Starting the ranks.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, fcntl_setfl};
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::io::{DupFlags, Errno, FdFlags, dup3, fcntl_dupfd_cloexec, fcntl_setfd, ioctl_fionbio};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
     pidfd_open, setrlimit, waitid,
 };
-use tern_runtime::ticket::{TICKET_VARIABLE, Ticket};
+use tern_runtime::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
+use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_PER_RANK};
+use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
-use crate::share::Share;
+use crate::share::{Share, name, out_of_the_way};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
 
@@ -25,6 +28,8 @@ use crate::verdict::{End, Refusal};
 /// that process starts in turn.
 #[derive(Debug)]
 pub struct Rank {
+    /// Its number in the job.
+    pub number: u32,
     child: Child,
     /// Readable when the process has ended.
     pub process: OwnedFd,
@@ -32,6 +37,10 @@ pub struct Rank {
     pub outputs: Option<[OwnedFd; 2]>,
     /// Writing end of its standard input, if `mpirun` feeds it.
     pub input: Option<OwnedFd>,
+    /// Writing end of the pipe for answers to it.
+    pub answers: Option<OwnedFd>,
+    /// `mpirun`'s end of the socket on which it may speak PMI.
+    pub pmi: Option<OwnedFd>,
     /// How it ended.
     pub end: Option<End>,
 }
@@ -71,14 +80,19 @@ impl Rank {
     }
 }
 
-/// Starts all ranks; if one cannot be started, those that run already are killed.
-pub fn start(plan: &Plan, share: &Share, binding: &Binding) -> Result<Vec<Rank>, Refusal> {
-    let limit = raise_descriptor_limit(plan.size())?;
-    let cores = plan.cores.min(binding.processors(plan.size())).max(1);
-    let ticket = share.ticket(plan.size(), cores, binding.is_bound())?;
-    let starter = Starter { plan, binding, ticket, limit, feed: Feeding::of(plan) };
+/// Starts the ranks of this host; if one cannot be started, those that run already are killed.
+pub fn start(plan: &Plan, share: &Share, binding: &Binding, feed: Feeding) -> Result<Vec<Rank>, Refusal> {
+    let numbers = plan.own_ranks();
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let local = numbers.len() as u32;
+    let limit = raise_descriptor_limit(local)?;
+    let cores = plan.cores.min(binding.processors(local)).max(1);
+    let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
+    let starter = Starter { plan, binding, ticket, limit, feed };
     share.set_inherited(true);
-    let ranks = starter.start_all();
+    let ranks = starter.start_all(&numbers);
     share.set_inherited(false);
     binding.restore();
     ranks
@@ -93,10 +107,10 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    fn start_all(&self) -> Result<Vec<Rank>, Refusal> {
-        let mut ranks = Vec::with_capacity(self.plan.size() as usize);
-        for rank in 0..self.plan.size() {
-            match self.start(rank) {
+    fn start_all(&self, numbers: &[u32]) -> Result<Vec<Rank>, Refusal> {
+        let mut ranks = Vec::with_capacity(numbers.len());
+        for &rank in numbers {
+            match self.start(rank, ranks.len() as u32) {
                 Ok(started) => ranks.push(started),
                 Err(refusal) => {
                     end_all(&mut ranks);
@@ -107,32 +121,49 @@ impl Starter<'_> {
         Ok(ranks)
     }
 
-    fn start(&self, rank: u32) -> Result<Rank, Refusal> {
+    fn start(&self, rank: u32, index: u32) -> Result<Rank, Refusal> {
         let app = self.plan.app(rank);
         let descriptors = |error| cannot_start(rank, app, &io::Error::from(error));
         let (stdout, child_stdout) = self.output_pipe().map_err(descriptors)?;
         let (stderr, child_stderr) = self.output_pipe().map_err(descriptors)?;
         let (stdin, input) = self.stdin(rank).map_err(descriptors)?;
-        let mut command = self.command(rank, app);
+        let answers = AnswerPipe::new().map_err(descriptors)?;
+        let (pmi, child_pmi) = self.pmi_pair().map_err(descriptors)?;
+        let mut command = self.command(rank, app, answers.name);
+        command.env(FD_VARIABLE, child_pmi.as_raw_fd().to_string());
         command.stdin(stdin).stdout(child_stdout).stderr(child_stderr);
-        self.binding.apply(rank)?;
+        self.binding.apply(index)?;
         let child = self.spawn(&mut command).map_err(|error| cannot_start(rank, app, &error))?;
+        let answers = answers.keep_writer().map_err(descriptors);
         let pid = Pid::from_child(&child);
         let process =
             pidfd_open(pid, PidfdFlags::empty()).and_then(|process| self.keep(process)).map_err(|error| {
                 let _ = kill_process_group(pid, Signal::KILL);
                 descriptors(error)
             })?;
-        Ok(Rank { child, process, outputs: Some([stdout, stderr]), input, end: None })
+        let (answers, pmi) = (Some(answers?), Some(pmi));
+        Ok(Rank {
+            number: rank,
+            child,
+            process,
+            outputs: Some([stdout, stderr]),
+            input,
+            answers,
+            pmi,
+            end: None,
+        })
     }
 
-    fn command(&self, rank: u32, app: &App) -> Command {
-        let ticket = Ticket { rank, app: self.plan.app_of[rank as usize] as u32, ..self.ticket.clone() };
-        let mut command = Command::new(&app.program);
+    fn command(&self, rank: u32, app: &App, answers: FdName) -> Command {
+        let number = self.plan.app_of[rank as usize] as u32;
+        let ticket = Ticket { rank, app: number, answers, ..self.ticket.clone() };
+        let found = app.path.as_ref().and_then(|path| find_program(&app.program, path));
+        let mut command = Command::new(found.as_deref().unwrap_or(app.program.as_ref()));
         command.args(&app.arguments).process_group(0);
         let settings = &self.plan.settings;
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
         command.env(TICKET_VARIABLE, ticket.to_string());
+        command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
         if let Some(directory) = &app.directory {
             command.current_dir(directory);
         }
@@ -145,6 +176,16 @@ impl Starter<'_> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&read, OFlags::NONBLOCK)?;
         Ok((self.keep(read)?, write.into()))
+    }
+
+    /// A socket for PMI. The process that is started next inherits its second end.
+    fn pmi_pair(&self) -> Result<(OwnedFd, OwnedFd), Errno> {
+        let (own, inherited) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        ioctl_fionbio(&own, true)?;
+        let inherited = out_of_the_way(inherited);
+        fcntl_setfd(&inherited, FdFlags::empty())?;
+        Ok((self.keep(own)?, inherited))
     }
 
     /// A rank's standard input, and `mpirun`'s end of it if it copies.
@@ -180,31 +221,68 @@ impl Starter<'_> {
     }
 }
 
+/// The pipe for answers to one rank.
+struct AnswerPipe {
+    read: OwnedFd,
+    write: OwnedFd,
+    name: FdName,
+}
+
+impl AnswerPipe {
+    /// A pipe whose reading end the process that is started next inherits.
+    fn new() -> Result<AnswerPipe, Errno> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let read = out_of_the_way(read);
+        fcntl_setfl(&write, OFlags::NONBLOCK)?;
+        fcntl_setfd(&read, FdFlags::empty())?;
+        Ok(AnswerPipe { name: name(&read)?, read, write })
+    }
+
+    /// `mpirun`'s own end, under the number that the rank knows: through it a rank opens the pipe whose own
+    /// descriptor a wrapper has closed.
+    fn keep_writer(mut self) -> Result<OwnedFd, Errno> {
+        dup3(&self.write, &mut self.read, DupFlags::CLOEXEC)?;
+        Ok(self.read)
+    }
+}
+
 /// How standard input reaches the ranks.
-enum Feeding {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feeding {
     /// This rank inherits `mpirun`'s own: nothing has to be copied, and nothing is read that it does not want.
     Inherit(u32),
     /// A terminal can be read by `mpirun`'s process group only, so `mpirun` copies what it says.
     CopyTo(u32),
+    /// Each rank gets a copy.
     CopyToAll,
+    /// No rank gets any.
     Nobody,
 }
 
 impl Feeding {
-    fn of(plan: &Plan) -> Feeding {
-        let to_one = |rank| {
-            if rustix::termios::isatty(rustix::stdio::stdin()) {
-                Feeding::CopyTo(rank)
-            } else {
+    /// At `mpirun` itself.
+    pub fn of(plan: &Plan) -> Feeding {
+        match Feeding::copied(plan.settings.stdin) {
+            Feeding::CopyTo(rank) if !rustix::termios::isatty(rustix::stdio::stdin()) => {
                 Feeding::Inherit(rank)
             }
-        };
-        match plan.settings.stdin {
-            StdinTo::First => to_one(0),
-            StdinTo::Rank(rank) => to_one(rank),
+            feeding => feeding,
+        }
+    }
+
+    /// Where nobody can inherit anything, as at an agent.
+    pub fn copied(stdin: StdinTo) -> Feeding {
+        match stdin {
+            StdinTo::First => Feeding::CopyTo(0),
+            StdinTo::Rank(rank) => Feeding::CopyTo(rank),
             StdinTo::All => Feeding::CopyToAll,
             StdinTo::None => Feeding::Nobody,
         }
+    }
+
+    /// Whether `mpirun` copies its standard input to this rank.
+    pub fn copies_to(self, rank: u32) -> bool {
+        self == Feeding::CopyToAll || self == Feeding::CopyTo(rank)
     }
 }
 
@@ -237,7 +315,8 @@ fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
     }
 }
 
-fn end_all(ranks: &mut [Rank]) {
+/// Kills ranks that have been started.
+pub fn end_all(ranks: &mut [Rank]) {
     for rank in ranks.iter() {
         rank.signal(Signal::KILL);
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::{Deserialize, Serialize};
 
 use crate::verdict::Refusal;
 
 /// What a rank is bound to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BindTo {
     /// Nothing: the kernel moves ranks where there is room.
     #[default]

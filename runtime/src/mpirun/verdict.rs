@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tern_runtime::board::RankState;
 
 /// Why `mpirun` does not start a job, or cannot go on with it.
@@ -53,7 +54,7 @@ impl Refusal {
 }
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// By itself, with this status.
     Exited(i32),
@@ -74,6 +75,10 @@ pub enum Cause {
     NotFinalized { rank: u32 },
     /// The ranks died of a signal that `mpirun` passed on: whoever sent it knows.
     Interrupted { signal: i32 },
+    /// A host cannot run its ranks.
+    Refused { host: String, message: String, status: u8 },
+    /// A host cannot be reached, or its agent is gone.
+    Lost { host: String, reason: String },
     /// Time is up.
     Timeout(Duration),
     /// Nobody reads `mpirun`'s output any more.
@@ -125,7 +130,8 @@ impl Cause {
             Cause::Abort { code, .. } => tern_runtime::job::exit_status(*code) as u8,
             Cause::Timeout(_) => STATUS_TIMEOUT,
             Cause::OutputClosed => STATUS_SIGNAL + SIGPIPE as u8,
-            Cause::NotFinalized { .. } | Cause::OutputFailed(_) => STATUS_FAILURE,
+            Cause::Refused { status, .. } => *status,
+            Cause::NotFinalized { .. } | Cause::OutputFailed(_) | Cause::Lost { .. } => STATUS_FAILURE,
         }
     }
 
@@ -144,6 +150,10 @@ impl Cause {
             Cause::NotFinalized { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init{rest}"
             )),
+            Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}")),
+            Cause::Lost { host, reason } => {
+                Some(format!("host {host} cannot be reached, or its agent is gone: {reason}{rest}"))
+            }
             Cause::Timeout(time) => {
                 Some(format!("the time of {} s is up; the job is ended", time.as_secs_f64()))
             }

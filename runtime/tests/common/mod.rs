@@ -164,6 +164,19 @@ impl Folder {
     }
 }
 
+/// Writes a launcher into a folder: a script that hands its command to a shell on this machine, as `ssh` does on another,
+/// or does `last` with it. Its first word is the host, which the ranks see as `TEST_HOST`.
+pub fn launcher(folder: &Folder, last: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.path("launcher");
+    std::fs::write(&path, format!("#!/bin/sh\nexport TEST_HOST=$1\nshift\n{last}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// The usual end of a launcher.
+pub const TO_A_SHELL: &str = "exec sh -c \"$*\"";
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);

@@ -8,7 +8,7 @@ use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, pa
 use crate::process::{Running, marked_processes, send, wait_until_gone};
 
 /// All ranks of a job are gone this soon after one of them, or mpirun, has died.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
+pub(super) const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A job of four ranks is running after this time, even on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -34,30 +34,39 @@ fn start(jobs: &Jobs<'_>, what: &str) -> Result<(Running, Vec<u32>), String> {
     let program = jobs.job()?;
     let running =
         Running::start(jobs.mpirun(4).arg(&program).arg(what)).map_err(|error| error.to_string())?;
+    wait_for_ranks(&running, "job", 4)?;
+    std::thread::sleep(Duration::from_millis(300));
+    let ranks = ranks_of(&running, "job");
+    Ok((running, ranks))
+}
+
+/// Waits until so many processes run `program`.
+pub(super) fn wait_for_ranks(running: &Running, program: &str, count: usize) -> Result<(), String> {
     let start = Instant::now();
     loop {
-        let ranks = ranks_of(&running);
-        if ranks.len() == 4 {
-            std::thread::sleep(Duration::from_millis(300));
-            return Ok((running, ranks));
+        let ranks = ranks_of(running, program).len();
+        if ranks == count {
+            return Ok(());
         }
         if start.elapsed() > START_LIMIT {
-            return Err(format!("only {} of 4 ranks came up", ranks.len()));
+            return Err(format!("only {ranks} of {count} ranks came up"));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn ranks_of(running: &Running) -> Vec<u32> {
+/// The processes of a job that run `program`.
+pub(super) fn ranks_of(running: &Running, program: &str) -> Vec<u32> {
     let is_rank = |pid: &u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "job")
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == program)
     };
     let mut ranks: Vec<u32> = marked_processes(&running.mark()).into_iter().filter(is_rank).collect();
     ranks.sort_unstable();
     ranks
 }
 
-fn expect_gone(mark: &str) -> Result<(), String> {
+/// Nothing of a job is left, soon.
+pub(super) fn expect_gone(mark: &str) -> Result<(), String> {
     let left = wait_until_gone(mark, GONE_WITHIN);
     if left.is_empty() { Ok(()) } else { Err(format!("processes {left:?} are still there after 2 s")) }
 }

@@ -1,9 +1,14 @@
 //! Whole-job tests: how jobs end, what is said about them, and what they stand.
 
+mod checks;
 mod endings;
+mod hosts;
+mod killed;
 mod leftovers;
+mod mpiexec;
 mod places;
 mod reports;
+mod tables;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,7 +37,17 @@ pub struct Test {
 /// Runs what the options select, one after the other: some measure times, some look for leftovers.
 pub fn run(options: &Options, report: &Report) {
     let jobs = Jobs { options };
-    for test in endings::TESTS.iter().chain(reports::TESTS).chain(places::TESTS).chain(leftovers::TESTS) {
+    for test in endings::TESTS
+        .iter()
+        .chain(killed::TESTS)
+        .chain(checks::TESTS)
+        .chain(hosts::TESTS)
+        .chain(mpiexec::TESTS)
+        .chain(reports::TESTS)
+        .chain(places::TESTS)
+        .chain(leftovers::TESTS)
+        .chain(tables::TESTS)
+    {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {
             continue;

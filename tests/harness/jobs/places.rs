@@ -58,18 +58,24 @@ fn another_user(jobs: &Jobs<'_>) -> Verdict {
         return skip("needs root to become another user");
     }
     let program = jobs.conformance("p2p_blocking")?;
-    let as_nobody = |word: &Path| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(word);
-        command
-    };
-    let reachable = run_command(as_nobody(Path::new("test")).arg("-x").arg(&program))?;
-    if !reachable.success() {
+    if !is_reachable(&program)? {
         return skip("another user cannot reach the build folder");
     }
     let outcome = run_command(as_nobody(&jobs.options.mpirun()).args(["-n", "3"]).arg(&program))?;
     expect_code(&outcome, 0)?;
     passed()
+}
+
+/// A command as a user who owns nothing; for root.
+pub(super) fn as_nobody(word: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(word);
+    command
+}
+
+/// Whether that user can run a program.
+pub(super) fn is_reachable(program: &Path) -> Result<bool, String> {
+    Ok(run_command(as_nobody(Path::new("test")).arg("-x").arg(program))?.success())
 }
 
 fn refused(jobs: &Jobs<'_>) -> Verdict {

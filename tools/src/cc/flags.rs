@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use crate::modules;
 use crate::words;
 
 /// The language that the wrapper was called for.
@@ -12,6 +13,8 @@ pub enum Language {
     C,
     /// C++: `mpicxx`, `mpic++`.
     Cxx,
+    /// Fortran: `mpifort`, `mpif77`, `mpif90`.
+    Fortran,
 }
 
 impl Language {
@@ -19,6 +22,7 @@ impl Language {
     pub fn of_name(name: &str) -> Self {
         match name {
             "mpicxx" | "mpic++" | "mpiCC" => Self::Cxx,
+            "mpifort" | "mpif77" | "mpif90" => Self::Fortran,
             _ => Self::C,
         }
     }
@@ -28,6 +32,7 @@ impl Language {
         match self {
             Self::C => "MPICC_CC",
             Self::Cxx => "MPICXX_CXX",
+            Self::Fortran => "MPIFORT_FC",
         }
     }
 
@@ -36,6 +41,7 @@ impl Language {
         match self {
             Self::C => "-cc",
             Self::Cxx => "-cxx",
+            Self::Fortran => "-fc",
         }
     }
 
@@ -43,6 +49,7 @@ impl Language {
         match self {
             Self::C => "cc",
             Self::Cxx => "c++",
+            Self::Fortran => modules::installed_compiler(),
         }
     }
 }
@@ -118,27 +125,57 @@ impl Tree {
         self.prefix.join("include")
     }
 
+    /// The folder of the modules' sources, and that of the modules compiled at installation.
+    pub fn module_sources(&self) -> PathBuf {
+        self.prefix.join("share/tern/fortran")
+    }
+
+    /// The folder that holds one folder of compiled modules for each compiler.
+    pub fn installed_modules(&self) -> PathBuf {
+        self.prefix.join("lib/tern/fortran")
+    }
+
     /// The folder of `libmpi_abi.so`.
     pub fn lib(&self) -> PathBuf {
         self.prefix.join("lib")
     }
 
     /// What a compilation needs.
-    pub fn compile_flags(&self) -> Vec<OsString> {
-        vec![joined("-I", self.include())]
+    pub fn compile_flags(&self, compiler: &Compiler) -> Vec<OsString> {
+        let mut flags = vec![joined("-I", self.include())];
+        if compiler.language == Language::Fortran {
+            flags.push(joined("-I", modules::folder(self, compiler)));
+        }
+        flags
+    }
+
+    /// Names of the libraries, those that need others first.
+    pub fn libraries(&self, language: Language) -> &'static [&'static str] {
+        match language {
+            Language::Fortran => &[modules::ARCHIVE, "mpi_abi_fort", "mpi_abi"],
+            Language::C | Language::Cxx => &["mpi_abi"],
+        }
+    }
+
+    /// Folders of the libraries.
+    pub fn library_folders(&self, compiler: &Compiler) -> Vec<PathBuf> {
+        match compiler.language {
+            Language::Fortran => vec![self.lib(), modules::folder(self, compiler)],
+            Language::C | Language::Cxx => vec![self.lib()],
+        }
     }
 
     /// What a link needs.
     ///
     /// The library's place goes into DT_RUNPATH, not DT_RPATH: LD_LIBRARY_PATH comes before it, and that
     /// is how a program is moved to another library of the same ABI.
-    pub fn link_flags(&self) -> Vec<OsString> {
-        vec![
-            joined("-L", self.lib()),
-            joined("-Wl,-rpath,", self.lib()),
-            "-Wl,--enable-new-dtags".into(),
-            "-lmpi_abi".into(),
-        ]
+    pub fn link_flags(&self, compiler: &Compiler) -> Vec<OsString> {
+        let mut flags: Vec<OsString> =
+            self.library_folders(compiler).into_iter().map(|folder| joined("-L", folder)).collect();
+        flags.push(joined("-Wl,-rpath,", self.lib()));
+        flags.push("-Wl,--enable-new-dtags".into());
+        flags.extend(self.libraries(compiler.language).iter().map(|name| format!("-l{name}").into()));
+        flags
     }
 }
 
@@ -156,6 +193,7 @@ mod tests {
     fn the_name_tells_the_language() {
         assert_eq!(["mpicc", "tern-cc"].map(Language::of_name), [Language::C; 2]);
         assert_eq!(["mpicxx", "mpic++"].map(Language::of_name), [Language::Cxx; 2]);
+        assert_eq!(["mpifort", "mpif77", "mpif90"].map(Language::of_name), [Language::Fortran; 3]);
     }
 
     #[test]

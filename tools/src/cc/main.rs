@@ -1,11 +1,13 @@
-//! `mpicc` and `mpicxx`: the system's compiler with the flags that find `mpi.h` and `libmpi_abi.so`.
+//! `mpicc`, `mpicxx` and `mpifort`: the system's compiler with the flags that find `mpi.h`, Fortran's modules and
+//! `libmpi_abi.so`.
 //!
-//! One program under two names (three: `mpic++`); it looks at how it was called. It finds its header and
-//! library from its own place, so an installed tree can be moved.
+//! One program under several names (also `mpic++`, `mpif77`, `mpif90`); it looks at how it was called. It finds its
+//! header and library from its own place, so an installed tree can be moved.
 
 #![forbid(unsafe_code)]
 
 mod flags;
+mod modules;
 mod query;
 mod request;
 mod words;
@@ -36,6 +38,9 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
     let request = Request::parse(args);
     let compiler = Compiler::choose(language, request.compiler.as_ref());
     let tree = Tree::around_this_program()?;
+    if request.makes_modules {
+        return modules::install(&tree, &compiler);
+    }
     match request.query {
         Some(query) => {
             println!("{}", query.answer(&compiler, &tree, &request));
@@ -48,6 +53,9 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
 /// Becomes the compiler; returns only if that fails.
 fn compile(compiler: &Compiler, tree: &Tree, request: &Request) -> Result<(), String> {
     tree.check()?;
+    if compiler.language == Language::Fortran {
+        modules::ensure(tree, compiler)?;
+    }
     let line = query::command_line(compiler, tree, request);
     let error = Command::new(&line[0]).args(&line[1..]).exec();
     Err(format!(

@@ -42,6 +42,8 @@ All options but these go to the compiler:
   -showme:WHAT         print compile, link, command, incdirs, libdirs, libs or version
   -cc=COMPILER         C compiler (also from MPICC_CC; default cc)
   -cxx=COMPILER        C++ compiler (also from MPICXX_CXX; default c++)
+  -fc=COMPILER         Fortran compiler (also from MPIFORT_FC; default gfortran, or what there is)
+  -make-modules        mpifort: compile the modules into the installed tree
   -help                print this";
 
 impl Query {
@@ -70,14 +72,20 @@ impl Query {
     pub fn answer(self, compiler: &Compiler, tree: &Tree, request: &Request) -> String {
         match self {
             Self::Command => words::quote(&command_line(compiler, tree, request)),
-            Self::CompileCommand => words::quote(&[&compiler.words[..], &tree.compile_flags()].concat()),
-            Self::LinkCommand => words::quote(&[&compiler.words[..], &tree.link_flags()].concat()),
+            Self::CompileCommand => {
+                words::quote(&[&compiler.words[..], &tree.compile_flags(compiler)].concat())
+            }
+            Self::LinkCommand => words::quote(&[&compiler.words[..], &tree.link_flags(compiler)].concat()),
             Self::Compiler => words::quote(&compiler.words),
-            Self::CompileFlags => words::quote(&tree.compile_flags()),
-            Self::LinkFlags => words::quote(&tree.link_flags()),
+            Self::CompileFlags => words::quote(&tree.compile_flags(compiler)),
+            Self::LinkFlags => words::quote(&tree.link_flags(compiler)),
             Self::IncludeDirs => words::quote(&[tree.include().into()]),
-            Self::LibraryDirs => words::quote(&[tree.lib().into()]),
-            Self::Libraries => "mpi_abi".into(),
+            Self::LibraryDirs => {
+                let folders: Vec<_> =
+                    tree.library_folders(compiler).into_iter().map(OsString::from).collect();
+                words::quote(&folders)
+            }
+            Self::Libraries => tree.libraries(compiler.language).join(" "),
             Self::Version => format!("Tern {}", env!("CARGO_PKG_VERSION")),
             Self::Help => HELP.into(),
         }
@@ -89,10 +97,10 @@ impl Query {
 pub fn command_line(compiler: &Compiler, tree: &Tree, request: &Request) -> Vec<OsString> {
     let mut line = compiler.words.clone();
     line.extend(request.args.iter().cloned());
-    line.extend(tree.compile_flags());
+    line.extend(tree.compile_flags(compiler));
     // Without any argument, `-show` is asked for all flags.
     if request.links() || request.args.is_empty() && request.query.is_some() {
-        line.extend(tree.link_flags());
+        line.extend(tree.link_flags(compiler));
     }
     line
 }

@@ -10,7 +10,9 @@ use crate::query::Query;
 pub struct Request {
     /// A question about the flags, instead of a compilation.
     pub query: Option<Query>,
-    /// The compiler given by `-cc=` or `-cxx=`.
+    /// Whether Fortran's modules shall be compiled into the installed tree (`-make-modules`).
+    pub makes_modules: bool,
+    /// The compiler given by `-cc=`, `-cxx=` or `-fc=`.
     pub compiler: Option<OsString>,
     /// All that goes to the compiler, in order.
     pub args: Vec<OsString>,
@@ -49,7 +51,11 @@ impl Request {
             self.query = Some(query);
             return true;
         }
-        for option in ["-cc=", "-cxx="] {
+        if arg == "-make-modules" {
+            self.makes_modules = true;
+            return true;
+        }
+        for option in ["-cc=", "-cxx=", "-fc="] {
             if let Some(compiler) = arg.as_bytes().strip_prefix(option.as_bytes()) {
                 self.compiler = Some(OsStr::from_bytes(compiler).to_os_string());
                 return true;
@@ -76,6 +82,7 @@ fn takes_value(arg: &OsStr) -> bool {
         "-I",
         "-D",
         "-U",
+        "-J",
         "-L",
         "-l",
         "-T",

@@ -1,6 +1,6 @@
 //! `tern`: tells what this Tern is, what it finds on this machine, and what it would do.
 //!
-//! [`request`] reads the command line; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
+//! [`request`] reads the command line; [`sim`] simulates jobs; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
 //! answer, from the tables that the library itself uses.
 
 #![forbid(unsafe_code)]
@@ -14,7 +14,9 @@ mod machine;
 mod probe;
 mod protocols;
 mod request;
+mod sim;
 mod table;
+mod tune;
 
 use std::io::Write;
 use std::path::Path;
@@ -40,7 +42,10 @@ fn main() -> ExitCode {
 fn answer(request: &Request) -> Result<String, String> {
     match request {
         Request::Help => Ok(request::HELP.into()),
+        Request::TuneHelp => Ok(tune::HELP.into()),
+        Request::Tune(options) => tune::run(options),
         Request::Version => Ok(format!("tern {}\n", env!("CARGO_PKG_VERSION"))),
+        Request::Sim(words) => sim::answer(words),
         Request::Info { topics, library } => {
             let answers: Result<Vec<_>, _> =
                 topics.iter().map(|&topic| about(topic, library.as_deref())).collect();
@@ -53,7 +58,7 @@ fn about(topic: Topic, library: Option<&Path>) -> Result<String, String> {
     match topic {
         Topic::Overview => Ok(info::overview(library)),
         Topic::Protocols => protocols::list(),
-        Topic::Collectives => Ok(collectives::list()),
+        Topic::Collectives => collectives::list(),
         Topic::Coverage => coverage::list(library),
     }
 }

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::tune;
+
 /// `tern --help`.
 pub const HELP: &str = "\
 Usage: tern info [options]
+       tern sim COLLECTIVE [options]
+       tern tune [options]
        tern --help | --version
 
 tern info prints the version, what of this machine matters to MPI jobs, the transports, and all TERN_* variables
@@ -14,6 +18,10 @@ with their values here. With options it prints instead:
   --collectives    which algorithm serves which collective
   --coverage       which functions of MPI 5.0 the library has and which it lacks
   --library FILE   look at this libmpi_abi.so.1 (default: the one beside this program)
+
+tern sim simulates a collective on any number of ranks: tern sim --help.
+tern tune measures which algorithms of collectives are fastest on this machine, and writes a table of them; see
+tern tune --help.
 
 Other commands of Tern: mpirun --help, mpicc -help.
 ";
@@ -25,6 +33,8 @@ pub enum Request {
     Help,
     /// The version.
     Version,
+    /// Simulate; the words after `sim`.
+    Sim(Vec<String>),
     /// These topics, in this order.
     Info {
         /// At least one.
@@ -32,6 +42,10 @@ pub enum Request {
         /// The library, if not the one beside this program.
         library: Option<PathBuf>,
     },
+    /// How to tune.
+    TuneHelp,
+    /// Measure this machine.
+    Tune(tune::Options),
 }
 
 /// Something that `tern info` tells.
@@ -54,7 +68,11 @@ impl Request {
             None | Some("--help" | "-h" | "help") => Ok(Request::Help),
             Some("--version" | "-V") => Ok(Request::Version),
             Some("info") => parse_info(&words[1..]),
-            Some(other) => Err(format!("there is no command '{other}'; try: tern info, or tern --help")),
+            Some("sim") => Ok(Request::Sim(words[1..].to_vec())),
+            Some("tune") => Ok(tune::Options::parse(&words[1..])?.map_or(Request::TuneHelp, Request::Tune)),
+            Some(other) => Err(format!(
+                "there is no command '{other}'; try: tern info, tern sim, tern tune, or tern --help"
+            )),
         }
     }
 }

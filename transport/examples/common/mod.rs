@@ -22,8 +22,11 @@ pub fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
     let attach = |me| {
         let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
         let oversubscribed = size as usize > cores;
-        Fabric::attach(Place { me, size, segment: Some(segment), oversubscribed }, &Config::default())
-            .unwrap_or_else(|error| panic!("{error}"))
+        Fabric::attach(
+            Place { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None },
+            &Config::default(),
+        )
+        .unwrap_or_else(|error| panic!("{error}"))
     };
     let children: Vec<libc::pid_t> = (1..size)
         .map(|me| {

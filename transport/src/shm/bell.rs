@@ -212,7 +212,13 @@ mod sleeping {
             }
         }
 
-        fn barrier(&self) {
+        /// Whether a sleeper here can make all ranks pass a fence; otherwise they have to do so themselves.
+        pub(crate) fn reaches_all(&self) -> bool {
+            self.membarrier
+        }
+
+        /// After announcing a sleep, before the last look.
+        pub(crate) fn fence_all(&self) {
             if !(self.membarrier && futex::fence_everywhere()) {
                 fence(Ordering::SeqCst);
             }
@@ -234,7 +240,7 @@ mod sleeping {
                 *sleepers += 1;
                 self.words().announce()
             };
-            self.barrier();
+            self.fence_all();
             armed
         }
 

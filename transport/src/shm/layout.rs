@@ -1,9 +1,9 @@
 //! Where everything lies in the job's segment. All ranks compute the same offsets from the same few numbers.
 
 use crate::config::Config;
-use crate::limits::{BARRIER_SLOTS, LINE_BYTES, PAGE_BYTES, SHARE_SLOTS};
+use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARE_SLOTS, TEAM_BYTES, TEAM_FLAGS, TEAM_ROOMS, TEAM_SLOTS};
 
-use super::segment::{BarrierSlot, CellLine, Control, ShareSlot};
+use super::segment::{CellLine, Control, ShareSlot, TeamLines};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,13 @@ pub(crate) struct Layout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 2;
+const VERSION: u64 = 4;
+
+/// A team's flags, to the end of a page.
+const TEAM_FLAGS_BYTES: usize = (TEAM_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
+
+/// Flags and data of a team.
+const TEAM_ROOM_BYTES: usize = TEAM_FLAGS_BYTES + TEAM_BYTES;
 
 /// Bytes before the first region: the job's fingerprint.
 const JOB_BYTES: usize = PAGE_BYTES;
@@ -45,7 +51,7 @@ impl Layout {
         Some(rings.checked_add(self.rings_offset())?.next_multiple_of(PAGE_BYTES))
     }
 
-    /// A ring and its reader's line. The odd number of lines also keeps the heads of neighbouring rings in
+    /// A ring and, before it, its reader's line: a pair that exchanges little touches one page. The odd number of lines also keeps the heads of neighbouring rings in
     /// different sets of the first-level cache.
     fn ring_bytes(&self) -> usize {
         (self.ring_lines as usize + 1) * LINE_BYTES
@@ -61,16 +67,21 @@ impl Layout {
         self.shares_offset() + SHARE_SLOTS * size_of::<ShareSlot>()
     }
 
-    fn barriers_offset(&self) -> usize {
-        self.cell_lines_offset() + self.cells as usize * size_of::<CellLine>()
+    fn teams_offset(&self) -> usize {
+        (self.cell_lines_offset() + self.cells as usize * size_of::<CellLine>())
+            .next_multiple_of(size_of::<TeamLines>())
     }
 
     fn cells_offset(&self) -> usize {
-        (self.barriers_offset() + BARRIER_SLOTS * size_of::<BarrierSlot>()).next_multiple_of(PAGE_BYTES)
+        (self.teams_offset() + TEAM_SLOTS * size_of::<TeamLines>()).next_multiple_of(PAGE_BYTES)
+    }
+
+    fn team_rooms_offset(&self) -> usize {
+        (self.cells_offset() + self.cells as usize * self.cell_bytes as usize).next_multiple_of(PAGE_BYTES)
     }
 
     fn rings_offset(&self) -> usize {
-        self.cells_offset() + self.cells as usize * self.cell_bytes as usize
+        self.team_rooms_offset() + TEAM_ROOMS * TEAM_ROOM_BYTES
     }
 
     // From the start of the segment. The arguments are this process's own or were checked by the caller;
@@ -90,9 +101,24 @@ impl Layout {
         self.region(rank) + self.shares_offset() + slot * size_of::<ShareSlot>()
     }
 
-    pub(crate) fn barrier(&self, rank: u32, slot: usize) -> usize {
-        assert!(slot < BARRIER_SLOTS);
-        self.region(rank) + self.barriers_offset() + slot * size_of::<BarrierSlot>()
+    pub(crate) fn team(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < TEAM_SLOTS);
+        self.region(rank) + self.teams_offset() + slot * size_of::<TeamLines>()
+    }
+
+    pub(crate) fn team_flag(&self, rank: u32, slot: usize, line: usize) -> usize {
+        assert!(line < TEAM_FLAGS);
+        self.team_room(rank, slot) + line * LINE_BYTES
+    }
+
+    /// [`TEAM_BYTES`] of data.
+    pub(crate) fn team_area(&self, rank: u32, slot: usize) -> usize {
+        self.team_room(rank, slot) + TEAM_FLAGS_BYTES
+    }
+
+    fn team_room(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < TEAM_ROOMS);
+        self.region(rank) + self.team_rooms_offset() + slot * TEAM_ROOM_BYTES
     }
 
     pub(crate) fn cell_line(&self, rank: u32, cell: u32) -> usize {
@@ -128,10 +154,15 @@ mod tests {
                     layout.share(rank, SHARE_SLOTS - 1),
                     layout.cell_line(rank, 0),
                     layout.cell_line(rank, layout.cells - 1),
-                    layout.barrier(rank, 0),
-                    layout.barrier(rank, BARRIER_SLOTS - 1),
+                    layout.team(rank, 0),
+                    layout.team(rank, TEAM_SLOTS - 1),
                     layout.cell(rank, 0),
                     layout.cell(rank, layout.cells - 1),
+                    layout.team_flag(rank, 0, 0),
+                    layout.team_flag(rank, 0, TEAM_FLAGS - 1),
+                    layout.team_area(rank, 0),
+                    layout.team_flag(rank, TEAM_ROOMS - 1, 0),
+                    layout.team_area(rank, TEAM_ROOMS - 1),
                     layout.ring(rank, 0),
                     layout.ring(rank, size - 1),
                 ];

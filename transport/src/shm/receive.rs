@@ -7,9 +7,9 @@ use tern_mem::UserBuf;
 use super::bell::PeerBell;
 use super::inbox::{Inbox, Queued};
 use super::queue::Link;
-use super::ring::{Head, Mark, RingReader, Shape, lines_for};
+use super::ring::{Mark, RingReader, Shape, lines_for};
 use super::segment::{CELL_FREE, Segment};
-use crate::limits::{HEAD_PAYLOAD_BYTES, POLL_BUDGET};
+use crate::limits::{BURST_LINES, HEAD_PAYLOAD_BYTES, LINES_AHEAD, MORE_PAYLOAD_BYTES, POLL_BUDGET};
 use crate::{Header, Landing, Peer, Sink, Token};
 
 /// The ring that one peer has opened to this rank.
@@ -18,6 +18,17 @@ pub(crate) struct Incoming {
     pub(crate) from: Peer,
     /// Of the peer, which may sleep until there is room.
     pub(crate) bell: PeerBell,
+    /// A message of which not all lines have come.
+    pub(crate) half: Option<Half>,
+}
+
+/// A message of several lines that is being taken.
+pub(crate) struct Half {
+    /// Nowhere if it is not wanted.
+    place: Option<Place>,
+    /// Bytes of the payload, and those that were taken.
+    len: usize,
+    taken: usize,
 }
 
 impl Incoming {
@@ -34,55 +45,101 @@ impl Incoming {
                 Some(next) => mark = next,
                 None => break,
             }
+            // The writer is ahead: further lines can cross while this one is taken.
+            self.ring.expect(BURST_LINES);
         }
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, mark: Mark, segment: &Segment, sink: &mut impl Sink) {
-        let head = self.ring.head(mark);
         match mark.single_line() {
             Some(len) => {
-                self.advance(1);
+                let head = self.ring.head(mark);
+                self.advance();
                 sink.short(self.from, &head.header, &head.payload()[..len]);
             }
-            None => self.take_longer(mark, &head, segment, sink),
+            None => self.take_longer(mark, segment, sink),
         }
     }
 
-    fn take_longer(&mut self, mark: Mark, head: &Head, segment: &Segment, sink: &mut impl Sink) {
+    #[inline(never)]
+    fn take_longer(&mut self, mark: Mark, segment: &Segment, sink: &mut impl Sink) {
         match mark.shape() {
-            Some(Shape::Lines(len)) => {
-                self.take_lines(head, len, sink);
-                self.advance(lines_for(len));
-            }
+            Some(Shape::Lines(len)) => self.take_first(mark, len, sink),
+            Some(Shape::More) if self.half.is_some() => self.take_more(sink),
             Some(Shape::Cell) => {
+                let head = self.ring.head(mark);
                 let (cell, len) = head.cell();
                 take_cell(segment, (self.from, cell), len, &head.header, sink);
-                self.advance(1);
+                self.advance();
                 self.bell.made_room();
             }
             // A broken peer: go past the line, so that the ring does not stay ready for ever.
-            None => self.advance(1),
+            Some(Shape::More) | None => self.advance(),
         }
     }
 
     #[inline(always)]
-    fn advance(&mut self, lines: u32) {
-        if self.ring.advance(lines) {
+    fn advance(&mut self) {
+        if self.ring.advance() {
             self.bell.made_room();
         }
     }
 
-    fn take_lines(&self, head: &Head, len: usize, sink: &mut impl Sink) {
-        let Some(place) = Place::ask(self.from, &head.header, len, sink) else { return };
-        // SAFETY: pieces are of the line, and of at least `n` bytes.
-        unsafe { place.put(0, head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
-        self.ring.rest(len, |from, offset, n| {
-            // SAFETY: as above.
-            unsafe { place.put(offset, from, n) }
-        });
-        sink.landed(self.from, place.token);
+    /// The first line of a message of several.
+    fn take_first(&mut self, mark: Mark, len: usize, sink: &mut impl Sink) {
+        // They cross between the cores while the sink looks for their place.
+        (1..lines_for(len).min(1 + LINES_AHEAD)).for_each(|line| self.ring.expect(line));
+        let head = self.ring.head(mark);
+        self.advance();
+        let place = Place::ask(self.from, &head.header, len, sink);
+        if let Some(place) = &place {
+            // SAFETY: the payload of a first line has so many bytes.
+            unsafe { place.put(0, head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
+        }
+        self.half = Some(Half { place, len, taken: HEAD_PAYLOAD_BYTES });
+        self.take_more(sink);
+    }
+
+    /// As many further lines as have come.
+    fn take_more(&mut self, sink: &mut impl Sink) {
+        let Some(mut half) = self.half.take() else { return };
+        while half.taken < half.len {
+            if half.len - half.taken > LINES_AHEAD as usize * MORE_PAYLOAD_BYTES {
+                self.ring.expect(LINES_AHEAD);
+            }
+            // SAFETY: a further line has so many bytes of payload, and `take` asks for no more.
+            if !self.ring.more(|from| unsafe { half.take(from) }) {
+                self.half = Some(half);
+                return;
+            }
+            self.advance();
+        }
+        if let Some(place) = half.place {
+            sink.landed(self.from, place.token);
+        }
+    }
+}
+
+impl Half {
+    /// Stores the payload of the next line, as far as it is wanted.
+    ///
+    /// # Safety
+    /// [`MORE_PAYLOAD_BYTES`] must be readable at `from`.
+    #[inline(always)]
+    unsafe fn take(&mut self, from: *const u8) {
+        let left = self.len - self.taken;
+        match &self.place {
+            // SAFETY: the whole payload has its place there, and this is a line's part of it; a copy of constant length.
+            Some(Place { run: Some(run), .. }) if left >= MORE_PAYLOAD_BYTES => unsafe {
+                run.add(self.taken).copy_from(from, MORE_PAYLOAD_BYTES);
+            },
+            // SAFETY: at most a line's payload.
+            Some(place) => unsafe { place.put(self.taken, from, left.min(MORE_PAYLOAD_BYTES)) },
+            None => {}
+        }
+        self.taken += left.min(MORE_PAYLOAD_BYTES);
     }
 }
 
@@ -107,7 +164,7 @@ fn take_cell(segment: &Segment, (from, cell): (Peer, u32), len: u32, header: &He
         // SAFETY: a cell is longer than a line; the copy is private.
         unsafe { std::ptr::copy_nonoverlapping(payload, copy.as_mut_ptr(), len) };
         free();
-        return sink.short(from, header, &copy[..len]);
+        return hand_over(from, header, &copy[..len], sink);
     }
     let place = Place::ask(from, header, len, sink);
     if let Some(place) = &place {
@@ -120,9 +177,17 @@ fn take_cell(segment: &Segment, (from, cell): (Peer, u32), len: u32, header: &He
     }
 }
 
+/// What the sink does with a short message is a good deal of code, which the lines of rings alone need in line.
+#[inline(never)]
+pub(crate) fn hand_over(from: Peer, header: &Header, payload: &[u8], sink: &mut impl Sink) {
+    sink.short(from, header, payload);
+}
+
 /// Where a payload lands.
 pub(crate) struct Place {
     buf: UserBuf,
+    /// Where all of the payload goes, if it is wanted whole and its place is one run of memory.
+    run: Option<*mut u8>,
     offset: usize,
     len: usize,
     pub(crate) token: Token,
@@ -132,7 +197,10 @@ impl Place {
     /// The sink's answer to a message's header.
     pub(crate) fn ask(from: Peer, header: &Header, len: usize, sink: &mut impl Sink) -> Option<Place> {
         match sink.header(from, header, len) {
-            Landing::Place { buf, offset, len, token } => Some(Place { buf, offset, len, token }),
+            Landing::Place { buf, offset, len: wanted, token } => {
+                let run = if wanted == len { buf.run_at(offset, len) } else { None };
+                Some(Place { buf, run, offset, len: wanted, token })
+            }
             Landing::Nothing => None,
         }
     }

@@ -5,14 +5,18 @@
 //! what lay there before. The writer fills a line and then stores its first word (release); the reader sees
 //! the lap it waits for (acquire) and the line is whole: payload and flag move in one cache line.
 //!
-//! A message of several lines has its first line stored last, so a reader that sees a message sees all of it.
+//! A message of several lines is read while it is written: its first line is stored when some of the others are, and
+//! each says of itself whether it is there. The reader never waits for a line: it comes back.
 //! The reader tells how far it has come only once in a quarter of the ring, on a line of its own; the writer
 //! looks there only when its ring seems full.
 
 use std::ptr::NonNull;
 
 use crate::am::Header;
-use crate::limits::{HEAD_PAYLOAD_BYTES, LINE_BYTES, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES};
+use crate::limits::{
+    HEAD_PAYLOAD_BYTES, LINE_BYTES, LINES_AHEAD, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES,
+};
+use crate::shm::hints;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
 /// One line: the mark, and 56 bytes whose meaning depends on it.
@@ -43,15 +47,16 @@ const _: () = assert!(size_of::<Body>() - PAYLOAD_WORD * 8 == HEAD_PAYLOAD_BYTES
 /// How a message travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// The payload, this many bytes, is in the ring's lines.
+    /// The payload, this many bytes, is in the ring's lines, this one and those that follow.
     Lines(usize),
+    /// A further line of a message.
+    More,
     /// The payload is in a cell of the sender that the first line names.
     Cell,
 }
 
 const SHAPE_LINES: u8 = 0;
 const SHAPE_CELL: u8 = 1;
-/// Never the first line of a message; a reader that meets it there has a broken peer.
 const SHAPE_MORE: u8 = 2;
 
 /// The first word of a line, from the lowest byte: lap, shape, kind, flags, credits (2), payload bytes (2).
@@ -88,6 +93,7 @@ impl Mark {
         match (self.0 >> 8) as u8 {
             SHAPE_LINES if len <= LINES_PAYLOAD_BYTES_MAX => Some(Shape::Lines(len)),
             SHAPE_CELL => Some(Shape::Cell),
+            SHAPE_MORE => Some(Shape::More),
             _ => None,
         }
     }
@@ -214,25 +220,57 @@ impl RingWriter {
         self.room -= 1;
     }
 
-    /// Writes a message of several lines, the first one last. There must be room.
+    /// Writes a message of several lines, the first one when [`LINES_AHEAD`] others are written. There must be room.
     /// `fill(to, offset, n)` writes `n` bytes of the payload from `offset`.
+    #[inline(always)]
     pub(crate) fn push_lines(&mut self, header: &Header, len: usize, fill: impl Fn(*mut u8, usize, usize)) {
-        debug_assert!(lines_for(len) <= self.room && len > HEAD_PAYLOAD_BYTES);
+        let lines = lines_for(len);
+        debug_assert!(lines <= self.room && len > HEAD_PAYLOAD_BYTES);
         let first = self.at;
         self.at.step(self.memory.mask);
+        let full = (len - HEAD_PAYLOAD_BYTES) / MORE_PAYLOAD_BYTES;
+        let ahead = full.min(LINES_AHEAD as usize);
         let mut offset = HEAD_PAYLOAD_BYTES;
-        while offset < len {
-            let n = (len - offset).min(MORE_PAYLOAD_BYTES);
-            let line = self.memory.line(self.at.position);
-            line.body.with_mut(|body| fill(body.cast(), offset, n));
-            line.mark.store(Mark::more(self.at.lap).0, Ordering::Relaxed);
-            self.at.step(self.memory.mask);
-            offset += n;
+        for _ in 0..ahead {
+            hints::is_for_another(
+                self.push_more(MORE_PAYLOAD_BYTES, |to| fill(to, offset, MORE_PAYLOAD_BYTES)),
+            );
+            offset += MORE_PAYLOAD_BYTES;
         }
+        if full > ahead {
+            self.push_head(first, header, len, &fill);
+            for _ in ahead..full {
+                self.push_more(MORE_PAYLOAD_BYTES, |to| fill(to, offset, MORE_PAYLOAD_BYTES));
+                offset += MORE_PAYLOAD_BYTES;
+            }
+        }
+        if offset < len {
+            hints::is_for_another(self.push_more(len - offset, |to| fill(to, offset, len - offset)));
+        }
+        if full == ahead {
+            self.push_head(first, header, len, &fill);
+        }
+        self.room -= lines;
+        // As many lines again: the next message is often as long.
+        (0..lines).for_each(|line| hints::will_write(self.memory.line(self.at.position.wrapping_add(line))));
+    }
+
+    #[inline(always)]
+    fn push_more(&mut self, n: usize, fill: impl FnOnce(*mut u8)) -> *const Line {
+        debug_assert!(n <= MORE_PAYLOAD_BYTES);
+        let line = self.memory.line(self.at.position);
+        line.body.with_mut(|body| fill(body.cast()));
+        line.mark.store(Mark::more(self.at.lap).0, Ordering::Release);
+        self.at.step(self.memory.mask);
+        line
+    }
+
+    #[inline(always)]
+    fn push_head(&self, first: Cursor, header: &Header, len: usize, fill: &impl Fn(*mut u8, usize, usize)) {
         let line = self.memory.line(first.position);
         write_head(line, header, |to| fill(to, 0, HEAD_PAYLOAD_BYTES));
         line.mark.store(Mark::first(first.lap, SHAPE_LINES, header, len).0, Ordering::Release);
-        self.room -= lines_for(len);
+        hints::is_for_another(line);
     }
 }
 
@@ -310,27 +348,30 @@ impl RingReader {
         Head { header, payload }
     }
 
-    /// Shows the payload beyond the first line, piece by piece: `take(from, offset, n)`.
-    pub(crate) fn rest(&self, len: usize, take: impl Fn(*const u8, usize, usize)) {
-        let mut position = self.at.position;
-        let mut offset = HEAD_PAYLOAD_BYTES;
-        while offset < len {
-            position = position.wrapping_add(1);
-            let n = (len - offset).min(MORE_PAYLOAD_BYTES);
-            self.memory.line(position).body.with(|body| take(body.cast(), offset, n));
-            offset += n;
+    /// Whether the next line, of whatever shape, is here: then `take` is shown its payload as a further line.
+    #[inline(always)]
+    pub(crate) fn more(&self, take: impl FnOnce(*const u8)) -> bool {
+        let line = self.memory.line(self.at.position);
+        let here = line.mark.load(Ordering::Acquire) as u8 == self.at.lap;
+        if here {
+            line.body.with(|body| take(body.cast()));
         }
+        here
     }
 
-    /// Goes past `lines`, and tells the writer once in a quarter of the ring. Answers whether it did: the writer may
+    /// Line `ahead` from here will be read soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, ahead: u32) {
+        hints::will_read(self.memory.line(self.at.position.wrapping_add(ahead)));
+    }
+
+    /// Goes past a line, and tells the writer once in a quarter of the ring. Answers whether it did: the writer may
     /// be asleep until then. Once the ring is empty, the writer lacks less than a quarter, so it has been told of
     /// room for any message ([`crate::limits::RING_LINES_MIN`]).
     #[inline(always)]
     #[must_use]
-    pub(crate) fn advance(&mut self, lines: u32) -> bool {
-        for _ in 0..lines {
-            self.at.step(self.memory.mask);
-        }
+    pub(crate) fn advance(&mut self) -> bool {
+        self.at.step(self.memory.mask);
         let tell = self.at.position.wrapping_sub(self.published) > self.memory.mask / 4;
         if tell {
             self.published = self.at.position;

@@ -10,9 +10,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::config::Config;
-use crate::limits::LINE_BYTES;
+use crate::limits::{LINE_BYTES, TEAM_BYTES, TEAM_FLAGS};
 
 use super::bell::BellWords;
+use super::flag::Flag;
 use super::layout::Layout;
 use super::ring::RingMemory;
 
@@ -64,16 +65,21 @@ pub(crate) struct ShareSlot {
     pub(crate) len: AtomicU64,
 }
 
-/// A barrier of one group of ranks, see `barrier.rs`.
-#[repr(C, align(64))]
-pub(crate) struct BarrierSlot {
+/// Where the ranks of a team meet, see `team.rs`: what each of them writes at each meeting, and apart from that what is
+/// mostly read.
+#[repr(C, align(128))]
+pub(crate) struct TeamLines {
     pub(crate) arrived: AtomicU32,
     pub(crate) generation: AtomicU32,
+    apart: [u64; 7],
+    /// In steps of two: who sleeps; the lowest bit: sleepers cannot make others fence.
     pub(crate) sleepers: AtomicU32,
+    /// Ranks that have left for good.
+    pub(crate) left: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Control>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);
-const _: () = assert!(size_of::<ShareSlot>() == LINE_BYTES && size_of::<BarrierSlot>() == LINE_BYTES);
+const _: () = assert!(size_of::<ShareSlot>() == LINE_BYTES && size_of::<TeamLines>() == 2 * LINE_BYTES);
 
 /// Why a rank cannot attach to the job's segment.
 #[derive(Debug, thiserror::Error)]
@@ -195,9 +201,21 @@ impl Segment {
         unsafe { self.view(self.layout.share(rank, slot)) }
     }
 
-    pub(crate) fn barrier(&self, leader: u32, slot: usize) -> &BarrierSlot {
-        // SAFETY: the layout puts a `BarrierSlot` there.
-        unsafe { self.view(self.layout.barrier(leader, slot)) }
+    #[inline]
+    pub(crate) fn team(&self, leader: u32, slot: u32) -> &TeamLines {
+        // SAFETY: the layout puts `TeamLines` there.
+        unsafe { self.view(self.layout.team(leader, slot as usize)) }
+    }
+
+    /// The flags of a team's room: [`TEAM_FLAGS`].
+    pub(crate) fn team_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
+        let at = self.layout.team_flag(leader, slot as usize, 0);
+        self.at(at, TEAM_FLAGS * size_of::<Flag>()).cast()
+    }
+
+    /// The data of a team's room: [`TEAM_BYTES`].
+    pub(crate) fn team_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
+        self.at(self.layout.team_area(leader, slot as usize), TEAM_BYTES)
     }
 
     /// The ring that `sender` writes and `receiver` reads.
@@ -207,10 +225,10 @@ impl Segment {
     pub(crate) unsafe fn ring(&self, receiver: u32, sender: u32) -> RingMemory {
         let count = self.layout.ring_lines;
         let lines_bytes = count as usize * LINE_BYTES;
-        let lines = self.at(self.layout.ring(receiver, sender), lines_bytes + LINE_BYTES);
-        // SAFETY: lines and the reader's line lie side by side in the mapping, just checked; a new segment is
+        let consumed = self.at(self.layout.ring(receiver, sender), LINE_BYTES + lines_bytes);
+        // SAFETY: the reader's line and the lines lie side by side in the mapping, just checked; a new segment is
         // zero.
-        unsafe { RingMemory::new(lines.cast(), lines.add(lines_bytes).cast(), count) }
+        unsafe { RingMemory::new(consumed.add(LINE_BYTES).cast(), consumed.cast(), count) }
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use tern_mem::UserBuf;
 
-use super::barrier::Barriers;
 use super::bell::{Bell, NEEDS_FENCE, PeerBell};
 use super::cells::CellPool;
 use super::cma::{self, Direction};
@@ -20,6 +19,7 @@ use super::receive::{Incoming, take_queued};
 use super::ring::{RingReader, RingWriter, lines_for};
 use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
+use super::team::{self, Seat, Team};
 use crate::config::Config;
 use crate::limits::{HEAD_PAYLOAD_BYTES, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING};
 use crate::{
@@ -46,6 +46,8 @@ pub struct Shm {
     shares: Shares,
     peers: Peers,
     bell: Arc<Bell>,
+    /// `membarrier` reaches this process.
+    registered: bool,
     segment: Arc<Segment>,
 }
 
@@ -102,13 +104,19 @@ impl Shm {
             shares: Shares::new(segment.clone(), me),
             peers,
             bell: Arc::new(bell),
+            registered,
             segment,
         })
     }
 
-    /// Barriers among ranks of this machine, usable from any thread.
-    pub fn barriers(&self) -> Barriers {
-        Barriers::new(self.segment.clone(), self.bell.clone())
+    /// This rank's seat in a team. Whoever leads it has made sure by [`Shm::clear_team`] that the slot is free.
+    pub fn team(&self, seat: Seat) -> Team {
+        Team::new(self.segment.clone(), self.bell.clone(), seat, self.registered)
+    }
+
+    /// Clears a slot that this rank leads for a new team, if all `size` ranks of the last one have left.
+    pub fn clear_team(&self, slot: u32, size: u32) -> bool {
+        team::clear(&self.segment, self.me, slot, size)
     }
 
     pub(crate) fn bell(&self) -> &Arc<Bell> {
@@ -137,6 +145,9 @@ impl Shm {
         } else if len <= HEAD_PAYLOAD_BYTES {
             // SAFETY: a line has room for as many bytes.
             to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
+        } else if let Some(run) = am.run() {
+            // SAFETY: the payload is one run of `len` bytes; the ring asks for no more than that and each line has room for.
+            to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { run.add(offset).copy_to(to, n) });
         } else {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
@@ -204,7 +215,7 @@ impl Shm {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
-            self.incoming.push(Incoming { ring, from, bell: self.outgoing[from as usize].bell });
+            self.incoming.push(Incoming { ring, from, bell: self.outgoing[from as usize].bell, half: None });
         }
     }
 
@@ -225,12 +236,14 @@ impl Transport for Shm {
         Limits { eager_bytes_max: self.config.cell_bytes as usize, get: direct, put: direct, share: direct }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
         let to = &mut self.outgoing[peer as usize];
         if len > HEAD_PAYLOAD_BYTES || !to.ring.has_room() {
-            return self.send_otherwise(peer, am);
+            // A copy, so that the usual message stays in registers.
+            let am = *am;
+            return self.send_otherwise(peer, &am);
         }
         // SAFETY: a line has room for as many bytes.
         to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tern_transport::{Config, Token, Transfer, Transport, shm};
+use tern_transport::{Config, Seat, Team, Token, Transfer, Transport, shm};
 
 use crate::job::{self, Random, Rank, flat, remote};
 
@@ -70,8 +70,23 @@ fn use_everything(rank: &mut Rank, peer: u32, random: &mut Random) {
     let bell = rank.fabric.doorbell();
     let armed = bell.arm();
     bell.sleep(armed, Some(Duration::from_micros(10)));
-    let barriers = rank.fabric.barriers().expect("several ranks");
-    barriers.done(&barriers.enter(0, 0, 2));
+    use_team(rank, random.below(2) as u32);
     assert_eq!((fence[0], fence[2]), ([7; 64], [7; 64]), "memory outside the buffer changed");
     rank.mail.messages.clear();
+}
+
+fn use_team(rank: &mut Rank, me: u32) {
+    let mut team = rank.fabric.team(Seat { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
+    let meeting = team.meet();
+    team.post(meeting, &team.post_of(meeting, 1 - me));
+    team.table(meeting).buf().write(Team::MEETING_BYTES - 8, &[1; 8]);
+    match team.arrive() {
+        Some(watch) => team.sleep(&watch, None, Some(Duration::from_micros(10))),
+        None => team.open(),
+    }
+    let handover = team.hand_over();
+    team.before(handover);
+    team.offer(handover, &team.gift(handover));
+    team.sleep(&team.offered(handover, 1 - me), None, Some(Duration::from_micros(10)));
+    team.end(handover);
 }

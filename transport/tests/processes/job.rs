@@ -72,7 +72,7 @@ pub fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> F
 
 pub fn attach_with(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool, config: &Config) -> Fabric {
     let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
-    let place = Place { me, size, segment: Some(segment), oversubscribed };
+    let place = Place { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None };
     Fabric::attach(place, config).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,11 +1,11 @@
 //! The shared-memory transport between processes. Each test forks its ranks and has a time limit; the program
 //! has one thread, so it can fork.
 
-mod barriers;
 mod exchange;
 mod hostile;
 mod job;
 mod room;
+mod teams;
 mod transfers;
 
 use std::time::Instant;
@@ -18,8 +18,11 @@ const TESTS: &[(&str, fn())] = &[
     ("large messages are copied by one side or both", transfers::large_messages),
     ("addresses that are not mapped are errors", transfers::bad_addresses),
     ("memory of a dead process is an error", transfers::dead_peer),
-    ("no rank leaves a barrier early", barriers::nobody_is_early),
-    ("a rank asleep in a barrier hears its bell", barriers::bell_wakes),
+    ("no rank leaves a meeting early", teams::nobody_is_early),
+    ("meetings move data", teams::meetings_move_data),
+    ("what is handed over stays until all have it", teams::handovers_keep_what_is_not_read),
+    ("slots are used again", teams::slots_are_used_again),
+    ("a rank asleep in a meeting hears its bell", teams::bell_wakes),
     ("whoever waits for room is rung: small messages", room::small),
     ("whoever waits for room is rung: messages of several lines", room::lines),
     ("whoever waits for room is rung: messages in cells", room::cells),

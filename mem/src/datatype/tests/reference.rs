@@ -338,6 +338,17 @@ proptest! {
         let nested = Datatype::contiguous(Form::Count, count as i64, &flat).unwrap();
         prop_assert_eq!(datatype.signature(count), nested.signature(1));
         prop_assert_eq!(datatype.signature(2 * count), flat.signature(2 * count));
+        // The receive may have room for more: what comes is compared with the beginning.
+        if datatype.signature(1) != 0 && flat.size() > 0 {
+            let bytes = flat.size() as u64 * count;
+            prop_assert_eq!(datatype.signature_of_first(bytes), flat.signature(count));
+            if let Some(half) = numbers.len().checked_div(2).filter(|&half| half > 0) {
+                let first = Datatype::structure(Form::Count, &ones[..half], &disps[..half], &numbers[..half]).unwrap();
+                let bytes = bytes + first.size() as u64;
+                let message = Datatype::structure(Form::Count, &[count as i64, 1], &[0, 0], &[flat, first]).unwrap();
+                prop_assert_eq!(datatype.signature_of_first(bytes), message.signature(1));
+            }
+        }
     }
 
     #[test]

@@ -63,21 +63,38 @@ fn pop(reader: &mut RingReader) -> Option<i32> {
     pop_telling(reader).map(|(tag, _)| tag)
 }
 
-/// As `pop`; also whether the writer was told.
+/// As `pop`; also whether the writer was told. Waits for the lines that follow the first.
 fn pop_telling(reader: &mut RingReader) -> Option<(i32, bool)> {
     let mark = reader.ready()?;
     let head = reader.head(mark);
     let tag = head.header.tag;
     assert_eq!(head.header, header(tag));
-    let Some(Shape::Lines(len)) = mark.shape() else { panic!("a cell") };
+    let Some(Shape::Lines(len)) = mark.shape() else { panic!("not a first line") };
     assert!(head.payload()[..len.min(HEAD_PAYLOAD_BYTES)].iter().all(|byte| *byte == tag as u8));
-    reader.rest(len, |from, _, n| {
-        // SAFETY: `n` bytes of a line.
-        let piece = unsafe { std::slice::from_raw_parts(from, n) };
-        assert!(piece.iter().all(|byte| *byte == tag as u8));
-    });
-    let told = reader.advance(lines_for(len));
+    let mut told = reader.advance();
+    let mut taken = HEAD_PAYLOAD_BYTES;
+    while taken < len {
+        while !reader.more(|from| assert_piece(from, tag as u8, (len - taken).min(MORE_PAYLOAD_BYTES))) {
+            come_back();
+        }
+        told |= reader.advance();
+        taken += MORE_PAYLOAD_BYTES;
+    }
     Some((tag, told))
+}
+
+fn assert_piece(from: *const u8, byte: u8, n: usize) {
+    // SAFETY: `n` bytes of a line.
+    let piece = unsafe { std::slice::from_raw_parts(from, n) };
+    assert!(piece.iter().all(|found| *found == byte));
+}
+
+/// The writer is at the line that the reader would like to have.
+fn come_back() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    panic!("there is no other thread that could write it");
 }
 
 #[cfg(not(loom))]
@@ -98,7 +115,7 @@ mod plain {
 
     #[test]
     fn messages_of_any_number_of_lines_pass_over_the_edge() {
-        let ring = Ring::new(32);
+        let ring = Ring::new(RING_LINES_MIN as usize);
         let (mut writer, mut reader) = (ring.writer(), ring.reader());
         for (tag, len) in (0..=LINES_PAYLOAD_BYTES_MAX).chain((0..=LINES_PAYLOAD_BYTES_MAX).rev()).enumerate()
         {
@@ -123,8 +140,8 @@ mod plain {
     }
 
     #[test]
-    fn a_message_of_many_lines_waits_for_all_of_them() {
-        let ring = Ring::new(32);
+    fn a_message_of_many_lines_waits_for_room_for_all_of_them() {
+        let ring = Ring::new(RING_LINES_MIN as usize);
         let (mut writer, mut reader) = (ring.writer(), ring.reader());
         assert!(push(&mut writer, 1, LINES_PAYLOAD_BYTES_MAX));
         assert!(!push(&mut writer, 2, LINES_PAYLOAD_BYTES_MAX));
@@ -136,7 +153,7 @@ mod plain {
     /// Whatever was refused, and whenever: the reader tells the writer before it runs dry, and then there is room.
     #[test]
     fn who_was_refused_is_told_before_the_ring_is_empty() {
-        for shift in 0..64 {
+        for shift in (0..2 * RING_LINES_MIN as i32).step_by(3) {
             for lines in 1..=MESSAGE_LINES_MAX {
                 let ring = Ring::new(RING_LINES_MIN as usize);
                 let (mut writer, mut reader) = (ring.writer(), ring.reader());
@@ -152,6 +169,22 @@ mod plain {
                 assert!(told && push(&mut writer, 0, len), "{lines} lines after {shift}");
             }
         }
+    }
+
+    /// A reader that comes while the writer is at a later line takes what there is, and finds the rest later.
+    #[test]
+    fn a_line_that_is_not_there_yet_is_not_taken() {
+        let ring = Ring::new(RING_LINES_MIN as usize);
+        let (mut writer, mut reader) = (ring.writer(), ring.reader());
+        assert!(push(&mut writer, 7, HEAD_PAYLOAD_BYTES + 2 * MORE_PAYLOAD_BYTES));
+        let last = ring.lines[2].mark.swap(0, Ordering::Relaxed);
+        let mark = reader.ready().unwrap();
+        assert_eq!(mark.shape(), Some(Shape::Lines(HEAD_PAYLOAD_BYTES + 2 * MORE_PAYLOAD_BYTES)));
+        assert!(!reader.advance() && reader.more(|from| assert_piece(from, 7, MORE_PAYLOAD_BYTES)));
+        assert!(!reader.advance() && !reader.more(|_| panic!("it is not there")) && reader.ready().is_none());
+        ring.lines[2].mark.store(last, Ordering::Release);
+        assert_eq!(reader.ready().unwrap().shape(), Some(Shape::More));
+        assert!(reader.more(|from| assert_piece(from, 7, MORE_PAYLOAD_BYTES)));
     }
 
     #[test]
@@ -184,7 +217,8 @@ mod plain {
         assert_eq!(first(SHAPE_LINES, LINES_PAYLOAD_BYTES_MAX + 1).shape(), None);
         assert_eq!(first(SHAPE_LINES, HEAD_PAYLOAD_BYTES + 1).single_line(), None);
         assert_eq!(first(SHAPE_CELL, 8).single_line(), None);
-        assert_eq!(Mark::more(1).shape(), None);
+        assert_eq!(Mark::more(1).shape(), Some(Shape::More));
+        assert_eq!(Mark::more(1).single_line(), None);
         assert_eq!(first(77, 8).shape(), None);
     }
 }
@@ -197,7 +231,14 @@ mod model {
 
     /// One thread pushes messages of these lengths, one takes them.
     fn passes(count: usize, lens: &'static [usize]) {
-        loom::model(move || {
+        passes_preempted(count, lens, None);
+    }
+
+    /// The same with so many preemptions of a thread at most.
+    fn passes_preempted(count: usize, lens: &'static [usize], preemptions: Option<usize>) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = preemptions;
+        builder.check(move || {
             let ring = Ring::new(count);
             let writing = ring.clone();
             let thread = loom::thread::spawn(move || {
@@ -289,5 +330,13 @@ mod model {
     #[test]
     fn messages_of_several_lines_are_whole() {
         passes(4, &[41, 100]);
+    }
+
+    /// Long enough to be read while it is written, in a ring that it laps.
+    #[test]
+    fn a_message_is_read_while_it_is_written() {
+        const LONG: usize =
+            HEAD_PAYLOAD_BYTES + (crate::limits::LINES_AHEAD as usize + 1) * MORE_PAYLOAD_BYTES;
+        passes_preempted(16, &[LONG, 8], Some(2));
     }
 }

@@ -1,11 +1,11 @@
-//! Microseconds of a barrier among 2, 8 and 16 ranks, by ways to wait:
-//! `cargo run --release -p tern-transport --example barrier`.
+//! Microseconds of a barrier over a team's slot among 2, 8 and 16 ranks, by ways to wait:
+//! `cargo run --release -p tern-transport --example team`.
 
 mod common;
 
 use std::time::{Duration, Instant};
 
-use tern_transport::{Barriers, Ticket, Transport};
+use tern_transport::{Seat, Team, Transport};
 
 const ROUNDS: u32 = 5_000;
 
@@ -28,13 +28,13 @@ const POLICIES: [Policy; 5] = [
 fn main() {
     for size in [2, 8, 16] {
         common::run(size, |fabric, me| {
-            let barriers = fabric.barriers().expect("several ranks");
+            let team = fabric.team(Seat { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
             let bell = fabric.doorbell();
             for policy in POLICIES {
-                wait(&barriers, &barriers.enter(0, 0, size), POLICIES[1], &*bell);
+                meet(&team, POLICIES[1], &*bell);
                 let start = Instant::now();
                 for _ in 0..ROUNDS {
-                    wait(&barriers, &barriers.enter(0, 0, size), policy, &*bell);
+                    meet(&team, policy, &*bell);
                 }
                 let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
                 if me == 0 {
@@ -45,21 +45,22 @@ fn main() {
     }
 }
 
-fn wait(barriers: &Barriers, ticket: &Ticket, policy: Policy, bell: &dyn tern_transport::Doorbell) {
+fn meet(team: &Team, policy: Policy, bell: &dyn tern_transport::Doorbell) {
+    let Some(watch) = team.arrive() else { return team.open() };
     for _ in 0..policy.spins {
-        if barriers.done(ticket) {
+        if team.is_over(&watch) {
             return;
         }
         std::hint::spin_loop();
     }
     let mut yields = 0;
-    while !barriers.done(ticket) {
+    while !team.is_over(&watch) {
         if yields < policy.yields {
             yields = yields.saturating_add(1);
             std::thread::yield_now();
         } else {
             let armed = bell.arm();
-            barriers.sleep(ticket, Some(armed), Some(Duration::from_secs(5)));
+            team.sleep(&watch, Some(armed), Some(Duration::from_secs(5)));
         }
     }
 }

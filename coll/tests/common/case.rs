@@ -1,0 +1,103 @@
+#![allow(dead_code, reason = "each test program uses its part")]
+
+//! What a call is tried with: sizes, roots, algorithms with their segments, and machines.
+
+use std::sync::Arc;
+
+use tern_coll::{Algorithm, Choice, Collective, Machines, Query, Run, algorithms};
+
+/// An algorithm, or what the table chooses, and where the ranks are.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub choice: Option<Choice>,
+    pub machines: Option<Arc<Machines>>,
+}
+
+impl Case {
+    /// What the table chooses on one machine.
+    pub fn table() -> Case {
+        Case { choice: None, machines: None }
+    }
+
+    /// An algorithm on one machine.
+    pub fn of(choice: impl Into<Choice>) -> Case {
+        Case { choice: Some(choice.into()), machines: None }
+    }
+
+    /// Whether the algorithm can serve a call; the table always can.
+    pub fn suits(&self, query: Query) -> bool {
+        let query = match &self.machines {
+            None => query,
+            Some(machines) => {
+                Query { machines: machines.count(), in_rank_order: machines.is_in_rank_order(), ..query }
+            }
+        };
+        self.choice.is_none_or(|choice| choice.algorithm.suits(&query))
+    }
+}
+
+/// All algorithms of a collective that suit so many ranks, and the table; with segments of the usual length and with
+/// short ones; those by machine on several sets of machines.
+pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
+    let places = places(size);
+    let mut all = vec![Case::table()];
+    all.extend(places.iter().map(|machines| Case { machines: Some(machines.clone()), ..Case::table() }));
+    for algorithm in algorithms(collective) {
+        for choice in choices(collective, *algorithm) {
+            let case = Case::of(choice);
+            if matches!(algorithm, Algorithm::Hierarchical | Algorithm::HierarchicalChain) {
+                all.extend(places.iter().map(|on| Case { machines: Some(on.clone()), ..case.clone() }));
+            } else {
+                all.push(case);
+            }
+        }
+    }
+    all.retain(|case| case.suits(Query::new(collective, 0, size)));
+    all
+}
+
+fn choices(collective: Collective, algorithm: Algorithm) -> Vec<Choice> {
+    let usual = Choice::from(algorithm);
+    let short = [24, 72].map(|segment_bytes| Choice { segment_bytes, ..usual });
+    match algorithm.segment_bytes(collective) {
+        None => vec![usual],
+        Some(_) => vec![usual, short[0], short[1]],
+    }
+}
+
+/// Machines for so many ranks: of three ranks each; the first with one rank and the second with most; and two that
+/// take turns, so that neither has consecutive ranks.
+fn places(size: u32) -> Vec<Arc<Machines>> {
+    if size < 3 {
+        return vec![];
+    }
+    let run = |host, ranks| Run { host, ranks };
+    let threes: Vec<Run> = (0..size.div_ceil(3)).map(|host| run(host, (size - 3 * host).min(3))).collect();
+    let uneven = vec![run(5, 1), run(3, size - 2), run(4, 1)];
+    let turns: Vec<Run> = (0..size).map(|rank| run(rank % 2, 1)).collect();
+    [threes, uneven, turns].map(|runs| Arc::new(Machines::new(&runs))).into()
+}
+
+/// 1 to 17 ranks, 32, 33 and 64, and some drawn by chance.
+pub fn sizes() -> impl Iterator<Item = u32> {
+    let mut random = SEED;
+    let drawn = std::iter::repeat_with(move || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        18 + ((random >> 33) % 63) as u32
+    });
+    (1..=17).chain([32, 33, 64]).chain(drawn.take(2))
+}
+
+/// Where the sizes drawn by chance begin; the same ones in every run, so that a failure can be repeated.
+const SEED: u64 = 2026;
+
+/// All roots.
+pub fn roots(size: u32) -> std::ops::Range<u32> {
+    0..size
+}
+
+/// The lengths of `all` that communicators of this size are tried with: all of them up to 17 ranks, then the last.
+pub fn lengths<const N: usize>(size: u32, all: [u64; N]) -> impl Iterator<Item = u64> {
+    let skipped = if size > 17 { N - 2 } else { 0 };
+    all.into_iter().skip(skipped)
+}

@@ -1,0 +1,264 @@
+/*
+ * Buffers of calls. In mpif.h they are addresses. In the modules they are descriptors, and a section with gaps becomes
+ *
+ *   Part   a datatype made on the fly, where a call has (buffer, count, datatype) and moves them as they are; a dense
+ *          copy if the datatype has gaps of its own;
+ *   Whole  a dense copy, where a call does more with a buffer: computes on it, or divides it among ranks.
+ */
+#ifndef TERN_FORTRAN_BUFFERS_H
+#define TERN_FORTRAN_BUFFERS_H
+
+typedef struct {
+    void *at;
+    /* The dense copy, or null if the buffer serves itself. */
+    void *copy;
+    const Descriptor *section;
+    /* Whether the copy must go back. */
+    int back;
+    int code;
+} Whole;
+
+/* What a part needs whose buffer has gaps. It is apart, so that a dense buffer stays in registers. */
+typedef struct {
+    /* The datatype made on the fly, or null. */
+    MPI_Datatype made;
+    /* The dense copy, if there is one. */
+    Whole whole;
+    int code;
+} Detour;
+
+typedef struct {
+    void *at;
+    Number count;
+    MPI_Datatype type;
+    /* Null if the buffer is dense. */
+    Detour *detour;
+} Part;
+
+void detour_end(Detour *detour);
+void detour_pend(Detour *detour, int code, MPI_Request request, int persistent);
+
+/* A dense buffer must cost no more than its address: only when inlined, most of a part is never stored. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define NO_BUFFER ((Whole){NULL, NULL, NULL, 0, MPI_SUCCESS})
+
+/* What a call does with a part: reads it, writes it, or keeps it beyond its end without a request that tells when. */
+typedef enum { READ, WRITTEN, STAYS } Use;
+
+/* A string beside a buffer: a descriptor too in the modules, else with its length behind the arguments. */
+#ifdef TS
+typedef const Descriptor *ChoiceText;
+#define HIDDEN(length)
+#define C_TEXT(at) text((at)->base, (at)->element_bytes)
+#else
+typedef TextIn ChoiceText;
+#define HIDDEN(length) , size_t length
+#define C_TEXT(at) text(at, at##_len)
+#endif
+
+#ifdef TS
+
+static inline void *place_of(Choice buffer)
+{
+    return buffer_at(buffer->base);
+}
+
+Whole whole_copy(Choice buffer, int back);
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use);
+
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use)
+{
+    if (section_is_dense(buffer)) return (Part){place_of(buffer), count, type, NULL};
+    Detour *detour = detour_of(buffer, count, type, use);
+    if (detour->whole.at != NULL) return (Part){detour->whole.at, count, type, detour};
+    return (Part){place_of(buffer), 1, detour->made, detour};
+}
+
+ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
+{
+    if (!section_is_dense(buffer)) return whole_copy(buffer, back);
+    return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
+}
+
+/* For buffers that stay in use after the call without a request that tells of their end. */
+static inline Whole whole_only(Choice buffer)
+{
+    Whole whole = {place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
+    if (!section_is_dense(buffer)) whole.code = section_error("this call needs a buffer without gaps");
+    return whole;
+}
+
+#else
+
+static inline void *place_of(Choice buffer)
+{
+    return buffer_at(buffer);
+}
+
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use)
+{
+    (void)use;
+    return (Part){place_of(buffer), count, type, NULL};
+}
+
+ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
+{
+    (void)back;
+    return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
+}
+
+static inline Whole whole_only(Choice buffer)
+{
+    return whole_of(buffer, 0);
+}
+
+#endif
+
+ALWAYS_INLINE Part part_from(Choice buffer, Number count, MPI_Datatype type)
+{
+    return part_of(buffer, count, type, READ);
+}
+
+ALWAYS_INLINE Part part_into(Choice buffer, Number count, MPI_Datatype type)
+{
+    return part_of(buffer, count, type, WRITTEN);
+}
+
+ALWAYS_INLINE Part part_only(Choice buffer, Number count, MPI_Datatype type)
+{
+    return part_of(buffer, count, type, STAYS);
+}
+
+static inline Whole whole_in(Choice buffer)
+{
+    return whole_of(buffer, 0);
+}
+
+/* What is written comes back, and what is not must be in the copy before. */
+static inline Whole whole_inout(Choice buffer)
+{
+    return whole_of(buffer, 1);
+}
+
+/* Gives a copy to the request that uses it; completion.c puts it back and frees it. */
+void pend(MPI_Request request, const Whole *whole, int persistent);
+
+/* Puts a copy back if it was written, and frees it. */
+void whole_back(Whole whole);
+
+static inline void pend_on(MPI_Request request, Whole whole, int persistent)
+{
+    if (whole.copy != NULL) pend(request, &whole, persistent);
+}
+
+static inline int part_code(Part part)
+{
+    return part.detour == NULL ? MPI_SUCCESS : part.detour->code;
+}
+
+static inline void part_end(Part part)
+{
+    if (part.detour != NULL) detour_end(part.detour);
+}
+
+/* Leaves a part to the request that was made: its copy, while its datatype may be freed at once. */
+static inline void part_pend(Part part, int code, MPI_Request request, int persistent)
+{
+    if (part.detour != NULL) detour_pend(part.detour, code, request, persistent);
+}
+
+static inline void whole_end(Whole whole)
+{
+    if (whole.copy != NULL) whole_back(whole);
+}
+
+/* ------------------------------------------------------------ ways to call with buffers */
+
+#define AFTER(first, second) ((first) != MPI_SUCCESS ? (first) : (second))
+
+/* Calls that are over when they return. */
+#define DOES1(part, call) \
+    do { \
+        int code_ = AFTER(part_code(part), (call)); \
+        part_end(part); \
+        give(ierror, code_); \
+    } while (0)
+
+#define DOES2(one, two, call) \
+    do { \
+        int code_ = AFTER(part_code(one), AFTER(part_code(two), (call))); \
+        part_end(one); \
+        part_end(two); \
+        give(ierror, code_); \
+    } while (0)
+
+#define COPIES1(whole, call) \
+    do { \
+        int code_ = AFTER((whole).code, (call)); \
+        whole_end(whole); \
+        give(ierror, code_); \
+    } while (0)
+
+#define COPIES2(one, two, call) \
+    do { \
+        int code_ = AFTER((one).code, AFTER((two).code, (call))); \
+        whole_end(one); \
+        whole_end(two); \
+        give(ierror, code_); \
+    } while (0)
+
+#define COPIES3(one, two, three, call) COPIES1(one, AFTER((two).code, AFTER((three).code, (call))))
+
+#define MIXES(part, whole, call) \
+    do { \
+        int code_ = AFTER(part_code(part), AFTER((whole).code, (call))); \
+        part_end(part); \
+        whole_end(whole); \
+        give(ierror, code_); \
+    } while (0)
+
+/* Calls that start something: `made` is its request. A datatype may be freed while it is in use. */
+#define STARTS_OR_PREPARES(part, call, persistent) \
+    do { \
+        MPI_Request made = MPI_REQUEST_NULL; \
+        int code_ = AFTER(part_code(part), (call)); \
+        if (code_ == MPI_SUCCESS) *request = Request_int(made); \
+        part_pend(part, code_, made, persistent); \
+        give(ierror, code_); \
+    } while (0)
+
+#define STARTS1(part, call) STARTS_OR_PREPARES(part, call, 0)
+#define PREPARES1(part, call) STARTS_OR_PREPARES(part, call, 1)
+
+#define STARTS2(one, two, call) \
+    do { \
+        MPI_Request made = MPI_REQUEST_NULL; \
+        int code_ = AFTER(part_code(one), AFTER(part_code(two), (call))); \
+        if (code_ == MPI_SUCCESS) *request = Request_int(made); \
+        part_pend(one, code_, made, 0); \
+        part_pend(two, code_, made, 0); \
+        give(ierror, code_); \
+    } while (0)
+
+#define STARTS_COPIED(one, two, call, persistent) \
+    do { \
+        MPI_Request made = MPI_REQUEST_NULL; \
+        int code_ = AFTER((one).code, AFTER((two).code, (call))); \
+        if (code_ == MPI_SUCCESS) { \
+            pend_on(made, one, persistent); \
+            pend_on(made, two, persistent); \
+            *request = Request_int(made); \
+        } \
+        give(ierror, code_); \
+    } while (0)
+
+#define PENDING2(one, two, call) STARTS_COPIED(one, two, call, 0)
+#define PERSISTENT2(one, two, call) STARTS_COPIED(one, two, call, 1)
+#define PERSISTENT1(one, call) \
+    do { \
+        Whole none_ = NO_BUFFER; \
+        STARTS_COPIED(one, none_, call, 1); \
+    } while (0)
+
+#endif

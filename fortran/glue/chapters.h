@@ -1,0 +1,17 @@
+/* All chapters, in the mode that the including file has set: see glue.h. */
+#include "glue.h"
+#include "peers.h"
+
+#include "p2p.inc"
+#include "partitioned.inc"
+#include "datatypes.inc"
+#include "collectives.inc"
+#include "communicators.inc"
+#include "topologies.inc"
+#include "environment.inc"
+#include "info.inc"
+#include "processes.inc"
+#include "rma.inc"
+#include "external.inc"
+#include "files.inc"
+#include "deprecated.inc"

@@ -1,0 +1,139 @@
+/* Dense copies of sections, for calls that cannot use a datatype: while the call runs, or while its request does. */
+#define TS
+#include "glue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "pending.h"
+
+Whole whole_copy(Choice buffer, int back)
+{
+    Whole whole = {malloc(section_bytes(buffer) + 1), NULL, buffer, back, MPI_SUCCESS};
+    if (whole.at == NULL) {
+        whole.code = MPI_ERR_NO_MEM;
+        return whole;
+    }
+    whole.copy = whole.at;
+    section_gather(buffer, whole.copy);
+    return whole;
+}
+
+void whole_back(Whole whole)
+{
+    if (whole.back) section_scatter(whole.section, whole.copy);
+    free(whole.copy);
+}
+
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use)
+{
+    Detour *detour = malloc(sizeof *detour);
+    if (detour == NULL) abort();
+    *detour = (Detour){MPI_DATATYPE_NULL, NO_BUFFER, MPI_SUCCESS};
+    if (use != STAYS && section_needs_copy(buffer, count, type)) {
+        detour->whole = whole_copy(buffer, use == WRITTEN);
+        detour->code = detour->whole.code;
+    } else {
+        detour->code = section_type(buffer, count, type, &detour->made);
+    }
+    return detour;
+}
+
+void detour_end(Detour *detour)
+{
+    if (detour->made != MPI_DATATYPE_NULL) MPI_Type_free(&detour->made);
+    whole_end(detour->whole);
+    free(detour);
+}
+
+void detour_pend(Detour *detour, int code, MPI_Request request, int persistent)
+{
+    if (code == MPI_SUCCESS && detour->whole.copy != NULL) {
+        pend(request, &detour->whole, persistent);
+        detour->whole.copy = NULL;
+    }
+    detour_end(detour);
+}
+
+/* A copy that a request uses. */
+typedef struct Pending {
+    MPI_Fint request;
+    int persistent, back;
+    /* The section that it is a copy of, if it is one: else it only must live as long. */
+    int has_section;
+    void *copy;
+    struct Pending *next;
+    /* The caller's descriptor ends with the call. */
+    union {
+        Descriptor section;
+        char room[sizeof(Descriptor) + RANK_MAX * sizeof(Dimension)];
+    };
+} Pending;
+
+static Pending *all_pending;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+atomic_int pending_count;
+
+void pend(MPI_Request request, const Whole *whole, int persistent)
+{
+    Pending *new = malloc(sizeof *new);
+    if (new == NULL) abort();
+    new->request = Request_int(request);
+    new->persistent = persistent;
+    new->back = whole->back;
+    new->copy = whole->copy;
+    new->has_section = whole->section != NULL;
+    if (new->has_section)
+        memcpy(&new->section, whole->section, sizeof(Descriptor) + (size_t)whole->section->rank * sizeof(Dimension));
+    pthread_mutex_lock(&lock);
+    new->next = all_pending;
+    all_pending = new;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&pending_count, 1);
+}
+
+/* Takes an entry out of the list, and gives what follows it. */
+static void unlink_at(Pending **at, int free_copy)
+{
+    Pending *old = *at;
+    *at = old->next;
+    if (free_copy) free(old->copy);
+    free(old);
+    atomic_fetch_sub(&pending_count, 1);
+}
+
+void pending_end(MPI_Fint request)
+{
+    pthread_mutex_lock(&lock);
+    for (Pending **at = &all_pending; *at != NULL;) {
+        Pending *one = *at;
+        if (one->request == request && one->back) section_scatter(&one->section, one->copy);
+        if (one->request == request && !one->persistent)
+            unlink_at(at, 1);
+        else
+            at = &one->next;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void pending_start(MPI_Fint request)
+{
+    pthread_mutex_lock(&lock);
+    for (Pending *one = all_pending; one != NULL; one = one->next)
+        if (one->request == request && one->has_section) section_gather(&one->section, one->copy);
+    pthread_mutex_unlock(&lock);
+}
+
+void pending_forget(MPI_Fint request)
+{
+    pthread_mutex_lock(&lock);
+    for (Pending **at = &all_pending; *at != NULL;) {
+        /* What is not persistent is still on its way: its copy must stay. */
+        if ((*at)->request == request)
+            unlink_at(at, (*at)->persistent);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&lock);
+}

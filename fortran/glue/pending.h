@@ -1,0 +1,40 @@
+/* Dense copies that a request uses: completion.c says when it starts, ends and goes. */
+#ifndef TERN_FORTRAN_PENDING_H
+#define TERN_FORTRAN_PENDING_H
+
+#include <stdatomic.h>
+
+#include "mpi.h"
+
+#pragma GCC visibility push(hidden)
+
+/* How many there are: nearly always none, and then one load is all that a call pays. */
+extern atomic_int pending_count;
+
+void pending_start(MPI_Fint request);
+void pending_end(MPI_Fint request);
+void pending_forget(MPI_Fint request);
+
+static inline int some_pending(void)
+{
+    return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
+}
+
+static inline void started(MPI_Fint request)
+{
+    if (some_pending()) pending_start(request);
+}
+
+static inline void finished(MPI_Fint request)
+{
+    if (some_pending()) pending_end(request);
+}
+
+static inline void forgotten(MPI_Fint request)
+{
+    if (some_pending()) pending_forget(request);
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,164 @@
+/* Sections of arrays: whether they have gaps, a datatype that skips these, and copies without them. */
+#include "section.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_include)
+#if __has_include(<ISO_Fortran_binding.h>)
+#include <ISO_Fortran_binding.h>
+_Static_assert(offsetof(Descriptor, base) == offsetof(CFI_cdesc_t, base_addr), "base");
+_Static_assert(offsetof(Descriptor, element_bytes) == offsetof(CFI_cdesc_t, elem_len), "element_bytes");
+_Static_assert(offsetof(Descriptor, rank) == offsetof(CFI_cdesc_t, rank), "rank");
+_Static_assert(offsetof(Descriptor, dim) == offsetof(CFI_cdesc_t, dim), "dim");
+_Static_assert(offsetof(Dimension, extent) == offsetof(CFI_dim_t, extent), "extent");
+_Static_assert(offsetof(Dimension, stride) == offsetof(CFI_dim_t, sm), "stride");
+_Static_assert(sizeof(Dimension) == sizeof(CFI_dim_t), "dimension");
+_Static_assert(RANK_MAX == CFI_MAX_RANK, "rank");
+#endif
+#endif
+
+size_t section_elements(const Descriptor *section)
+{
+    size_t elements = 1;
+    for (int d = 0; d < section->rank; d++) elements *= (size_t)section->dim[d].extent;
+    return elements;
+}
+
+size_t section_bytes(const Descriptor *section)
+{
+    return section_elements(section) * section->element_bytes;
+}
+
+/* ------------------------------------------------------------ the datatype */
+
+/* `n` of `type`, one every `stride` bytes. `type` is used up. */
+static int strided(MPI_Count n, ptrdiff_t stride, MPI_Datatype type, MPI_Datatype *made)
+{
+    int code = MPI_Type_create_hvector_c(n, 1, stride, type, made);
+    MPI_Type_free(&type);
+    return code;
+}
+
+/* `first`, and `second` that many bytes behind it. Both are used up. */
+static int joined(MPI_Datatype first, ptrdiff_t at, MPI_Datatype second, MPI_Datatype *made)
+{
+    MPI_Count lengths[2] = {1, 1}, places[2] = {0, at};
+    MPI_Datatype types[2] = {first, second};
+    int code = MPI_Type_create_struct_c(2, lengths, places, types, made);
+    MPI_Type_free(&first);
+    MPI_Type_free(&second);
+    return code;
+}
+
+/*
+ * The first `elements` elements in the dimensions below `rank`: whole rows as one strided type, then the same one
+ * dimension lower for what is left.
+ */
+static int leading(const Descriptor *section, int rank, MPI_Count elements, MPI_Datatype element, MPI_Datatype *made)
+{
+    if (rank == 0) return MPI_Type_dup(element, made);
+    MPI_Count row = 1;
+    for (int d = 0; d < rank - 1; d++) row *= section->dim[d].extent;
+    MPI_Count rows = elements / row, rest = elements % row;
+    ptrdiff_t stride = section->dim[rank - 1].stride;
+    MPI_Datatype whole = MPI_DATATYPE_NULL, tail;
+    int code;
+
+    if (rows > 0) {
+        code = leading(section, rank - 1, row, element, &whole);
+        if (code == MPI_SUCCESS) code = strided(rows, stride, whole, &whole);
+        if (code != MPI_SUCCESS || rest == 0) {
+            *made = whole;
+            return code;
+        }
+    }
+    code = leading(section, rank - 1, rest, element, &tail);
+    if (code != MPI_SUCCESS || rows == 0) {
+        *made = tail;
+        return code;
+    }
+    return joined(whole, rows * stride, tail, made);
+}
+
+/* Of `datatype`, what one element of the section holds; the null type if they do not go together. */
+static MPI_Datatype element_type(const Descriptor *section, MPI_Datatype datatype)
+{
+    MPI_Count size, lb, extent;
+    MPI_Datatype element = MPI_DATATYPE_NULL;
+    if (MPI_Type_size_c(datatype, &size) != MPI_SUCCESS) return element;
+    MPI_Type_get_true_extent_c(datatype, &lb, &extent);
+    if (size == 0 || lb != 0 || extent != size || section->element_bytes % (size_t)size != 0) return element;
+    MPI_Type_contiguous_c((MPI_Count)section->element_bytes / size, datatype, &element);
+    return element;
+}
+
+int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype datatype)
+{
+    MPI_Count size, lb, extent, true_lb, true_extent;
+    if (count <= 0 || MPI_Type_size_c(datatype, &size) != MPI_SUCCESS) return 0;
+    MPI_Type_get_extent_c(datatype, &lb, &extent);
+    MPI_Type_get_true_extent_c(datatype, &true_lb, &true_extent);
+    int has_gaps = true_lb != 0 || true_extent != size || extent != size;
+    int divides = size > 0 && section->element_bytes % (size_t)size == 0 &&
+        count * size % (MPI_Count)section->element_bytes == 0;
+    MPI_Count end = true_lb + true_extent + (count - 1) * extent;
+    return (has_gaps || !divides) && true_lb >= 0 && end <= (MPI_Count)section_bytes(section);
+}
+
+int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made)
+{
+    MPI_Count size;
+    *made = MPI_DATATYPE_NULL;
+    MPI_Datatype element = element_type(section, datatype);
+    if (element == MPI_DATATYPE_NULL)
+        return section_error("the elements of a strided section must be a multiple of a datatype without gaps");
+    MPI_Type_size_c(datatype, &size);
+    MPI_Count elements = count * size / (MPI_Count)section->element_bytes;
+    int code = MPI_SUCCESS;
+    if (count < 0 || (size_t)elements > section_elements(section))
+        code = section_error("count is negative, or more than the strided section has");
+    else if (elements * (MPI_Count)section->element_bytes != count * size)
+        code = section_error("count ends within an element of the strided section");
+    else if (elements == 0)
+        code = MPI_Type_contiguous_c(0, datatype, made);
+    else
+        code = leading(section, section->rank, elements, element, made);
+    MPI_Type_free(&element);
+    return code == MPI_SUCCESS ? MPI_Type_commit(made) : code;
+}
+
+/* ------------------------------------------------------------ the copies */
+
+typedef enum { GATHER, SCATTER } Way;
+
+/* Copies the dimensions below `rank` at `place`; gives where the dense copy goes on. */
+static char *copy(const Descriptor *section, int rank, char *place, char *dense, Way way)
+{
+    if (rank == 0) {
+        memcpy(way == GATHER ? dense : place, way == GATHER ? place : dense, section->element_bytes);
+        return dense + section->element_bytes;
+    }
+    const Dimension *dim = &section->dim[rank - 1];
+    for (ptrdiff_t i = 0; i < dim->extent; i++) dense = copy(section, rank - 1, place + i * dim->stride, dense, way);
+    return dense;
+}
+
+void section_gather(const Descriptor *section, void *dense)
+{
+    copy(section, section->rank, section->base, dense, GATHER);
+}
+
+void section_scatter(const Descriptor *section, const void *dense)
+{
+    copy(section, section->rank, section->base, (char *)dense, SCATTER);
+}
+
+int section_error(const char *why)
+{
+    fprintf(stderr, "Tern: %s: pass a contiguous array, or copy the section to one first\n", why);
+    int code = MPI_ERR_BUFFER;
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    return code;
+}

@@ -1,0 +1,70 @@
+/*
+ * Fortran's array descriptors (Fortran 2018, section 18.5), as far as buffers need them: where, how large an element,
+ * and for each dimension how many and how far apart.
+ *
+ * gfortran and flang lay these members out alike, so the library is not bound to one of them; section.c compares
+ * with the compiler's ISO_Fortran_binding.h where there is one.
+ */
+#ifndef TERN_FORTRAN_SECTION_H
+#define TERN_FORTRAN_SECTION_H
+
+#include <stddef.h>
+
+#include "mpi.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct {
+    ptrdiff_t lower_bound;
+    /* Number of elements; -1 if unknown (the last dimension of an assumed-size array). */
+    ptrdiff_t extent;
+    /* Bytes from one element to the next. */
+    ptrdiff_t stride;
+} Dimension;
+
+typedef struct {
+    void *base;
+    size_t element_bytes;
+    int version;
+    signed char rank;
+    /* Type and attribute, in either order. */
+    char details[3];
+    Dimension dim[];
+} Descriptor;
+
+#define RANK_MAX 15
+
+/* Whether the elements lie one behind the other. */
+static inline int section_is_dense(const Descriptor *section)
+{
+    ptrdiff_t expected = (ptrdiff_t)section->element_bytes;
+    for (int d = 0; d < section->rank; d++) {
+        const Dimension *dim = &section->dim[d];
+        if (dim->extent == 0) return 1;
+        if (dim->extent != 1 && dim->stride != expected) return 0;
+        /* Only the last dimension can be unknown, and nothing follows it. */
+        expected *= dim->extent;
+    }
+    return 1;
+}
+
+/* Elements of a section; bytes of all. */
+size_t section_elements(const Descriptor *section);
+size_t section_bytes(const Descriptor *section);
+
+/* A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense. */
+int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made);
+
+/* Whether no such datatype can be made, because this one has gaps or does not divide the elements. */
+int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype datatype);
+
+/* Copies a section's elements together, and back to where they were. */
+void section_gather(const Descriptor *section, void *dense);
+void section_scatter(const Descriptor *section, const void *dense);
+
+/* The error of a section where only dense memory can serve; calls the world's error handler. */
+int section_error(const char *why);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,415 @@
+//! What a rank tells about its collective call, so that the others can compare it with theirs.
+
+use crate::agree::{number, record};
+use crate::coll::operation::Operation;
+use std::ffi::c_int;
+use std::fmt;
+use tern_abi::error_class_name;
+use tern_coll::{Call, Comm, Data, Numbers, Root, Vector};
+use tern_mem::op::PredefinedOp;
+use tern_mem::{Basic, Datatype};
+
+/// The longest name of a collective call is that of `MPI_Reduce_scatter_block_init`.
+const NAME_BYTES: usize = 32;
+const NAME_WORDS: usize = NAME_BYTES / 8;
+const AMOUNT_WORDS: usize = 3;
+const WORDS: usize = 1 + NAME_WORDS + 2 + 2 * AMOUNT_WORDS + 1;
+
+/// One rank's call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Record {
+    /// Whether the call was made.
+    pub state: State,
+    name: [u8; NAME_BYTES],
+    /// The root that it names, if it has one.
+    pub root: Option<Root>,
+    /// The operation, if it reduces.
+    pub operation: Option<Code>,
+    /// What goes from this rank to each other, or into the reduction.
+    pub send: Option<Amount>,
+    /// What comes to this rank from each other, or out of the reduction.
+    pub recv: Option<Amount>,
+    /// A hash of the bytes per rank, where every rank has to name all of them.
+    pub counts: Option<u64>,
+}
+
+/// Whether a rank's call was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum State {
+    /// Nothing is known of this rank: its record would have come by one that refused its own call.
+    #[default]
+    Unknown,
+    /// It was.
+    Made,
+    /// Its arguments were refused, with this error class.
+    Refused(c_int),
+}
+
+/// An operation as ranks compare it: handles of operations that the program made differ from rank to rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// A predefined one.
+    Predefined(PredefinedOp),
+    /// A function of the program's; whether it commutes.
+    User(bool),
+}
+
+/// How much of what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Amount {
+    /// Packed bytes.
+    pub bytes: u64,
+    /// The hash of the type signature, 0 if it fits any.
+    pub signature: u64,
+    /// The basic type, if it is one.
+    basic: Option<Basic>,
+}
+
+impl Amount {
+    /// So many elements of `datatype`.
+    pub fn of(data: Data, datatype: Option<&Datatype>) -> Self {
+        let basic = datatype.and_then(Datatype::uniform);
+        // What may be received as anything is not compared (section 3.3.1).
+        let any = matches!(basic, Some(Basic::Packed | Basic::Byte));
+        let signature = datatype.filter(|_| !any).map_or(0, |datatype| datatype.signature(data.count));
+        Amount { bytes: data.bytes(), signature, basic }
+    }
+}
+
+/// The datatypes and the operation of a call being prepared, beside its [`Call`].
+#[derive(Clone, Copy)]
+pub struct Meaning<'a> {
+    /// The type of the send buffer.
+    pub send: Option<&'a Datatype>,
+    /// The type of the receive buffer, and that of a reduction.
+    pub recv: Option<&'a Datatype>,
+    /// The operation.
+    pub operation: Option<Operation>,
+}
+
+impl Record {
+    /// Bytes of a record on its way.
+    pub const BYTES: usize = WORDS * 8;
+
+    /// A call of which only the name counts.
+    pub fn named(call: &str) -> Self {
+        let mut name = [0; NAME_BYTES];
+        let len = call.len().min(NAME_BYTES);
+        name[..len].copy_from_slice(&call.as_bytes()[..len]);
+        Record { state: State::Made, name, ..Record::default() }
+    }
+
+    /// What has to agree between the ranks of a call; what the standard lets each rank choose is left out, and so is
+    /// what only two ranks have to agree on (the counts of the v and w calls): messages are measured anyway.
+    pub fn fill(&mut self, comm: &Comm, call: &Call, meaning: Meaning) {
+        let sends = |data: Data| Some(Amount::of(data, meaning.send));
+        let recvs = |data: Data| Some(Amount::of(data, meaning.recv));
+        self.root = call_root(call);
+        self.operation = meaning.operation.map(code);
+        match *call {
+            Call::Bcast { data, root } if is_root(comm, root) => self.send = recvs(data),
+            Call::Bcast { data, root } if root != Root::Elsewhere => self.recv = recvs(data),
+            Call::Gather { send, recv, root } => {
+                self.send = send.filter(|_| is_leaf(root)).and_then(sends);
+                self.recv = Some(recv).filter(|_| is_root(comm, root)).and_then(recvs);
+            }
+            Call::Scatter { send, recv, root } => {
+                self.send = Some(send).filter(|_| is_root(comm, root)).and_then(sends);
+                self.recv = recv.filter(|_| is_leaf(root)).and_then(recvs);
+            }
+            Call::Allgather { send, recv } | Call::Alltoall { send, recv } => {
+                (self.send, self.recv) = (send.and_then(sends), recvs(recv));
+            }
+            Call::Allgatherv { recv, .. } => self.counts = Some(hash(blocks_of(&recv))),
+            Call::Reduce { data, root, .. } => {
+                self.send = Some(data).filter(|_| is_leaf(root)).and_then(recvs);
+                self.recv = Some(data).filter(|_| is_root(comm, root)).and_then(recvs);
+            }
+            Call::Allreduce { data, .. } | Call::Scan { data, .. } | Call::Exscan { data, .. } => {
+                self.reduces(comm, recvs(data));
+            }
+            Call::ReduceScatterBlock { data, .. } => {
+                let all = data.count.saturating_mul(u64::from(comm.size));
+                self.reduces(comm, recvs(Data::new(all, data.layout)));
+            }
+            Call::ReduceScatter { counts, layout, .. } => {
+                self.reduces(comm, recvs(Data::new(counts.sum(), layout)));
+                self.counts = Some(hash(numbers_of(&counts).map(|count| count.saturating_mul(layout.size))));
+            }
+            _ => {}
+        }
+    }
+
+    fn reduces(&mut self, comm: &Comm, amount: Option<Amount>) {
+        self.send = amount;
+        // Between groups, what one combines is what the other receives.
+        self.recv = amount.filter(|_| comm.remote.is_some());
+    }
+
+    /// The name of the call.
+    pub fn call(&self) -> String {
+        let len = self.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+        String::from_utf8_lossy(&self.name[..len]).into_owned()
+    }
+
+    /// Whether two ranks make the same call.
+    pub fn same_call(&self, other: &Record) -> bool {
+        self.name == other.name
+    }
+
+    /// As bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut words = vec![self.state.word()];
+        words.extend((0..NAME_WORDS).map(|at| number(&self.name, at * 8)));
+        words.extend([root_word(self.root), self.operation.map_or(0, Code::word)]);
+        words.extend(amount_words(self.send).into_iter().chain(amount_words(self.recv)));
+        words.push(self.counts.unwrap_or(0));
+        record(&words)
+    }
+
+    /// Of bytes that came from another rank; what makes no sense is taken for nothing.
+    pub fn read(bytes: &[u8]) -> Self {
+        let word = |at: usize| number(bytes, at * 8);
+        let mut name = [0; NAME_BYTES];
+        if let Some(told) = bytes.get(8..8 + NAME_BYTES) {
+            name.copy_from_slice(told);
+        }
+        let amount = |at: usize| read_amount([word(at), word(at + 1), word(at + 2)]);
+        let rest = 1 + NAME_WORDS;
+        Record {
+            state: State::read(word(0)),
+            name,
+            root: read_root(word(rest)),
+            operation: Code::read(word(rest + 1)),
+            send: amount(rest + 2),
+            recv: amount(rest + 2 + AMOUNT_WORDS),
+            counts: Some(word(WORDS - 1)).filter(|&hash| hash != 0),
+        }
+    }
+}
+
+fn call_root(call: &Call) -> Option<Root> {
+    match *call {
+        Call::Bcast { root, .. }
+        | Call::Gather { root, .. }
+        | Call::Gatherv { root, .. }
+        | Call::Scatter { root, .. }
+        | Call::Scatterv { root, .. }
+        | Call::Reduce { root, .. } => Some(root),
+        _ => None,
+    }
+}
+
+fn is_root(comm: &Comm, root: Root) -> bool {
+    match root {
+        Root::Rank(rank) => comm.remote.is_none() && rank == comm.rank,
+        Root::Here => true,
+        Root::Elsewhere => false,
+    }
+}
+
+/// On an intracommunicator the root is a leaf too.
+fn is_leaf(root: Root) -> bool {
+    matches!(root, Root::Rank(_))
+}
+
+fn code(operation: Operation) -> Code {
+    match operation {
+        Operation::Predefined(op, _) => Code::Predefined(op),
+        Operation::User { commutative, .. } => Code::User(commutative),
+    }
+}
+
+fn blocks_of(vector: &Vector) -> impl Iterator<Item = u64> {
+    (0..vector.counts.len() as u32).map(|rank| vector.in_recv(rank).bytes())
+}
+
+fn numbers_of(numbers: &Numbers) -> impl Iterator<Item = u64> {
+    (0..numbers.len()).map(|at| numbers.count(at))
+}
+
+/// FNV-1a over words; never 0, which stands for none.
+fn hash(words: impl Iterator<Item = u64>) -> u64 {
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    words.fold(0xcbf2_9ce4_8422_2325, mix).max(1)
+}
+
+impl State {
+    fn word(self) -> u64 {
+        match self {
+            State::Unknown => 0,
+            State::Made => 1,
+            State::Refused(class) => 2 | (class as u64) << 32,
+        }
+    }
+
+    fn read(word: u64) -> Self {
+        match word as u32 {
+            1 => State::Made,
+            2 => State::Refused((word >> 32) as c_int),
+            _ => State::Unknown,
+        }
+    }
+}
+
+/// What no handle of a predefined operation is.
+const USER_OPERATION: u64 = 1 << 32;
+
+impl Code {
+    /// A number that stands for it on all ranks.
+    pub fn word(self) -> u64 {
+        match self {
+            Code::Predefined(op) => u64::from(op.handle_value()),
+            Code::User(commutative) => USER_OPERATION | u64::from(commutative),
+        }
+    }
+
+    fn read(word: u64) -> Option<Self> {
+        match word & USER_OPERATION {
+            0 => PredefinedOp::from_handle(word as usize).map(Code::Predefined),
+            _ => Some(Code::User(word & 1 != 0)),
+        }
+    }
+}
+
+fn root_word(root: Option<Root>) -> u64 {
+    match root {
+        None => 0,
+        Some(Root::Rank(rank)) => 1 | u64::from(rank) << 32,
+        Some(Root::Here) => 2,
+        Some(Root::Elsewhere) => 3,
+    }
+}
+
+fn read_root(word: u64) -> Option<Root> {
+    match word as u32 {
+        1 => Some(Root::Rank((word >> 32) as u32)),
+        2 => Some(Root::Here),
+        3 => Some(Root::Elsewhere),
+        _ => None,
+    }
+}
+
+fn amount_words(amount: Option<Amount>) -> [u64; AMOUNT_WORDS] {
+    let basic = |amount: Amount| amount.basic.map_or(0, |basic| u64::from(basic.handle_value()));
+    amount.map_or([0; AMOUNT_WORDS], |amount| [1 | basic(amount) << 32, amount.bytes, amount.signature])
+}
+
+fn read_amount([lead, bytes, signature]: [u64; AMOUNT_WORDS]) -> Option<Amount> {
+    let basic = Basic::from_handle((lead >> 32) as usize);
+    (lead & 1 != 0).then_some(Amount { bytes, signature, basic })
+}
+
+/// The call for a person: `MPI_Bcast(sends 8 bytes of MPI_INT, root 0)`.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Vec::new();
+        match (self.send, self.recv) {
+            (Some(send), Some(recv)) if send == recv => words.push(send.to_string()),
+            (Some(amount), None) if self.root.is_none() => words.push(amount.to_string()),
+            (send, recv) => {
+                words.extend(send.map(|amount| format!("sends {amount}")));
+                words.extend(recv.map(|amount| format!("receives {amount}")));
+            }
+        }
+        words.extend(self.operation.map(|operation| operation.to_string()));
+        words.extend(self.root.map(|root| match root {
+            Root::Rank(rank) => format!("root {rank}"),
+            Root::Here => "root MPI_ROOT".into(),
+            Root::Elsewhere => "root MPI_PROC_NULL".into(),
+        }));
+        write!(f, "{}({})", self.call(), words.join(", "))?;
+        match self.state {
+            State::Refused(class) => write!(f, " with {}", error_class_name(class).unwrap_or("an error")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.bytes)?;
+        self.basic.map_or(Ok(()), |basic| write!(f, " of {}", basic.name()))
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Code::Predefined(op) => write!(f, "{op}"),
+            Code::User(true) => f.write_str("a commutative operation of the program's"),
+            Code::User(false) => f.write_str("a non-commutative operation of the program's"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tern_coll::Layout;
+
+    const INT: Layout = Layout { size: 4, extent: 4, dense: true };
+    const NOTHING: Meaning = Meaning { send: None, recv: None, operation: None };
+
+    fn filled(comm: Comm, call: &Call) -> Record {
+        let mut record = Record::named("MPI_Any");
+        record.fill(&comm, call, NOTHING);
+        record
+    }
+
+    fn bytes(amount: Option<Amount>) -> Option<u64> {
+        amount.map(|amount| amount.bytes)
+    }
+
+    #[test]
+    fn a_record_reads_what_it_writes() {
+        let amount = Amount { bytes: 12, signature: 99, basic: Basic::from_handle(0x208) };
+        let mut record = Record::named("MPI_Reduce_scatter_block_init");
+        record.root = Some(Root::Rank(7));
+        record.operation = Some(Code::User(true));
+        (record.send, record.counts) = (Some(amount), Some(5));
+        assert_eq!(Record::read(&record.bytes()), record);
+        assert_eq!(record.bytes().len(), Record::BYTES);
+        assert_eq!(record.call(), "MPI_Reduce_scatter_block_init");
+        let refused = Record { state: State::Refused(2), root: Some(Root::Here), ..Record::named("MPI_X") };
+        assert_eq!(Record::read(&refused.bytes()), refused);
+    }
+
+    #[test]
+    fn any_bytes_are_a_record() {
+        for value in [0, 0x5a, 0xff] {
+            let record = Record::read(&[value; Record::BYTES]);
+            assert!(!record.to_string().is_empty());
+        }
+        assert_eq!(Record::read(&[]), Record::default());
+    }
+
+    #[test]
+    fn only_what_is_significant_at_a_rank_is_told() {
+        let (send, recv) = (Data::new(1, INT), Data::new(2, INT));
+        let gather = Call::Gather { send: Some(send), recv, root: Root::Rank(1) };
+        let leaf = filled(Comm::intra(0, 3), &gather);
+        assert_eq!((bytes(leaf.send), bytes(leaf.recv)), (Some(4), None));
+        let root = filled(Comm::intra(1, 3), &gather);
+        assert_eq!((bytes(root.send), bytes(root.recv)), (Some(4), Some(8)));
+        let in_place = Call::Gather { send: None, recv, root: Root::Rank(1) };
+        assert_eq!(bytes(filled(Comm::intra(1, 3), &in_place).send), None);
+        let idle = Call::Bcast { data: send, root: Root::Elsewhere };
+        assert_eq!(filled(Comm::inter(0, 1, 2), &idle).recv, None);
+    }
+
+    #[test]
+    fn counts_of_all_ranks_are_compared_by_their_bytes() {
+        let scatter = |counts: &[i32], size: u64| {
+            let layout = Layout { size, extent: size as i64, dense: true };
+            let counts = Numbers::I32(counts);
+            filled(
+                Comm::intra(0, 2),
+                &Call::ReduceScatter { counts, layout, in_place: false, commutative: true },
+            )
+            .counts
+        };
+        assert_eq!(scatter(&[1, 2], 8), scatter(&[2, 4], 4));
+        assert_ne!(scatter(&[1, 2], 8), scatter(&[2, 1], 8));
+    }
+}

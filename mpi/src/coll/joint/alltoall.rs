@@ -1,0 +1,65 @@
+//! All-to-all: each rank writes what it has for all, all meet, and each reads its column.
+
+use super::direct::{Fetch, part};
+use super::gather::blocks;
+use super::{Joint, pieces, whole_lines};
+use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use tern_coll::{Buf, Data, Ty};
+use tern_mem::UserBuf;
+use tern_transport::Team;
+
+impl Joint<'_> {
+    /// Without `send`, what is sent is in the receive buffer.
+    pub(super) fn alltoall(&mut self, send: Option<Data>, recv: Data) {
+        let columns = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
+        let into = self.buffer(columns);
+        let from = match send {
+            Some(send) => self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send)),
+            None => into.clone(),
+        };
+        let bytes = recv.bytes() as usize;
+        if send.is_some() {
+            UserBuf::copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
+        }
+        if self.swaps(bytes) {
+            let at = self.other() as usize * bytes;
+            return self.swap((&from, at), (&into, at), bytes);
+        }
+        if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
+            let (me, size) = (self.team.rank(), self.team.size());
+            // In an order in which no two ranks read from the same one (MPI for the T3D, section 3.3).
+            let wanted = (1..size).map(|step| (me + step) % size).map(|from| {
+                let block = part(columns, u64::from(from) * recv.count, recv.count);
+                Fetch { from, offset: me as usize * bytes, into: self.names.buffer(&block.slice()) }
+            });
+            if self.fetch_all(send.is_some().then_some(&from), wanted) {
+                return;
+            }
+        }
+        let room = whole_lines(Team::MEETING_BYTES / (self.size() * self.size()));
+        for (at, len) in pieces(bytes, room) {
+            self.alltoall_piece(&from, &into, bytes, (at, len));
+        }
+    }
+
+    /// Bytes `at..at + len` of each block.
+    fn alltoall_piece(&mut self, from: &UserBuf, into: &UserBuf, bytes: usize, (at, len): (usize, usize)) {
+        let (meeting, me, size) = (self.team.meet(), self.me(), self.size());
+        let table = self.team.table(meeting);
+        let row = |source: usize, dest: usize| (source * size + dest) * len;
+        if size == 2 {
+            table.will_write(row(me, 1 - me), len);
+        }
+        if len == bytes && size > 2 {
+            UserBuf::copy(from, 0, table.buf(), row(me, 0), size * len);
+        } else {
+            for dest in (0..size).filter(|&dest| dest != me) {
+                UserBuf::copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
+            }
+        }
+        self.all_come(meeting);
+        for source in (0..size).filter(|&source| source != me) {
+            UserBuf::copy(table.buf(), row(source, me), into, source * bytes + at, len);
+        }
+    }
+}

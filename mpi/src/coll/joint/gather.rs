@@ -1,0 +1,88 @@
+//! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
+
+use super::{Joint, NO_NOTE, note_of};
+use tern_coll::{Buf, Data, Span, Ty};
+use tern_mem::UserBuf;
+
+impl Joint<'_> {
+    /// Without `send`, the root's own block is in its place.
+    pub(super) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) {
+        let own = send.map(|send| self.buffer(send.in_send()));
+        if self.team.rank() == root {
+            self.gather_here(own.as_ref(), recv);
+        } else if let Some(own) = own {
+            self.offer(&own);
+        }
+    }
+
+    fn offer(&mut self, own: &UserBuf) {
+        let (handover, bytes) = (self.hand_over_writing(), own.len());
+        if Self::fits_note(bytes) {
+            self.team.offer(handover, &note_of(own, 0, bytes));
+        } else {
+            UserBuf::copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
+            self.team.offer(handover, &NO_NOTE);
+        }
+        self.team.end(handover);
+    }
+
+    fn gather_here(&mut self, own: Option<&UserBuf>, recv: Data) {
+        let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
+        let (handover, bytes) = (self.team.hand_over(), recv.bytes() as usize);
+        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+            let at = rank as usize * bytes;
+            self.wait(self.team.offered(handover, rank));
+            if Self::fits_note(bytes) {
+                all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
+            } else {
+                UserBuf::copy(self.team.tray(handover).buf(), at, &all, at, bytes);
+            }
+        }
+        if let Some(own) = own {
+            UserBuf::copy(own, 0, &all, self.me() * bytes, bytes);
+        }
+        self.team.end(handover);
+    }
+
+    /// Without `recv`, the root's own block stays where it is.
+    pub(super) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) {
+        let own = recv.map(|recv| self.buffer(recv.in_recv()));
+        if self.team.rank() == root {
+            self.scatter_here(send, own.as_ref());
+        } else if let Some(own) = own {
+            self.take(&own);
+        }
+    }
+
+    fn scatter_here(&mut self, send: Data, own: Option<&UserBuf>) {
+        let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
+        let (handover, bytes) = (self.hand_over_writing(), send.bytes() as usize);
+        if Self::fits_note(all.len()) {
+            self.team.give(handover, &note_of(&all, 0, all.len()));
+        } else {
+            UserBuf::copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
+            self.team.give(handover, &NO_NOTE);
+        }
+        if let Some(own) = own {
+            UserBuf::copy(&all, self.me() * bytes, own, 0, bytes);
+        }
+        self.team.end(handover);
+    }
+
+    fn take(&mut self, own: &UserBuf) {
+        let (handover, bytes) = (self.team.hand_over(), own.len());
+        let at = self.me() * bytes;
+        self.wait(self.team.given(handover));
+        if Self::fits_note(bytes * self.size()) {
+            own.write(0, &self.team.gift(handover)[at..at + bytes]);
+        } else {
+            UserBuf::copy(self.team.tray(handover).buf(), at, own, 0, bytes);
+        }
+        self.team.end(handover);
+    }
+}
+
+/// The blocks of all ranks, of which `block` is one.
+pub(super) fn blocks(block: Data, ranks: usize, buf: Buf, ty: Ty) -> Span {
+    Span::new(buf, block.count * ranks as u64, ty, block.layout)
+}

@@ -1,0 +1,239 @@
+//! Reductions. Operands are combined in an order that depends on nothing but the rank and the place in the buffer: every
+//! run gives the same bits, for every root.
+
+use super::direct::{Fetch, part};
+use super::{Joint, NO_NOTE, note_of};
+use crate::limits::JOINT_FETCH_BYTES_MIN;
+use tern_coll::{Data, Span};
+use tern_mem::UserBuf;
+use tern_transport::limits::LINE_BYTES;
+use tern_transport::shm::team::Note;
+use tern_transport::{Area, Team};
+
+/// The operands of one call.
+struct Operands {
+    own: UserBuf,
+    bytes: usize,
+    count: u64,
+}
+
+impl Joint<'_> {
+    fn operands(&self, data: Data, in_place: bool) -> Operands {
+        Operands { own: self.buffer(data.operand(in_place)), bytes: data.bytes() as usize, count: data.count }
+    }
+
+    /// `right = left OP right`.
+    fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
+        if let Some(operation) = &self.names.operation {
+            // SAFETY: both are memory for `count` elements without gaps: the callers take them from notes and areas that they
+            // have checked for as many bytes, or from the program's buffers.
+            unsafe { operation.combine(left, right, count) }
+        }
+    }
+
+    /// `out = left OP right`; `out` may be one of them.
+    fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
+        if let Some(operation) = &self.names.operation {
+            // SAFETY: as in `combine`.
+            unsafe { operation.combine_into(left, right, out, count) }
+        }
+    }
+
+    /// Combines what lies side by side, each at a multiple of `step`, from the last to the first into the last.
+    fn combine_all(&self, area: &Area<'_>, step: usize, operands: &Operands) -> usize {
+        let last = (self.size() - 1) * step;
+        for rank in (0..self.size() - 1).rev() {
+            let (left, right) =
+                (area.address(rank * step, operands.bytes), area.address(last, operands.bytes));
+            self.combine(left, right, operands.count);
+        }
+        last
+    }
+}
+
+/// To all.
+impl Joint<'_> {
+    pub(super) fn allreduce(&mut self, data: Data, in_place: bool) {
+        let operands = self.operands(data, in_place);
+        let result = self.buffer(data.in_recv());
+        if self.size() == 2 && self.reduce_pair(&operands, &result) {
+            return;
+        }
+        let (meeting, step) = (self.team.meet(), step_of(operands.bytes));
+        let table = self.team.table(meeting);
+        let place = self.me() * step;
+        table.will_write(place, operands.bytes);
+        UserBuf::copy(&operands.own, 0, table.buf(), place, operands.bytes);
+        if self.size() == 2 {
+            self.all_come(meeting);
+            let (left, right) = (table.address(0, operands.bytes), table.address(step, operands.bytes));
+            return self.combine_into(left, right, address(&result), operands.count);
+        }
+        let last = (self.size() - 1) * step;
+        self.all_come_after(meeting, || {
+            self.combine_all(&table, step, &operands);
+        });
+        UserBuf::copy(table.buf(), last, &result, 0, operands.bytes);
+    }
+
+    /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
+    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) -> bool {
+        let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
+        // The half of the last of the meetings that this takes, one to swap or two to fetch, which need no table: what was there
+        // has been read, and nobody writes there again before a meeting to which this rank comes later.
+        let half = self.team.next_meeting() + u64::from(!self.swaps(operands.bytes));
+        let scratch = self.team.table(half).address(place, operands.bytes);
+        // SAFETY: the area is mapped, and no other rank is told of it.
+        let theirs = unsafe { UserBuf::flat(scratch, operands.bytes) };
+        if self.swaps(operands.bytes) {
+            self.swap((&operands.own, 0), (&theirs, 0), operands.bytes);
+        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, theirs) {
+            return false;
+        }
+        let own = address(&operands.own);
+        let (left, right) = if other == 1 { (own, scratch) } else { (scratch, own) };
+        self.combine_into(left, right, address(result), operands.count);
+        true
+    }
+
+    fn fetch_operands(&mut self, operands: &Operands, into: UserBuf) -> bool {
+        let wanted = Fetch { from: self.other(), offset: 0, into };
+        self.fetch_all(Some(&operands.own), std::iter::once(wanted))
+    }
+}
+
+/// To the root.
+impl Joint<'_> {
+    pub(super) fn reduce(&mut self, data: Data, in_place: bool, root: u32) {
+        let is_root = self.team.rank() == root;
+        let operands = self.operands(data, in_place && is_root);
+        match Self::fits_note(operands.bytes) {
+            true if is_root => self.reduce_offers(&operands, &self.buffer(data.in_recv())),
+            false if is_root => self.reduce_tray(&operands, &self.buffer(data.in_recv())),
+            true => {
+                let handover = self.hand_over_writing();
+                self.team.offer(handover, &note_of(&operands.own, 0, operands.bytes));
+                self.team.end(handover);
+            }
+            false => {
+                let handover = self.hand_over_writing();
+                let place = self.me() * step_of(operands.bytes);
+                UserBuf::copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
+                self.team.offer(handover, &NO_NOTE);
+                self.team.end(handover);
+            }
+        }
+    }
+
+    fn reduce_offers(&mut self, operands: &Operands, result: &UserBuf) {
+        let handover = self.team.hand_over();
+        let mut sum: Option<Note> = None;
+        for rank in (0..self.team.size()).rev() {
+            let mut left = self.offer_from(handover, rank, operands);
+            if let Some(mut right) = sum {
+                self.combine(left.as_mut_ptr(), right.as_mut_ptr(), operands.count);
+                left = right;
+            }
+            sum = Some(left);
+        }
+        result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
+        self.team.end(handover);
+    }
+
+    fn offer_from(&self, handover: u64, rank: u32, operands: &Operands) -> Note {
+        if rank == self.team.rank() {
+            return note_of(&operands.own, 0, operands.bytes);
+        }
+        self.wait(self.team.offered(handover, rank));
+        self.team.offer_of(handover, rank)
+    }
+
+    fn reduce_tray(&mut self, operands: &Operands, result: &UserBuf) {
+        let (handover, step) = (self.hand_over_writing(), step_of(operands.bytes));
+        let tray = self.team.tray(handover);
+        UserBuf::copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
+        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+            self.wait(self.team.offered(handover, rank));
+        }
+        let last = self.combine_all(&tray, step, operands);
+        UserBuf::copy(tray.buf(), last, result, 0, operands.bytes);
+        self.team.end(handover);
+    }
+}
+
+/// Of many bytes.
+impl Joint<'_> {
+    /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
+    /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
+    /// and they need not be copied before.
+    pub(super) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) {
+        let takes = root.is_none_or(|root| root == self.team.rank());
+        let own = data.operand(in_place && takes);
+        let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
+        for first in (0..data.count).step_by(room as usize) {
+            let count = room.min(data.count - first);
+            let result = takes.then(|| part(data.in_recv(), first, count));
+            self.accumulate_round(part(own, first, count), result);
+        }
+    }
+
+    fn accumulate_round(&mut self, own: Span, result: Option<Span>) {
+        let meeting = self.team.meet();
+        let (me, size) = (self.team.rank(), self.team.size());
+        let slices = Slices { count: own.count, size };
+        for turn in 0..size {
+            let slice = (me + size - turn) % size;
+            if turn > 0 {
+                self.wait(self.team.turn(meeting, slice, turn));
+            }
+            self.add_to(meeting, slices.of(slice), own, turn == 0);
+            self.team.pass_turn(meeting, slice, turn + 1);
+        }
+        let Some(result) = result else { return };
+        for slice in (1..=size).map(|step| (me + step) % size) {
+            self.wait(self.team.turn(meeting, slice, size));
+            let (first, count) = slices.of(slice);
+            let into = self.buffer(part(result, first, count));
+            let at = (first * own.layout.size) as usize;
+            UserBuf::copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
+        }
+    }
+
+    fn add_to(&self, meeting: u64, (first, count): (u64, u64), own: Span, is_first: bool) {
+        let from = self.buffer(part(own, first, count));
+        let (table, at) = (self.team.table(meeting), (first * own.layout.size) as usize);
+        if count == 0 {
+            return;
+        }
+        match is_first {
+            true => UserBuf::copy(&from, 0, table.buf(), at, from.len()),
+            false => self.combine(address(&from), table.address(at, from.len()), count),
+        }
+    }
+}
+
+/// How a number of elements is divided among the ranks, in whole cache lines.
+struct Slices {
+    count: u64,
+    size: u32,
+}
+
+impl Slices {
+    /// First element and number of elements of a slice.
+    fn of(&self, slice: u32) -> (u64, u64) {
+        // So many elements of any size are whole lines.
+        let len = self.count.div_ceil(u64::from(self.size)).next_multiple_of(LINE_BYTES as u64);
+        let first = (u64::from(slice) * len).min(self.count);
+        (first, len.min(self.count - first))
+    }
+}
+
+/// Whole cache lines for so many bytes.
+fn step_of(bytes: usize) -> usize {
+    bytes.next_multiple_of(LINE_BYTES)
+}
+
+/// The address of elements without gaps.
+fn address(buf: &UserBuf) -> *mut u8 {
+    buf.as_flat().map_or(std::ptr::null_mut(), |(base, _)| std::ptr::with_exposed_provenance_mut(base))
+}

@@ -1,0 +1,121 @@
+//! Which blocking collectives go over shared memory, by what all ranks know alike.
+
+use crate::coll::operation::Operation;
+use crate::limits::*;
+use tern_coll::{Call, Comm, Data, Root};
+use tern_transport::Team;
+
+/// A collective that goes over shared memory.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are the standard's arguments, as in `tern_coll::Call`")]
+pub enum Way {
+    Bcast {
+        data: Data,
+        root: u32,
+    },
+    Reduce {
+        data: Data,
+        in_place: bool,
+        root: u32,
+    },
+    Allreduce {
+        data: Data,
+        in_place: bool,
+    },
+    /// A reduction of more bytes than one meeting can hold for each rank: to the root, or without one to all.
+    Accumulate {
+        data: Data,
+        in_place: bool,
+        root: Option<u32>,
+    },
+    Gather {
+        send: Option<Data>,
+        recv: Data,
+        root: u32,
+    },
+    Scatter {
+        send: Data,
+        recv: Option<Data>,
+        root: u32,
+    },
+    Allgather {
+        send: Option<Data>,
+        recv: Data,
+    },
+    Alltoall {
+        send: Option<Data>,
+        recv: Data,
+    },
+}
+
+impl Way {
+    /// How `call` goes among the ranks of a team; `None`: by messages. The answer is the same at all ranks of a correct
+    /// program.
+    pub fn of(call: &Call, comm: &Comm, operation: Option<&Operation>) -> Option<Way> {
+        let (way, size) = (Way::named(call, operation)?, comm.size as usize);
+        let bytes = way.block_bytes(comm.rank)?;
+        (bytes > 0 && way.fits(bytes, size)).then(|| way.for_bytes(bytes, size))
+    }
+
+    /// The way without regard to bytes.
+    fn named(call: &Call, operation: Option<&Operation>) -> Option<Way> {
+        Some(match *call {
+            Call::Bcast { data, root: Root::Rank(root) } => Way::Bcast { data, root },
+            Call::Gather { send, recv, root: Root::Rank(root) } => Way::Gather { send, recv, root },
+            Call::Scatter { send, recv, root: Root::Rank(root) } => Way::Scatter { send, recv, root },
+            Call::Allgather { send, recv } => Way::Allgather { send, recv },
+            Call::Alltoall { send, recv } => Way::Alltoall { send, recv },
+            Call::Reduce { data, in_place, root: Root::Rank(root), .. } if combines(&data, operation) => {
+                Way::Reduce { data, in_place, root }
+            }
+            Call::Allreduce { data, in_place, .. } if combines(&data, operation) => {
+                Way::Allreduce { data, in_place }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one rank's block, which the standard wants to be the same at all ranks (section 6.1).
+    fn block_bytes(&self, me: u32) -> Option<usize> {
+        let bytes = match self {
+            Way::Bcast { data, .. }
+            | Way::Reduce { data, .. }
+            | Way::Allreduce { data, .. }
+            | Way::Accumulate { data, .. } => data.bytes(),
+            Way::Allgather { recv, .. } | Way::Alltoall { recv, .. } => recv.bytes(),
+            Way::Gather { send, recv, root } => if *root == me { *recv } else { (*send)? }.bytes(),
+            Way::Scatter { send, recv, root } => if *root == me { *send } else { (*recv)? }.bytes(),
+        };
+        usize::try_from(bytes).ok()
+    }
+
+    /// Whether shared memory is the better way for blocks of so many bytes.
+    fn fits(&self, bytes: usize, size: usize) -> bool {
+        match self {
+            Way::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
+            Way::Reduce { .. } | Way::Allreduce { .. } | Way::Accumulate { .. } => true,
+            Way::Gather { .. } | Way::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
+            Way::Allgather { .. } => size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX,
+            Way::Alltoall { .. } => true,
+        }
+    }
+
+    fn for_bytes(self, bytes: usize, size: usize) -> Way {
+        let tray_share = Team::TRAY_BYTES / size;
+        match self {
+            Way::Allreduce { data, in_place } if bytes > JOINT_REDUCE_BYTES_MAX => {
+                Way::Accumulate { data, in_place, root: None }
+            }
+            Way::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(tray_share) => {
+                Way::Accumulate { data, in_place, root: Some(root) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Whether elements can be combined here and now: by a predefined operation, whose operands may change places, and without gaps
+/// between them.
+fn combines(data: &Data, operation: Option<&Operation>) -> bool {
+    data.layout.dense && operation.is_some_and(|operation| !operation.calls_out() && operation.commutative())
+}

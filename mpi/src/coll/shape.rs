@@ -1,0 +1,27 @@
+//! What schedules have to know of a communicator: rank, sizes, and which ranks share a machine.
+
+use crate::comm::Comm;
+use crate::process::Process;
+use tern_coll::{Machines, Run};
+
+/// A communicator as schedules see it.
+#[inline]
+pub fn shape<'a>(process: &'a Process, comm: &'a Comm) -> tern_coll::Comm<'a> {
+    let remote = comm.remote.as_ref().map(|remote| remote.size());
+    let far = process.job.as_ref().is_some_and(|job| job.hosts > 1);
+    let machines = if far { machines(process, comm) } else { None };
+    tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote, machines }
+}
+
+/// The machines of a communicator's own group, found out at its first collective; `None` if there is one.
+#[cold]
+fn machines<'a>(process: &'a Process, comm: &'a Comm) -> Option<&'a Machines> {
+    comm.machines.get_or_init(|| find_machines(process, comm)).as_deref()
+}
+
+fn find_machines(process: &Process, comm: &Comm) -> Option<Box<Machines>> {
+    let job = process.job.as_ref()?;
+    let runs: Vec<Run> = comm.group.members().map(|peer| Run { host: job.host_of(peer), ranks: 1 }).collect();
+    let machines = Machines::new(&runs);
+    (machines.count() > 1).then(|| Box::new(machines))
+}

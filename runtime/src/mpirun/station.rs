@@ -1,0 +1,370 @@
+//! One host's part of a job: its ranks, and the agents of other hosts that are started from it. `mpirun` has one and
+//! every agent has one; what happens at it is told as the message that an agent would send.
+
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tern_runtime::control::{AbortNotice, Notice};
+use tern_runtime::link::encode_answer;
+use tern_runtime::{now_ns, pmi};
+
+use crate::answers::Answers;
+use crate::branches::{Branches, Loss};
+use crate::directory::{Asked, Asker, Directory};
+use crate::guard::Guard;
+use crate::messages::{Down, Up};
+use crate::plan::Plan;
+use crate::pmi::{About, Demand, Pairs, Pmi};
+use crate::poller::{Poller, Token};
+use crate::report::{Standing, Subject, standing};
+use crate::share::Share;
+use crate::spawn::{Rank, end_all};
+use crate::streams::{Mouth, Streams};
+use crate::topology::Binding;
+use crate::verdict::Refusal;
+
+/// A host with its ranks.
+pub struct Station {
+    /// The whole job.
+    pub plan: Plan,
+    /// The ranks of this host in ascending order.
+    pub ranks: Vec<Rank>,
+    /// What they say.
+    pub streams: Streams,
+    /// What everything here waits with.
+    pub poller: Poller,
+    /// The hosts that are started from here.
+    branches: Branches,
+    /// Whether this is `mpirun` itself.
+    is_root: bool,
+    share: Share,
+    guard: Option<Guard>,
+    directory: Directory,
+    answers: Answers,
+    pmi: Pmi,
+    /// What has happened and is not told yet.
+    events: Vec<Up>,
+    /// Ranks of this host that have not ended.
+    live: usize,
+}
+
+impl Station {
+    /// Takes over ranks that have just been started.
+    pub fn new(
+        plan: Plan,
+        share: Share,
+        mut ranks: Vec<Rank>,
+        poller: Poller,
+        interactive: bool,
+    ) -> Result<Station, Refusal> {
+        let streams = match watch(&share, &mut ranks, &poller, interactive) {
+            Ok(streams) => streams,
+            Err(refusal) => {
+                end_all(&mut ranks);
+                return Err(refusal);
+            }
+        };
+        let pipes = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.answers.take()?)));
+        let answers = Answers::new(pipes);
+        let pmi = serve_pmi(&plan, &mut ranks, &poller);
+        Ok(Station {
+            live: ranks.len(),
+            plan,
+            ranks,
+            streams,
+            poller,
+            branches: Branches::default(),
+            is_root: false,
+            share,
+            guard: None,
+            directory: Directory::default(),
+            answers,
+            pmi,
+            events: Vec::new(),
+        })
+    }
+
+    /// Takes over the branches; some could not be started.
+    pub fn set_branches(&mut self, branches: Branches, losses: Vec<Loss>, is_root: bool) {
+        let behind = branches.hosts().map(|host| self.plan.places.ranks_of(host).count()).sum::<usize>();
+        self.pmi.expect((self.ranks.len() + behind) as u32);
+        (self.branches, self.is_root) = (branches, is_root);
+        self.tell_losses(losses);
+    }
+
+    /// Forgives the branches all silence until now.
+    pub fn forgive(&mut self) {
+        self.branches.forgive();
+    }
+
+    /// Sets a guard over the ranks, and tells that they run. `binding` is where.
+    pub fn introduce(&mut self, binding: &Binding) {
+        let settings = &self.plan.settings;
+        for (index, rank) in self.ranks.iter().enumerate() {
+            let number = rank.number;
+            if settings.verbose {
+                let program = self.plan.app(number).program.to_string_lossy();
+                self.events.push(Up::Say(format!("rank {number} is process {} ({program})", rank.pid())));
+            }
+            if settings.report_bindings {
+                let place = binding.describe(index as u32);
+                self.events.push(Up::Say(format!("rank {number} is {place}")));
+            }
+        }
+        if !self.ranks.is_empty() {
+            match Guard::post(self.ranks.iter().map(Rank::group)) {
+                Ok(guard) => self.guard = Some(guard),
+                Err(error) => self.events.push(Up::Say(format!(
+                    "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
+                ))),
+            }
+        }
+    }
+
+    /// What has happened since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<Up> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The process of each rank.
+    pub fn pids(&self) -> Vec<u32> {
+        self.ranks.iter().map(Rank::pid).collect()
+    }
+
+    /// Whether nothing is left of the ranks of this host and of what they said.
+    pub fn is_over(&self) -> bool {
+        self.live == 0 && self.streams.are_closed()
+    }
+
+    /// Something of this station's is ready. Returns whether a stream has said something.
+    pub fn handle(&mut self, token: Token, mouth: &mut impl Mouth) -> bool {
+        match token {
+            Token::Notices => self.on_notices(),
+            Token::Process(index) => self.on_end(index as usize, mouth),
+            Token::Output(index) => {
+                self.streams.on_stream(index, mouth, &self.poller);
+                return true;
+            }
+            Token::Answers(rank) => self.answers.on_room(rank, &self.poller),
+            Token::Pmi(rank) => {
+                let demands = self.pmi.on_words(rank, &self.poller);
+                demands.into_iter().for_each(|demand| self.on_demand(demand));
+            }
+            Token::Branch(index) => self.on_branch(index),
+            Token::BranchRoom(index) => self.branches.on_room(index, &self.poller),
+            Token::BranchErrors(index) => {
+                let words = self.branches.on_errors(index, &self.poller);
+                self.events.extend(words.filter(|_| self.plan.settings.verbose).map(Up::Say));
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Sends what is to be sent to the branches.
+    pub fn flush(&mut self) {
+        self.branches.flush(&self.poller);
+    }
+
+    /// Looks for branches that have fallen silent.
+    pub fn tick(&mut self, now: Instant) {
+        let losses = self.branches.tick(now, &self.poller);
+        self.tell_losses(losses);
+    }
+
+    /// Something that `mpirun` says to all hosts, or to one on which it is: done here, and passed on.
+    pub fn obey(&mut self, order: Down) {
+        match order {
+            Down::Signal(number) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    self.signal(signal);
+                }
+                self.branches.broadcast(&order);
+            }
+            Down::Report => {
+                self.tell_standings();
+                self.branches.broadcast(&order);
+            }
+            Down::Finish | Down::Pause => self.branches.broadcast(&order),
+            Down::Input { rank, .. } if rank < self.plan.size() => {
+                self.send_to(self.plan.places.host_of(rank), &order);
+            }
+            Down::OutputTaken { host, .. } => self.send_to(host, &order),
+            Down::Ask(rank) => self.on_question(rank, Asker::Parent),
+            Down::Card { rank, card } => self.on_card(rank, &card),
+            Down::BarrierOut(pairs) => self.release(pairs),
+            Down::Start(_) | Down::Beat | Down::Input { .. } => {}
+        }
+    }
+
+    /// Sends a signal to the ranks of this host.
+    pub fn signal(&self, signal: Signal) {
+        self.ranks.iter().for_each(|rank| rank.signal(signal));
+    }
+
+    /// These hosts are lost.
+    fn tell_losses(&mut self, losses: Vec<Loss>) {
+        self.events.extend(losses.into_iter().map(|(host, reason)| Up::Lost { host, reason }));
+    }
+
+    /// Leaves nothing behind.
+    pub fn disband(&mut self) {
+        self.branches.end(&self.poller);
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss();
+        }
+        self.ranks.iter_mut().for_each(Rank::reap);
+        self.share.free();
+    }
+
+    // The ranks of this host.
+
+    fn on_notices(&mut self) {
+        while let Some(notice) = self.share.next_notice() {
+            match notice {
+                Notice::Abort(AbortNotice { rank, code, message }) if self.is_own(rank) => {
+                    let message = message.trim_end().to_owned();
+                    self.events.push(Up::Abort { rank, code, message });
+                }
+                Notice::Publish { rank, card } if self.is_own(rank) => self.on_card(rank, &card),
+                Notice::Ask { rank, wanted } if self.is_own(rank) => {
+                    wanted.into_iter().for_each(|wanted| self.on_question(wanted, Asker::Rank(rank)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a rank is one of this host.
+    pub fn is_own(&self, rank: u32) -> bool {
+        rank < self.plan.size() && Some(self.plan.places.host_of(rank)) == self.plan.here
+    }
+
+    fn on_end(&mut self, index: usize, mouth: &mut impl Mouth) {
+        let rank = &mut self.ranks[index];
+        let Some(end) = rank.look_for_end() else { return };
+        let number = rank.number;
+        self.poller.remove(&rank.process);
+        self.live -= 1;
+        self.streams.drain_rank(index, mouth, &self.poller);
+        // A rank that aborts says so before it ends.
+        self.on_notices();
+        let state = self.share.record(number).state();
+        self.events.push(Up::Ended { rank: number, end, state });
+    }
+
+    fn tell_standings(&mut self) {
+        let Some(host) = self.plan.here else { return };
+        let subject =
+            |rank: &Rank| Subject { record: self.share.record(rank.number), pid: rank.pid(), end: rank.end };
+        let now = now_ns();
+        let ranks: Vec<(u32, Standing)> =
+            self.ranks.iter().map(|rank| (rank.number, standing(&subject(rank), now))).collect();
+        self.events.push(Up::Standings { host, ranks });
+    }
+
+    // Branches.
+
+    fn on_branch(&mut self, index: u32) {
+        let (messages, losses) = self.branches.on_message(index, &self.poller);
+        for message in messages {
+            match message {
+                Up::Ask(rank) => self.on_question(rank, Asker::Branch(index)),
+                Up::Card { rank, card } => self.on_card(rank, &card),
+                Up::Barrier { ranks, pairs } => {
+                    let demand = self.pmi.on_barrier(ranks, pairs);
+                    demand.into_iter().for_each(|demand| self.on_demand(demand));
+                }
+                other => self.events.push(other),
+            }
+        }
+        self.tell_losses(losses);
+    }
+
+    fn on_demand(&mut self, demand: Demand) {
+        match demand {
+            Demand::Abort { rank, code, message } => self.events.push(Up::Abort { rank, code, message }),
+            // Who has nobody above opens the barrier.
+            Demand::Barrier(pairs) if self.is_root => self.release(pairs),
+            Demand::Barrier(pairs) => {
+                let ranks = self.pmi.expected();
+                self.events.push(Up::Barrier { ranks, pairs });
+            }
+        }
+    }
+
+    fn release(&mut self, pairs: Pairs) {
+        self.branches.broadcast(&Down::BarrierOut(pairs.clone()));
+        self.pmi.release(pairs);
+    }
+
+    fn send_to(&mut self, host: u32, message: &Down) {
+        if let Some(index) = self.branches.toward(host) {
+            self.branches.send(index, message);
+        }
+    }
+
+    // Cards.
+
+    fn on_card(&mut self, rank: u32, card: &[u8]) {
+        let (card, askers) = self.directory.learn(rank, card);
+        for asker in askers {
+            self.answer(asker, rank, &card);
+        }
+    }
+
+    fn on_question(&mut self, wanted: u32, asker: Asker) {
+        if wanted >= self.plan.size() {
+            return;
+        }
+        match self.directory.ask(wanted, asker) {
+            Asked::Known(card) => self.answer(asker, wanted, &card),
+            Asked::First if !self.is_own(wanted) => self.ask_on(wanted),
+            Asked::First | Asked::Again => {}
+        }
+    }
+
+    fn ask_on(&mut self, wanted: u32) {
+        match self.branches.toward(self.plan.places.host_of(wanted)) {
+            Some(index) => self.branches.send(index, &Down::Ask(wanted)),
+            None => self.events.push(Up::Ask(wanted)),
+        }
+    }
+
+    fn answer(&mut self, asker: Asker, rank: u32, card: &[u8]) {
+        match asker {
+            Asker::Rank(asker) => self.answers.send(asker, encode_answer(rank, card), &self.poller),
+            Asker::Branch(index) => self.branches.send(index, &Down::Card { rank, card: card.to_vec() }),
+            Asker::Parent => self.events.push(Up::Card { rank, card: card.to_vec() }),
+        }
+    }
+}
+
+/// Serves the ranks of this host. How many are behind it is known once its branches are.
+fn serve_pmi(plan: &Plan, ranks: &mut [Rank], poller: &Poller) -> Pmi {
+    let mut sockets = Vec::with_capacity(ranks.len());
+    for rank in ranks {
+        let Some(socket) = rank.pmi.take() else { continue };
+        // One that cannot be waited for is not served.
+        if poller.add_reader(&socket, Token::Pmi(rank.number)).is_ok() {
+            sockets.push((rank.number, plan.app_of[rank.number as usize], socket));
+        }
+    }
+    let name = format!("tern_{}", std::process::id());
+    let about = About { name, universe: plan.universe, mapping: pmi::mapping(&plan.places) };
+    Pmi::new(sockets.into_iter(), about)
+}
+
+/// Waits for everything that the ranks may do.
+fn watch(share: &Share, ranks: &mut [Rank], poller: &Poller, interactive: bool) -> Result<Streams, Refusal> {
+    let pipes: Vec<_> =
+        ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.outputs.take()?))).collect();
+    let wait = || {
+        poller.add_reader(share.notices_fd(), Token::Notices)?;
+        for (index, rank) in ranks.iter().enumerate() {
+            poller.add_reader(&rank.process, Token::Process(index as u32))?;
+        }
+        Streams::new(pipes.into_iter(), interactive, poller)
+    };
+    wait().map_err(|error| Refusal::system("cannot wait for the ranks", error))
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# Adds Fortran to an installed tree: libmpi_abi_fort.so, mpif.h, and the modules for the Fortran compiler found.
+#
+#   scripts/stage-fortran.sh PREFIX
+#
+# stage.sh calls it, after everything else is in place. Without a Fortran compiler it says so in one line and installs
+# what `mpifort` needs to compile the modules later.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+fortran=$root/fortran
+cc=${CC:-cc}
+
+fail() {
+    echo "stage-fortran.sh: $*" >&2
+    exit 1
+}
+
+main() {
+    [ $# -eq 1 ] && [ -d "$1" ] || fail "usage: scripts/stage-fortran.sh PREFIX"
+    prefix=$(cd "$1" && pwd)
+    work=$(mktemp -d) || fail "no room for temporary files"
+    trap 'rm -rf "$work"' EXIT
+    mkdir -p "$prefix/share/tern/fortran"
+    place_library
+    place_sources
+    compile_modules
+}
+
+# The C side: every call as Fortran makes it. Needs no Fortran compiler and no libgfortran.
+place_library() {
+    for source in "$fortran"/glue/*.c; do
+        $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue" -c "$source" \
+            -o "$work/$(basename "$source" .c).o" || fail "$source does not compile"
+    done
+    $cc -shared -o "$work/libmpi_abi_fort.so.1" "$work"/*.o -Wl,-soname,libmpi_abi_fort.so.1 -Wl,--no-undefined \
+        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpi_abi_fort does not link"
+    put 755 "$work/libmpi_abi_fort.so.1" "$prefix/lib/libmpi_abi_fort.so.1"
+    ln -sf libmpi_abi_fort.so.1 "$prefix/lib/libmpi_abi_fort.so"
+    put 644 "$fortran/glue/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
+}
+
+# The modules as plain Fortran: the words of their dialect replaced, one statement a line.
+place_sources() {
+    for name in types constants mpi_f08 mpi; do
+        expand "$fortran/modules/$name.F90" | plain | sed 's/; */\n/g' >"$work/$name.f90"
+        put 644 "$work/$name.f90" "$prefix/share/tern/fortran/$name.f90"
+    done
+    expand "$fortran/modules/mpif.h.in" | plain >"$work/mpif.h"
+    put 644 "$work/mpif.h" "$prefix/include/mpif.h"
+}
+
+# The preprocessor in its traditional mode, which leaves blanks and Fortran's operators alone.
+expand() {
+    $cc -E -P -undef -traditional-cpp -x c -I"$fortran/interfaces" "$1" || fail "$1 cannot be preprocessed"
+}
+
+# Comments are about the dialect and stay in the source tree.
+plain() {
+    sed -e '/^ *!/d' -e '/^ *$/d'
+}
+
+compile_modules() {
+    for compiler in ${MPIFORT_FC:-gfortran flang flang-new ifx nvfortran}; do
+        command -v "$compiler" >/dev/null 2>&1 || continue
+        "$prefix/bin/mpifort" "-fc=$compiler" -make-modules || fail "$compiler does not compile the modules"
+        return
+    done
+    echo "stage: no Fortran compiler found: the modules are left to mpifort, all else is built" >&2
+}
+
+# put MODE FROM TO: a copy that appears at once.
+put() {
+    cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
+}
+
+main "$@"

@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# What of Fortran is not a program of the suite: wrong arguments that must not compile, messages of fatal errors, modules
+# for another compiler, and C programs that talk with Fortran. The last line is `N passed, N failed`.
+#
+# usage: tests/fortran/run.sh PREFIX
+set -uo pipefail
+
+prefix=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+main() {
+    if ! printf 'end\n' >"$work/none.f90" || ! "$prefix/bin/mpifort" -c "$work/none.f90" -o "$work/none.o" 2>/dev/null; then
+        echo "skipped: no Fortran compiler, or no modules for it"
+        echo "0 passed, 0 failed"
+        return
+    fi
+    wrong_arguments
+    fatal_errors
+    another_compiler
+    two_languages
+    profiling
+    no_libgfortran
+    kernels
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# that NAME COMMAND...: the command must succeed.
+that() {
+    local name=$1
+    shift
+    if "$@" >"$work/output" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL  $name"
+        sed 's/^/      | /' "$work/output" | head -20
+    fi
+}
+
+# ------------------------------------------------------------ wrong arguments do not compile (section 19.1.2)
+
+# compiles MODULE STATEMENT
+compiles() {
+    {
+        echo "subroutine try(n, x, wide, comm, datatype, status, request, flag)"
+        echo "   use $1"
+        echo "   integer :: n, numbers(5)"
+        echo "   real :: x(4)"
+        echo "   integer(8) :: wide"
+        echo "   logical :: flag"
+        if [ "$1" = mpi_f08 ]; then
+            echo "   type(MPI_Comm) :: comm; type(MPI_Datatype) :: datatype"
+            echo "   type(MPI_Status) :: status; type(MPI_Request) :: request"
+        else
+            echo "   integer :: comm, datatype, status(MPI_STATUS_SIZE), request"
+        fi
+        echo "   call $2"
+        echo "end subroutine try"
+    } >"$work/try.f90"
+    (cd "$work" && "$prefix/bin/mpifort" -c try.f90)
+}
+
+refused() {
+    ! compiles "$@"
+}
+
+wrong_arguments() {
+    local module send='MPI_Send(x, 4, datatype, n, n, comm'
+    for module in mpi mpi_f08; do
+        that "$module: a right call" compiles $module "$send, n)"
+        that "$module: too few arguments" refused $module 'MPI_Send(x, 4, datatype, n)'
+        that "$module: too many arguments" refused $module "$send, n, n)"
+        that "$module: a real for a count" refused $module 'MPI_Send(x, 4.0, datatype, n, n, comm, n)'
+        that "$module: a wide integer for a rank" refused $module 'MPI_Send(x, 4, datatype, wide, n, comm, n)'
+        that "$module: an integer for a logical" refused $module 'MPI_Test(request, n, status, n)'
+        that "$module: a logical for an integer" refused $module 'MPI_Comm_rank(comm, flag, n)'
+        that "$module: a short integer for a displacement" refused $module \
+            'MPI_Type_create_resized(datatype, n, n, datatype, n)'
+        that "$module: a number for a string" refused $module 'MPI_Comm_set_name(comm, n, n)'
+        that "$module: a constant to be written" refused $module 'MPI_Comm_size(comm, 5, n)'
+    done
+    that "mpi: a wide count" refused mpi 'MPI_Send(x, wide, datatype, n, n, comm, n)'
+    that "mpi: without ierror" refused mpi "$send)"
+    that "mpi: a scalar for a status" refused mpi 'MPI_Wait(request, n, n)'
+    that "mpi_f08: a wide count" compiles mpi_f08 'MPI_Send(x, wide, datatype, n, n, comm)'
+    that "mpi_f08: without ierror" compiles mpi_f08 "$send)"
+    that "mpi_f08: an integer for a handle" refused mpi_f08 'MPI_Send(x, 4, datatype, n, n, n)'
+    that "mpi_f08: a handle of another type" refused mpi_f08 'MPI_Send(x, 4, comm, n, n, comm)'
+    that "mpi_f08: integers for a status" refused mpi_f08 'MPI_Wait(request, numbers)'
+}
+
+# ------------------------------------------------------------ errors end with the message that C has
+
+fatal_errors() {
+    cat >"$work/fatal.f90" <<'FORTRAN'
+program fatal
+   use mpi_f08
+   integer :: x(4, 4)
+   call MPI_Init()
+   call MPI_Send(x(1, :), 4, MPI_INTEGER, 7, 0, MPI_COMM_WORLD)
+end program fatal
+FORTRAN
+    that "a fatal error is compiled" "$prefix/bin/mpifort" -o "$work/fatal" "$work/fatal.f90"
+    "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/fatal" >"$work/said" 2>&1
+    that "it ends the job and names call and argument" grep -q 'MPI_Send on MPI_COMM_WORLD.*dest is 7' "$work/said"
+}
+
+# ------------------------------------------------------------ modules for a compiler that came later
+
+another_compiler() {
+    mkdir -p "$work/other"
+    printf '#!/bin/sh\nexec %s "$@"\n' "$(command -v gfortran || command -v flang)" >"$work/other/fortran"
+    chmod +x "$work/other/fortran"
+    that "modules are compiled for another compiler" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" \
+        "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
+    that "into the cache of the user" find "$work/cache/tern/fortran" -name mpi_f08.mod -print -quit
+    that "a compiler that is not there is an error that says so" \
+        sh -c "'$prefix/bin/mpifort' -fc=no-such-compiler -c '$work/none.f90' 2>&1 | grep -q no-such-compiler"
+}
+
+# ------------------------------------------------------------ handles and statuses of one language in the other (19.3)
+
+two_languages() {
+    cat >"$work/side.c" <<'C'
+#include <mpi_abi_fort.h>
+#include <string.h>
+/* Called from Fortran: sees its communicator and status, and gives a datatype back. */
+int side_(MPI_Fint *comm, MPI_Fint *status, MPI_Fint *type)
+{
+    int size;
+    MPI_Status c_status;
+    MPI_Datatype made;
+    if (status == MPI_F_STATUS_IGNORE) return -1;
+    MPI_Status_f2c(status, &c_status);
+    MPI_Comm_size(MPI_Comm_f2c(*comm), &size);
+    MPI_Type_contiguous(3, MPI_INT, &made);
+    MPI_Type_commit(&made);
+    *type = MPI_Type_c2f(made);
+    return size * 1000 + c_status.MPI_TAG;
+}
+/* Attributes (section 19.3.7): C sees the address of what Fortran has set, and sets an address itself. */
+int attribute_(MPI_Fint *comm, MPI_Fint *theirs, MPI_Fint *mine, MPI_Aint *place)
+{
+    void *found;
+    int flag;
+    static int value;
+    MPI_Comm_get_attr(MPI_Comm_f2c(*comm), *theirs, &found, &flag);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, mine, NULL);
+    MPI_Comm_set_attr(MPI_Comm_f2c(*comm), *mine, &value);
+    *place = (MPI_Aint)&value;
+    return flag ? (int)*(MPI_Aint *)found : -1;
+}
+C
+    cat >"$work/main.f90" <<'FORTRAN'
+program main
+   use mpi
+   integer :: status(MPI_STATUS_SIZE), datatype, x, error, size
+   integer(MPI_ADDRESS_KIND) :: place, found
+   integer :: theirs, mine
+   logical :: flag
+   integer, external :: side, attribute
+   call MPI_Init(error)
+   call MPI_Sendrecv(1, 1, MPI_INTEGER, 0, 42, x, 1, MPI_INTEGER, 0, 42, MPI_COMM_SELF, status, error)
+   if (side(MPI_COMM_SELF, status, datatype) /= 1042) error stop 'C saw something else'
+   if (side(MPI_COMM_SELF, MPI_STATUS_IGNORE, datatype) /= -1) error stop 'C does not know MPI_STATUS_IGNORE'
+   call MPI_Type_size(datatype, size, error)
+   if (size /= 12) error stop 'a datatype of C is another here'
+   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, theirs, 0_MPI_ADDRESS_KIND, error)
+   call MPI_Comm_set_attr(MPI_COMM_SELF, theirs, 11_MPI_ADDRESS_KIND, error)
+   if (attribute(MPI_COMM_SELF, theirs, mine, place) /= 11) error stop 'C sees another attribute'
+   call MPI_Comm_get_attr(MPI_COMM_SELF, mine, found, flag, error)
+   if (.not. flag .or. found /= place) error stop 'an attribute of C is another here'
+   call MPI_Finalize(error)
+end program main
+FORTRAN
+    that "a C function beside Fortran is compiled" "$prefix/bin/mpicc" -Wall -Werror -c "$work/side.c" -o "$work/side.o"
+    that "and linked" "$prefix/bin/mpifort" -o "$work/both" "$work/main.f90" "$work/side.o"
+    that "both see the same" "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/both"
+}
+
+# ------------------------------------------------------------ a tool defines a name and calls the one with a P (19.1.5)
+
+profiling() {
+    cat >"$work/tool.c" <<'C'
+#include <mpi.h>
+#include <stdio.h>
+void pmpi_barrier_f08_(MPI_Fint *comm, MPI_Fint *ierror);
+void mpi_barrier_f08_(MPI_Fint *comm, MPI_Fint *ierror)
+{
+    puts("the tool saw a barrier");
+    fflush(stdout);
+    pmpi_barrier_f08_(comm, ierror);
+}
+void pmpi_send_f08ts(void *buf, MPI_Fint *count, MPI_Fint *type, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror);
+void mpi_send_f08ts(void *buf, MPI_Fint *count, MPI_Fint *type, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror)
+{
+    printf("the tool saw %d to send\n", *count);
+    fflush(stdout);
+    pmpi_send_f08ts(buf, count, type, dest, tag, comm, ierror);
+}
+C
+    cat >"$work/watched.f90" <<'FORTRAN'
+program watched
+   use mpi_f08
+   integer :: x(3)
+   call MPI_Init()
+   call MPI_Barrier(MPI_COMM_WORLD)
+   call MPI_Send(x, 3, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD)
+   call MPI_Finalize()
+end program watched
+FORTRAN
+    that "a tool is compiled" "$prefix/bin/mpicc" -c "$work/tool.c" -o "$work/tool.o"
+    that "and linked before the library" "$prefix/bin/mpifort" -o "$work/watched" "$work/watched.f90" "$work/tool.o"
+    "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/watched" >"$work/said" 2>&1
+    that "it sees calls without buffers" grep -q 'saw a barrier' "$work/said"
+    that "it sees calls with buffers" grep -q 'saw 3 to send' "$work/said"
+}
+
+no_libgfortran() {
+    local library=$prefix/lib/libmpi_abi_fort.so.1
+    that "all exported names are MPI's" sh -c "! nm -D --defined-only '$library' | cut -d ' ' -f 3 | grep -Ev '^P?MPI_|^p?mpi_'"
+    that "C programs do not need libgfortran" sh -c "! readelf -d '$prefix/lib/libmpi_abi_fort.so.1' | grep -q gfortran"
+}
+
+# ------------------------------------------------------------ the kernels of bench/nas have the published results
+
+kernels() {
+    local sources kernel
+    sources=$(cd "$(dirname "$0")/../../bench/nas" && pwd)
+    that "is compiles" "$prefix/bin/mpicc" -O2 -Wall -Wextra -Werror -o "$work/is" "$sources/is.c"
+    for kernel in ep cg ft mg; do
+        that "$kernel compiles" "$prefix/bin/mpifort" -O2 -std=f2018 -Wall -Werror -J "$work" -o "$work/$kernel" \
+            "$sources/nas.f90" "$sources/$kernel.f90"
+    done
+    for kernel in ep is cg ft mg; do
+        that "$kernel has the published result" "$prefix/bin/mpirun" --timeout 60 -n 2 "$work/$kernel" S
+    done
+}
+
+main

@@ -1,0 +1,137 @@
+//! `TERN_CHECK`: collective calls that do not fit together are an error at every rank, not a hang; messages whose
+//! types are not those of their receive are told from those that may be received so.
+
+use std::process::Command;
+
+use super::{Jobs, Test, Verdict, expect, expect_said, passed, run_command};
+use crate::compile::compile;
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "mismatched collectives", run: mismatched },
+    Test { name: "mismatched collectives on an intercommunicator", run: mismatched_between_groups },
+    Test { name: "mismatched collectives are fatal", run: fatal },
+    Test { name: "a refused argument of a collective", run: refused },
+    Test { name: "type signatures", run: types },
+];
+
+/// With this many ranks Bruck's allgather has a round that is not full.
+const RANKS: usize = 5;
+
+/// What the last rank does otherwise, the error class of that, and what every rank must say about it.
+const MISMATCHES: &[(&str, &str, &[&str])] = &[
+    ("which", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Bcast(", "rank 4 calls MPI_Barrier()"]),
+    ("form", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Barrier()", "rank 4 calls MPI_Ibarrier()"]),
+    ("root", "MPI_ERR_ROOT", &["root 0); rank 4 calls MPI_Reduce(", "root 1)"]),
+    (
+        "count",
+        "MPI_ERR_TRUNCATE",
+        &["MPI_Allgather(4 bytes of MPI_INT)", "MPI_Allgather(8 bytes of MPI_INT)"],
+    ),
+    ("operation", "MPI_ERR_OP", &["MPI_SUM); rank 4", "MPI_MAX)"]),
+    ("type", "MPI_ERR_TYPE", &["sends 4 bytes of MPI_INT", "receives 4 bytes of MPI_FLOAT"]),
+    ("counts", "MPI_ERR_COUNT", &["recvcounts differ", "MPI_Reduce_scatter("]),
+    ("nonblocking", "MPI_ERR_TRUNCATE", &["MPI_Iallreduce(8 bytes", "MPI_Iallreduce(12 bytes"]),
+    ("persistent", "MPI_ERR_ROOT", &["MPI_Bcast_init(sends", "rank 4 calls MPI_Bcast_init("]),
+    ("split", "MPI_ERR_OTHER", &["call MPI_Comm_split()", "rank 4 calls MPI_Barrier()"]),
+];
+
+/// `mpirun`, with the check on, of the program that makes the mistake `what`.
+fn command(jobs: &Jobs<'_>, ranks: usize, what: &str) -> Result<Command, String> {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/collectives.c"))?;
+    let mut command = jobs.mpirun(ranks);
+    command.env("TERN_CHECK", "collectives").args(["--timeout", "20"]).arg(program).arg(what);
+    Ok(command)
+}
+
+/// Every rank of a job with errors that return must say all of `words`, and that all have come on.
+fn expect_everywhere(jobs: &Jobs<'_>, ranks: usize, what: &str, words: &[&str]) -> Result<(), String> {
+    let outcome = run_command(command(jobs, ranks, what)?.arg("return"))?;
+    expect(outcome.success(), &format!("{what}: the job went on"), &outcome)?;
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    expect(lines.len() == ranks, &format!("{what}: every rank reports"), &outcome)?;
+    for line in lines {
+        let all = words.iter().all(|word| line.contains(word));
+        expect(
+            all && line.contains(&format!(" of {ranks}: ")),
+            &format!("{what}: {line} says {words:?}"),
+            &outcome,
+        )?;
+    }
+    Ok(())
+}
+
+fn mismatched(jobs: &Jobs<'_>) -> Verdict {
+    for (what, class, words) in MISMATCHES {
+        expect_everywhere(jobs, RANKS, what, &[&[*class], *words].concat())?;
+    }
+    // Of two calls in different orders both are wrong; which of them a rank sees first is not told.
+    expect_everywhere(jobs, RANKS, "order", &["class 16"])?;
+    passed()
+}
+
+fn mismatched_between_groups(jobs: &Jobs<'_>) -> Verdict {
+    expect_everywhere(
+        jobs,
+        4,
+        "inter-length",
+        &["MPI_ERR_TRUNCATE", "sends 8 bytes of MPI_INT, receives 4"],
+    )?;
+    expect_everywhere(jobs, 4, "inter-root", &["MPI_ERR_ROOT", "root MPI_ROOT", "of the remote group"])?;
+    passed()
+}
+
+/// With the usual error handler the job ends, with one message that names both sides.
+fn fatal(jobs: &Jobs<'_>) -> Verdict {
+    for what in ["which", "nonblocking", "finalize"] {
+        let outcome = run_command(&mut command(jobs, RANKS, what)?)?;
+        expect(!outcome.success() && outcome.code() != Some(124), "the job was ended, in time", &outcome)?;
+        expect_said(&outcome, &["ranks 0-3 call MPI_", "rank 4 calls MPI_"])?;
+        let messages = outcome.stderr.matches("rank 4 calls").count();
+        expect(messages == 1, "there is one message", &outcome)?;
+    }
+    passed()
+}
+
+/// A rank whose arguments are wrong gets its own error, the others learn of it.
+fn refused(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(command(jobs, RANKS, "argument")?.arg("return"))?;
+    let told = outcome.stdout.matches("rank 4 calls MPI_Bcast() with MPI_ERR_COUNT").count();
+    expect(told == RANKS - 1, "the other ranks are told", &outcome)?;
+    expect(outcome.stdout.contains("count is -1, but must not be negative"), "the rank itself is", &outcome)?;
+    passed()
+}
+
+/// What each case of the program comes to, in its order.
+const TYPES: &[(&str, &str)] = &[
+    ("the same", "fits"),
+    ("less than there is room for", "fits"),
+    ("in other portions", "fits"),
+    ("only the beginning", "fits"),
+    ("pairs of value and index", "fits"),
+    ("one type by two names", "fits"),
+    ("bytes", "fits"),
+    ("another number", "8 bytes of MPI_INT, but the receive is for MPI_FLOAT"),
+    ("another sign", "8 bytes of MPI_INT, but the receive is for MPI_UNSIGNED"),
+    ("another width", "16 bytes of MPI_UNSIGNED_SHORT, but the receive is for MPI_UNSIGNED"),
+    ("another order", "a mix of basic types, but the receive is for MPI_FLOAT_INT"),
+    ("more than the beginning", "8 bytes of MPI_INT, but the receive is for another sequence"),
+    ("a mix into one kind", "a mix of basic types, but the receive is for MPI_INT"),
+];
+
+fn types(jobs: &Jobs<'_>) -> Verdict {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/types.c"))?;
+    // Early arrivals, posted receives and offers have each their own way to the comparison.
+    for eager in ["0", "4096"] {
+        let mut command = jobs.mpirun(2);
+        command.env("TERN_CHECK", "types").env("TERN_EAGER_MAX", eager).arg(&program);
+        let outcome = run_command(&mut command)?;
+        let lines: Vec<&str> = outcome.stdout.lines().collect();
+        expect(lines.len() == TYPES.len(), "every case reports", &outcome)?;
+        for (line, (name, words)) in lines.iter().zip(TYPES) {
+            let right = line.starts_with(&format!("{name}: ")) && line.contains(words);
+            expect(right, &format!("{name}: {words}"), &outcome)?;
+        }
+    }
+    passed()
+}

@@ -1,0 +1,193 @@
+//! Jobs on several hosts: this machine under several names, and network namespaces with addresses of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
+use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
+
+/// Everything is gone everywhere this soon after a rank, an agent or mpirun has died.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
+/// A job on a few hosts runs after this time, even on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// Hello on 8 hosts takes a third of a second; a busy machine gets more.
+const HELLO_LIMIT: Duration = Duration::from_secs(5);
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "two hosts", run: two_hosts },
+    Test { name: "who shares a host", run: sharing },
+    Test { name: "8 hosts of 8 ranks", run: eight_hosts },
+    Test { name: "hosts in network namespaces", run: namespaces },
+    Test { name: "a rank killed on another host", run: rank_killed },
+    Test { name: "an agent killed", run: agent_killed },
+    Test { name: "mpirun of several hosts killed", run: mpirun_killed },
+    Test { name: "abort on another host", run: abort },
+    Test { name: "timeout on several hosts", run: timeout },
+    Test { name: "a host without Tern", run: unreachable },
+];
+
+fn launcher(jobs: &Jobs<'_>) -> PathBuf {
+    jobs.options.root.join("tests/net/here.sh")
+}
+
+/// `mpirun` on hosts that are this machine.
+pub fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
+    let mut command = Command::new(jobs.options.mpirun());
+    command.arg("--launcher").arg(launcher(jobs)).args(["--host", hosts]);
+    command
+}
+
+fn two_hosts(jobs: &Jobs<'_>) -> Verdict {
+    for program in ["p2p_blocking", "coll_data", "comm"] {
+        let mut command = mpirun(jobs, "a:2,localhost:2");
+        expect_code(&run_command(command.arg(jobs.conformance(program)?))?, 0)?;
+        let mut command = mpirun(jobs, "a:2,b:2");
+        expect_code(&run_command(command.args(["--map-by", "node"]).arg(jobs.conformance(program)?))?, 0)?;
+    }
+    passed()
+}
+
+fn sharing(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(mpirun(jobs, "a:3,b:2").arg(jobs.job()?).arg("shares"))?;
+    expect_code(&outcome, 0)?;
+    for rank in 0..5 {
+        let line = format!("rank {rank} shares with {}", if rank < 3 { 3 } else { 2 });
+        expect(outcome.stdout.lines().any(|other| other == line), &format!("it says '{line}'"), &outcome)?;
+    }
+    passed()
+}
+
+fn eight_hosts(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = mpirun(jobs, "a:8,b:8,c:8,d:8,e:8,f:8,g:8,h:8");
+    let outcome = run_command(command.args(["--tree", "3"]).arg(jobs.job()?).arg("hello"))?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stdout.lines().count() == 64, "64 lines came out", &outcome)?;
+    expect(outcome.took < HELLO_LIMIT, "it took no more than 5 s", &outcome)?;
+    passed()
+}
+
+/// Each host has its own addresses, and one that all of them have and that leads nowhere.
+fn namespaces(jobs: &Jobs<'_>) -> Verdict {
+    let testnet = jobs.options.root.join("tests/net/testnet.sh");
+    for (program, rate) in [("p2p_blocking", "0"), ("coll_data", "0"), ("p2p_nonblocking", "1gbit")] {
+        let outcome = run_command(&mut in_namespaces(jobs, &testnet, rate, &jobs.conformance(program)?))?;
+        if outcome.stderr.contains("testnet.sh: ") {
+            let why = outcome.stderr.lines().find_map(|line| line.strip_prefix("testnet.sh: "));
+            return skip(why.unwrap_or("no network namespaces"));
+        }
+        expect_code(&outcome, 0)?;
+    }
+    passed()
+}
+
+/// Two ranks on each of three hosts.
+fn in_namespaces(jobs: &Jobs<'_>, testnet: &Path, rate: &str, program: &Path) -> Command {
+    let script = "exec \"$0\" --launcher \"$MPI_LAUNCHER\" --host \"$MPI_HOSTS\" -ppn 2 -n 6 \"$1\"";
+    let mut command = Command::new(testnet);
+    command.args(["with", "3", rate, "sh", "-c", script]).arg(jobs.options.mpirun()).arg(program);
+    command
+}
+
+/// Starts four ranks on three hosts in a chain, and waits until all are there. Returns their processes, and those of
+/// the agents.
+fn start(jobs: &Jobs<'_>, what: &str) -> Result<(Running, Vec<u32>, Vec<u32>), String> {
+    let mut command = mpirun(jobs, "a,b,c:2");
+    command.args(["--tree", "1"]).arg(jobs.job()?).arg(what);
+    let running = Running::start(&mut command).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    loop {
+        let (ranks, agents) = (named(&running, "job"), named(&running, "tern-agent"));
+        if ranks.len() == 4 && agents.len() == 3 {
+            std::thread::sleep(Duration::from_millis(300));
+            return Ok((running, ranks, agents));
+        }
+        if start.elapsed() > START_LIMIT {
+            return Err(format!("only {} of 4 ranks and {} of 3 agents came up", ranks.len(), agents.len()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn named(running: &Running, what: &str) -> Vec<u32> {
+    let is_it = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == what)
+    };
+    let mut found: Vec<u32> = marked_processes(&running.mark()).into_iter().filter(is_it).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Kills a process of a job, and expects the end of all of it.
+fn kill(jobs: &Jobs<'_>, what: &str, choose: fn(&[u32], &[u32]) -> u32) -> Result<Outcome, String> {
+    let (running, ranks, agents) = start(jobs, what)?;
+    let mark = running.mark();
+    send(choose(&ranks, &agents), Signal::KILL);
+    let killed = Instant::now();
+    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect(killed.elapsed() < GONE_WITHIN, "mpirun has ended within 2 s", &outcome)?;
+    expect_gone(&mark)?;
+    expect(outcome.stderr.lines().count() == 1, "there is one message", &outcome)?;
+    Ok(outcome)
+}
+
+fn expect_gone(mark: &str) -> Result<(), String> {
+    let left = wait_until_gone(mark, GONE_WITHIN);
+    if left.is_empty() { Ok(()) } else { Err(format!("processes {left:?} are still there after 2 s")) }
+}
+
+fn rank_killed(jobs: &Jobs<'_>) -> Verdict {
+    for what in ["deadlock", "traffic"] {
+        let outcome = kill(jobs, what, |ranks, _| ranks[3])?;
+        expect_code(&outcome, 137)?;
+        expect_said(&outcome, &["rank ", "job", " on ", "signal 9"])?;
+    }
+    passed()
+}
+
+fn agent_killed(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = kill(jobs, "traffic", |_, agents| agents[1])?;
+    expect_code(&outcome, 1)?;
+    expect_said(&outcome, &["host ", "agent is gone"])?;
+    passed()
+}
+
+fn mpirun_killed(jobs: &Jobs<'_>) -> Verdict {
+    let (running, _, _) = start(jobs, "traffic")?;
+    let mark = running.mark();
+    running.signal(Signal::KILL);
+    running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect_gone(&mark)?;
+    passed()
+}
+
+fn abort(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(mpirun(jobs, "a,b,c").arg(jobs.job()?).args(["abort", "7"]))?;
+    expect_code(&outcome, 7)?;
+    expect_said(&outcome, &["rank 1", " on b)", "code 7"])?;
+    passed()
+}
+
+fn timeout(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = mpirun(jobs, "a,b,c");
+    let outcome = run_command(command.args(["--timeout", "1"]).arg(jobs.job()?).arg("deadlock"))?;
+    expect_code(&outcome, 124)?;
+    expect_said(
+        &outcome,
+        &["the 3 ranks stand here", "rank 0: in MPI_Recv, peer 1", "ranks 1-2: in MPI_Barrier"],
+    )?;
+    passed()
+}
+
+/// The reason is in the message, and comes soon.
+fn unreachable(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = Command::new(jobs.options.mpirun());
+    command.args(["--launcher", "sh -c", "--host", "no-such-command-here"]).arg(jobs.job()?);
+    let outcome = run_command(&mut command)?;
+    expect_code(&outcome, 1)?;
+    expect_said(&outcome, &["host no-such-command-here", "not found"])?;
+    passed()
+}

@@ -1,0 +1,32 @@
+# What cases that start Tern's programs under another launcher have in common.
+
+# try_launcher MPIEXEC: with shared memory and over sockets, and how a job ends that fails.
+try_launcher() {
+    "$mpicc" -o "$WORK/abi_tour" "$here/abi_tour.c"
+    for transport in auto tcp; do
+        run env TERN_TRANSPORT="$transport" "$1" -n 4 "$WORK/abi_tour"
+        expect_lines 4 '^ok . of 4 on Tern'
+    done
+    run "$1" -n 1 "$WORK/abi_tour"
+    expect_lines 1 '^ok 0 of 1 on Tern'
+
+    # Without MPI_Init there is no MPI_Finalize either, and still the launcher must not take the ranks for failed.
+    "$mpicc" -o "$WORK/session" "$here/only_session.c"
+    run "$1" -n 3 "$WORK/session"
+    expect_lines 3 '^sum 3'
+
+    "$mpicc" -o "$WORK/job" "$here/../jobs/job.c"
+    end_of "$1" abort 7
+    [ "$status" -eq 7 ] || fail "an abort with 7 ended with $status: $(cat "$WORK/output")"
+    # What such a launcher makes of the status of a rank that ends early is its own affair.
+    end_of "$1" exit 7
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "an exit ended with $status: $(cat "$WORK/output")"
+}
+
+# end_of MPIEXEC WORDS...: leaves the exit status of a job in `status`.
+end_of() {
+    mpiexec=$1
+    shift
+    status=0
+    timeout "$job_seconds" "$mpiexec" -n 4 "$WORK/job" "$@" >"$WORK/output" 2>&1 || status=$?
+}

@@ -1,0 +1,123 @@
+/* Collective calls that do not fit together: the first argument says in what. With TERN_CHECK=collectives every rank
+ * must get the error, whatever the last rank does differently; with the word 'return' each rank says that it did, and
+ * then that the communicator still works. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, odd;
+static int in[64], out[64], counts[64];
+static MPI_Comm comm;
+
+static int finish(int code, MPI_Request *request)
+{
+    return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+static int nonblocking(void)
+{
+    MPI_Request request;
+    int code = MPI_Iallreduce(in, out, odd ? 3 : 2, MPI_INT, MPI_SUM, comm, &request);
+    return finish(code, &request);
+}
+
+static int persistent(void)
+{
+    MPI_Request request;
+    int code = MPI_SUCCESS;
+    MPI_Bcast_init(in, 1, MPI_INT, odd ? 1 : 0, comm, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 2; i++) {
+        code = MPI_Start(&request);
+        code = finish(code, &request);
+    }
+    MPI_Request_free(&request);
+    return code;
+}
+
+/* Two non-blocking calls, in different orders. */
+static int order(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    if (!odd) MPI_Ibarrier(comm, &requests[0]);
+    MPI_Ibcast(in, 1, MPI_INT, 0, comm, &requests[1]);
+    if (odd) MPI_Ibarrier(comm, &requests[0]);
+    int code = MPI_Waitall(2, requests, statuses);
+    return code == MPI_ERR_IN_STATUS ? statuses[0].MPI_ERROR : code;
+}
+
+static int counts_of_all(void)
+{
+    for (int r = 0; r < size; r++) counts[r] = 1 + (odd && r == 0) - (odd && r == 1);
+    return MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);
+}
+
+static int on_intercommunicator(int wrong_length)
+{
+    MPI_Comm half, inter;
+    MPI_Comm_split(comm, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, comm, 1 - rank % 2, 7, &inter);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    int here, code;
+    MPI_Comm_rank(half, &here);
+    if (wrong_length) code = MPI_Allgather(in, odd ? 2 : 1, MPI_INT, out, 1, MPI_INT, inter);
+    /* The odd ranks' group means its rank 0, the even ranks its rank 1. */
+    else code = MPI_Bcast(in, 1, MPI_INT, rank % 2 == 0 ? 1 : here == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+    MPI_Comm_free(&inter), MPI_Comm_free(&half);
+    return code;
+}
+
+static int make(const char *what)
+{
+    int one = 1, none = -1;
+    if (!strcmp(what, "which")) return odd ? MPI_Barrier(comm) : MPI_Bcast(in, 1, MPI_INT, 0, comm);
+    if (!strcmp(what, "form")) {
+        MPI_Request request;
+        if (!odd) return MPI_Barrier(comm);
+        int code = MPI_Ibarrier(comm, &request);
+        return finish(code, &request);
+    }
+    if (!strcmp(what, "root")) return MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, odd ? 1 : 0, comm);
+    if (!strcmp(what, "count")) return MPI_Allgather(in, odd ? 2 : 1, MPI_INT, out, odd ? 2 : 1, MPI_INT, comm);
+    if (!strcmp(what, "operation")) return MPI_Allreduce(in, out, 1, MPI_INT, odd ? MPI_MAX : MPI_SUM, comm);
+    if (!strcmp(what, "type")) return MPI_Bcast(in, 1, odd ? MPI_FLOAT : MPI_INT, 0, comm);
+    if (!strcmp(what, "counts")) return counts_of_all();
+    if (!strcmp(what, "nonblocking")) return nonblocking();
+    if (!strcmp(what, "persistent")) return persistent();
+    if (!strcmp(what, "order")) return order();
+    if (!strcmp(what, "argument")) return MPI_Bcast(in, odd ? none : one, MPI_INT, 0, comm);
+    if (!strcmp(what, "split")) {
+        MPI_Comm half;
+        return odd ? MPI_Barrier(comm) : MPI_Comm_split(comm, 0, 0, &half);
+    }
+    if (!strcmp(what, "inter-length")) return on_intercommunicator(1);
+    if (!strcmp(what, "inter-root")) return on_intercommunicator(0);
+    if (!strcmp(what, "finalize") && odd) MPI_Finalize(), exit(0);
+    if (!strcmp(what, "finalize")) return MPI_Barrier(comm);
+    return MPI_ERR_OTHER;
+}
+
+static void report(int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int class = MPI_SUCCESS, length = 0, all = 0, one = 1;
+    MPI_Error_class(code, &class);
+    if (code != MPI_SUCCESS) MPI_Error_string(code, text, &length);
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+    printf("rank %d of %d: class %d: %s\n", rank, all, class, text);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    odd = rank == size - 1;
+    comm = MPI_COMM_WORLD;
+    if (argc > 2) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int code = make(argc > 1 ? argv[1] : "");
+    report(code);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,152 @@
+//! Fortran's modules, compiled for the compiler that will read them.
+//!
+//! Each compiler has module files of its own, and each version of gfortran refuses those of others. So the installed
+//! tree holds the modules' sources, and a folder of compiled modules is named by the compiler: its path, size and date.
+//! Installation makes the folder for the compiler it finds; for any other compiler, `mpifort` makes one in the user's
+//! cache before it compiles.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::hash::{Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::flags::{Compiler, Tree};
+
+/// The library of the modules' own procedures (`libmpi_modules.a`).
+pub const ARCHIVE: &str = "mpi_modules";
+
+/// The sources, those that others use first.
+const SOURCES: [&str; 4] = ["types.f90", "constants.f90", "mpi_f08.f90", "mpi.f90"];
+
+/// Compilers to look for, the preferred first.
+const COMPILERS: [&str; 5] = ["gfortran", "flang", "flang-new", "ifx", "nvfortran"];
+
+/// The first Fortran compiler that is installed; if none is, the name that the error message will have.
+pub fn installed_compiler() -> &'static str {
+    COMPILERS.into_iter().find(|name| in_path(OsStr::new(name)).is_some()).unwrap_or(COMPILERS[0])
+}
+
+/// The folder of the modules for this compiler: the installed tree's if it has one, else the cache's.
+pub fn folder(tree: &Tree, compiler: &Compiler) -> PathBuf {
+    let name = folder_name(tree, compiler);
+    let installed = tree.installed_modules().join(&name);
+    if is_made(&installed) { installed } else { cache().join(name) }
+}
+
+/// Compiles the modules for this compiler unless that has been done.
+pub fn ensure(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
+    let folder = folder(tree, compiler);
+    if is_made(&folder) { Ok(()) } else { make(tree, compiler, &folder) }
+}
+
+/// Compiles the modules into the installed tree, also when they are there.
+pub fn install(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
+    let all = tree.installed_modules();
+    let folder = all.join(folder_name(tree, compiler));
+    if is_made(&folder) {
+        return Ok(());
+    }
+    // Those of an older compiler, or of older sources, are of no use any more.
+    let _ = fs::remove_dir_all(&all);
+    make(tree, compiler, &folder)
+}
+
+fn is_made(folder: &Path) -> bool {
+    folder.join(format!("lib{ARCHIVE}.a")).exists()
+}
+
+/// `gfortran-` and a number that changes with the compiler and with the sources.
+fn folder_name(tree: &Tree, compiler: &Compiler) -> String {
+    let mut hash = DefaultHasher::new();
+    for word in &compiler.words {
+        word.hash(&mut hash);
+        if let Some((path, metadata)) = in_path(word) {
+            path.hash(&mut hash);
+            hash_file(&metadata, &mut hash);
+        }
+    }
+    for source in SOURCES {
+        if let Ok(metadata) = fs::metadata(tree.module_sources().join(source)) {
+            hash_file(&metadata, &mut hash);
+        }
+    }
+    let program = compiler.words.first().map(|word| Path::new(word).file_name().unwrap_or(word));
+    format!("{}-{:016x}", program.unwrap_or_default().to_string_lossy(), hash.finish())
+}
+
+fn hash_file(metadata: &Metadata, hash: &mut DefaultHasher) {
+    (metadata.size(), metadata.mtime(), metadata.mtime_nsec()).hash(hash);
+}
+
+/// Where a program is, links followed, and what the file system knows of it.
+fn in_path(program: &OsStr) -> Option<(PathBuf, Metadata)> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let named = Path::new(program);
+    let candidates: Vec<PathBuf> = if named.components().count() > 1 {
+        vec![named.to_path_buf()]
+    } else {
+        std::env::split_paths(&paths).map(|folder| folder.join(named)).collect()
+    };
+    candidates.into_iter().find_map(|candidate| {
+        let path = candidate.canonicalize().ok()?;
+        let metadata =
+            fs::metadata(&path).ok().filter(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)?;
+        Some((path, metadata))
+    })
+}
+
+/// The user's cache (XDG base directories).
+fn cache() -> PathBuf {
+    let base = std::env::var_os("XDG_CACHE_HOME").filter(|folder| Path::new(folder).is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    base.map(PathBuf::from).or_else(home).unwrap_or_else(std::env::temp_dir).join("tern/fortran")
+}
+
+/// Compiles in a folder of its own, which then gets the name that others look for: two at once do no harm.
+fn make(tree: &Tree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
+    let work = folder.with_extension(format!("new{}", std::process::id()));
+    let sources: Vec<PathBuf> = SOURCES.iter().map(|name| tree.module_sources().join(name)).collect();
+    let made = fs::create_dir_all(&work)
+        .map_err(|error| format!("cannot make {} for Fortran's modules: {error}", work.display()))
+        .and_then(|()| compile(compiler, &sources, &work))
+        .and_then(|()| archive(&work));
+    if made.is_ok() && fs::rename(&work, folder).is_ok() {
+        return Ok(());
+    }
+    let _ = fs::remove_dir_all(&work);
+    made?;
+    if is_made(folder) { Ok(()) } else { Err(format!("cannot write {}", folder.display())) }
+}
+
+fn compile(compiler: &Compiler, sources: &[PathBuf], work: &Path) -> Result<(), String> {
+    let mut command = Command::new(&compiler.words[0]);
+    command.args(&compiler.words[1..]).args(["-c", "-O2", "-fPIC"]).args(sources).current_dir(work);
+    run(command, "compile Fortran's modules").map_err(|error| {
+        format!(
+            "{error}; the compiler is {:?} ({}): set {} or give {}=COMPILER",
+            compiler.words[0],
+            compiler.origin,
+            compiler.language.variable(),
+            compiler.language.option()
+        )
+    })
+}
+
+fn archive(work: &Path) -> Result<(), String> {
+    let objects: Vec<OsString> =
+        SOURCES.iter().map(|name| Path::new(name).with_extension("o").into()).collect();
+    let mut command = Command::new("ar");
+    command.arg("rcs").arg(format!("lib{ARCHIVE}.a")).args(objects).current_dir(work);
+    run(command, "archive Fortran's modules")
+}
+
+fn run(mut command: Command, what: &str) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("cannot {what}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("cannot {what}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}

@@ -1,0 +1,215 @@
+//! `tern sim --check`: the simulator beside real runs on this machine.
+//!
+//! Only ranks with a core of their own can be compared: where they outnumber the cores, the system's scheduler decides
+//! who runs, and the model knows nothing of it.
+
+use super::options::Options;
+use super::units;
+use crate::table::Table;
+use crate::tune::jobs::{Jobs, Run, Setup, Time, row_for_all};
+use crate::tune::messages;
+use crate::tune::progress::Progress;
+use tern_coll::{Algorithm, Collective};
+use tern_sim::{Job, Params, Work, run};
+
+/// A prediction may be so much off.
+const TOLERANCE: f64 = 0.25;
+
+/// Calls that are simulated in a row, as a measurement makes them in a row.
+const REPEATS: u32 = 64;
+
+/// Repetitions of a measurement; of each number the least counts, since all that disturbs makes it longer.
+const REPETITIONS: u64 = 5;
+
+/// Time for one number in one repetition, seconds.
+const POINT_S: f64 = 0.1;
+
+/// Most ranks that are compared.
+const RANKS_MAX: u32 = 16;
+
+const KIB: u64 = 1024;
+const SIZES: [u64; 5] = [8, KIB, 8 * KIB, 64 * KIB, 1024 * KIB];
+
+/// How the two ranks of a ping-pong run: as every job does, on cores of their own.
+const BOUND: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
+
+/// The collectives that are compared, and the algorithm that both sides use.
+const COLLECTIVES: [(Collective, Algorithm); 2] =
+    [(Collective::Allreduce, Algorithm::RecursiveDoubling), (Collective::Bcast, Algorithm::Binomial)];
+
+/// One comparison, nanoseconds.
+struct Comparison {
+    what: &'static str,
+    ranks: u32,
+    bytes: u64,
+    predicted: f64,
+    measured: f64,
+}
+
+/// Measures, simulates and compares.
+pub fn list(options: &Options) -> Result<String, String> {
+    let jobs = Jobs::find()?;
+    let cores = tern_runtime::cores() as u32;
+    let ranks = ranks(cores);
+    let steps = REPETITIONS * (1 + COLLECTIVES.len() as u64 * ranks.len() as u64);
+    let progress = Progress::new(steps + if options.has_params { 0 } else { messages::JOBS });
+    let params = match options.has_params {
+        true => options.params.clone(),
+        false => Params::parse(&messages::measure(&jobs, POINT_S, &progress)?)
+            .map_err(|error| error.to_string())?,
+    };
+    let mut all = ping_pong(&jobs, &params, &progress)?;
+    for ranks in ranks {
+        for (collective, algorithm) in COLLECTIVES {
+            all.extend(collectives(&jobs, &params, &progress, (collective, algorithm), ranks)?);
+        }
+    }
+    progress.end();
+    Ok(text(&all, cores))
+}
+
+/// 2, 4, 8, 16: as many as have a core.
+fn ranks(cores: u32) -> Vec<u32> {
+    std::iter::successors(Some(2), |ranks| Some(2 * ranks))
+        .take_while(|&ranks| ranks <= cores.min(RANKS_MAX))
+        .collect()
+}
+
+fn ping_pong(jobs: &Jobs, params: &Params, progress: &Progress) -> Result<Vec<Comparison>, String> {
+    let times = least(progress, "ping-pong", || jobs.messages(&BOUND, &SIZES, POINT_S))?;
+    let round_trips = times.iter().filter(|(name, ..)| name == "round-trip");
+    let compare = |(_, bytes, seconds): &Time| {
+        let job = Job { repeats: REPEATS, ..Job::new(Work::PingPong, 2, *bytes) };
+        Ok(Comparison {
+            what: "pingpong",
+            ranks: 2,
+            bytes: *bytes,
+            predicted: predict(job, params)?,
+            measured: seconds * 1e9,
+        })
+    };
+    round_trips.map(compare).collect()
+}
+
+fn collectives(
+    jobs: &Jobs,
+    params: &Params,
+    progress: &Progress,
+    (collective, algorithm): (Collective, Algorithm),
+    ranks: u32,
+) -> Result<Vec<Comparison>, String> {
+    let measured = Run { collective, ranks, sizes: SIZES.to_vec(), point_s: POINT_S };
+    // The table names a schedule, so that the library goes by messages and not by its slots in shared memory.
+    let row = row_for_all(collective, algorithm.into());
+    let times = least(progress, collective.name(), || jobs.collective(&measured, &[row]))?;
+    let compare = |(_, bytes, seconds): &Time| {
+        let job = Job {
+            choice: Some(algorithm.into()),
+            repeats: REPEATS,
+            roots_rotate: true,
+            ..Job::new(Work::Collective(collective), ranks, *bytes)
+        };
+        let (predicted, measured) = (predict(job, params)?, seconds * 1e9);
+        Ok(Comparison { what: collective.name(), ranks, bytes: *bytes, predicted, measured })
+    };
+    times.iter().map(compare).collect()
+}
+
+/// The time of one call.
+fn predict(job: Job, params: &Params) -> Result<f64, String> {
+    // All ranks of this machine are on one host, each on its own core.
+    let params = Params { ranks_per_core: 1, ranks_per_host: job.ranks, ..params.clone() };
+    let outcome = run(&job, &params, &mut |_| {}).map_err(|error| error.to_string())?;
+    Ok(outcome.time_ns() / f64::from(job.repeats))
+}
+
+/// The least of all repetitions.
+fn least(
+    progress: &Progress,
+    what: &str,
+    mut measure: impl FnMut() -> Result<Vec<Time>, String>,
+) -> Result<Vec<Time>, String> {
+    let mut least: Vec<Time> = Vec::new();
+    for _ in 0..REPETITIONS {
+        progress.step(what);
+        for time in measure()? {
+            match least.iter_mut().find(|known| known.0 == time.0 && known.1 == time.1) {
+                Some(known) => known.2 = known.2.min(time.2),
+                None => least.push(time),
+            }
+        }
+    }
+    Ok(least)
+}
+
+impl Comparison {
+    fn ratio(&self) -> f64 {
+        self.predicted / self.measured
+    }
+
+    fn is_close(&self) -> bool {
+        (self.ratio() - 1.0).abs() <= TOLERANCE
+    }
+}
+
+fn text(all: &[Comparison], cores: u32) -> String {
+    let mut table = Table::default();
+    table.row(["call", "ranks", "bytes", "simulated", "measured", "ratio", ""]);
+    for one in all {
+        let verdict = if one.is_close() { "" } else { "off" };
+        table.row([
+            one.what,
+            &one.ranks.to_string(),
+            &units::count(one.bytes),
+            &units::time(one.predicted),
+            &units::time(one.measured),
+            &format!("{:.2}", one.ratio()),
+            verdict,
+        ]);
+    }
+    let close = all.iter().filter(|one| one.is_close()).count();
+    let tolerance = TOLERANCE * 100.0;
+    format!(
+        "{}\n{close} of {} predictions are within {tolerance:.0} %.\n\
+         A ping-pong is a round trip; collectives go by messages here, not by slots in shared memory.\n\
+         More than {cores} ranks cannot be compared on this machine: they would take turns on its {cores} cores, and\n\
+         when they do is the system's choice, which the model does not know.\n",
+        table.text(),
+        all.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(predicted: f64, measured: f64) -> Comparison {
+        Comparison { what: "bcast", ranks: 2, bytes: 8, predicted, measured }
+    }
+
+    #[test]
+    fn a_quarter_is_close_and_more_is_not() {
+        let close = [(75.0, 100.0), (125.0, 100.0), (100.0, 100.0)];
+        let off = [(74.0, 100.0), (126.0, 100.0), (1.0, 0.0), (0.0, 1.0)];
+        assert!(close.iter().all(|&(predicted, measured)| comparison(predicted, measured).is_close()));
+        assert!(!off.iter().any(|&(predicted, measured)| comparison(predicted, measured).is_close()));
+        let text = text(&[comparison(1000.0, 1100.0), comparison(10.0, 1.0)], 2);
+        assert!(
+            text.contains("1 of 2 predictions") && text.contains("0.91") && text.contains("off"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn ranks_have_cores() {
+        assert_eq!([1, 2, 6, 64].map(ranks), [vec![], vec![2], vec![2, 4], vec![2, 4, 8, 16]]);
+    }
+
+    #[test]
+    fn the_time_is_of_one_call() {
+        let params = Params::default();
+        let job = |repeats| Job { repeats, ..Job::new(Work::PingPong, 2, 8) };
+        let [once, often] = [1, 100].map(|repeats| predict(job(repeats), &params).unwrap());
+        assert!((once / often - 1.0).abs() < 0.01, "{once} {often}");
+    }
+}

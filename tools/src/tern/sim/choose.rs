@@ -1,0 +1,88 @@
+//! `tern sim --choose`: the selection table's choice beside the best algorithm of the simulator.
+
+use super::options::Options;
+use super::series::{Point, query, simulate, suitable};
+use super::units;
+use crate::table::Table;
+use tern_coll::table::select;
+use tern_coll::{Choice, Collective};
+use tern_sim::{Job, Params, Work, estimate};
+
+/// For each collective, size and number of ranks: what the table takes, and what would be best.
+pub fn list(options: &Options) -> Result<String, String> {
+    let mut table = Table::default();
+    table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio"]);
+    for work in &options.works {
+        let Work::Collective(collective) = *work else { continue };
+        for &bytes in &options.bytes {
+            for &ranks in &options.ranks {
+                if let Some(row) = compare(options, collective, bytes, ranks)? {
+                    table.row(row.each_ref().map(String::as_str));
+                }
+            }
+        }
+    }
+    Ok(table.text())
+}
+
+fn compare(
+    options: &Options,
+    collective: Collective,
+    bytes: u64,
+    ranks: u32,
+) -> Result<Option<[String; 8]>, String> {
+    let query = query(collective, &options.params, ranks, bytes);
+    let chosen = select(&[], &query);
+    let mut points = Vec::new();
+    for algorithm in suitable(collective, &query) {
+        // The table may say how to cut messages.
+        let choice = if algorithm == chosen.algorithm { chosen } else { algorithm.into() };
+        points.extend(point(options, collective, bytes, ranks, choice)?);
+    }
+    let best = points.iter().min_by(|a, b| a.time_ns().total_cmp(&b.time_ns()));
+    let table = points.iter().find(|point| point.algorithm == chosen.algorithm.name());
+    let (Some(best), Some(table)) = (best, table) else { return Ok(None) };
+    Ok(Some([
+        collective.name().into(),
+        units::count(bytes),
+        units::count(ranks.into()),
+        table.algorithm.into(),
+        units::time(table.time_ns()),
+        best.algorithm.into(),
+        units::time(best.time_ns()),
+        format!("{:.2}", table.time_ns() / best.time_ns()),
+    ]))
+}
+
+fn point(
+    options: &Options,
+    collective: Collective,
+    bytes: u64,
+    ranks: u32,
+    choice: Choice,
+) -> Result<Option<Point>, String> {
+    let params: &Params = &options.params;
+    let job = Job {
+        choice: Some(choice),
+        repeats: options.repeats,
+        ..Job::new(Work::Collective(collective), ranks, bytes)
+    };
+    let messages = estimate::messages(&job, params);
+    if messages > options.messages_max {
+        return Ok(None);
+    }
+    simulate(job, params, messages).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_stands_beside_the_best() {
+        let words = "--choose bcast barrier --ranks 4,5 --bytes 8".split_whitespace().map(String::from);
+        let text = list(&Options::parse(&words.collect::<Vec<_>>()).unwrap()).unwrap();
+        assert_eq!(text.lines().count(), 5, "{text}");
+        assert!(text.contains("binomial") && text.contains("dissemination"), "{text}");
+    }
+}

@@ -1,0 +1,27 @@
+//! `tern sim`: what a collective would take on any number of ranks, by the simulator of crate `tern-sim`.
+//!
+//! [`options`] reads the command line, [`series`] runs the jobs that it asks for and lists what they found, [`plot`] draws
+//! it; [`choose`] compares the selection table with all algorithms, [`check`] the simulator with real runs.
+
+mod check;
+mod choose;
+
+mod options;
+mod plot;
+mod progress;
+mod series;
+mod units;
+
+use options::{Options, Task};
+
+/// Does what the words after `sim` ask for.
+pub fn answer(words: &[String]) -> Result<String, String> {
+    let options = Options::parse(words)?;
+    match options.task {
+        Task::Help => Ok(options::HELP.into()),
+        Task::PrintParams => Ok(options.params.to_toml()),
+        Task::Check => check::list(&options),
+        Task::Choose => choose::list(&options),
+        Task::Simulate => series::list(&options),
+    }
+}

@@ -1,0 +1,295 @@
+//! The command line of `tern sim`.
+
+use super::units::{parse_count, parse_counts, parse_time};
+use std::path::{Path, PathBuf};
+use tern_coll::{Algorithm, Collective, algorithms};
+use tern_sim::faults::{Crash, Cut};
+use tern_sim::{Faults, Params, Payload, Work};
+
+/// `tern sim --help`.
+pub const HELP: &str = "\
+Usage: tern sim COLLECTIVE|pingpong|all [options]
+       tern sim --choose [COLLECTIVE ...] [options]
+       tern sim --check [--params FILE]
+       tern sim --print-params [options]
+
+Simulates all ranks of a job on one core, with the library's own engine and schedules, over a network after the LogGP
+model, and prints what a call would take. The same options and seed give the same run, bit for bit.
+
+What:
+  --ranks N[,N...]      ranks (default 2,16,128); k and m are powers of 1024, here as everywhere
+  --bytes B[,B...]      bytes of the call: the whole vector of a broadcast or reduction, one rank's block elsewhere
+                        (default 8)
+  --algorithm A|all     an algorithm of the collective, or all; default: the selection table's choice
+  --segment B           bytes of a segment, for algorithms that cut messages
+  --root R              the root (default 0)
+  --repeat K            each rank makes K calls, one after the other; times are per call
+  --verify              move real bytes, and compare what every rank has with the definition (up to 1024 ranks)
+  --messages-max M      leave out what would send more messages (default 1g)
+
+On what machine:
+  --params FILE         parameters; --print-params shows them all, tern tune measures those of this machine
+  --ranks-per-host K, --ranks-per-core K, --hosts-per-switch K
+
+Faults, drawn from a seed:
+  --seed S              where all chance comes from (default 1)
+  --loss P              part of the packets between machines that is lost and sent again
+  --jitter T            messages between machines take up to T longer, as in 5us; --skew T: ranks begin up to T later
+  --crash R@T           rank R stops at time T
+  --cut A-B@T[..U]      machines A and B cannot reach each other from time T (until U)
+
+Results:
+  --plot FILE.svg       draw time against ranks
+  --choose              compare the selection table's choice with all algorithms
+  --check               compare with real runs on this machine, with the parameters of a file that tern tune has
+                        written here, or measured now; nothing else should run on the machine
+";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// How to ask.
+    Help,
+    /// The parameters, as a file.
+    PrintParams,
+    /// The simulator against real runs.
+    Check,
+    /// The selection table against all algorithms.
+    Choose,
+    /// Run jobs.
+    Simulate,
+}
+
+/// Which algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The selection table's choice.
+    Table,
+    /// All that the collective has and that suit the call.
+    All,
+    /// This one.
+    One(Algorithm),
+}
+
+/// The command line.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub task: Task,
+    pub works: Vec<Work>,
+    pub which: Which,
+    pub segment_bytes: u64,
+    pub ranks: Vec<u32>,
+    pub bytes: Vec<u64>,
+    pub root: u32,
+    pub repeats: u32,
+    pub payload: Payload,
+    pub messages_max: u64,
+    pub params: Params,
+    /// They are those of a file.
+    pub has_params: bool,
+    pub faults: Faults,
+    pub plot: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            task: Task::Simulate,
+            works: Vec::new(),
+            which: Which::Table,
+            segment_bytes: 0,
+            ranks: vec![2, 16, 128],
+            bytes: vec![8],
+            root: 0,
+            repeats: 1,
+            payload: Payload::Lengths,
+            messages_max: 1 << 30,
+            params: Params::default(),
+            has_params: false,
+            faults: Faults::default(),
+            plot: None,
+        }
+    }
+}
+
+impl Options {
+    /// Reads the words after `sim`.
+    pub fn parse(words: &[String]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut names = Vec::new();
+        // The file first: what else is said changes what it says.
+        if let Some(at) = words.iter().position(|word| word == "--params") {
+            let file = words.get(at + 1).ok_or("--params needs a file")?;
+            options.params = Params::read(Path::new(file)).map_err(|error| error.to_string())?;
+            options.has_params = true;
+        }
+        let mut algorithm = None;
+        let mut rest = words.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            match word {
+                "--help" | "-h" => return Ok(Options { task: Task::Help, ..options }),
+                "--print-params" => options.task = Task::PrintParams,
+                "--choose" => options.task = Task::Choose,
+                "--check" => options.task = Task::Check,
+                "--verify" => options.payload = Payload::Bytes,
+                "--algorithm" => algorithm = Some(value(word, &mut rest)?),
+                option if option.starts_with('-') => options.set(option, value(option, &mut rest)?)?,
+                name => names.push(name),
+            }
+        }
+        options.name_works(&names)?;
+        options.which = options.which_of(algorithm)?;
+        options.params.check().map_err(|error| error.to_string())?;
+        Ok(options)
+    }
+
+    /// An option with a value.
+    fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
+        match option {
+            "--params" => {}
+            "--ranks" => {
+                self.ranks = parse_counts(value)?.into_iter().map(small).collect::<Result<_, _>>()?
+            }
+            "--bytes" => self.bytes = parse_counts(value)?,
+            "--segment" => self.segment_bytes = parse_count(value)?,
+            "--root" => self.root = small(parse_count(value)?)?,
+            "--repeat" => self.repeats = small(parse_count(value)?)?.max(1),
+            "--messages-max" => self.messages_max = parse_count(value)?,
+            "--ranks-per-host" => self.params.ranks_per_host = small(parse_count(value)?)?,
+            "--ranks-per-core" => self.params.ranks_per_core = small(parse_count(value)?)?,
+            "--hosts-per-switch" => self.params.hosts_per_switch = small(parse_count(value)?)?,
+            "--plot" => self.plot = Some(value.into()),
+            _ => return self.set_fault(option, value),
+        }
+        Ok(())
+    }
+
+    fn set_fault(&mut self, option: &str, value: &str) -> Result<(), String> {
+        let faults = &mut self.faults;
+        match option {
+            "--seed" => {
+                faults.seed = value.parse().map_err(|_| format!("'{value}' is no seed: a number is"))?
+            }
+            "--loss" => {
+                faults.loss = value.parse().map_err(|_| format!("'{value}' is no part, as in 0.001"))?;
+            }
+            "--jitter" => faults.jitter_ns = parse_time(value)?,
+            "--skew" => faults.skew_ns = parse_time(value)?,
+            "--crash" => faults.crashes.push(parse_crash(value)?),
+            "--cut" => faults.cuts.push(parse_cut(value)?),
+            _ => return Err(format!("there is no option '{option}'; see tern sim --help")),
+        }
+        Ok(())
+    }
+
+    fn name_works(&mut self, names: &[&str]) -> Result<(), String> {
+        let every = Collective::ALL.map(Work::Collective);
+        for &name in names {
+            match name {
+                "pingpong" => self.works.push(Work::PingPong),
+                "all" => self.works.extend(every),
+                _ => self.works.push(Work::Collective(collective(name)?)),
+            }
+        }
+        match (self.task, self.works.is_empty()) {
+            (Task::Choose, true) => self.works.extend(every),
+            (Task::Simulate, true) => {
+                return Err(
+                    "which collective? As in: tern sim allreduce --ranks 1k; or tern sim --help".into()
+                );
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn which_of(&self, algorithm: Option<&str>) -> Result<Which, String> {
+        let name = match algorithm {
+            None | Some("table") => return Ok(Which::Table),
+            Some("all") => return Ok(Which::All),
+            Some(name) => name,
+        };
+        let [Work::Collective(collective)] = self.works[..] else {
+            return Err(format!("--algorithm {name} needs one collective that has it"));
+        };
+        let known = algorithms(collective).iter().find(|algorithm| algorithm.name() == name);
+        known.map(|algorithm| Which::One(*algorithm)).ok_or_else(|| {
+            let names: Vec<_> = algorithms(collective).iter().map(|algorithm| algorithm.name()).collect();
+            format!("{collective} has no algorithm '{name}'; it has {}", names.join(", "))
+        })
+    }
+}
+
+fn value<'a>(option: &str, rest: &mut impl Iterator<Item = &'a str>) -> Result<&'a str, String> {
+    rest.next().ok_or_else(|| format!("{option} needs a value"))
+}
+
+fn small(number: u64) -> Result<u32, String> {
+    u32::try_from(number).map_err(|_| format!("{number} is too large"))
+}
+
+fn collective(name: &str) -> Result<Collective, String> {
+    let found = Collective::ALL.into_iter().find(|collective| collective.name() == name);
+    found.ok_or_else(|| format!("there is no collective '{name}', as in allreduce, bcast or reduce_scatter"))
+}
+
+/// `RANK@TIME`.
+fn parse_crash(text: &str) -> Result<Crash, String> {
+    let (rank, at) = text.split_once('@').ok_or_else(|| format!("'{text}' is no crash, as in 5@10us"))?;
+    Ok(Crash { rank: small(parse_count(rank)?)?, at_ns: parse_time(at)? })
+}
+
+/// `HOST-HOST@FROM[..UNTIL]`.
+fn parse_cut(text: &str) -> Result<Cut, String> {
+    let wrong = || format!("'{text}' is no cut, as in 0-3@10us..2ms");
+    let (hosts, times) = text.split_once('@').ok_or_else(wrong)?;
+    let (one, other) = hosts.split_once('-').ok_or_else(wrong)?;
+    let hosts = (small(parse_count(one)?)?, small(parse_count(other)?)?);
+    let (from, until) = times.split_once("..").map_or((times, None), |(from, until)| (from, Some(until)));
+    Ok(Cut { hosts, from_ns: parse_time(from)?, until_ns: until.map(parse_time).transpose()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_job_is_described() {
+        let options =
+            parse("allreduce --algorithm ring --ranks 2,1k --bytes 8,1m --ranks-per-host 4").unwrap();
+        assert_eq!(options.works, [Work::Collective(Collective::Allreduce)]);
+        assert_eq!((options.ranks, options.bytes), (vec![2, 1024], vec![8, 1 << 20]));
+        assert_eq!((options.which, options.params.ranks_per_host), (Which::One(Algorithm::Ring), 4));
+        assert_eq!(parse("pingpong").unwrap().works, [Work::PingPong]);
+        assert_eq!(parse("all --algorithm all").unwrap().which, Which::All);
+    }
+
+    #[test]
+    fn faults_are_described() {
+        let faults = parse("barrier --loss 0.01 --seed 7 --crash 5@2us --cut 0-3@1us..2us --cut 1-2@5")
+            .unwrap()
+            .faults;
+        assert_eq!((faults.loss, faults.seed), (0.01, 7));
+        assert_eq!(faults.crashes, [Crash { rank: 5, at_ns: 2000.0 }]);
+        let cuts = [((0, 3), 1000.0, Some(2000.0)), ((1, 2), 5.0, None)];
+        assert_eq!(faults.cuts, cuts.map(|(hosts, from_ns, until_ns)| Cut { hosts, from_ns, until_ns }));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let refusal = |line: &str| parse(line).map(drop).unwrap_err();
+        assert!(refusal("allreduces").contains("'allreduces'"));
+        assert!(refusal("allreduce --rank 3").contains("'--rank'"));
+        assert!(refusal("bcast --algorithm bruck").contains("binomial"));
+        assert!(refusal("all --algorithm ring").contains("one collective"));
+        assert!(refusal("bcast --ranks").contains("--ranks needs"));
+        assert!(refusal("bcast --cut 3@1us").contains("3@1us"));
+        assert!(refusal("").contains("which collective"));
+        assert!(refusal("bcast --ranks-per-host 0").contains("ranks_per_host"));
+        assert!(refusal("bcast --params /nonexistent/file").contains("/nonexistent/file"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Draws time against ranks.
+
+use super::series::{Point, name};
+use super::units;
+use plotters::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (900, 560);
+
+/// One line for each collective, algorithm and size.
+type Lines = BTreeMap<String, Vec<(f64, f64)>>;
+
+/// Draws all points into a file.
+pub fn draw(points: &[Point], file: &Path) -> Result<(), String> {
+    let mut text = String::new();
+    picture(&mut text, &lines(points)).map_err(|error| format!("cannot draw: {error}"))?;
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+fn lines(points: &[Point]) -> Lines {
+    let mut lines = Lines::new();
+    for point in points {
+        let label =
+            format!("{} {} {} B", name(point.job.work), point.algorithm, units::count(point.job.bytes));
+        lines.entry(label).or_default().push((f64::from(point.job.ranks), point.time_ns().max(1.0)));
+    }
+    lines
+}
+
+/// Both axes are logarithmic: ranks by powers of two, times by powers of ten.
+fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::Error>> {
+    let all = || lines.values().flatten();
+    let span = |of: fn(&(f64, f64)) -> f64| {
+        let (low, high) =
+            all().map(of).fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
+        (low / 1.2)..(high.max(low) * 1.2)
+    };
+    if lines.is_empty() {
+        return Err("there is nothing to draw".into());
+    }
+    let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption("predicted time of a call", ("sans-serif", 18))
+        .margin(10)
+        .x_label_area_size(40)
+        .y_label_area_size(80)
+        .build_cartesian_2d(span(|point| point.0).log_scale().base(2.0), span(|point| point.1).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("ranks")
+        .x_label_formatter(&|ranks| units::count(ranks.round() as u64))
+        .y_label_formatter(&|ns| units::time(*ns))
+        .draw()?;
+    for (index, (label, points)) in lines.iter().enumerate() {
+        let colour = Palette99::pick(index).to_rgba();
+        let series = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(3);
+        let key = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2));
+        chart.draw_series(series)?.label(label).legend(key);
+    }
+    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+    area.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_all_lines() {
+        let points = vec![(2.0, 1000.0), (1024.0, 50_000.0)];
+        let lines =
+            Lines::from([("bcast binomial 8 B".into(), points.clone()), ("bcast chain 8 B".into(), points)]);
+        let mut text = String::new();
+        picture(&mut text, &lines).unwrap();
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+        for word in ["bcast binomial 8 B", "bcast chain 8 B", "ranks", "1k", "10.0 us"] {
+            assert!(text.contains(word), "{word} is missing in {text}");
+        }
+        assert!(picture(&mut String::new(), &Lines::new()).is_err());
+    }
+}

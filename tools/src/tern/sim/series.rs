@@ -1,0 +1,222 @@
+//! Runs the jobs that the command line asks for, one after the other, and lists what they found.
+
+use super::options::{Options, Which};
+use super::progress::Line;
+use super::{plot, units};
+use crate::table::Table;
+use std::time::Duration;
+use tern_coll::table::select;
+use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
+use tern_sim::topology::Topology;
+use tern_sim::{Job, Outcome, Params, Work, estimate, run};
+
+/// One job and what it found.
+pub struct Point {
+    /// The algorithm that served the call.
+    pub algorithm: &'static str,
+    pub job: Job,
+    pub outcome: Outcome,
+    /// What it took here.
+    pub wall: Duration,
+}
+
+/// Runs all jobs and lists them.
+pub fn list(options: &Options) -> Result<String, String> {
+    let (mut points, mut left_out) = (Vec::new(), Vec::new());
+    for job in jobs(options) {
+        let messages = estimate::messages(&job, &options.params) * u64::from(job.repeats);
+        if messages > options.messages_max {
+            left_out.push(format!(
+                "left out: {} sends {messages} messages (--messages-max)\n",
+                describe(&job, options)
+            ));
+            continue;
+        }
+        points.push(simulate(job, &options.params, messages)?);
+    }
+    if let Some(file) = &options.plot {
+        plot::draw(&points, file)?;
+    }
+    let hangs: String = points.iter().filter_map(hang).collect();
+    let (table, summary) = (table(&points), summary(&points));
+    if hangs.is_empty() { Ok(table + &left_out.concat() + &summary) } else { Err(hangs) }
+}
+
+/// Runs one job.
+pub fn simulate(job: Job, params: &Params, messages: u64) -> Result<Point, String> {
+    let algorithm = algorithm_of(&job, params);
+    let what = format!("{} {algorithm}, {} ranks", name(job.work), job.ranks);
+    let mut line = Line::new(what, messages);
+    let outcome = run(&job, params, &mut |progress| line.show(progress));
+    line.clear();
+    let outcome = outcome.map_err(|error| error.to_string())?;
+    Ok(Point { algorithm, job, outcome, wall: line.elapsed() })
+}
+
+fn jobs(options: &Options) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &work in &options.works {
+        for &bytes in &options.bytes {
+            for &ranks in &options.ranks {
+                let choices = choices(work, options, ranks, bytes);
+                jobs.extend(choices.into_iter().map(|choice| Job {
+                    choice,
+                    root: options.root,
+                    repeats: options.repeats,
+                    payload: options.payload,
+                    faults: options.faults.clone(),
+                    ..Job::new(work, ranks, bytes)
+                }));
+            }
+        }
+    }
+    jobs
+}
+
+fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<Choice>> {
+    let cut = |algorithm| Some(Choice { algorithm, segment_bytes: options.segment_bytes });
+    match (work, options.which) {
+        (Work::Collective(collective), Which::All) => {
+            let query = query(collective, &options.params, ranks, bytes);
+            suitable(collective, &query).map(cut).collect()
+        }
+        (Work::Collective(_), Which::One(algorithm)) => vec![cut(algorithm)],
+        _ => vec![None],
+    }
+}
+
+/// The algorithms of a collective that suit a call.
+pub fn suitable(collective: Collective, query: &Query) -> impl Iterator<Item = Algorithm> {
+    algorithms(collective).iter().copied().filter(|algorithm| algorithm.suits(query))
+}
+
+/// What the selection table is asked for a simulated call.
+pub fn query(collective: Collective, params: &Params, ranks: u32, bytes: u64) -> Query {
+    let machines = Topology::new(params).machines(ranks).count();
+    let bytes = match collective {
+        Collective::Barrier => 0,
+        // Chosen by the whole vector.
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => bytes.saturating_mul(ranks.into()),
+        _ => bytes,
+    };
+    Query { machines, ..Query::new(collective, bytes, ranks) }
+}
+
+/// The algorithm that serves a job.
+fn algorithm_of(job: &Job, params: &Params) -> &'static str {
+    let Work::Collective(collective) = job.work else { return "" };
+    let query = query(collective, params, job.ranks, job.bytes);
+    let asked = job.choice.filter(|choice| choice.algorithm.suits(&query));
+    match (asked, job.choice) {
+        (Some(choice), _) => choice.algorithm.name(),
+        // One that does not suit the call is replaced by the general one.
+        (None, Some(_)) => algorithms(collective)[0].name(),
+        (None, None) => select(&[], &query).algorithm.name(),
+    }
+}
+
+/// What the work is called.
+pub fn name(work: Work) -> &'static str {
+    match work {
+        Work::Collective(collective) => collective.name(),
+        Work::PingPong => "pingpong",
+    }
+}
+
+fn describe(job: &Job, options: &Options) -> String {
+    let algorithm = algorithm_of(job, &options.params);
+    format!("{} {algorithm} of {} on {} ranks", name(job.work), units::count(job.bytes), job.ranks)
+}
+
+impl Point {
+    /// The time of one call; of a ping-pong, of one message.
+    pub fn time_ns(&self) -> f64 {
+        let ways = if self.job.work == Work::PingPong { 2.0 } else { 1.0 };
+        self.outcome.time_ns() / f64::from(self.job.repeats) / ways
+    }
+}
+
+fn table(points: &[Point]) -> String {
+    let mut table = Table::default();
+    let heading = [
+        "call",
+        "algorithm",
+        "bytes",
+        "ranks",
+        "time",
+        "messages",
+        "a rank sends",
+        "at most",
+        "early, at most",
+    ];
+    table.row(heading);
+    for point in points {
+        let (job, outcome) = (&point.job, &point.outcome);
+        table.row([
+            name(job.work),
+            point.algorithm,
+            &units::count(job.bytes),
+            &units::count(job.ranks.into()),
+            &units::time(point.time_ns()),
+            &outcome.messages.to_string(),
+            &units::bytes(outcome.rank_bytes_mean()),
+            &units::bytes(outcome.rank_bytes_max as f64),
+            &units::bytes(outcome.early_bytes_max as f64),
+        ]);
+    }
+    table.text()
+}
+
+fn summary(points: &[Point]) -> String {
+    let events: u64 = points.iter().map(|point| point.outcome.events).sum();
+    let wall: f64 = points.iter().map(|point| point.wall.as_secs_f64()).sum();
+    let rate = events as f64 / wall.max(1e-9) / 1e6;
+    let peak =
+        peak_bytes().map_or(String::new(), |peak| format!(", {} of memory at most", units::bytes(peak)));
+    format!("\n{events} events in {wall:.2} s, {rate:.2} million a second{peak}\n")
+}
+
+/// The most memory that this process has ever held.
+fn peak_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok()? * 1024.0)
+}
+
+fn hang(point: &Point) -> Option<String> {
+    let (job, hang) = (&point.job, point.outcome.hang.as_ref()?);
+    let what =
+        format!("{} {} of {} bytes on {} ranks", name(job.work), point.algorithm, job.bytes, job.ranks);
+    let version = env!("CARGO_PKG_VERSION");
+    Some(format!("{what} does not end (Tern {version}, seed {}):\n{hang}", job.faults.seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(line: &str) -> Result<String, String> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        list(&Options::parse(&words).unwrap())
+    }
+
+    #[test]
+    fn every_algorithm_that_suits_has_a_line() {
+        let text = listed("allgather --algorithm all --ranks 6,8 --bytes 64 --ranks-per-host 64").unwrap();
+        let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
+        let counts = ["ring", "recursive-doubling", "bruck", "neighbour-exchange"].map(lines);
+        assert_eq!(counts, [2, 1, 2, 2], "{text}");
+    }
+
+    #[test]
+    fn what_is_too_large_is_left_out() {
+        let text = listed("alltoall --ranks 8,64 --messages-max 100").unwrap();
+        assert!(text.contains("left out: alltoall") && text.contains("on 64 ranks"), "{text}");
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_is_an_error_that_names_the_seed() {
+        let error = listed("bcast --ranks 4 --seed 9 --crash 0@0").unwrap_err();
+        assert!(error.contains("seed 9") && error.contains("rank 0 has stopped"), "{error}");
+    }
+}

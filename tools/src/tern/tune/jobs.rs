@@ -1,0 +1,146 @@
+//! Runs the measuring program (`tools/measure/measure.c`) as jobs of this installation.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use tern_coll::table::{Bounds, HEADING};
+use tern_coll::{Choice, Collective, Row};
+
+/// A job that takes longer is ended: it hangs, or the machine is far too busy to measure on.
+const JOB_LIMIT_S: u32 = 120;
+
+/// The installation, and a folder for tables.
+pub struct Jobs {
+    mpirun: PathBuf,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// One time: what was measured, of how many bytes, the median in seconds.
+pub type Time = (String, u64, f64);
+
+impl Jobs {
+    /// The `mpirun` and the measuring program of the tree in which this program is installed.
+    pub fn find() -> Result<Jobs, String> {
+        let own = env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
+        let tree = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+        let program = installed(&tree.join("libexec/tern/measure"))?;
+        let folder = env::temp_dir().join(format!("tern-tune-{}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(Jobs { mpirun: installed(&tree.join("bin/mpirun"))?, program, folder })
+    }
+
+    /// Times of a collective, at these sizes.
+    pub fn collective(&self, run: &Run, rows: &[Row]) -> Result<Vec<Time>, String> {
+        let mut command = self.command(run.ranks, "coll", run.point_s);
+        command.arg(run.collective.name()).args(run.sizes.iter().map(u64::to_string));
+        if !rows.is_empty() {
+            command.env("TERN_COLL_TABLE", self.table(rows)?);
+        }
+        times(&mut command)
+    }
+
+    /// Times of messages between two ranks, at these sizes, with these settings and options of `mpirun`.
+    pub fn messages(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+        let mut command = self.command_with(setup.options, 2, "messages", point_s);
+        command.args(sizes.iter().map(u64::to_string)).envs(setup.settings.iter().copied());
+        times(&mut command)
+    }
+
+    /// Times of a rank's own work.
+    pub fn compute(&self, point_s: f64) -> Result<Vec<Time>, String> {
+        times(&mut self.command(1, "compute", point_s))
+    }
+
+    fn command(&self, ranks: u32, what: &str, point_s: f64) -> Command {
+        self.command_with(&[], ranks, what, point_s)
+    }
+
+    fn command_with(&self, options: &[&str], ranks: u32, what: &str, point_s: f64) -> Command {
+        let mut command = Command::new(&self.mpirun);
+        command.args(["-n", &ranks.to_string(), "--timeout", &JOB_LIMIT_S.to_string()]).args(options);
+        command.arg(&self.program).args([what, &point_s.to_string()]);
+        // What is measured is what is there without a table.
+        command.env_remove("TERN_COLL_TABLE").stdin(Stdio::null());
+        command
+    }
+
+    fn table(&self, rows: &[Row]) -> Result<PathBuf, String> {
+        let file = self.folder.join("table");
+        let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        fs::write(&file, format!("{HEADING}\n{rows}"))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A run of one collective.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What is called.
+    pub collective: Collective,
+    /// By how many ranks.
+    pub ranks: u32,
+    /// With these sizes, bytes.
+    pub sizes: Vec<u64>,
+    /// Time for one size, seconds.
+    pub point_s: f64,
+}
+
+/// How two ranks run.
+pub struct Setup {
+    /// Options of `mpirun`.
+    pub options: &'static [&'static str],
+    /// Environment variables.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+/// The row that names an algorithm for all calls of a collective.
+pub fn row_for_all(collective: Collective, choice: Choice) -> Row {
+    Row { collective, bytes: Bounds::ANY, ranks: Bounds::ANY, machines: Bounds::ANY, choice }
+}
+
+fn installed(path: &Path) -> Result<PathBuf, String> {
+    let found = path.is_file().then(|| path.to_path_buf());
+    found.ok_or_else(|| {
+        format!(
+            "{} is missing: tern tune runs from an installation (make install, or make stage)",
+            path.display()
+        )
+    })
+}
+
+fn times(command: &mut Command) -> Result<Vec<Time>, String> {
+    let output = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?} failed ({}): {}", output.status, said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(read_time).collect())
+}
+
+/// `result NAME BYTES BEST MEDIAN`
+fn read_time(line: &str) -> Option<Time> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let &["result", name, bytes, _, median] = words.as_slice() else { return None };
+    Some((name.to_owned(), bytes.parse().ok()?, median.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_and_other_lines_are_not() {
+        assert_eq!(read_time("result bcast 8 1e-6 2.5e-6"), Some(("bcast".into(), 8, 2.5e-6)));
+        assert_eq!(read_time("result bcast eight 1 2"), None);
+        assert_eq!(read_time("hello"), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! What the standard says that every rank has before and after a collective, written as its definition.
+
+use crate::program::Program;
+use tern_coll::Collective;
+
+/// What a rank's send and receive buffers hold before a call.
+pub fn before(program: &Program, collective: Collective, rank: u32) -> [Vec<u8>; 2] {
+    let (send, recv) = lengths(program, collective);
+    let job = program.job();
+    let mut received = vec![0; recv];
+    if collective == Collective::Bcast && rank == job.root {
+        received = data(rank, recv);
+    }
+    [data(rank, send), received]
+}
+
+/// What a rank's receive buffer holds after it.
+pub fn after(program: &Program, collective: Collective, rank: u32) -> Vec<u8> {
+    use Collective as C;
+    let job = program.job();
+    let (ranks, root, b) = (job.ranks, job.root, job.bytes as usize);
+    let (send, recv) = lengths(program, collective);
+    let block = |from: u32, index: u32| data(from, send)[index as usize * b..][..b].to_vec();
+    let total = |from: std::ops::Range<u32>, index: u32| {
+        let sum = |all: Vec<u8>, one: u32| sum(&all, &block(one, index), program.element_bytes());
+        from.fold(vec![0; b], sum)
+    };
+    let around = [(rank + ranks - 1) % ranks, (rank + 1) % ranks];
+    match collective {
+        C::Gather | C::Gatherv | C::Reduce if rank != root => vec![0; recv],
+        C::Exscan if rank == 0 => vec![0; recv],
+        C::Barrier => Vec::new(),
+        C::Bcast => data(root, recv),
+        C::Gather | C::Gatherv | C::Allgather | C::Allgatherv => {
+            (0..ranks).flat_map(|from| block(from, 0)).collect()
+        }
+        C::Scatter | C::Scatterv => block(root, rank),
+        C::Alltoall | C::Alltoallv | C::Alltoallw => (0..ranks).flat_map(|from| block(from, rank)).collect(),
+        C::Reduce | C::Allreduce => total(0..ranks, 0),
+        C::ReduceScatter | C::ReduceScatterBlock => total(0..ranks, rank),
+        C::Scan => total(0..rank + 1, 0),
+        C::Exscan => total(0..rank, 0),
+        C::NeighborAllgather | C::NeighborAllgatherv => {
+            around.iter().flat_map(|&from| block(from, 0)).collect()
+        }
+        // The neighbour before has sent its block for the one after it, and the other way round.
+        C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => {
+            [block(around[0], 1), block(around[1], 0)].concat()
+        }
+    }
+}
+
+/// Bytes of the send and the receive buffer.
+fn lengths(program: &Program, collective: Collective) -> (usize, usize) {
+    use Collective as C;
+    let (one, ranks) = (program.job().bytes as usize, program.job().ranks as usize);
+    let all = one * ranks;
+    match collective {
+        C::Barrier => (0, 0),
+        C::Bcast => (0, one),
+        C::Gather | C::Gatherv | C::Allgather | C::Allgatherv => (one, all),
+        C::Scatter | C::Scatterv | C::ReduceScatter | C::ReduceScatterBlock => (all, one),
+        C::Alltoall | C::Alltoallv | C::Alltoallw => (all, all),
+        C::Reduce | C::Allreduce | C::Scan | C::Exscan => (one, one),
+        C::NeighborAllgather | C::NeighborAllgatherv => (one, 2 * one),
+        C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => (2 * one, 2 * one),
+    }
+}
+
+/// A rank's own bytes: any, but different for ranks and places.
+fn data(rank: u32, len: usize) -> Vec<u8> {
+    let byte = |index: usize| (rank as usize * 131 + index * 17 + index / 256 * 7) as u8;
+    (0..len).map(byte).collect()
+}
+
+/// The sum of two vectors of numbers of so many bytes, modulo their range.
+pub fn sum(left: &[u8], right: &[u8], element_bytes: u64) -> Vec<u8> {
+    if element_bytes != 8 {
+        return left.iter().zip(right).map(|(left, right)| left.wrapping_add(*right)).collect();
+    }
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("chunks of eight bytes"));
+    let pairs = left.chunks_exact(8).zip(right.chunks_exact(8));
+    pairs.flat_map(|(left, right)| number(left).wrapping_add(number(right)).to_le_bytes()).collect()
+}

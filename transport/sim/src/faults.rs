@@ -1,0 +1,208 @@
+//! What goes wrong, all of it drawn from a seed.
+
+use crate::topology::Topology;
+use crate::{Picos, picos};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use tern_transport::Peer;
+
+use crate::limits::LOSSES_MAX;
+
+/// What goes wrong in a run. A transport keeps the messages of a pair in order and loses none, so whatever happens
+/// below it is seen as delay; what ends a run is a rank that stops, or a link that never comes back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Faults {
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// The part of the packets between machines that is lost, from 0 to below 1.
+    pub loss: f64,
+    /// When the sender sends a lost packet again, nanoseconds; twice as long each further time.
+    pub retransmit_ns: f64,
+    /// Each message between machines takes up to so much longer, nanoseconds: messages of different pairs overtake
+    /// each other.
+    pub jitter_ns: f64,
+    /// Each rank begins up to so much later, nanoseconds.
+    pub skew_ns: f64,
+    /// Ranks that stop, and when.
+    pub crashes: Vec<Crash>,
+    /// Links that fail.
+    pub cuts: Vec<Cut>,
+}
+
+/// A rank that stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crash {
+    /// The rank.
+    pub rank: Peer,
+    /// When, nanoseconds.
+    pub at_ns: f64,
+}
+
+/// Two machines that cannot reach each other for some time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The machines' numbers.
+    pub hosts: (u32, u32),
+    /// From when, nanoseconds.
+    pub from_ns: f64,
+    /// Until when; `None` for ever.
+    pub until_ns: Option<f64>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Faults {
+            seed: 1,
+            loss: 0.0,
+            retransmit_ns: 1e6,
+            jitter_ns: 0.0,
+            skew_ns: 0.0,
+            crashes: Vec::new(),
+            cuts: Vec::new(),
+        }
+    }
+}
+
+impl Faults {
+    /// Whether the network is as good as its parameters say.
+    fn spares_the_network(&self) -> bool {
+        self.loss == 0.0 && self.jitter_ns == 0.0 && self.cuts.is_empty()
+    }
+
+    /// When each rank begins.
+    pub(crate) fn starts(&self) -> impl FnMut() -> Picos + use<> {
+        let (mut random, skew) = (Random::new(self.seed), picos(self.skew_ns));
+        move || if skew == 0 { 0 } else { random.below(skew + 1) }
+    }
+
+    /// What messages meet between machines; `None` if nothing can happen to them.
+    pub(crate) fn weather(&self) -> Option<Weather> {
+        let random = Random::new(self.seed ^ 0x5EED);
+        let weather = Weather { faults: self.clone(), random, latest: HashMap::default() };
+        (!self.spares_the_network()).then_some(weather)
+    }
+}
+
+/// What messages meet on their way between machines.
+#[derive(Debug)]
+pub(crate) struct Weather {
+    faults: Faults,
+    random: Random,
+    /// The latest arrival of each pair: what is sent later arrives later.
+    latest: HashMap<(Peer, Peer), Picos, BuildHasherDefault<DefaultHasher>>,
+}
+
+impl Weather {
+    /// When a message between two ranks arrives that left at `sent` and would arrive at `arrival`; `None`: never.
+    pub fn arrival(
+        &mut self,
+        topology: &Topology,
+        from: Peer,
+        to: Peer,
+        sent: Picos,
+        arrival: Picos,
+    ) -> Option<Picos> {
+        let hosts = (topology.host(from), topology.host(to));
+        if hosts.0 == hosts.1 {
+            return Some(arrival);
+        }
+        let travels = arrival - sent;
+        let leaves = self.leaves(hosts, sent)?;
+        let late = self.random.below(picos(self.faults.jitter_ns) + 1);
+        let arrival = leaves + travels + self.lost() + late;
+        let latest = self.latest.entry((from, to)).or_insert(0);
+        *latest = arrival.max(*latest + 1);
+        Some(*latest)
+    }
+
+    /// When the link between two machines takes a message.
+    fn leaves(&self, hosts: (u32, u32), sent: Picos) -> Option<Picos> {
+        let concerns = |cut: &&Cut| cut.hosts == hosts || cut.hosts == (hosts.1, hosts.0);
+        self.faults.cuts.iter().filter(concerns).try_fold(sent, |sent, cut| {
+            let until = cut.until_ns.map(picos);
+            let open = sent < picos(cut.from_ns) || until.is_some_and(|until| sent >= until);
+            if open { Some(sent) } else { until }
+        })
+    }
+
+    /// How long retransmissions take until the message gets through.
+    fn lost(&mut self) -> Picos {
+        let (mut wait, mut total) = (picos(self.faults.retransmit_ns), 0);
+        for _ in 0..LOSSES_MAX {
+            if self.random.fraction() >= self.faults.loss {
+                break;
+            }
+            total += wait;
+            wait *= 2;
+        }
+        total
+    }
+}
+
+/// Numbers from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+    }
+
+    /// A number from 0 to below 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params;
+
+    fn arrivals(faults: &Faults, sent: &[f64]) -> Vec<Option<Picos>> {
+        let topology = Topology::new(&Params { ranks_per_host: 1, ..Params::default() });
+        let mut weather = faults.weather().expect("bad weather");
+        let arrive = |sent: &f64| weather.arrival(&topology, 0, 1, picos(*sent), picos(*sent + 10.0));
+        sent.iter().map(arrive).collect()
+    }
+
+    #[test]
+    fn a_cut_delays_or_swallows() {
+        let cut = Cut { hosts: (1, 0), from_ns: 5.0, until_ns: Some(9.0) };
+        let faults = Faults { cuts: vec![cut], ..Faults::default() };
+        assert_eq!(arrivals(&faults, &[1.0, 5.0, 20.0]), [Some(11_000), Some(19_000), Some(30_000)]);
+        let faults = Faults { cuts: vec![Cut { until_ns: None, ..cut }], ..faults };
+        assert_eq!(arrivals(&faults, &[1.0, 5.0]), [Some(11_000), None]);
+    }
+
+    #[test]
+    fn loss_delays_and_keeps_the_order_of_a_pair() {
+        let faults = Faults { loss: 0.3, jitter_ns: 100.0, ..Faults::default() };
+        let sent: Vec<f64> = (0..1000).map(f64::from).collect();
+        let arrived: Vec<Picos> = arrivals(&faults, &sent).into_iter().flatten().collect();
+        assert!(arrived.len() == 1000 && arrived.is_sorted_by(|a, b| a < b));
+        assert!(arrived[999] > picos(1e6), "some were lost");
+        assert_eq!(arrivals(&faults, &sent), arrivals(&faults, &sent));
+    }
+
+    #[test]
+    fn numbers_are_spread() {
+        let mut random = Random::new(3);
+        let mean = (0..10_000).map(|_| random.fraction()).sum::<f64>() / 10_000.0;
+        assert!((mean - 0.5).abs() < 0.02);
+        assert!((0..1000).map(|_| random.below(7)).all(|number| number < 7));
+    }
+}

@@ -1,0 +1,108 @@
+//! Who waits for whom, when nobody can go on.
+
+use crate::limits::WAITS_SHOWN;
+use crate::nanos;
+use crate::network::Network;
+use crate::rank::Rank;
+use std::fmt;
+use tern_transport::Peer;
+
+/// Why a run did not end for all ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hang {
+    /// Ranks that stopped.
+    pub dead: Vec<Peer>,
+    /// How many others did not finish.
+    pub unfinished: usize,
+    /// What some of them wait for, those that wait for a dead rank or a message that was swallowed first.
+    pub waits: Vec<Wait>,
+    /// Messages that will never arrive: sender and receiver, and when they were sent, nanoseconds.
+    pub swallowed: Vec<(Peer, Peer, f64)>,
+}
+
+/// What one rank waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The rank that waits.
+    pub rank: Peer,
+    /// The call it is in, from 1.
+    pub call: u32,
+    /// Whom it waits for.
+    pub peer: Peer,
+    /// Whether it wants to receive.
+    pub receives: bool,
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// Messages that have arrived and wait to be taken.
+    pub queued: usize,
+}
+
+impl Hang {
+    pub(crate) fn new(ranks: &[Rank], unfinished: &[usize], dead: &[Peer], network: &Network) -> Hang {
+        let mut waits: Vec<Wait> =
+            unfinished.iter().flat_map(|&rank| waits_of(&ranks[rank], rank as Peer, network)).collect();
+        let causes = |wait: &Wait| {
+            let swallowed = |(from, to, _): &(Peer, Peer, _)| (*from, *to) == (wait.peer, wait.rank);
+            dead.contains(&wait.peer) || network.swallowed.iter().any(swallowed)
+        };
+        waits.sort_by_key(|wait| !causes(wait));
+        waits.truncate(WAITS_SHOWN);
+        let swallowed = network.swallowed.iter().map(|&(from, to, time)| (from, to, nanos(time)));
+        Hang {
+            dead: dead.to_vec(),
+            unfinished: unfinished.len(),
+            waits,
+            swallowed: swallowed.take(WAITS_SHOWN).collect(),
+        }
+    }
+}
+
+fn waits_of(rank: &Rank, me: Peer, network: &Network) -> Vec<Wait> {
+    let (call, queued) = (rank.call(), network.queued(me));
+    let described = rank.pending().iter().filter_map(|handle| rank.engine.describe(handle.id));
+    let wait = |what: tern_engine::engine::Description| Wait {
+        rank: me,
+        call,
+        peer: what.peer,
+        receives: what.receive,
+        bytes: what.bytes,
+        queued,
+    };
+    described.map(wait).collect()
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for rank in &self.dead {
+            writeln!(f, "rank {rank} has stopped")?;
+        }
+        for (from, to, ns) in &self.swallowed {
+            writeln!(
+                f,
+                "a message from rank {from} to rank {to}, sent at {ns} ns, met a link that is cut for ever"
+            )?;
+        }
+        writeln!(f, "{} other ranks cannot finish", self.unfinished)?;
+        for wait in &self.waits {
+            writeln!(
+                f,
+                "  {wait}{}",
+                if self.dead.contains(&wait.peer) { ", which has stopped" } else { "" }
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wait { rank, call, peer, receives, bytes, queued } = self;
+        let what = if *receives { "to receive" } else { "to send" };
+        let toward = if *receives { "from" } else { "to" };
+        write!(f, "rank {rank}, call {call}, waits {what} {bytes} bytes {toward} rank {peer}")?;
+        if *queued > 0 {
+            write!(f, " ({queued} messages wait to be taken)")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! What is simulated.
+
+use crate::faults::Faults;
+use crate::limits::{CHECKED_RANKS_MAX, MESSAGE_BYTES_MAX, RANKS_MAX};
+use tern_coll::{Choice, Collective};
+use thiserror::Error;
+
+/// A job: what all ranks do.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The ranks.
+    pub ranks: u32,
+    /// What they do.
+    pub work: Work,
+    /// By which algorithm; `None`: as the selection table says.
+    pub choice: Option<Choice>,
+    /// The bytes of the call as the selection table counts them: the whole vector of a broadcast or reduction, one
+    /// rank's block elsewhere; of a ping-pong, those of a message.
+    pub bytes: u64,
+    /// The root, where there is one.
+    pub root: u32,
+    /// How often each rank does it, one after the other.
+    pub repeats: u32,
+    /// Each call has the next rank as its root, so that no root runs ahead of the others: as measurements do.
+    pub roots_rotate: bool,
+    /// Whether messages carry bytes.
+    pub payload: Payload,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+/// What ranks do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A collective of the standard; neighbourhood collectives on a ring.
+    Collective(Collective),
+    /// The first and the last rank send a message to and fro.
+    PingPong,
+}
+
+/// Whether messages carry bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Only lengths: for large jobs. All buffers are the same memory, which nobody looks at.
+    Lengths,
+    /// Every rank has its buffers, and what is in them afterwards is compared with [`crate::definition`].
+    Bytes,
+}
+
+/// Why a job cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum JobError {
+    /// Too few or too many ranks.
+    #[error("{0} ranks cannot be simulated; 1 to {RANKS_MAX} can")]
+    Ranks(u32),
+    /// Too many ranks for messages with bytes.
+    #[error(
+        "{0} ranks are too many to move real bytes; {CHECKED_RANKS_MAX} can, or leave out the check of results"
+    )]
+    CheckedRanks(u32),
+    /// The root is none of the ranks.
+    #[error("the root is {0}, but the ranks are 0 to {1}")]
+    Root(u32, u32),
+    /// A message that is too long.
+    #[error("a message of {0} bytes is too long for the simulator; the longest is {MESSAGE_BYTES_MAX}")]
+    Bytes(u64),
+    /// A ping-pong alone.
+    #[error("a ping-pong takes two ranks")]
+    Alone,
+    /// What the last of several roots has is not what the definition says of one call.
+    #[error("results cannot be checked where each call has another root")]
+    Roots,
+    /// A fault of a rank that there is not.
+    #[error("rank {0} cannot stop: the ranks are 0 to {1}")]
+    Crash(u32, u32),
+    /// A probability that is none.
+    #[error("the part of packets that are lost is {0}; it must be from 0 to below 1")]
+    Loss(String),
+}
+
+impl Job {
+    /// One call of a collective, with lengths only and no faults.
+    pub fn new(work: Work, ranks: u32, bytes: u64) -> Job {
+        Job {
+            ranks,
+            work,
+            choice: None,
+            bytes,
+            root: 0,
+            repeats: 1,
+            roots_rotate: false,
+            payload: Payload::Lengths,
+            faults: Faults::default(),
+        }
+    }
+
+    /// The root of a call, which is numbered from 1.
+    pub fn root_of(&self, call: u32) -> u32 {
+        let turn = if self.roots_rotate { call.saturating_sub(1) % self.ranks } else { 0 };
+        ((u64::from(self.root) + u64::from(turn)) % u64::from(self.ranks)) as u32
+    }
+
+    /// Whether it can be simulated.
+    pub fn check(&self) -> Result<(), JobError> {
+        let last = self.ranks.saturating_sub(1);
+        if self.ranks == 0 || self.ranks > RANKS_MAX {
+            return Err(JobError::Ranks(self.ranks));
+        }
+        if self.payload == Payload::Bytes && self.ranks > CHECKED_RANKS_MAX {
+            return Err(JobError::CheckedRanks(self.ranks));
+        }
+        if self.root > last {
+            return Err(JobError::Root(self.root, last));
+        }
+        if self.bytes > MESSAGE_BYTES_MAX {
+            return Err(JobError::Bytes(self.bytes));
+        }
+        if self.work == Work::PingPong && self.ranks < 2 {
+            return Err(JobError::Alone);
+        }
+        if self.roots_rotate && self.payload == Payload::Bytes {
+            return Err(JobError::Roots);
+        }
+        if let Some(crash) = self.faults.crashes.iter().find(|crash| crash.rank > last) {
+            return Err(JobError::Crash(crash.rank, last));
+        }
+        let loss = self.faults.loss;
+        (0.0..1.0).contains(&loss).then_some(()).ok_or(JobError::Loss(loss.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::Crash;
+
+    #[test]
+    fn jobs_that_make_no_sense_are_refused() {
+        let job = || Job::new(Work::Collective(Collective::Bcast), 4, 8);
+        assert_eq!(job().check(), Ok(()));
+        let faults = |faults: Faults| Job { faults, ..job() }.check();
+        assert_eq!(Job { ranks: 0, ..job() }.check(), Err(JobError::Ranks(0)));
+        assert_eq!(Job { root: 4, ..job() }.check(), Err(JobError::Root(4, 3)));
+        assert_eq!(Job { work: Work::PingPong, ranks: 1, ..job() }.check(), Err(JobError::Alone));
+        assert!(matches!(Job { bytes: u64::MAX, ..job() }.check(), Err(JobError::Bytes(_))));
+        let large = Job { payload: Payload::Bytes, ranks: 1 << 20, ..job() };
+        assert!(matches!(large.check(), Err(JobError::CheckedRanks(_))));
+        let rotating = Job { roots_rotate: true, root: 3, ..job() };
+        assert_eq!([1, 2, 6].map(|call| rotating.root_of(call)), [3, 0, 0]);
+        assert_eq!(Job { payload: Payload::Bytes, ..rotating }.check(), Err(JobError::Roots));
+        assert!(faults(Faults { loss: 1.0, ..Faults::default() }).is_err());
+        let crashes = vec![Crash { rank: 4, at_ns: 0.0 }];
+        assert_eq!(faults(Faults { crashes, ..Faults::default() }), Err(JobError::Crash(4, 3)));
+    }
+}

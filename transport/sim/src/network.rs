@@ -1,0 +1,310 @@
+//! The network: what messages cost, and when they arrive.
+//!
+//! A message of k bytes keeps its sender's core busy for o, the sender's link for the larger of g and k G, travels
+//! for L and k G, and keeps the receiver's link as long as the sender's; the receiver's core is busy for o when it
+//! takes it. Between machines, all ranks of one machine share its link. What is on its way is a [`Flight`].
+
+mod transfers;
+
+use crate::Picos;
+use crate::events::Events;
+use crate::faults::Weather;
+use crate::limits::PREFETCH_FLIGHT;
+use crate::params::{Costs, Distance, Params, times};
+use crate::topology::Topology;
+use tern_mem::{UserBuf, prefetch};
+use tern_transport::{AM_INLINE_BYTES_MAX, Am, Header, Landing, Limits, Peer, Remote, Sink, Token};
+
+pub use transfers::Transfers;
+
+/// Something that is going to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A rank begins, or goes on when its core is free.
+    Run(Peer),
+    /// The last byte of this flight reaches the receiver's link.
+    Arrive(u32),
+    /// This flight is through the receiver's link.
+    Deliver(u32),
+    /// This transfer is over, unless it has been hastened.
+    Over(u32),
+    /// A rank stops.
+    Crash(Peer),
+}
+
+/// No flight.
+const NONE: u32 = u32::MAX;
+
+/// A message on its way, or in its receiver's queue.
+struct Flight {
+    header: Header,
+    from: Peer,
+    to: Peer,
+    /// Bytes of the payload.
+    len: u32,
+    /// The next in the receiver's queue, or of those that are free.
+    next: u32,
+    /// A payload of one line.
+    short: [u8; AM_INLINE_BYTES_MAX],
+    /// A longer one, where bytes are moved.
+    long: Option<Box<[u8]>>,
+}
+
+/// Until when a link is busy in each direction.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    out: Picos,
+    into: Picos,
+}
+
+/// What has arrived at a rank and was not taken yet.
+#[derive(Clone, Copy)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// What has been sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Active messages, those of the protocols included.
+    pub messages: u64,
+    /// Their bytes, and those that were got.
+    pub bytes: u64,
+}
+
+/// The network that all ranks share.
+pub struct Network {
+    /// The clock of the rank that runs now.
+    pub(crate) now: Picos,
+    pub(crate) events: Events<Event>,
+    pub(crate) topology: Topology,
+    pub(crate) traffic: Traffic,
+    /// Bytes that each rank has sent.
+    pub(crate) sent_by: Vec<u64>,
+    /// Messages that will never arrive: sender and receiver, and the moment.
+    pub(crate) swallowed: Vec<(Peer, Peer, Picos)>,
+    pub(crate) transfers: Transfers,
+    costs: [Costs; 4],
+    weather: Option<Weather>,
+    flights: Vec<Flight>,
+    free: u32,
+    queues: Vec<Queue>,
+    links: Vec<Link>,
+    host_links: Vec<Link>,
+    /// Memory of each rank that others may get from; nothing where no bytes are moved.
+    memory: Vec<Vec<UserBuf>>,
+    /// Messages carry bytes.
+    real: bool,
+}
+
+impl Network {
+    /// A network of `ranks` ranks, on which nothing has been sent.
+    pub(crate) fn new(ranks: u32, params: &Params, weather: Option<Weather>, real: bool) -> Network {
+        let topology = Topology::new(params);
+        let hosts = topology.host(ranks - 1) as usize + 1;
+        let n = ranks as usize;
+        Network {
+            now: 0,
+            events: Events::default(),
+            topology,
+            traffic: Traffic::default(),
+            sent_by: vec![0; n],
+            swallowed: Vec::new(),
+            transfers: Transfers::default(),
+            costs: Distance::ALL.map(|distance| Costs::of(&params.levels[distance as usize])),
+            weather,
+            flights: Vec::new(),
+            free: NONE,
+            queues: vec![Queue { first: NONE, last: NONE }; n],
+            links: vec![Link::default(); n],
+            host_links: vec![Link::default(); hosts],
+            memory: vec![Vec::new(); if real { n } else { 0 }],
+            real,
+        }
+    }
+
+    /// What can be done between two ranks.
+    pub fn limits(&self, from: Peer, to: Peer) -> Limits {
+        self.costs(from, to).0.limits
+    }
+
+    fn costs(&self, from: Peer, to: Peer) -> (Costs, Distance) {
+        let distance = self.topology.distance(from, to);
+        (self.costs[distance as usize], distance)
+    }
+
+    fn link(&mut self, rank: Peer, distance: Distance) -> &mut Link {
+        match distance {
+            Distance::Core | Distance::Host => &mut self.links[rank as usize],
+            Distance::Switch | Distance::Far => &mut self.host_links[self.topology.host(rank) as usize],
+        }
+    }
+
+    fn count(&mut self, from: Peer, messages: u64, bytes: u64) {
+        self.traffic.messages += messages;
+        self.traffic.bytes += bytes;
+        self.sent_by[from as usize] += bytes;
+    }
+
+    /// Sends a message from the rank that runs now.
+    pub fn send(&mut self, from: Peer, to: Peer, am: &Am<'_>) {
+        let bytes = am.payload_len() as u64;
+        let (costs, distance) = self.costs(from, to);
+        self.count(from, 1, bytes);
+        self.now += costs.send;
+        let (now, travels) = (self.now, times(bytes, costs.per_byte));
+        let link = self.link(from, distance);
+        let leaves = now.max(link.out);
+        link.out = leaves + travels.max(costs.gap);
+        let arrival = leaves + costs.latency + travels;
+        let arrival = match &mut self.weather {
+            Some(weather) => weather.arrival(&self.topology, from, to, leaves, arrival),
+            None => Some(arrival),
+        };
+        let Some(arrival) = arrival else { return self.swallowed.push((from, to, leaves)) };
+        let flight = self.take_off(from, to, am);
+        self.events.push(arrival, Event::Arrive(flight));
+    }
+
+    fn take_off(&mut self, from: Peer, to: Peer, am: &Am<'_>) -> u32 {
+        let len = am.payload_len();
+        let (mut short, mut long) = ([0; AM_INLINE_BYTES_MAX], None);
+        if len <= AM_INLINE_BYTES_MAX {
+            write_payload(am, &mut short[..len]);
+        } else if self.real {
+            let mut bytes = vec![0; len].into_boxed_slice();
+            write_payload(am, &mut bytes);
+            long = Some(bytes);
+        }
+        let flight = Flight { header: am.header, from, to, len: len as u32, next: NONE, short, long };
+        if self.free == NONE {
+            self.flights.push(flight);
+            return self.flights.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = std::mem::replace(&mut self.flights[index as usize], flight).next;
+        index
+    }
+
+    /// The last byte of a flight has come. The receiver, unless its link still takes in others.
+    pub fn arrive(&mut self, index: u32) -> Option<Peer> {
+        let time = self.events.now();
+        let Flight { from, to, len, .. } = self.flights[index as usize];
+        let (costs, distance) = self.costs(from, to);
+        let travels = times(len.into(), costs.per_byte);
+        let link = self.link(to, distance);
+        let begins = time.saturating_sub(travels).max(link.into);
+        link.into = begins + travels.max(costs.gap);
+        if begins + travels > time {
+            self.events.push(begins + travels, Event::Deliver(index));
+            return None;
+        }
+        Some(self.deliver(index))
+    }
+
+    /// Puts a flight into its receiver's queue, and says whose that is.
+    pub fn deliver(&mut self, index: u32) -> Peer {
+        let to = self.flights[index as usize].to;
+        let queue = &mut self.queues[to as usize];
+        match std::mem::replace(&mut queue.last, index) {
+            NONE => queue.first = index,
+            last => self.flights[last as usize].next = index,
+        }
+        to
+    }
+
+    /// Hands to a rank what has arrived for it, while it wants more. Whether there was anything.
+    pub fn hand_over(&mut self, rank: Peer, sink: &mut impl Sink) -> bool {
+        let mut any = self.transfers.hand_over(rank, sink);
+        loop {
+            let index = self.queues[rank as usize].first;
+            if index == NONE {
+                return any;
+            }
+            any = true;
+            let next = self.flights[index as usize].next;
+            self.queues[rank as usize].first = next;
+            if next == NONE {
+                self.queues[rank as usize].last = NONE;
+            }
+            self.land(index, sink);
+            if sink.enough() {
+                return any;
+            }
+        }
+    }
+
+    fn land(&mut self, index: u32, sink: &mut impl Sink) {
+        let flight = &mut self.flights[index as usize];
+        let (from, to, len) = (flight.from, flight.to, flight.len as usize);
+        if len <= AM_INLINE_BYTES_MAX {
+            sink.short(from, &flight.header, &flight.short[..len]);
+        } else if let Landing::Place { buf, offset, len, token } = sink.header(from, &flight.header, len) {
+            if let Some(bytes) = &flight.long {
+                buf.write(offset, &bytes[..len.min(bytes.len())]);
+            }
+            sink.landed(from, token);
+        }
+        flight.long = None;
+        flight.next = std::mem::replace(&mut self.free, index);
+        self.now += self.costs(from, to).0.receive;
+    }
+
+    /// Asks for the memory of what will be needed for an event that is to come.
+    pub(crate) fn prefetch(&self) {
+        if let Some(Event::Arrive(flight)) = self.events.ahead(PREFETCH_FLIGHT) {
+            prefetch(&self.flights[*flight as usize]);
+        }
+    }
+
+    /// The rank that an event so far ahead concerns.
+    pub(crate) fn rank_ahead(&self, distance: usize) -> Option<Peer> {
+        match *self.events.ahead(distance)? {
+            Event::Run(rank) => Some(rank),
+            Event::Arrive(flight) | Event::Deliver(flight) => Some(self.flights[flight as usize].to),
+            Event::Over(_) | Event::Crash(_) => None,
+        }
+    }
+
+    /// Others may get from this memory of a rank from now on.
+    pub fn open(&mut self, rank: Peer, memory: Vec<UserBuf>) {
+        if self.real {
+            self.memory[rank as usize] = memory;
+        }
+    }
+
+    /// Copies from another rank's memory, where bytes are moved.
+    fn copy(&self, from: Peer, remote: Remote, into: &UserBuf) {
+        if !self.real {
+            return;
+        }
+        let here = |memory: &UserBuf| {
+            let (base, len) = memory.as_flat()?;
+            let offset = (remote.addr as usize).checked_sub(base)?;
+            (offset + remote.len as usize <= len).then_some(offset)
+        };
+        let mut places = self.memory[from as usize].iter();
+        let found = places.find_map(|memory| here(memory).map(|offset| (memory, offset)));
+        let (memory, offset) = found.expect("a get names memory of a call");
+        UserBuf::copy(memory, offset, into, 0, remote.len as usize);
+    }
+
+    /// What an engine has asked for is over: it hears of it when it polls next.
+    pub(crate) fn tell(&mut self, rank: Peer, token: Token) {
+        self.transfers.tell(rank, token);
+    }
+
+    /// How many messages a rank has not taken yet.
+    pub(crate) fn queued(&self, rank: Peer) -> usize {
+        let first = Some(self.queues[rank as usize].first).filter(|&index| index != NONE);
+        let next = |&index: &u32| Some(self.flights[index as usize].next).filter(|&next| next != NONE);
+        std::iter::successors(first, next).count()
+    }
+}
+
+fn write_payload(am: &Am<'_>, bytes: &mut [u8]) {
+    let (lead, body) = bytes.split_at_mut(am.lead.len());
+    lead.copy_from_slice(am.lead);
+    am.body.read(am.offset, body);
+}

@@ -1,0 +1,371 @@
+//! What the simulated machine is like: the LogGP parameters of each level of its network, and what computing costs.
+//!
+//! They come from a file in TOML, whose every key may be left out; [`Params::to_toml`] writes one with all keys:
+//!
+//! ```toml
+//! ranks_per_core = 1
+//! ranks_per_host = 64
+//! hosts_per_switch = 32
+//!
+//! [compute]
+//! call_ns = 300.0
+//!
+//! [[level]]
+//! name = "host"
+//! latency_ns = 100.0
+//! gap_per_byte_ns = 0.06
+//! ```
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Picos, picos};
+
+/// The levels, nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// Ranks that share a core; a rank and itself.
+    Core,
+    /// Ranks of one machine.
+    Host,
+    /// Machines at one switch.
+    Switch,
+    /// All others.
+    Far,
+}
+
+impl Distance {
+    /// All levels, in the order of [`Params::levels`].
+    pub const ALL: [Distance; 4] = [Distance::Core, Distance::Host, Distance::Switch, Distance::Far];
+
+    /// What parameter files call it.
+    pub fn name(self) -> &'static str {
+        ["core", "host", "switch", "far"][self as usize]
+    }
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Ranks that share a core. More than one compute by turns; what it costs to switch between them is for the level
+    /// `core` to say.
+    pub ranks_per_core: u32,
+    /// Ranks of one machine, which follow each other.
+    pub ranks_per_host: u32,
+    /// Machines at one switch.
+    pub hosts_per_switch: u32,
+    /// What a rank's own work costs.
+    pub compute: Compute,
+    /// What messages cost, by [`Distance`].
+    pub levels: [Level; 4],
+}
+
+/// What a rank's own work costs, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Compute {
+    /// To begin a collective: checks of arguments, building the schedule, returning.
+    pub call_ns: f64,
+    /// One step of a schedule.
+    pub step_ns: f64,
+    /// Combining two operands, for each byte of one.
+    pub reduce_per_byte_ns: f64,
+    /// Copying, for each byte.
+    pub copy_per_byte_ns: f64,
+}
+
+/// What messages cost at one level: the parameters of LogGP, and those of copies without an active message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// `core`, `host`, `switch` or `far`.
+    pub name: String,
+    /// L: from the end of sending to the beginning of arrival.
+    pub latency_ns: f64,
+    /// o at the sender: its core is busy for so long with each message.
+    pub overhead_send_ns: f64,
+    /// o at the receiver.
+    pub overhead_receive_ns: f64,
+    /// g: least time between two messages of one rank, or of one machine between machines.
+    pub gap_ns: f64,
+    /// G: time per byte of a message that is sent.
+    pub gap_per_byte_ns: f64,
+    /// Bytes of the largest message that is sent without asking the receiver.
+    pub eager_bytes_max: usize,
+    /// The receiver can get a large message from the sender's memory.
+    pub get: bool,
+    /// Time to begin getting.
+    pub get_ns: f64,
+    /// Time per byte of a get.
+    pub get_per_byte_ns: f64,
+    /// Both sides can copy one large message at once.
+    pub share: bool,
+    /// Time per byte while both sides copy.
+    pub share_per_byte_ns: f64,
+}
+
+/// Why parameters cannot be used.
+#[derive(Debug, Error)]
+pub enum ParamsError {
+    /// The file could not be read.
+    #[error("cannot read {0}: {1}")]
+    Unreadable(String, std::io::Error),
+    /// It is no TOML, or has keys that nobody knows.
+    #[error("cannot understand the parameters: {0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A level that does not exist.
+    #[error("there is no level '{0}'; the levels are core, host, switch and far")]
+    Level(String),
+    /// A number that makes no sense.
+    #[error("{0} is {1}; it must be {2}")]
+    Value(String, f64, &'static str),
+}
+
+/// Ethernet of 25 Gbit/s between machines of 64 cores, 32 at a switch. The numbers of level `host` are what was measured
+/// on the two cores that Tern is tested on, when they were quiet (README.md, "Benchmarks"; ARCHITECTURE.md, "What
+/// travels, and how"); those between machines are a guess, for `--params` to replace.
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            ranks_per_core: 1,
+            ranks_per_host: 64,
+            hosts_per_switch: 32,
+            compute: Compute::default(),
+            levels: [core(), host(), network("switch", 8000.0), network("far", 12000.0)],
+        }
+    }
+}
+
+impl Default for Compute {
+    fn default() -> Self {
+        Compute { call_ns: 300.0, step_ns: 10.0, reduce_per_byte_ns: 0.08, copy_per_byte_ns: 0.06 }
+    }
+}
+
+impl Compute {
+    /// Work that takes no time.
+    pub const NOTHING: Compute =
+        Compute { call_ns: 0.0, step_ns: 0.0, reduce_per_byte_ns: 0.0, copy_per_byte_ns: 0.0 };
+}
+
+fn host() -> Level {
+    Level {
+        name: "host".into(),
+        latency_ns: 100.0,
+        overhead_send_ns: 30.0,
+        overhead_receive_ns: 40.0,
+        gap_ns: 20.0,
+        gap_per_byte_ns: 0.17,
+        eager_bytes_max: 16 * 1024,
+        get: true,
+        get_ns: 550.0,
+        get_per_byte_ns: 0.05,
+        share: true,
+        share_per_byte_ns: 0.027,
+    }
+}
+
+/// The receiver runs when the sender sleeps: about 2 µs for the switch.
+fn core() -> Level {
+    Level { name: "core".into(), latency_ns: 0.0, overhead_receive_ns: 2000.0, share: false, ..host() }
+}
+
+/// Sockets: the kernel's work on both sides, then the wire.
+fn network(name: &str, latency_ns: f64) -> Level {
+    Level {
+        name: name.into(),
+        latency_ns,
+        overhead_send_ns: 1500.0,
+        overhead_receive_ns: 1500.0,
+        gap_ns: 300.0,
+        gap_per_byte_ns: 0.32,
+        eager_bytes_max: 16 * 1024,
+        get: false,
+        get_ns: 2.0 * latency_ns,
+        get_per_byte_ns: 0.32,
+        share: false,
+        share_per_byte_ns: 0.32,
+    }
+}
+
+/// The file as it is read: what is not there is `None`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    ranks_per_core: Option<u32>,
+    ranks_per_host: Option<u32>,
+    hosts_per_switch: Option<u32>,
+    compute: Option<Compute>,
+    #[serde(default)]
+    level: Vec<toml::Table>,
+}
+
+/// The file as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    ranks_per_core: u32,
+    ranks_per_host: u32,
+    hosts_per_switch: u32,
+    compute: Compute,
+    level: &'a [Level],
+}
+
+impl Params {
+    /// Reads a parameter file; keys that it leaves out are as in [`Params::default`].
+    pub fn read(path: &std::path::Path) -> Result<Params, ParamsError> {
+        let unreadable = |error| ParamsError::Unreadable(path.display().to_string(), error);
+        Params::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
+    }
+
+    /// Reads the text of a parameter file.
+    pub fn parse(text: &str) -> Result<Params, ParamsError> {
+        let file: File = toml::from_str(text)?;
+        let mut params = Params::default();
+        params.ranks_per_core = file.ranks_per_core.unwrap_or(params.ranks_per_core);
+        params.ranks_per_host = file.ranks_per_host.unwrap_or(params.ranks_per_host);
+        params.hosts_per_switch = file.hosts_per_switch.unwrap_or(params.hosts_per_switch);
+        params.compute = file.compute.unwrap_or(params.compute);
+        for changed in file.level {
+            params.change(changed)?;
+        }
+        params.check()?;
+        Ok(params)
+    }
+
+    /// Changes the keys of one level that a file names.
+    fn change(&mut self, changed: toml::Table) -> Result<(), ParamsError> {
+        let name = changed.get("name").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        let known = self.levels.iter_mut().find(|level| level.name == name);
+        let level = known.ok_or(ParamsError::Level(name))?;
+        let mut all = toml::Table::try_from(&*level).expect("a level is a table");
+        for (key, value) in changed {
+            // Whole numbers are numbers too.
+            let real = matches!(all.get(&key), Some(toml::Value::Float(_)));
+            let value = match value {
+                toml::Value::Integer(number) if real => toml::Value::Float(number as f64),
+                other => other,
+            };
+            all.insert(key, value);
+        }
+        *level = all.try_into()?;
+        Ok(())
+    }
+
+    /// A file with all keys.
+    pub fn to_toml(&self) -> String {
+        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, compute, ref levels } = *self;
+        let file = Written { ranks_per_core, ranks_per_host, hosts_per_switch, compute, level: levels };
+        toml::to_string(&file).expect("parameters are numbers and words")
+    }
+
+    /// Whether all numbers can be used.
+    pub fn check(&self) -> Result<(), ParamsError> {
+        let counts = [
+            ("ranks_per_core", self.ranks_per_core),
+            ("ranks_per_host", self.ranks_per_host),
+            ("hosts_per_switch", self.hosts_per_switch),
+        ];
+        for (name, count) in counts {
+            if count == 0 {
+                return Err(ParamsError::Value(name.into(), 0.0, "at least 1"));
+            }
+        }
+        self.times().try_for_each(|(name, time)| {
+            let sensible = (0.0..1e12).contains(&time);
+            sensible.then_some(()).ok_or(ParamsError::Value(name, time, "from 0 to 10^12"))
+        })
+    }
+
+    fn times(&self) -> impl Iterator<Item = (String, f64)> {
+        let Compute { call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns } = self.compute;
+        let computing = [call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns];
+        let of_level = |level: &Level| {
+            let times = [
+                level.latency_ns,
+                level.overhead_send_ns,
+                level.overhead_receive_ns,
+                level.gap_ns,
+                level.gap_per_byte_ns,
+                level.get_ns,
+                level.get_per_byte_ns,
+                level.share_per_byte_ns,
+            ];
+            times.map(|time| (format!("a time of level {}", level.name), time))
+        };
+        let computing = computing.map(|time| ("a time of [compute]".to_owned(), time));
+        computing.into_iter().chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
+    }
+
+    /// The level of a distance.
+    pub fn level(&mut self, distance: Distance) -> &mut Level {
+        &mut self.levels[distance as usize]
+    }
+}
+
+/// A [`Level`] in the units of the simulation.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    pub(crate) latency: Picos,
+    pub(crate) send: Picos,
+    pub(crate) receive: Picos,
+    pub(crate) gap: Picos,
+    pub(crate) per_byte: f64,
+    pub(crate) get: Picos,
+    pub(crate) get_per_byte: f64,
+    pub(crate) share_per_byte: f64,
+    pub(crate) limits: tern_transport::Limits,
+}
+
+impl Costs {
+    /// The costs of a level.
+    pub fn of(level: &Level) -> Costs {
+        let (eager_bytes_max, get, share) = (level.eager_bytes_max, level.get, level.share);
+        Costs {
+            latency: picos(level.latency_ns),
+            send: picos(level.overhead_send_ns),
+            receive: picos(level.overhead_receive_ns),
+            gap: picos(level.gap_ns),
+            per_byte: level.gap_per_byte_ns * 1000.0,
+            get: picos(level.get_ns),
+            get_per_byte: level.get_per_byte_ns * 1000.0,
+            share_per_byte: level.share_per_byte_ns * 1000.0,
+            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share },
+        }
+    }
+}
+
+/// What so many bytes take at a price per byte.
+pub(crate) fn times(bytes: u64, per_byte: f64) -> Picos {
+    (bytes as f64 * per_byte) as Picos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut params = Params { ranks_per_host: 3, ..Params::default() };
+        params.level(Distance::Far).latency_ns = 77.5;
+        assert_eq!(Params::parse(&params.to_toml()).unwrap(), params);
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_stays() {
+        let params =
+            Params::parse("[[level]]\nname = \"host\"\nlatency_ns = 7\n[compute]\nstep_ns = 1.0").unwrap();
+        assert_eq!((params.levels[1].latency_ns, params.compute.step_ns), (7.0, 1.0));
+        assert_eq!(params.levels[1].gap_ns, host().gap_ns);
+        assert_eq!(Params::parse("").unwrap(), Params::default());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let refusal = |text: &str| Params::parse(text).unwrap_err().to_string();
+        assert!(refusal("[[level]]\nname = \"moon\"").contains("'moon'"));
+        assert!(refusal("ranks_per_host = 0").contains("ranks_per_host"));
+        assert!(refusal("[[level]]\nname = \"far\"\nlatency_ns = -1.0").contains("far"));
+        assert!(refusal("[[level]]\nname = \"far\"\nlatencyns = 1.0").contains("latencyns"));
+        assert!(refusal("rank_per_host = 3").contains("rank_per_host"));
+    }
+}

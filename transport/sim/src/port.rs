@@ -1,0 +1,171 @@
+//! Executes the steps of one rank's schedule over its engine, and charges its clock.
+
+use crate::end::{End, Shared};
+use crate::memory::{Memory, contents};
+use crate::params::{Compute, times};
+use crate::{Picos, picos};
+use tern_coll::{Peer, Port, Slice};
+use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, Started, Status};
+
+/// What all ranks' ports share.
+pub struct Ground {
+    /// The network, whose clock is that of the rank that runs.
+    pub network: Shared,
+    /// All buffers.
+    pub memory: Memory,
+    /// Bytes of one element.
+    pub element_bytes: u64,
+    /// What computing costs.
+    pub compute: Compute,
+}
+
+/// A rank that executes its schedule.
+pub struct RankPort<'a> {
+    /// What it shares with others.
+    pub ground: &'a mut Ground,
+    /// Its engine.
+    pub engine: &'a mut Engine<End>,
+    /// Its rank.
+    pub rank: u32,
+    /// The tag of the call.
+    pub tag: i32,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Handle {
+    /// The engine's request.
+    pub id: RequestId,
+    /// Bytes that a receive expects.
+    expected: Option<u32>,
+}
+
+/// What is wrong with a schedule: a defect of the library, not of the simulated network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    /// A step names memory that the call does not have, or more than can be simulated.
+    #[error("rank {0}: a step uses {1:?}, which is outside of its buffer or longer than can be simulated")]
+    Memory(u32, Slice),
+    /// A message has another length than its receive, or failed.
+    #[error(
+        "rank {rank}: a message from rank {from} has {bytes} bytes, expected {expected:?}; fault: {fault:?}"
+    )]
+    Message {
+        /// The receiver.
+        rank: u32,
+        /// The sender.
+        from: u32,
+        /// Bytes that came.
+        bytes: u64,
+        /// Bytes that were expected.
+        expected: Option<u32>,
+        /// What the engine says.
+        fault: Option<tern_engine::Fault>,
+    },
+    /// What a rank has in the end is not what the standard says.
+    #[error("rank {rank} has byte {byte} of its receive buffer wrong: {found} instead of {expected}")]
+    Result {
+        /// The rank.
+        rank: u32,
+        /// The first byte that is wrong.
+        byte: usize,
+        /// What it is.
+        found: u8,
+        /// What it should be.
+        expected: u8,
+    },
+}
+
+/// The context of the simulated communicator.
+const CONTEXT: u64 = 1;
+
+impl Ground {
+    /// The clock of the rank that runs goes on.
+    pub fn charge(&mut self, time: Picos) {
+        self.network.borrow_mut().now += time;
+    }
+}
+
+impl RankPort<'_> {
+    fn buffer(&mut self, slice: &Slice) -> Result<tern_mem::UserBuf, Defect> {
+        let Ground { memory, element_bytes, .. } = &mut *self.ground;
+        memory.buffer(self.rank, slice, *element_bytes).ok_or(Defect::Memory(self.rank, *slice))
+    }
+
+    fn begun(&mut self, started: Started, expected: Option<u32>) -> Result<Option<Handle>, Defect> {
+        match started {
+            Started::Pending(id) => Ok(Some(Handle { id, expected })),
+            Started::Done(status) => self.judge(&status, expected).map(|()| None),
+        }
+    }
+
+    fn judge(&self, status: &Status, expected: Option<u32>) -> Result<(), Defect> {
+        let right = expected.is_none_or(|expected| status.bytes == u64::from(expected));
+        if right && status.fault.is_none() {
+            return Ok(());
+        }
+        let (rank, from, bytes, fault) = (self.rank, status.source, status.bytes, status.fault);
+        Err(Defect::Message { rank, from, bytes, expected, fault })
+    }
+
+    fn step(&mut self, bytes: u64, per_byte_ns: f64) {
+        self.ground.charge(picos(self.ground.compute.step_ns) + times(bytes, per_byte_ns * 1000.0));
+    }
+}
+
+impl Port for RankPort<'_> {
+    type Handle = Handle;
+    type Error = Defect;
+
+    fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Handle>, Defect> {
+        self.step(0, 0.0);
+        let buf = self.buffer(from)?;
+        let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
+        let started = self.engine.send(Mode::Standard, number(to), envelope, &buf, 0);
+        self.begun(started, None)
+    }
+
+    fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Handle>, Defect> {
+        self.step(0, 0.0);
+        let buf = self.buffer(into)?;
+        let pattern = Pattern { context: CONTEXT, source: number(from), tag: self.tag };
+        let started = self.engine.receive(pattern, &buf, 0);
+        self.begun(started, u32::try_from(buf.len()).ok())
+    }
+
+    fn test(&mut self, handle: &mut Handle) -> Result<bool, Defect> {
+        let Some(status) = self.engine.test(handle.id) else { return Ok(false) };
+        self.judge(&status, handle.expected)?;
+        Ok(true)
+    }
+
+    /// Never called: the world waits for all ranks.
+    fn wait(&mut self, _: &mut [Handle]) -> Result<(), Defect> {
+        Ok(())
+    }
+
+    fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), Defect> {
+        let (from, into) = (self.buffer(left)?, self.buffer(right)?);
+        self.step(into.len() as u64, self.ground.compute.reduce_per_byte_ns);
+        if let Memory::Own(..) = self.ground.memory {
+            let sum = crate::definition::sum(&contents(&from), &contents(&into), self.ground.element_bytes);
+            into.write(0, &sum);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), Defect> {
+        let (from, to) = (self.buffer(from)?, self.buffer(to)?);
+        self.step(to.len() as u64, self.ground.compute.copy_per_byte_ns);
+        if let Memory::Own(..) = self.ground.memory {
+            to.write(0, &contents(&from));
+        }
+        Ok(())
+    }
+}
+
+fn number(peer: Peer) -> u32 {
+    match peer {
+        Peer::Local(rank) | Peer::Remote(rank) => rank,
+    }
+}

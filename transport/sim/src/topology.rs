@@ -1,0 +1,66 @@
+//! Where ranks are, and how far from each other.
+
+use crate::params::{Distance, Params};
+use tern_coll::{Machines, Run};
+use tern_transport::Peer;
+
+/// The places of ranks, which follow each other: core by core, machine by machine, switch by switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Topology {
+    ranks_per_core: u32,
+    ranks_per_host: u32,
+    hosts_per_switch: u32,
+}
+
+impl Topology {
+    /// As the parameters say.
+    pub fn new(params: &Params) -> Topology {
+        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, .. } = *params;
+        Topology { ranks_per_core, ranks_per_host, hosts_per_switch }
+    }
+
+    /// The core that a rank computes on.
+    pub fn core(&self, rank: Peer) -> usize {
+        (rank / self.ranks_per_core) as usize
+    }
+
+    /// The machine of a rank.
+    pub fn host(&self, rank: Peer) -> u32 {
+        rank / self.ranks_per_host
+    }
+
+    /// How far two ranks are from each other.
+    pub fn distance(&self, a: Peer, b: Peer) -> Distance {
+        let hosts = (self.host(a), self.host(b));
+        if hosts.0 == hosts.1 {
+            let same_core = self.core(a) == self.core(b);
+            return if same_core { Distance::Core } else { Distance::Host };
+        }
+        let same_switch = hosts.0 / self.hosts_per_switch == hosts.1 / self.hosts_per_switch;
+        if same_switch { Distance::Switch } else { Distance::Far }
+    }
+
+    /// The machines of a job, as collectives see them.
+    pub fn machines(&self, ranks: u32) -> Machines {
+        let hosts = ranks.div_ceil(self.ranks_per_host);
+        let on = |host: u32| self.ranks_per_host.min(ranks - host * self.ranks_per_host);
+        let runs: Vec<Run> = (0..hosts).map(|host| Run { host, ranks: on(host) }).collect();
+        Machines::new(&runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_near_or_far() {
+        let params =
+            Params { ranks_per_core: 2, ranks_per_host: 4, hosts_per_switch: 2, ..Params::default() };
+        let topology = Topology::new(&params);
+        let distances = [0, 1, 2, 3, 4, 7, 8].map(|rank| topology.distance(0, rank));
+        use Distance::*;
+        assert_eq!(distances, [Core, Core, Host, Host, Switch, Switch, Far]);
+        assert_eq!((topology.machines(9).count(), topology.machines(9).size()), (3, 9));
+    }
+}

@@ -1,0 +1,269 @@
+//! All ranks of a job, and what happens to them in the order of virtual time.
+
+use crate::definition;
+use crate::end::{End, Shared};
+use crate::hang::Hang;
+use crate::job::{Job, JobError, Payload, Work};
+use crate::limits::{EVENTS_PER_REPORT, PREFETCH_ENGINE, PREFETCH_RANK};
+use crate::memory::{Memory, Space, contents};
+use crate::network::{Event, Network};
+use crate::outcome::{Outcome, Progress};
+use crate::params::{Compute, Params};
+use crate::port::{Defect, Ground};
+use crate::program::Program;
+use crate::rank::{Rank, Rounds};
+use crate::{Picos, picos};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tern_engine::{Engine, Settings};
+use tern_mem::{UserBuf, prefetch};
+use tern_transport::Peer;
+use thiserror::Error;
+
+/// Why a run has no outcome.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The job makes no sense.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A schedule or an engine is wrong.
+    #[error("{defect} (seed {seed})")]
+    Defect {
+        /// What is wrong.
+        defect: Defect,
+        /// The seed that shows it.
+        seed: u64,
+    },
+}
+
+/// Simulates a job to its end, or to where nobody can go on. `report` hears of the progress now and then.
+pub fn run(job: &Job, params: &Params, report: &mut dyn FnMut(&Progress)) -> Result<Outcome, RunError> {
+    job.check()?;
+    let mut world = World::new(job, params);
+    let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
+    world.run(report).map_err(defect)?;
+    let outcome = world.outcome();
+    if outcome.hang.is_none() && job.payload == Payload::Bytes {
+        world.compare().map_err(defect)?;
+    }
+    Ok(outcome)
+}
+
+struct World {
+    ranks: Vec<Rank>,
+    rounds: Rounds,
+    ground: Ground,
+    network: Shared,
+    /// Until when each core is busy.
+    cores: Vec<Picos>,
+    /// Ranks for which an event says that their core is free.
+    woken: Vec<bool>,
+    /// Ranks that have stopped.
+    dead: Vec<Peer>,
+    events: u64,
+    finished: u32,
+}
+
+impl World {
+    fn new(job: &Job, params: &Params) -> World {
+        let real = job.payload == Payload::Bytes;
+        let program = Program::new(job, params);
+        let network = Network::new(job.ranks, params, job.faults.weather(), real);
+        let cores = network.topology.core(job.ranks - 1) + 1;
+        let network = Rc::new(RefCell::new(network));
+        let (memory, element_bytes) = (memory(job, &program), program.element_bytes());
+        // What a program does between its own calls is in the overheads of messages.
+        let compute = if job.work == Work::PingPong { Compute::NOTHING } else { params.compute };
+        let ground = Ground { network: network.clone(), memory, element_bytes, compute };
+        let world = World {
+            ranks: ranks(job, &network),
+            rounds: Rounds::new(program, real),
+            ground,
+            network,
+            cores: vec![0; cores],
+            woken: vec![true; job.ranks as usize],
+            dead: Vec::new(),
+            events: 0,
+            finished: 0,
+        };
+        world.schedule_start(job);
+        world
+    }
+
+    fn schedule_start(&self, job: &Job) {
+        let events = &mut self.network.borrow_mut().events;
+        let mut starts = job.faults.starts();
+        for rank in 0..job.ranks {
+            events.push(starts(), Event::Run(rank));
+        }
+        for crash in &job.faults.crashes {
+            events.push(picos(crash.at_ns), Event::Crash(crash.rank));
+        }
+    }
+
+    fn run(&mut self, report: &mut dyn FnMut(&Progress)) -> Result<(), Defect> {
+        loop {
+            let next = self.network.borrow_mut().events.pop();
+            self.prefetch();
+            let Some((time, event)) = next else { return Ok(()) };
+            self.events += 1;
+            if self.events % EVENTS_PER_REPORT == 0 {
+                report(&self.progress(time));
+            }
+            self.happen(time, event)?;
+        }
+    }
+
+    /// Asks for the memory of ranks that run soon.
+    fn prefetch(&self) {
+        let network = self.network.borrow();
+        network.prefetch();
+        if let Some(rank) = network.rank_ahead(PREFETCH_RANK) {
+            prefetch(&self.ranks[rank as usize]);
+        }
+        if let Some(rank) = network.rank_ahead(PREFETCH_ENGINE) {
+            self.ranks[rank as usize].prefetch();
+        }
+    }
+
+    fn happen(&mut self, time: Picos, event: Event) -> Result<(), Defect> {
+        match event {
+            Event::Run(rank) => {
+                self.woken[rank as usize] = false;
+                self.wake(rank, time)
+            }
+            Event::Arrive(flight) => {
+                let arrived = self.network.borrow_mut().arrive(flight);
+                arrived.map_or(Ok(()), |rank| self.wake(rank, time))
+            }
+            Event::Deliver(flight) => {
+                let rank = self.network.borrow_mut().deliver(flight);
+                self.wake(rank, time)
+            }
+            Event::Over(transfer) => self.end_transfer(transfer, time),
+            Event::Crash(rank) => {
+                self.dead.push(rank);
+                Ok(())
+            }
+        }
+    }
+
+    /// Something has happened for a rank: it goes on, now or when its core is free.
+    fn wake(&mut self, rank: Peer, time: Picos) -> Result<(), Defect> {
+        let state = &mut self.ranks[rank as usize];
+        // Who is through with its calls does not poll any more.
+        if state.finished.is_some() || self.dead.contains(&rank) || self.woken[rank as usize] {
+            return Ok(());
+        }
+        let core = {
+            let network = &mut *self.network.borrow_mut();
+            let core = &mut self.cores[network.topology.core(rank)];
+            if *core > time {
+                self.woken[rank as usize] = true;
+                network.events.push(*core, Event::Run(rank));
+                return Ok(());
+            }
+            network.now = time;
+            core
+        };
+        state.run(rank, &mut self.ground, &mut self.rounds)?;
+        *core = self.network.borrow().now;
+        self.finished += u32::from(state.finished.is_some());
+        Ok(())
+    }
+
+    fn end_transfer(&mut self, transfer: u32, time: Picos) -> Result<(), Defect> {
+        let ended = self.network.borrow_mut().over(transfer);
+        let Some((receiver, sender)) = ended else { return Ok(()) };
+        for (rank, token) in std::iter::once(receiver).chain(sender) {
+            self.network.borrow_mut().tell(rank, token);
+            self.wake(rank, time)?;
+        }
+        Ok(())
+    }
+
+    fn progress(&self, time: Picos) -> Progress {
+        let messages = self.network.borrow().traffic.messages;
+        Progress { time, events: self.events + messages, messages, finished: self.finished }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let early = self.ranks.iter().map(|rank| rank.engine.early_bytes_peak()).max().unwrap_or(0);
+        let ends = self.ranks.iter().filter_map(|rank| rank.finished);
+        let time = ends.max().unwrap_or(0);
+        let hang = self.hang();
+        let network = self.network.borrow();
+        Outcome {
+            time,
+            events: self.events + network.traffic.messages,
+            messages: network.traffic.messages,
+            bytes: network.traffic.bytes,
+            rank_bytes_max: network.sent_by.iter().copied().max().unwrap_or(0),
+            ranks: self.ranks.len() as u32,
+            early_bytes_max: early,
+            hang,
+        }
+    }
+
+    /// Who has not finished, if anybody.
+    fn hang(&self) -> Option<Hang> {
+        let alive = |rank: &usize| !self.dead.contains(&(*rank as u32));
+        let unfinished: Vec<usize> =
+            (0..self.ranks.len()).filter(|&rank| self.ranks[rank].finished.is_none()).filter(alive).collect();
+        if unfinished.is_empty() && self.dead.is_empty() {
+            return None;
+        }
+        let network = self.network.clone();
+        Some(Hang::new(&self.ranks, &unfinished, &self.dead, &network.borrow()))
+    }
+
+    /// Compares what every rank has with the definition.
+    fn compare(&self) -> Result<(), Defect> {
+        let (Memory::Own(spaces, _), program) = (&self.ground.memory, self.rounds.program()) else {
+            return Ok(());
+        };
+        let Work::Collective(collective) = program.job().work else { return Ok(()) };
+        for (rank, space) in (0u32..).zip(spaces) {
+            let (found, expected) = (contents(&space.recv), definition::after(program, collective, rank));
+            if let Some(byte) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+                let (found, expected) = (found[byte], expected[byte]);
+                return Err(Defect::Result { rank, byte, found, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ranks(job: &Job, network: &Shared) -> Vec<Rank> {
+    // Early arrivals of all ranks land here where nobody looks at them.
+    let settings = Settings::default();
+    let void = UserBuf::owned(tern_engine::limits::CREDIT_BYTES_DEFAULT);
+    let rank = |rank| {
+        let mut engine = Engine::new(job.ranks, End::new(rank, network.clone()), settings.clone());
+        if job.payload == Payload::Lengths {
+            engine.forget_early_bytes(void.clone());
+        }
+        Rank::new(engine)
+    };
+    (0..job.ranks).map(rank).collect()
+}
+
+fn memory(job: &Job, program: &Program) -> Memory {
+    if job.payload == Payload::Lengths {
+        return Memory::scratch();
+    }
+    let space = |rank| {
+        let [send, recv] = match job.work {
+            Work::Collective(collective) => definition::before(program, collective, rank),
+            Work::PingPong => [0, 1].map(|_| vec![0; job.bytes as usize]),
+        };
+        Space { send: filled(&send), recv: filled(&recv), temps: Vec::new() }
+    };
+    Memory::Own((0..job.ranks).map(space).collect(), program.element_bytes())
+}
+
+fn filled(bytes: &[u8]) -> UserBuf {
+    let buf = UserBuf::owned(bytes.len());
+    buf.write(0, bytes);
+    buf
+}

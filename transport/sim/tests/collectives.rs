@@ -1,0 +1,166 @@
+//! Every collective by every algorithm, with real bytes, against the definition; and at sizes that no machine here has.
+
+use tern_coll::{Algorithm, Collective, algorithms};
+use tern_sim::faults::{Crash, Cut};
+use tern_sim::params::Distance;
+use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run};
+
+fn quiet(job: &Job, params: &Params) -> Outcome {
+    run(job, params, &mut |_| {}).unwrap_or_else(|error| panic!("{job:?}: {error}"))
+}
+
+fn collective(collective: Collective, ranks: u32, bytes: u64) -> Job {
+    Job::new(Work::Collective(collective), ranks, bytes)
+}
+
+fn choices(collective: Collective) -> impl Iterator<Item = Option<Algorithm>> {
+    algorithms(collective).iter().copied().map(Some).chain([None])
+}
+
+/// Machines of three ranks, so that ranks are near and far from each other.
+fn small_machines() -> Params {
+    Params { ranks_per_core: 1, ranks_per_host: 3, hosts_per_switch: 2, ..Params::default() }
+}
+
+fn checked(job: Job, params: &Params) {
+    let outcome = quiet(&Job { payload: Payload::Bytes, ..job.clone() }, params);
+    assert_eq!(outcome.hang, None, "{job:?}");
+    // Where bytes are only lengths, everything else is the same.
+    assert_eq!(quiet(&job, params), outcome, "{job:?}");
+}
+
+#[test]
+fn every_collective_gives_what_the_standard_says() {
+    let params = small_machines();
+    for kind in Collective::ALL {
+        for algorithm in choices(kind) {
+            for (ranks, bytes) in [(1, 8), (2, 24), (3, 0), (5, 8), (8, 56), (9, 7), (17, 16)] {
+                let root = ranks / 2;
+                let choice = algorithm.map(Into::into);
+                checked(Job { choice, root, ..collective(kind, ranks, bytes) }, &params);
+            }
+        }
+    }
+}
+
+#[test]
+fn large_messages_go_by_every_protocol() {
+    let params = small_machines();
+    for kind in Collective::ALL {
+        for algorithm in choices(kind) {
+            for bytes in [6000, 40_000, 100_001] {
+                let choice = algorithm.map(Into::into);
+                checked(Job { choice, root: 1, repeats: 2, ..collective(kind, 7, bytes) }, &params);
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_delay_and_change_nothing_else() {
+    let params = Params { ranks_per_host: 1, ..Params::default() };
+    let cut = Cut { hosts: (1, 4), from_ns: 0.0, until_ns: Some(5e6) };
+    for kind in Collective::ALL {
+        let calm = quiet(&collective(kind, 9, 20_000), &params);
+        for seed in 1..4 {
+            let faults = Faults {
+                seed,
+                loss: 0.1,
+                jitter_ns: 1e5,
+                skew_ns: 1e5,
+                cuts: vec![cut],
+                ..Faults::default()
+            };
+            let job = Job { faults, payload: Payload::Bytes, ..collective(kind, 9, 20_000) };
+            let outcome = quiet(&job, &params);
+            assert_eq!(outcome.hang, None, "{job:?}");
+            assert!(outcome.time > calm.time, "{job:?}");
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run_and_another_one_another() {
+    let params = Params { ranks_per_host: 4, ..Params::default() };
+    let with_seed = |seed| {
+        let faults = Faults { seed, loss: 0.01, jitter_ns: 1e4, skew_ns: 1e4, ..Faults::default() };
+        quiet(&Job { faults, ..collective(Collective::Alltoall, 100, 1000) }, &params)
+    };
+    assert_eq!(with_seed(1), with_seed(1));
+    assert_ne!(with_seed(1), with_seed(2));
+}
+
+#[test]
+fn a_ping_pong_takes_what_the_parameters_say() {
+    let mut params = Params { ranks_per_host: 2, hosts_per_switch: 2, ..Params::default() };
+    for (ranks, distance) in [(2, Distance::Host), (4, Distance::Switch), (6, Distance::Far)] {
+        for bytes in [8, 4000] {
+            let level = params.level(distance).clone();
+            let one_way = level.overhead_send_ns
+                + level.latency_ns
+                + level.gap_per_byte_ns * bytes as f64
+                + level.overhead_receive_ns;
+            let job = Job { repeats: 10, ..Job::new(Work::PingPong, ranks, bytes) };
+            let outcome = quiet(&job, &params);
+            let error = (outcome.time_ns() / 20.0 - one_way).abs();
+            assert!(error < 0.01, "{bytes} bytes over {distance:?}: {error} ns off {one_way}");
+            assert_eq!((outcome.messages, outcome.bytes), (20, 20 * bytes));
+        }
+    }
+}
+
+#[test]
+fn machines_share_their_link() {
+    let time = |ranks_per_host| {
+        let params = Params { ranks_per_host, hosts_per_switch: 1000, ..Params::default() };
+        let choice = Some(Algorithm::Direct.into());
+        quiet(&Job { choice, ..collective(Collective::Alltoall, 16, 10_000) }, &params).time
+    };
+    // Of the fifteen messages of a rank, eight leave the machine, and all eight ranks of it want to send theirs.
+    assert!(time(8) > 3 * time(1), "{} {}", time(8), time(1));
+}
+
+#[test]
+fn a_rank_that_stops_is_named_by_those_that_wait_for_it() {
+    let faults = Faults { crashes: vec![Crash { rank: 5, at_ns: 1.0 }], ..Faults::default() };
+    let job = Job { faults, ..collective(Collective::Allreduce, 16, 8) };
+    let hang = quiet(&job, &Params::default()).hang.expect("ranks that wait");
+    assert_eq!((hang.dead.as_slice(), hang.waits[0].peer), ([5].as_slice(), 5));
+    let text = hang.to_string();
+    assert!(text.contains("rank 5 has stopped"), "{text}");
+    assert!(text.contains("waits to receive 8 bytes from rank 5, which has stopped"), "{text}");
+}
+
+#[test]
+fn a_link_that_is_cut_for_ever_is_named() {
+    let cut = Cut { hosts: (0, 2), from_ns: 0.0, until_ns: None };
+    let params = Params { ranks_per_host: 1, ..Params::default() };
+    let faults = Faults { cuts: vec![cut], ..Faults::default() };
+    let job = Job { faults, ..collective(Collective::Allreduce, 4, 8) };
+    let hang = quiet(&job, &params).hang.expect("ranks that wait");
+    // Ranks 1 and 3 need nobody else in the second round.
+    assert_eq!(hang.unfinished, 2);
+    assert!(hang.to_string().contains("from rank 0 to rank 2"), "{hang}");
+}
+
+#[test]
+fn a_root_that_gathers_holds_what_comes_early() {
+    let job = Job { choice: Some(Algorithm::Linear.into()), ..collective(Collective::Gather, 64, 64) };
+    let skewed = Job { faults: Faults { skew_ns: 1e5, ..Faults::default() }, ..job.clone() };
+    assert_eq!(quiet(&job, &Params::default()).rank_bytes_max, 64);
+    assert!(quiet(&skewed, &Params::default()).early_bytes_max <= 64 * 128);
+}
+
+/// More ranks than any machine here could start, in the time of a unit test.
+#[test]
+fn sixty_five_thousand_ranks_agree() {
+    let begin = std::time::Instant::now();
+    let mut reports = 0;
+    let job = collective(Collective::Allreduce, 1 << 16, 8);
+    let choice = Some(Algorithm::RecursiveDoubling.into());
+    let outcome = run(&Job { choice, ..job }, &Params::default(), &mut |_| reports += 1).expect("an outcome");
+    assert_eq!((outcome.hang, outcome.messages), (None, 16 << 16));
+    assert_eq!((outcome.rank_bytes_max, outcome.bytes), (16 * 8, (8 * 16) << 16));
+    assert!(reports > 10);
+    assert!(begin.elapsed().as_secs() < 60, "took {:?}", begin.elapsed());
+}

@@ -1,0 +1,299 @@
+//! The ranks of a job that spans machines: shared memory with those of this machine, TCP with the others.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tern_mem::UserBuf;
+
+use super::{ConnectError, Place};
+use crate::config::{Config, Route};
+use crate::limits::POLLS_PER_TCP_POLL;
+use crate::loopback::Loopback;
+use crate::shm::bell::Bell;
+use crate::shm::{AttachError, Shm};
+use crate::tcp::{SocketBell, Tcp, Watch};
+use crate::{
+    Am, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer,
+    TransferError, Transport,
+};
+
+/// TCP, and shared memory with the ranks of this machine unless TCP is forced.
+pub(super) struct Network {
+    tcp: Tcp,
+    here: Option<Here>,
+    polls: u32,
+}
+
+/// The ranks of this machine. Over shared memory they are numbered from 0.
+struct Here {
+    shm: Shm,
+    ranks: Box<[Peer]>,
+    bell: Arc<BothBell>,
+}
+
+impl Network {
+    pub(super) fn attach(place: Place, config: &Config) -> Result<Network, ConnectError> {
+        if config.route == Route::Shm {
+            return Err(ConnectError::OnlyShm);
+        }
+        let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
+        let (me, size) = (place.me, place.size);
+        let tcp = Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?;
+        let neighbours = place.neighbours.filter(|ranks| config.route != Route::Tcp && ranks.len() > 1);
+        let here = match neighbours {
+            None => None,
+            Some(ranks) => {
+                let count = ranks.len() as u32;
+                let index = ranks.binary_search(&me).map_err(|_| AttachError::NotARank(me, count))?;
+                let segment = place.segment.ok_or(AttachError::NoSegment(count))?;
+                let shm = Shm::attach(&segment, index as u32, count, place.oversubscribed, config)?;
+                let bell = Arc::new(BothBell::new(shm.bell().clone(), tcp.bell().clone()));
+                Some(Here { shm, ranks: ranks.into(), bell })
+            }
+        };
+        Ok(Network { tcp, here, polls: 0 })
+    }
+
+    /// The way of the rank to itself, which shares a bell with the others.
+    pub(super) fn loopback(&self, me: Peer) -> Loopback {
+        match &self.here {
+            Some(here) => Loopback::with_bell(me, here.shm.bell().clone()),
+            None => Loopback::new(me),
+        }
+    }
+
+    /// Threads of this process that sleep must hear of a message that another one sends to itself.
+    pub(super) fn ring_own_threads(&self) {
+        if self.here.is_none() {
+            self.tcp.bell().ring_sleepers();
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.tcp.close();
+    }
+
+    #[inline]
+    pub(super) fn has_residue(&mut self) -> bool {
+        self.tcp.has_residue()
+    }
+
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.tcp.failure().map(|(_, why)| why.as_str())
+    }
+
+    /// Shared memory and the peer's number there, if the peer is on this machine.
+    #[inline]
+    fn near(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
+        let here = self.here.as_mut()?;
+        let index = here.index(peer)?;
+        Some((&mut here.shm, index))
+    }
+}
+
+impl Here {
+    /// Usually the ranks of a machine follow each other.
+    #[inline]
+    fn index(&self, peer: Peer) -> Option<u32> {
+        let guess = peer.wrapping_sub(self.ranks[0]) as usize;
+        if self.ranks.get(guess) == Some(&peer) {
+            return Some(guess as u32);
+        }
+        self.ranks.binary_search(&peer).ok().map(|index| index as u32)
+    }
+}
+
+/// Gives the ranks of this machine their numbers in the job.
+struct Renumbered<'a, S> {
+    sink: &'a mut S,
+    ranks: &'a [Peer],
+}
+
+impl<S: Sink> Sink for Renumbered<'_, S> {
+    #[inline]
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        self.sink.short(self.ranks[from as usize], header, payload);
+    }
+    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        self.sink.header(self.ranks[from as usize], header, len)
+    }
+    fn landed(&mut self, from: Peer, token: Token) {
+        self.sink.landed(self.ranks[from as usize], token);
+    }
+    #[inline]
+    fn enough(&self) -> bool {
+        self.sink.enough()
+    }
+    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
+        self.sink.done(token, result);
+    }
+}
+
+impl Transport for Network {
+    fn limits(&mut self, peer: Peer) -> Limits {
+        match self.near(peer) {
+            Some((shm, index)) => shm.limits(index),
+            None => self.tcp.limits(peer),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        match self.near(peer) {
+            Some((shm, index)) => shm.send(index, am),
+            None => self.tcp.send(peer, am),
+        }
+    }
+
+    fn loan_bytes_max(&self, peer: Peer) -> usize {
+        match self.here.as_ref().and_then(|here| here.index(peer)) {
+            Some(_) => 0,
+            None => self.tcp.loan_bytes_max(peer),
+        }
+    }
+
+    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.tcp.lend(peer, am, done)
+    }
+
+    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
+        match self.near(peer) {
+            Some((shm, index)) => shm.get(index, from, into, done),
+            None => self.tcp.get(peer, from, into, done),
+        }
+    }
+
+    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+        match self.near(peer) {
+            Some((shm, index)) => shm.put(index, from, into, done),
+            None => self.tcp.put(peer, from, into, done),
+        }
+    }
+
+    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
+        let (shm, index) = self.near(peer)?;
+        shm.share_open(index, from, into, done)
+    }
+
+    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+        match &mut self.here {
+            Some(here) => here.shm.share_pull(key),
+            None => self.tcp.share_pull(key),
+        }
+    }
+
+    fn share_join(
+        &mut self,
+        peer: Peer,
+        key: ShareKey,
+        from: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer {
+        match self.near(peer) {
+            Some((shm, index)) => shm.share_join(index, key, from, into, done),
+            None => self.tcp.share_join(peer, key, from, into, done),
+        }
+    }
+
+    /// Beside shared memory, sockets are looked at less often: a look is a system call.
+    #[inline]
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let Some(Here { shm, ranks, bell }) = &mut self.here else { return self.tcp.poll(sink) };
+        let near = shm.poll(&mut Renumbered { sink, ranks });
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls % POLLS_PER_TCP_POLL == 0 || bell.has_slept() {
+            return self.tcp.poll(sink) | near;
+        }
+        near
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        match &self.here {
+            Some(here) => here.bell.clone(),
+            None => self.tcp.doorbell(),
+        }
+    }
+}
+
+/// Sleeping on shared memory and sockets at once. A rank sleeps on its word in shared memory; a thread that does nothing else
+/// waits for the sockets, once for each time that the rank arms, and rings.
+struct BothBell {
+    memory: Arc<Bell>,
+    sockets: Arc<SocketBell>,
+    watch: Option<(Arc<Watch>, JoinHandle<()>)>,
+}
+
+impl BothBell {
+    fn new(memory: Arc<Bell>, sockets: Arc<SocketBell>) -> Self {
+        let watch = Watch::new(sockets.clone()).ok().map(Arc::new);
+        let watch = watch.and_then(|watch| spawn_watcher(watch, memory.clone()));
+        BothBell { memory, sockets, watch }
+    }
+
+    #[inline]
+    fn has_slept(&self) -> bool {
+        self.sockets.has_slept()
+    }
+}
+
+fn spawn_watcher(watch: Arc<Watch>, memory: Arc<Bell>) -> Option<(Arc<Watch>, JoinHandle<()>)> {
+    let watched = watch.clone();
+    let watcher = move || {
+        block_signals();
+        while watched.wait() {
+            memory.ring();
+        }
+    };
+    let thread = std::thread::Builder::new().name("tern-sockets".into()).spawn(watcher).ok()?;
+    Some((watch, thread))
+}
+
+/// The program's signal handlers run on the program's threads.
+fn block_signals() {
+    // SAFETY: the set is filled before it is used, and only this thread's mask changes.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}
+
+impl Drop for BothBell {
+    fn drop(&mut self) {
+        if let Some((watch, watcher)) = self.watch.take() {
+            watch.end();
+            let _ = watcher.join();
+        }
+    }
+}
+
+/// Longest sleep where no thread watches the sockets.
+const UNWATCHED_MAX: Duration = Duration::from_millis(1);
+
+impl Doorbell for BothBell {
+    fn arm(&self) -> u32 {
+        let armed = self.memory.arm();
+        if let Some((watch, _)) = &self.watch {
+            watch.arm();
+        }
+        armed
+    }
+
+    fn disarm(&self) {
+        self.memory.disarm();
+    }
+
+    fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
+        let unwatched = self.watch.is_none().then_some(UNWATCHED_MAX);
+        let timeout = timeout.into_iter().chain(self.sockets.time_left()).chain(unwatched).min();
+        let rung = self.memory.sleep(armed, timeout);
+        self.sockets.set_slept();
+        rung
+    }
+
+    fn ring(&self) {
+        self.memory.ring();
+    }
+}

@@ -1,0 +1,124 @@
+//! A line that one rank writes at a time and others wait for: a count that only grows, and what fits beside it.
+
+use crate::limits::NOTE_BYTES;
+use crate::sync::{AtomicU64, Ordering};
+
+/// What travels in a flag's own line.
+pub type Note = [u8; NOTE_BYTES];
+
+const WORDS: usize = NOTE_BYTES / size_of::<u64>();
+
+/// One cache line. Zero is its state in a new segment.
+#[repr(C)]
+#[cfg_attr(not(loom), repr(align(64)))]
+pub(crate) struct Flag {
+    count: AtomicU64,
+    note: [AtomicU64; WORDS],
+}
+
+impl Flag {
+    /// What has been written before this, here and elsewhere, is visible to whoever sees the count.
+    #[inline]
+    pub(crate) fn raise(&self, count: u64) {
+        self.count.store(count, Ordering::Release);
+    }
+
+    /// Leaves a note and raises the flag.
+    #[inline]
+    pub(crate) fn raise_with(&self, count: u64, note: &Note) {
+        for (word, bytes) in self.note.iter().zip(note.chunks_exact(8)) {
+            word.store(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")), Ordering::Relaxed);
+        }
+        self.raise(count);
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The note of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
+    /// the writer is allowed to go on.
+    #[inline]
+    pub(crate) fn note(&self) -> Note {
+        let mut note = [0; NOTE_BYTES];
+        for (word, bytes) in self.note.iter().zip(note.chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        note
+    }
+
+    /// The half of the count that changes, for the kernel to compare and sleep on.
+    #[cfg(not(loom))]
+    pub(crate) fn futex_word(&self) -> &std::sync::atomic::AtomicU32 {
+        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+        // SAFETY: within the count, and aligned. Only its address is used: the kernel reads it.
+        unsafe { &*self.count.as_ptr().cast::<std::sync::atomic::AtomicU32>().add(half) }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Flag { count: AtomicU64::new(0), note: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Flag>() == crate::limits::LINE_BYTES);
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    fn note(value: u8) -> Note {
+        [value; NOTE_BYTES]
+    }
+
+    fn wait(flag: &Flag, count: u64) {
+        while flag.count() < count {
+            thread::yield_now();
+        }
+    }
+
+    /// Two ranks meet over two pairs of lines in turn: nobody's note is written over before the other has read it.
+    #[test]
+    fn two_meet_three_times() {
+        loom::model(|| {
+            let lines: Arc<[[Flag; 2]; 2]> = Arc::new(std::array::from_fn(|_| [Flag::new(), Flag::new()]));
+            let meet = |lines: &[[Flag; 2]; 2], me: usize| {
+                for meeting in 1..=3u64 {
+                    let pair = &lines[meeting as usize % 2];
+                    pair[me].raise_with(meeting, &note(10 * me as u8 + meeting as u8));
+                    wait(&pair[1 - me], meeting);
+                    assert_eq!(pair[1 - me].note(), note(10 * (1 - me) as u8 + meeting as u8));
+                }
+            };
+            let theirs = lines.clone();
+            let other = thread::spawn(move || meet(&theirs, 1));
+            meet(&lines, 0);
+            other.join().unwrap();
+        });
+    }
+
+    /// One gives, the other takes, over one line: the giver goes on once the taker has said that it is through.
+    #[test]
+    fn what_is_taken_may_be_written_over() {
+        loom::model(|| {
+            let lines: Arc<[Flag; 2]> = Arc::new([Flag::new(), Flag::new()]);
+            let theirs = lines.clone();
+            let taker = thread::spawn(move || {
+                for round in 1..=2u64 {
+                    wait(&theirs[0], round);
+                    assert_eq!(theirs[0].note(), note(round as u8));
+                    theirs[1].raise(round);
+                }
+            });
+            for round in 1..=2u64 {
+                wait(&lines[1], round - 1);
+                lines[0].raise_with(round, &note(round as u8));
+            }
+            taker.join().unwrap();
+        });
+    }
+}

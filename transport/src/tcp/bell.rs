@@ -1,0 +1,220 @@
+//! Sleeping until a socket is ready: one epoll set of all sockets of a rank, and an eventfd that its own threads ring.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::doorbell::Doorbell;
+
+/// What a rank sleeps on whose messages come over sockets.
+pub(crate) struct SocketBell {
+    epoll: OwnedFd,
+    /// In the set; readable while it rings.
+    event: OwnedFd,
+    rings: AtomicU32,
+    state: Mutex<State>,
+    /// Somebody slept since the transport last looked at what is rare.
+    slept: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Threads that have armed and neither slept nor disarmed.
+    sleepers: u32,
+    /// Nobody sleeps longer: a timer of the transport is due.
+    deadline: Option<Instant>,
+}
+
+impl SocketBell {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: new descriptors that nobody else owns.
+        let (epoll, event) = unsafe {
+            let epoll = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
+            (epoll, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
+        };
+        let bell = SocketBell {
+            epoll,
+            event,
+            rings: AtomicU32::new(0),
+            state: Mutex::default(),
+            slept: AtomicBool::new(false),
+        };
+        bell.watch(bell.event.as_raw_fd(), false);
+        Ok(bell)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes sleepers when there is something to read, or room to write as well. Closing the socket ends it.
+    pub(crate) fn watch(&self, fd: RawFd, write: bool) {
+        self.control(libc::EPOLL_CTL_ADD, fd, write);
+    }
+
+    /// Changes whether room to write wakes sleepers.
+    pub(crate) fn change(&self, fd: RawFd, write: bool) {
+        self.control(libc::EPOLL_CTL_MOD, fd, write);
+    }
+
+    fn control(&self, operation: i32, fd: RawFd, write: bool) {
+        let events = if write { libc::EPOLLIN | libc::EPOLLOUT } else { libc::EPOLLIN };
+        let mut event = libc::epoll_event { events: events as u32, u64: fd as u64 };
+        // SAFETY: the event lives during the call. It fails only for want of memory in the kernel: then the sleeper is woken by
+        // its next timer instead.
+        unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
+    }
+
+    /// The descriptors that are ready; waits for at most so long, in milliseconds, or for ever if negative.
+    pub(crate) fn ready(&self, timeout_ms: i32, ready: &mut Vec<RawFd>) -> bool {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
+        let (epoll, room) = (self.epoll.as_raw_fd(), events.len() as i32);
+        // SAFETY: the events live during the call.
+        let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), room, timeout_ms) };
+        let count = usize::try_from(count).unwrap_or(0);
+        ready.extend(events[..count].iter().map(|event| event.u64 as RawFd));
+        count > 0
+    }
+
+    /// Nobody sleeps beyond that.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        self.state().deadline = deadline;
+    }
+
+    /// Whether somebody slept since this was asked: what is rare may have woken it.
+    #[inline]
+    pub(crate) fn take_slept(&self) -> bool {
+        self.slept.load(Ordering::Relaxed) && self.slept.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether somebody slept since [`SocketBell::take_slept`] was asked.
+    #[inline]
+    pub(crate) fn has_slept(&self) -> bool {
+        self.slept.load(Ordering::Relaxed)
+    }
+
+    /// Somebody slept, though on something else.
+    pub(crate) fn set_slept(&self) {
+        self.slept.store(true, Ordering::Relaxed);
+    }
+
+    /// How long a sleep may last at most.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.state().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// As [`Doorbell::ring`], if anybody sleeps; without a system call otherwise.
+    pub(crate) fn ring_sleepers(&self) {
+        self.rings.fetch_add(1, Ordering::SeqCst);
+        if self.state().sleepers > 0 {
+            // SAFETY: eight bytes that live during the call. A full counter rings as well.
+            unsafe { libc::write(self.event.as_raw_fd(), (&raw const ONE).cast(), 8) };
+        }
+    }
+
+    fn leave(&self) {
+        let mut state = self.state();
+        state.sleepers = state.sleepers.saturating_sub(1);
+        if state.sleepers == 0 {
+            let mut count = 0u64;
+            // SAFETY: eight bytes that live during the call.
+            unsafe { libc::read(self.event.as_raw_fd(), (&raw mut count).cast(), 8) };
+        }
+    }
+}
+
+static ONE: u64 = 1;
+
+impl Doorbell for SocketBell {
+    fn arm(&self) -> u32 {
+        let mut state = self.state();
+        state.sleepers += 1;
+        self.rings.load(Ordering::SeqCst)
+    }
+
+    fn disarm(&self) {
+        self.leave();
+    }
+
+    fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
+        let mut woken = true;
+        if self.rings.load(Ordering::SeqCst) == armed {
+            let due =
+                self.state().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = timeout.into_iter().chain(due).min();
+            woken = self.ready(timeout.map_or(-1, milliseconds), &mut Vec::new());
+        }
+        self.slept.store(true, Ordering::Relaxed);
+        self.leave();
+        woken
+    }
+
+    fn ring(&self) {
+        self.ring_sleepers();
+    }
+}
+
+/// For a thread that watches the sockets for those who sleep on something else. Each time that it is armed it tells once that
+/// a socket is ready, so that it does not run while nobody sleeps.
+pub(crate) struct Watch {
+    /// Holds the set of all sockets, for one event at a time, and `end`.
+    outer: OwnedFd,
+    end: OwnedFd,
+    sockets: Arc<SocketBell>,
+}
+
+impl Watch {
+    pub(crate) fn new(sockets: Arc<SocketBell>) -> io::Result<Self> {
+        // SAFETY: new descriptors that nobody else owns.
+        let (outer, end) = unsafe {
+            let outer = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
+            (outer, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
+        };
+        let watch = Watch { outer, end, sockets };
+        watch.control(libc::EPOLL_CTL_ADD, watch.end.as_raw_fd(), libc::EPOLLIN);
+        watch.control(libc::EPOLL_CTL_ADD, watch.sockets.epoll.as_raw_fd(), libc::EPOLLONESHOT);
+        Ok(watch)
+    }
+
+    fn control(&self, operation: i32, fd: RawFd, events: i32) {
+        let mut event = libc::epoll_event { events: events as u32, u64: fd as u64 };
+        // SAFETY: the event lives during the call.
+        unsafe { libc::epoll_ctl(self.outer.as_raw_fd(), operation, fd, &mut event) };
+    }
+
+    /// The next socket that is ready is told, or one that is ready already.
+    pub(crate) fn arm(&self) {
+        let fd = self.sockets.epoll.as_raw_fd();
+        self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN | libc::EPOLLONESHOT);
+    }
+
+    /// Waits until a socket is ready. `false` at the end.
+    pub(crate) fn wait(&self) -> bool {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 2];
+        // SAFETY: the events live during the call.
+        let count = unsafe { libc::epoll_wait(self.outer.as_raw_fd(), events.as_mut_ptr(), 2, -1) };
+        let told = &events[..usize::try_from(count).unwrap_or(0)];
+        !told.iter().any(|event| event.u64 == self.end.as_raw_fd() as u64)
+    }
+
+    /// Ends the wait.
+    pub(crate) fn end(&self) {
+        // SAFETY: eight bytes that live for ever.
+        unsafe { libc::write(self.end.as_raw_fd(), (&raw const ONE).cast(), 8) };
+    }
+}
+
+/// Rounded up: who wakes too early would have to sleep again.
+fn milliseconds(time: Duration) -> i32 {
+    i32::try_from(time.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+}
+
+fn owned(fd: RawFd) -> io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just made, and owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

@@ -1,0 +1,241 @@
+//! Connecting to one peer: its addresses in turn, each a little after the other, until the right rank has proved itself.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::bell::SocketBell;
+use super::card::Card;
+use super::greeting::Greeting;
+use super::handshake::{CHALLENGE_BYTES, Client, Keys, Refusal, Secret, Verdict, WELCOME_BYTES};
+use crate::Peer;
+use crate::limits::{STAGGER_MS, UNREACHABLE_S};
+
+/// Who this rank is, for those whom it dials and who dial it.
+pub(crate) struct Identity {
+    pub me: Peer,
+    pub secret: Secret,
+    pub encrypt: bool,
+}
+
+/// What has become of the dialling.
+pub(crate) enum Dialled {
+    /// Goes on.
+    Pending,
+    /// The peer insists on its own connection, which is on its way.
+    Yielded,
+    /// Connected: the socket, the next frame that the peer expects, the keys.
+    Connected(Socket, u64, Keys),
+    /// No address is left.
+    Failed,
+}
+
+/// One round through a peer's addresses.
+pub(crate) struct Dialer {
+    peer: Peer,
+    candidates: VecDeque<SocketAddr>,
+    attempts: Vec<Attempt>,
+    /// When the next address is tried, though others have not failed.
+    next_at: Instant,
+    began: Instant,
+    /// What has failed, and why.
+    pub tried: Vec<(SocketAddr, String)>,
+    /// At each address that was dialled a machine has answered that nobody listens.
+    pub all_refused: bool,
+}
+
+struct Attempt {
+    address: SocketAddr,
+    greeting: Greeting,
+    client: Option<Client>,
+    stage: Stage,
+    deadline: Instant,
+    /// A machine has answered that nobody listens there.
+    refused: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    AwaitsChallenge,
+    AwaitsWelcome,
+}
+
+impl Dialer {
+    pub(crate) fn new(peer: Peer, card: &Card, now: Instant) -> Self {
+        let (mut candidates, mut tried) = (VecDeque::new(), Vec::new());
+        for (address, usable) in card.candidates() {
+            match usable {
+                Ok(()) => candidates.push_back(address),
+                Err(why) => tried.push((address, why)),
+            }
+        }
+        let all_refused = !candidates.is_empty();
+        Dialer { peer, candidates, attempts: Vec::new(), next_at: now, began: now, tried, all_refused }
+    }
+
+    /// How long it has been dialling.
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.began)
+    }
+
+    /// When to look again though no socket is ready.
+    pub(crate) fn deadline(&self) -> Instant {
+        let attempts = self.attempts.iter().filter(|attempt| attempt.stage == Stage::Connecting);
+        let until = attempts.map(|attempt| attempt.deadline).min();
+        let next = (!self.candidates.is_empty()).then_some(self.next_at);
+        until.into_iter().chain(next).min().unwrap_or(self.began + Duration::from_secs(3600))
+    }
+
+    /// Goes on. `next` is the next frame that is expected of the peer.
+    pub(crate) fn advance(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        next: u64,
+        bell: &SocketBell,
+    ) -> Dialled {
+        if let Some(end) = self.advance_attempts(now, identity, next, bell) {
+            return end;
+        }
+        while self.attempts.is_empty() || now >= self.next_at {
+            let Some(address) = self.candidates.pop_front() else { break };
+            self.next_at = now + Duration::from_millis(STAGGER_MS);
+            match connect(address) {
+                Ok(socket) => {
+                    bell.watch(socket.as_raw_fd(), true);
+                    let deadline = now + Duration::from_secs(UNREACHABLE_S);
+                    let (greeting, stage) = (Greeting::new(socket), Stage::Connecting);
+                    let attempt =
+                        Attempt { address, greeting, client: None, stage, deadline, refused: false };
+                    self.attempts.push(attempt);
+                }
+                Err(error) => {
+                    self.all_refused &= is_refusal(&error);
+                    self.tried.push((address, error.to_string()));
+                }
+            }
+        }
+        if self.attempts.is_empty() { Dialled::Failed } else { Dialled::Pending }
+    }
+
+    fn advance_attempts(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        next: u64,
+        bell: &SocketBell,
+    ) -> Option<Dialled> {
+        let mut at = 0;
+        while at < self.attempts.len() {
+            // One proof at a time: two that succeed would both be this pair's connection.
+            let proving = self.attempts.iter().any(|attempt| attempt.stage == Stage::AwaitsWelcome);
+            let attempt = &mut self.attempts[at];
+            match attempt.advance(now, self.peer, identity, next, proving, bell) {
+                Ok(None) => at += 1,
+                Ok(Some((Verdict::Yield, ..))) => return Some(Dialled::Yielded),
+                Ok(Some((Verdict::Accepted, next, keys))) => {
+                    let attempt = self.attempts.swap_remove(at);
+                    return Some(Dialled::Connected(attempt.greeting.into_socket(), next, keys));
+                }
+                Err(why) => {
+                    let attempt = self.attempts.swap_remove(at);
+                    self.all_refused &= attempt.refused;
+                    self.tried.push((attempt.address, why));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Attempt {
+    fn advance(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        identity: &Identity,
+        next: u64,
+        proving: bool,
+        bell: &SocketBell,
+    ) -> Result<Option<(Verdict, u64, Keys)>, String> {
+        match self.stage {
+            Stage::Connecting => self.connected(now, peer, identity, bell).map(|()| None),
+            Stage::AwaitsChallenge if proving => Ok(None),
+            Stage::AwaitsChallenge => self.challenged(next).map(|()| None),
+            Stage::AwaitsWelcome => self.welcomed(),
+        }
+    }
+
+    fn connected(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        identity: &Identity,
+        bell: &SocketBell,
+    ) -> Result<(), String> {
+        let socket = self.greeting.socket();
+        if let Some(error) = socket.take_error().map_err(|error| error.to_string())? {
+            self.refused = is_refusal(&error);
+            return Err(error.to_string());
+        }
+        if socket.peer_addr().is_err() {
+            let late = now >= self.deadline;
+            return if late { Err(format!("no answer in {UNREACHABLE_S} s")) } else { Ok(()) };
+        }
+        // On one machine a port that nobody listens on can be connected to itself.
+        if socket.local_addr().ok().and_then(|own| own.as_socket()) == Some(self.address) {
+            self.refused = true;
+            return Err("nobody listens there".into());
+        }
+        bell.change(socket.as_raw_fd(), false);
+        let (client, hello) =
+            Client::new(&identity.secret, identity.me, peer, identity.encrypt, &super::greeting::nonce());
+        self.greeting.say(&hello).map_err(|error| error.to_string())?;
+        (self.client, self.stage) = (Some(client), Stage::AwaitsChallenge);
+        Ok(())
+    }
+
+    fn challenged(&mut self, next: u64) -> Result<(), String> {
+        let Some(challenge) = self.greeting.hear::<CHALLENGE_BYTES>().map_err(ended)? else { return Ok(()) };
+        let client = self.client.as_mut().ok_or("no hello was said")?;
+        let proof = client.challenge(&challenge, next).map_err(|refusal| refusal.to_string())?;
+        self.greeting.say(&proof).map_err(|error| error.to_string())?;
+        self.stage = Stage::AwaitsWelcome;
+        Ok(())
+    }
+
+    fn welcomed(&mut self) -> Result<Option<(Verdict, u64, Keys)>, String> {
+        let Some(welcome) = self.greeting.hear::<WELCOME_BYTES>().map_err(ended)? else { return Ok(None) };
+        let client = self.client.take().ok_or("no hello was said")?;
+        client.welcome(&welcome).map(Some).map_err(|refusal: Refusal| refusal.to_string())
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+}
+
+/// The other end closed the connection in the middle of the handshake, or the connection broke.
+fn ended(error: io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            "whoever listens there refused: not a rank of this job, or one with another TERN_ENCRYPT".into()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Begins to connect.
+fn connect(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    super::greeting::prepare(&socket)?;
+    match socket.connect(&SockAddr::from(address)) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(socket),
+    }
+}

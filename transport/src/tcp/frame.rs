@@ -1,0 +1,198 @@
+//! A frame: a header of fixed size and a payload. [`Packet`] is its bytes, [`Repr`] their meaning.
+
+use crate::Header;
+use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
+
+/// Bytes of a frame's header.
+pub(crate) const HEADER_BYTES: usize = 44;
+
+/// The payload's checksum is in the header.
+const FLAG_SUMMED: u8 = 1;
+/// The sender waits for the acknowledgement of this frame.
+const FLAG_URGENT: u8 = 2;
+const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT;
+
+/// What a frame is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// An active message; has a number and is kept until acknowledged.
+    Data = 1,
+    /// Only an acknowledgement.
+    Ack = 2,
+    /// The sender goes, and wants to know that all it sent has come.
+    Bye = 3,
+}
+
+/// The meaning of a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Repr {
+    pub kind: Kind,
+    /// Of an active message.
+    pub header: Header,
+    /// Bytes of the payload.
+    pub len: u32,
+    /// CRC32C of the payload, if it is covered.
+    pub sum: Option<u32>,
+    /// The sender waits for the acknowledgement.
+    pub urgent: bool,
+    /// The number of this frame, modulo 2^32.
+    pub seq: u32,
+    /// The number of the next frame that the sender expects, modulo 2^32.
+    pub ack: u32,
+}
+
+/// Why bytes are not a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Malformed {
+    /// The header's checksum does not fit.
+    Checksum,
+    /// A kind, flag or reserved bit that no sender of this version writes.
+    Unknown,
+    /// A payload longer than any sender sends, or one where there must be none.
+    Length,
+}
+
+/// The bytes of a header.
+pub(crate) struct Packet<'a>(&'a [u8; HEADER_BYTES]);
+
+impl<'a> Packet<'a> {
+    /// The first bytes of `bytes`, if a whole header is there.
+    pub(crate) fn first(bytes: &'a [u8]) -> Option<Self> {
+        bytes.first_chunk().map(Packet)
+    }
+
+    fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut part = [0; N];
+        part.copy_from_slice(&self.0[at..at + N]);
+        part
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.bytes(at))
+    }
+
+    /// Checks everything that can be checked without the payload.
+    pub(crate) fn parse(&self) -> Result<Repr, Malformed> {
+        if crc32c::crc32c(&self.0[4..]) != self.word(0) {
+            return Err(Malformed::Checksum);
+        }
+        let [kind, flags, am_kind, am_flags] = self.bytes(4);
+        let kind = match kind {
+            1 => Kind::Data,
+            2 => Kind::Ack,
+            3 => Kind::Bye,
+            _ => return Err(Malformed::Unknown),
+        };
+        if flags & !FLAGS != 0 || self.bytes(42) != [0, 0] {
+            return Err(Malformed::Unknown);
+        }
+        let len = self.word(8);
+        if len > FRAME_PAYLOAD_BYTES_MAX || (kind != Kind::Data && len != 0) {
+            return Err(Malformed::Length);
+        }
+        let header = Header {
+            kind: am_kind,
+            flags: am_flags,
+            credits: u16::from_le_bytes(self.bytes(40)),
+            context: u64::from_le_bytes(self.bytes(24)),
+            source: self.word(32),
+            tag: i32::from_le_bytes(self.bytes(36)),
+        };
+        let sum = (flags & FLAG_SUMMED != 0).then_some(self.word(12));
+        let urgent = flags & FLAG_URGENT != 0;
+        Ok(Repr { kind, header, len, sum, urgent, seq: self.word(16), ack: self.word(20) })
+    }
+}
+
+impl Repr {
+    /// A frame without a message.
+    pub(crate) fn note(kind: Kind, ack: u64) -> Self {
+        let header = Header::default();
+        Repr { kind, header, len: 0, sum: None, urgent: false, seq: 0, ack: ack as u32 }
+    }
+
+    /// The header's bytes.
+    #[inline]
+    pub(crate) fn bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        let summed = if self.sum.is_some() { FLAG_SUMMED } else { 0 };
+        let urgent = if self.urgent { FLAG_URGENT } else { 0 };
+        bytes[4..8].copy_from_slice(&[self.kind as u8, summed | urgent, self.header.kind, self.header.flags]);
+        bytes[8..12].copy_from_slice(&self.len.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.seq.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.ack.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.header.context.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.header.source.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.header.tag.to_le_bytes());
+        bytes[40..42].copy_from_slice(&self.header.credits.to_le_bytes());
+        let sum = crc32c::crc32c(&bytes[4..]);
+        bytes[..4].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reprs() -> impl Strategy<Value = Repr> {
+        let header = (any::<[u8; 2]>(), any::<u16>(), any::<u64>(), any::<u32>(), any::<i32>());
+        let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<bool>());
+        (header, frame, any::<[u32; 2]>()).prop_map(|(header, frame, [seq, ack])| {
+            let ([kind, flags], credits, context, source, tag) = header;
+            let header = Header { kind, flags, credits, context, source, tag };
+            let (len, sum, urgent) = frame;
+            Repr { kind: Kind::Data, header, len, sum, urgent, seq, ack }
+        })
+    }
+
+    fn parse(bytes: &[u8; HEADER_BYTES]) -> Result<Repr, Malformed> {
+        Packet(bytes).parse()
+    }
+
+    /// Gives changed bytes a checksum that fits, so that what lies behind it is tested.
+    fn resealed(mut bytes: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
+        let sum = crc32c::crc32c(&bytes[4..]);
+        bytes[..4].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(repr in reprs()) {
+            prop_assert_eq!(parse(&repr.bytes()), Ok(repr));
+        }
+
+        #[test]
+        fn a_changed_bit_is_found(repr in reprs(), bit in 0..HEADER_BYTES * 8) {
+            let mut bytes = repr.bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(parse(&bytes), Err(Malformed::Checksum));
+        }
+
+        #[test]
+        fn any_bytes_are_a_frame_within_bounds_or_an_error(bytes in any::<[[u8; 22]; 2]>()) {
+            let mut all = [0; HEADER_BYTES];
+            all.copy_from_slice(bytes.as_flattened());
+            if let Ok(repr) = parse(&resealed(all)) {
+                prop_assert!(repr.len <= FRAME_PAYLOAD_BYTES_MAX);
+                prop_assert_eq!(parse(&repr.bytes()), Ok(repr));
+            }
+        }
+    }
+
+    #[test]
+    fn only_messages_have_a_payload() {
+        let repr = Repr { len: 1, ..Repr::note(Kind::Ack, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
+        assert_eq!(parse(&Repr::note(Kind::Bye, 7).bytes()), Ok(Repr::note(Kind::Bye, 7)));
+    }
+
+    #[test]
+    fn part_of_a_header_is_no_header() {
+        assert!(Packet::first(&[0; HEADER_BYTES - 1]).is_none());
+        assert!(Packet::first(&[0; HEADER_BYTES + 1]).is_some());
+    }
+}

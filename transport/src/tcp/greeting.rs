@@ -1,0 +1,80 @@
+//! The handshake's messages over a socket: each has a fixed length, so that exactly that is read and not a byte more.
+
+use std::io;
+use std::time::Duration;
+
+use socket2::{Socket, TcpKeepalive};
+
+use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
+use super::wire::{Wire, piece, piece_mut};
+use crate::limits::SILENT_S;
+
+const MESSAGE_BYTES_MAX: usize = 64;
+const _: () = assert!(HELLO_BYTES <= MESSAGE_BYTES_MAX && CHALLENGE_BYTES <= MESSAGE_BYTES_MAX);
+const _: () = assert!(PROOF_BYTES <= MESSAGE_BYTES_MAX && WELCOME_BYTES <= MESSAGE_BYTES_MAX);
+
+/// A connection whose ends do not know each other yet.
+pub(crate) struct Greeting {
+    socket: Socket,
+    heard: [u8; MESSAGE_BYTES_MAX],
+    heard_bytes: usize,
+}
+
+impl Greeting {
+    pub(crate) fn new(socket: Socket) -> Self {
+        Greeting { socket, heard: [0; MESSAGE_BYTES_MAX], heard_bytes: 0 }
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
+    /// Says a whole message. A new connection has room for the few bytes that are ever said.
+    pub(crate) fn say(&mut self, message: &[u8]) -> io::Result<()> {
+        // SAFETY: the message lives during the call.
+        match unsafe { self.socket.write(&[piece(message)]) } {
+            Ok(bytes) if bytes == message.len() => Ok(()),
+            Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A message of `N` bytes, once all of it has come.
+    pub(crate) fn hear<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
+        const { assert!(N <= MESSAGE_BYTES_MAX) };
+        let rest = &mut self.heard[self.heard_bytes..N];
+        // SAFETY: the bytes live during the call.
+        match unsafe { self.socket.read(&[piece_mut(rest)]) } {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => self.heard_bytes += bytes,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        if self.heard_bytes < N {
+            return Ok(None);
+        }
+        self.heard_bytes = 0;
+        Ok(self.heard.first_chunk().copied())
+    }
+}
+
+/// Bytes that nobody can foresee.
+pub(crate) fn nonce() -> super::handshake::Nonce {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).expect("the kernel gives random bytes at any time after boot");
+    nonce
+}
+
+/// What every connection of a rank needs: no delay of small frames, and an end when the other machine is gone.
+pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
+    let alive = TcpKeepalive::new()
+        .with_time(Duration::from_secs(SILENT_S))
+        .with_interval(Duration::from_secs(1))
+        .with_retries(SILENT_S as u32);
+    socket.set_tcp_keepalive(&alive)?;
+    socket.set_tcp_nodelay(true)
+}

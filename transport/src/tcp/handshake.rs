@@ -1,0 +1,214 @@
+//! The mutual proof that both ends know the job's secret, without sockets: bytes in, bytes out.
+//!
+//! | message | from | holds |
+//! |---|---|---|
+//! | hello | dialer | version, who dials whom, whether to encrypt, a nonce |
+//! | challenge | porter | a nonce, and the porter's proof over the hello and both nonces |
+//! | proof | dialer | the next frame it expects, and its proof over all of the above and that |
+//! | welcome | porter | its verdict, the next frame it expects, and a proof over everything |
+//!
+//! A proof is HMAC-SHA256 with the job's secret, of a label for the message and the transcript. The labels keep one end's
+//! proofs from being returned to it; the nonces keep recorded ones from being used again.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::Peer;
+
+/// Bytes of the job's secret.
+pub(crate) const SECRET_BYTES: usize = 32;
+pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + NONCE_BYTES;
+pub(crate) const CHALLENGE_BYTES: usize = NONCE_BYTES + TAG_BYTES;
+pub(crate) const PROOF_BYTES: usize = 8 + TAG_BYTES;
+pub(crate) const WELCOME_BYTES: usize = 9 + TAG_BYTES;
+
+const NONCE_BYTES: usize = 32;
+const TAG_BYTES: usize = 32;
+/// The last byte is the version of the protocol.
+const MAGIC: [u8; 8] = *b"TernTCP\x01";
+
+/// Random bytes that are used once; as many as a proof has.
+pub(crate) type Nonce = [u8; NONCE_BYTES];
+
+/// The secret of a job.
+#[derive(Clone)]
+pub(crate) struct Secret(pub [u8; SECRET_BYTES]);
+
+/// Why the other end is not who it must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("it is not a rank of a Tern job, or of another version")]
+    NotTern,
+    #[error("it does not know this job's secret: it is a rank of another job")]
+    Proof,
+    #[error("it is another rank of the job")]
+    WrongRank,
+    #[error("TERN_ENCRYPT is not the same on both ranks")]
+    Encryption,
+}
+
+/// What a porter answers a dialer that has proved itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Messages may follow.
+    Accepted = 1,
+    /// Both have dialled at once, and the porter's own connection is the one to use.
+    Yield = 2,
+}
+
+/// Keys for the two directions of an encrypted connection.
+#[derive(Clone)]
+pub(crate) struct Keys {
+    pub dialer: [u8; 32],
+    pub porter: [u8; 32],
+}
+
+/// Everything both ends have said; what proofs are over.
+#[derive(Clone)]
+struct Transcript(Hmac<Sha256>);
+
+impl Transcript {
+    fn new(secret: &Secret, hello: &[u8; HELLO_BYTES]) -> Self {
+        let mut mac =
+            <Hmac<Sha256> as KeyInit>::new_from_slice(&secret.0).expect("a key of any length will do");
+        mac.update(hello);
+        Transcript(mac)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn labelled(&self, label: &[u8; 8]) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        mac.update(label);
+        mac
+    }
+
+    fn tag(&self, label: &[u8; 8]) -> [u8; TAG_BYTES] {
+        self.labelled(label).finalize().into_bytes().into()
+    }
+
+    /// In constant time.
+    fn check(&self, label: &[u8; 8], tag: &[u8]) -> Result<(), Refusal> {
+        self.labelled(label).verify_slice(tag).map_err(|_| Refusal::Proof)
+    }
+
+    fn keys(&self) -> Keys {
+        Keys { dialer: self.tag(b"key dial"), porter: self.tag(b"key port") }
+    }
+}
+
+/// The end that dials.
+pub(crate) struct Client {
+    transcript: Transcript,
+    keys: Option<Keys>,
+}
+
+impl Client {
+    /// Dials `peer`; answers the hello.
+    pub(crate) fn new(
+        secret: &Secret,
+        me: Peer,
+        peer: Peer,
+        encrypt: bool,
+        nonce: &Nonce,
+    ) -> (Self, [u8; HELLO_BYTES]) {
+        let mut hello = [0; HELLO_BYTES];
+        hello[..8].copy_from_slice(&MAGIC);
+        hello[8..12].copy_from_slice(&me.to_le_bytes());
+        hello[12..16].copy_from_slice(&peer.to_le_bytes());
+        hello[16] = encrypt.into();
+        hello[17..].copy_from_slice(nonce);
+        (Client { transcript: Transcript::new(secret, &hello), keys: None }, hello)
+    }
+
+    /// The porter's challenge; `next` is the next frame that is expected of it. Answers the proof.
+    pub(crate) fn challenge(
+        &mut self,
+        bytes: &[u8; CHALLENGE_BYTES],
+        next: u64,
+    ) -> Result<[u8; PROOF_BYTES], Refusal> {
+        let (nonce, tag) = bytes.split_at(NONCE_BYTES);
+        self.transcript.add(nonce);
+        self.transcript.check(b"porter 1", tag)?;
+        self.keys = Some(self.transcript.keys());
+        let mut proof = [0; PROOF_BYTES];
+        proof[..8].copy_from_slice(&next.to_le_bytes());
+        self.transcript.add(&proof[..8]);
+        proof[8..].copy_from_slice(&self.transcript.tag(b"dialer 2"));
+        Ok(proof)
+    }
+
+    /// The porter's verdict, the next frame that it expects, and the keys of the connection.
+    pub(crate) fn welcome(mut self, bytes: &[u8; WELCOME_BYTES]) -> Result<(Verdict, u64, Keys), Refusal> {
+        let (said, tag) = bytes.split_at(9);
+        self.transcript.add(said);
+        self.transcript.check(b"porter 3", tag)?;
+        let verdict = match said[0] {
+            1 => Verdict::Accepted,
+            2 => Verdict::Yield,
+            _ => return Err(Refusal::NotTern),
+        };
+        let next = u64::from_le_bytes(said[1..].try_into().map_err(|_| Refusal::NotTern)?);
+        Ok((verdict, next, self.keys.ok_or(Refusal::NotTern)?))
+    }
+}
+
+/// The end that is dialled, after the hello.
+pub(crate) struct Server {
+    transcript: Transcript,
+    peer: Peer,
+    keys: Keys,
+}
+
+impl Server {
+    /// Somebody says hello to rank `me`. Answers the challenge.
+    pub(crate) fn hello(
+        secret: &Secret,
+        me: Peer,
+        encrypt: bool,
+        nonce: &Nonce,
+        hello: &[u8; HELLO_BYTES],
+    ) -> Result<(Self, [u8; CHALLENGE_BYTES]), Refusal> {
+        let word = |at: usize| hello[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+        if hello[..8] != MAGIC || hello[16] > 1 {
+            return Err(Refusal::NotTern);
+        }
+        if word(12) != me || word(8) == me {
+            return Err(Refusal::WrongRank);
+        }
+        if (hello[16] == 1) != encrypt {
+            return Err(Refusal::Encryption);
+        }
+        let mut transcript = Transcript::new(secret, hello);
+        transcript.add(nonce);
+        let mut challenge = [0; CHALLENGE_BYTES];
+        challenge[..NONCE_BYTES].copy_from_slice(nonce);
+        challenge[NONCE_BYTES..].copy_from_slice(&transcript.tag(b"porter 1"));
+        let keys = transcript.keys();
+        Ok((Server { transcript, peer: word(8), keys }, challenge))
+    }
+
+    /// The dialer's proof. Answers who it is and the next frame that it expects.
+    pub(crate) fn proof(&mut self, bytes: &[u8; PROOF_BYTES]) -> Result<(Peer, u64), Refusal> {
+        let (next, tag) = bytes.split_at(8);
+        self.transcript.add(next);
+        self.transcript.check(b"dialer 2", tag)?;
+        let next = next.first_chunk().map_or(0, |next| u64::from_le_bytes(*next));
+        Ok((self.peer, next))
+    }
+
+    /// The last message; `next` is the next frame that is expected of the dialer.
+    pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> ([u8; WELCOME_BYTES], Keys) {
+        let mut welcome = [0; WELCOME_BYTES];
+        welcome[0] = verdict as u8;
+        welcome[1..9].copy_from_slice(&next.to_le_bytes());
+        self.transcript.add(&welcome[..9]);
+        welcome[9..].copy_from_slice(&self.transcript.tag(b"porter 3"));
+        (welcome, self.keys)
+    }
+}
+
+#[cfg(test)]
+mod tests;

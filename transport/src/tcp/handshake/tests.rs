@@ -1,0 +1,108 @@
+use super::*;
+use proptest::prelude::*;
+
+const OURS: Secret = Secret([7; 32]);
+const OTHER: Secret = Secret([8; 32]);
+
+struct Talk {
+    hello: [u8; HELLO_BYTES],
+    challenge: [u8; CHALLENGE_BYTES],
+    proof: [u8; PROOF_BYTES],
+    welcome: [u8; WELCOME_BYTES],
+}
+
+/// Rank 3 dials rank 4, with a hand in each message on its way. Fails with who refused.
+fn talk(dialer: &Secret, porter: &Secret, tamper: impl Fn(usize, &mut [u8])) -> Result<Talk, &'static str> {
+    let (mut client, mut hello) = Client::new(dialer, 3, 4, true, &[1; 32]);
+    tamper(0, &mut hello);
+    let (mut server, mut challenge) =
+        Server::hello(porter, 4, true, &[2; 32], &hello).map_err(|_| "porter")?;
+    tamper(1, &mut challenge);
+    let mut proof = client.challenge(&challenge, 10).map_err(|_| "dialer")?;
+    tamper(2, &mut proof);
+    let (peer, next) = server.proof(&proof).map_err(|_| "porter")?;
+    assert_eq!((peer, next), (3, 10));
+    let (mut welcome, porters) = server.welcome(Verdict::Accepted, 20);
+    tamper(3, &mut welcome);
+    let (verdict, next, dialers) = client.welcome(&welcome).map_err(|_| "dialer")?;
+    assert_eq!((verdict, next), (Verdict::Accepted, 20));
+    assert_eq!((porters.dialer, porters.porter), (dialers.dialer, dialers.porter));
+    assert_ne!(porters.dialer, porters.porter);
+    Ok(Talk { hello, challenge, proof, welcome })
+}
+
+#[test]
+fn both_ends_of_one_job_agree() {
+    assert!(talk(&OURS, &OURS, |_, _| {}).is_ok());
+}
+
+#[test]
+fn whoever_does_not_know_the_secret_is_refused_by_either_end() {
+    assert_eq!(talk(&OTHER, &OURS, |_, _| {}).err(), Some("dialer"), "the porter's proof comes first");
+    // A dialer that does not look at the porter's proof gets no further.
+    let (_, hello) = Client::new(&OTHER, 3, 4, false, &[1; 32]);
+    let (mut server, challenge) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+    let mut blind = Transcript::new(&OTHER, &hello);
+    blind.add(&challenge[..NONCE_BYTES]);
+    blind.add(&[0; 8]);
+    let mut proof = [0; PROOF_BYTES];
+    proof[8..].copy_from_slice(&blind.tag(b"dialer 2"));
+    assert_eq!(server.proof(&proof), Err(Refusal::Proof));
+}
+
+#[test]
+fn a_recorded_talk_is_worth_nothing_later() {
+    let old = talk(&OURS, &OURS, |_, _| {}).unwrap();
+    let (mut server, challenge) = Server::hello(&OURS, 4, true, &[9; 32], &old.hello).unwrap();
+    assert_ne!(challenge, old.challenge);
+    assert_eq!(server.proof(&old.proof), Err(Refusal::Proof));
+    let (mut client, _) = Client::new(&OURS, 3, 4, true, &[9; 32]);
+    assert_eq!(client.challenge(&old.challenge, 10), Err(Refusal::Proof));
+    let (mut client, _) = Client::new(&OURS, 3, 4, true, &[1; 32]);
+    client.challenge(&old.challenge, 11).unwrap();
+    assert!(client.welcome(&old.welcome).is_err(), "what was expected then is not what is expected now");
+}
+
+#[test]
+fn a_proof_sent_back_proves_nothing() {
+    let (_, hello) = Client::new(&OURS, 3, 4, false, &[1; 32]);
+    let (mut server, challenge) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+    let mut reflected = [0; PROOF_BYTES];
+    reflected[8..].copy_from_slice(&challenge[NONCE_BYTES..]);
+    assert_eq!(server.proof(&reflected), Err(Refusal::Proof));
+}
+
+#[test]
+fn the_hello_must_be_to_this_rank_from_another_in_the_same_way() {
+    let hello = |me, peer, encrypt| Client::new(&OURS, me, peer, encrypt, &[1; 32]).1;
+    let answer = |hello| Server::hello(&OURS, 4, false, &[2; 32], &hello).map(|_| ()).err();
+    assert_eq!(answer(hello(3, 4, false)), None);
+    assert_eq!(answer(hello(3, 5, false)), Some(Refusal::WrongRank));
+    assert_eq!(answer(hello(4, 4, false)), Some(Refusal::WrongRank));
+    assert_eq!(answer(hello(3, 4, true)), Some(Refusal::Encryption));
+    let mut http = hello(3, 4, false);
+    http[..8].copy_from_slice(b"GET / HT");
+    assert_eq!(answer(http), Some(Refusal::NotTern));
+}
+
+proptest! {
+    #[test]
+    fn a_changed_bit_anywhere_ends_the_talk(message in 0..4usize, bit in any::<prop::sample::Index>()) {
+        let result = talk(&OURS, &OURS, |at, bytes| {
+            if at == message {
+                let bit = bit.index(bytes.len() * 8);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        });
+        prop_assert!(result.is_err());
+    }
+
+    #[test]
+    fn random_bytes_get_nobody_in(nonce in any::<[u8; 32]>(), proof in any::<[[u8; 8]; 5]>()) {
+        let (_, hello) = Client::new(&OTHER, 3, 4, false, &nonce);
+        let (mut server, _) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+        let mut bytes = [0; PROOF_BYTES];
+        bytes.copy_from_slice(proof.as_flattened());
+        prop_assert_eq!(server.proof(&bytes), Err(Refusal::Proof));
+    }
+}

@@ -1,0 +1,349 @@
+//! What one peer sends: from the connection to where it lands.
+//!
+//! Short frames are read many at a time into a block. The payload of a long one is read straight to its landing place, and
+//! what follows it into the block, in one call.
+
+use std::io;
+
+use tern_mem::{IoVec, UserBuf};
+
+use super::frame::{HEADER_BYTES, Kind, Malformed, Packet, Repr};
+use super::outbox::sum_of;
+use super::wire::{Wire, piece_mut};
+use crate::limits::*;
+use crate::{Landing, Peer, Sink, Token};
+
+/// The frames of one peer.
+pub(crate) struct Inbox {
+    from: Peer,
+    /// The number of the frame that is expected.
+    next: u64,
+    /// Bytes that were read and not looked at: `start .. end` of the block, which exists once it is needed.
+    block: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// The frame whose payload is landing.
+    arriving: Option<Arriving>,
+    /// What the connection that broke had begun to land.
+    interrupted: Option<(Repr, Option<Place>)>,
+    /// What the peer keeps that has come since it was last told so.
+    owed: usize,
+    /// The peer waits to be told.
+    urgent: bool,
+    /// What the peer's last header acknowledged.
+    ack: Option<u32>,
+    /// The peer has said that it goes.
+    bye: bool,
+}
+
+struct Arriving {
+    repr: Repr,
+    place: Option<Place>,
+    /// Bytes of the payload that have come.
+    got: usize,
+    sum: u32,
+}
+
+#[derive(Clone)]
+struct Place {
+    buf: UserBuf,
+    offset: usize,
+    /// Bytes wanted.
+    len: usize,
+    token: Token,
+}
+
+/// Why a connection cannot be used any more.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error("the peer closed the connection")]
+    Closed,
+    #[error("{0}")]
+    Os(#[from] io::Error),
+    #[error("what came is not a frame of this version ({0:?})")]
+    Malformed(Malformed),
+    #[error("a payload was damaged on its way")]
+    Damaged,
+    #[error("a frame is missing")]
+    Gap,
+    #[error("the peer acknowledged what was never sent")]
+    FalseAck,
+    #[error("nothing that was sent has been acknowledged by the peer's machine for {0} s")]
+    Silent(u64),
+}
+
+impl Inbox {
+    pub(crate) fn new(from: Peer) -> Self {
+        Inbox {
+            from,
+            next: 0,
+            block: Box::default(),
+            start: 0,
+            end: 0,
+            arriving: None,
+            interrupted: None,
+            owed: 0,
+            urgent: false,
+            ack: None,
+            bye: false,
+        }
+    }
+
+    /// The number of the frame that is expected; it acknowledges all before.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The peer is being told.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self) {
+        (self.owed, self.urgent) = (0, false);
+    }
+
+    /// Whether the peer must be told, although there is nothing else to send.
+    #[inline]
+    pub(crate) fn must_acknowledge(&self) -> bool {
+        self.urgent || self.owed >= ACK_OWED_BYTES_MAX
+    }
+
+    /// What the peer has acknowledged.
+    #[inline]
+    pub(crate) fn take_ack(&mut self) -> Option<u32> {
+        self.ack.take()
+    }
+
+    /// Whether there are bytes that were read and not looked at.
+    #[inline]
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.start < self.end
+    }
+
+    /// Whether the peer has said that it goes.
+    pub(crate) fn peer_goes(&self) -> bool {
+        self.bye
+    }
+
+    /// A new connection: what has not come whole comes again.
+    pub(crate) fn rewind(&mut self) {
+        (self.start, self.end, self.ack) = (0, 0, None);
+        if let Some(arriving) = self.arriving.take() {
+            self.interrupted = Some((arriving.repr, arriving.place));
+        }
+    }
+
+    /// Takes what has come, to the sink, up to a budget. Whether anything had.
+    #[inline]
+    pub(crate) fn receive(&mut self, wire: &mut impl Wire, sink: &mut impl Sink) -> Result<bool, Broken> {
+        let mut any = self.parse(sink)?;
+        if any && sink.enough() {
+            return Ok(true);
+        }
+        for _ in 0..READS_PER_POLL_MAX {
+            let Some(full) = self.read(wire)? else { break };
+            any = true;
+            self.parse(sink)?;
+            if !full || sink.enough() {
+                break;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Reads once. Answers whether there may be more; `None` if nothing was there.
+    #[inline]
+    fn read(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
+        match &self.arriving {
+            None if !self.block.is_empty() => self.read_block(wire),
+            _ => self.read_gathered(wire),
+        }
+    }
+
+    /// Between messages: what has come goes to the block.
+    #[inline]
+    fn read_block(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
+        self.compact();
+        let room = piece_mut(&mut self.block[self.end..]);
+        let len = room.len;
+        // SAFETY: the piece lies in the block.
+        match unsafe { wire.read(&[room]) } {
+            Ok(0) => Err(Broken::Closed),
+            Ok(bytes) => {
+                self.end += bytes;
+                Ok(Some(bytes == len))
+            }
+            Err(error) if is_transient(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// As [`Inbox::read`], within a message.
+    fn read_gathered(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
+        let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
+        let (filled, direct) = self.landing_pieces(&mut pieces);
+        if self.block.is_empty() {
+            self.block = vec![0; BLOCK_BYTES_TCP].into_boxed_slice();
+        }
+        self.compact();
+        pieces[filled] = piece_mut(&mut self.block[self.end..]);
+        let room = direct + pieces[filled].len;
+        // SAFETY: the pieces lie in a buffer that the sink named for this message, and in the block.
+        let bytes = match unsafe { wire.read(&pieces[..=filled]) } {
+            Ok(0) => return Err(Broken::Closed),
+            Ok(bytes) => bytes,
+            Err(error) if is_transient(&error) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let landed = bytes.min(direct);
+        self.land_direct(landed);
+        self.end += bytes - landed;
+        Ok(Some(bytes == room))
+    }
+
+    /// The pieces of memory where the rest of a long payload goes directly: all of it, or nothing.
+    #[inline]
+    fn landing_pieces(&self, pieces: &mut [IoVec; GATHER_PIECES_MAX]) -> (usize, usize) {
+        let Some(Arriving { repr, place: Some(place), got, .. }) = &self.arriving else { return (0, 0) };
+        let left = repr.len as usize - got;
+        if place.len < repr.len as usize || left < DIRECT_BYTES_MIN || self.start != self.end {
+            return (0, 0);
+        }
+        let most = GATHER_PIECES_MAX - 1;
+        let (count, bytes) = place.buf.iovecs(place.offset + got, left, &mut pieces[..most]);
+        let fine = bytes / count.max(1) < crate::limits::PIECE_BYTES_MIN;
+        if bytes < left || fine { (0, 0) } else { (count, bytes) }
+    }
+
+    #[inline]
+    fn compact(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start > 0 {
+            self.block.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+
+    fn land_direct(&mut self, bytes: usize) {
+        let Some(arriving) = self.arriving.as_mut().filter(|_| bytes > 0) else { return };
+        if let (Some(_), Some(place)) = (arriving.repr.sum, &arriving.place) {
+            arriving.sum = sum_of(arriving.sum, &place.buf, place.offset + arriving.got, bytes);
+        }
+        arriving.got += bytes;
+    }
+
+    /// Takes frames from the block until no whole one is left, or the sink has enough. Whether any message ended.
+    #[inline]
+    fn parse(&mut self, sink: &mut impl Sink) -> Result<bool, Broken> {
+        let mut any = false;
+        loop {
+            if self.arriving.is_none() {
+                let Some(packet) = Packet::first(&self.block[self.start..self.end]) else { return Ok(any) };
+                let repr = packet.parse().map_err(Broken::Malformed)?;
+                if !self.begin(repr, sink)? {
+                    return Ok(any);
+                }
+            }
+            if !self.land(sink)? {
+                return Ok(any);
+            }
+            any = true;
+            if sink.enough() {
+                return Ok(any);
+            }
+        }
+    }
+
+    /// A header has come. Answers whether it could be used up: a short message must be whole.
+    fn begin(&mut self, repr: Repr, sink: &mut impl Sink) -> Result<bool, Broken> {
+        let len = repr.len as usize;
+        if repr.kind == Kind::Data {
+            if repr.seq != self.next as u32 {
+                return Err(Broken::Gap);
+            }
+            if len <= HEAD_PAYLOAD_BYTES && self.end - self.start < HEADER_BYTES + len {
+                return Ok(false);
+            }
+        }
+        // A note overtakes frames that were made before it and say less.
+        if self.ack.is_none_or(|ack| (repr.ack.wrapping_sub(ack) as i32) > 0) {
+            self.ack = Some(repr.ack);
+        }
+        self.start += HEADER_BYTES;
+        let place = if len > HEAD_PAYLOAD_BYTES { self.place(&repr, sink) } else { None };
+        self.arriving = Some(Arriving { repr, place, got: 0, sum: 0 });
+        Ok(true)
+    }
+
+    /// Where the payload must land. A frame that comes for the second time lands where it did.
+    fn place(&mut self, repr: &Repr, sink: &mut impl Sink) -> Option<Place> {
+        if let Some((before, place)) = self.interrupted.take()
+            && before.seq == repr.seq
+            && before.len == repr.len
+        {
+            return place;
+        }
+        match sink.header(self.from, &repr.header, repr.len as usize) {
+            Landing::Place { buf, offset, len, token } => Some(Place { buf, offset, len, token }),
+            Landing::Nothing => None,
+        }
+    }
+
+    /// Lands what the block has of the payload. Whether the frame has ended.
+    #[inline]
+    fn land(&mut self, sink: &mut impl Sink) -> Result<bool, Broken> {
+        let Some(arriving) = &mut self.arriving else { return Ok(false) };
+        let len = arriving.repr.len as usize;
+        let taken = (len - arriving.got).min(self.end - self.start);
+        let bytes = &self.block[self.start..self.start + taken];
+        self.start += taken;
+        if arriving.repr.sum.is_some() {
+            arriving.sum = crc32c::crc32c_append(arriving.sum, bytes);
+        }
+        if let Some(place) = &arriving.place {
+            let wanted = taken.min(place.len.saturating_sub(arriving.got));
+            if wanted > 0 {
+                place.buf.write(place.offset + arriving.got, &bytes[..wanted]);
+            }
+        }
+        arriving.got += taken;
+        if arriving.got < len {
+            return Ok(false);
+        }
+        if arriving.repr.sum.is_some_and(|sum| sum != arriving.sum) {
+            return Err(Broken::Damaged);
+        }
+        let (repr, place) = (arriving.repr, arriving.place.take());
+        let payload = self.start - taken..self.start;
+        self.arriving = None;
+        match repr.kind {
+            Kind::Data => self.end_message(&repr, place, payload, sink),
+            Kind::Ack => {}
+            Kind::Bye => (self.bye, self.urgent) = (true, true),
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn end_message(
+        &mut self,
+        repr: &Repr,
+        place: Option<Place>,
+        payload: std::ops::Range<usize>,
+        sink: &mut impl Sink,
+    ) {
+        self.next += 1;
+        self.owed += FRAME_COST_BYTES + if repr.urgent { 0 } else { repr.len as usize };
+        // Who goes waits for the acknowledgement of everything, and its farewell may have overtaken this frame.
+        self.urgent |= repr.urgent || self.bye;
+        if repr.len as usize <= HEAD_PAYLOAD_BYTES {
+            sink.short(self.from, &repr.header, &self.block[payload]);
+        } else if let Some(place) = place {
+            sink.landed(self.from, place.token);
+        }
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

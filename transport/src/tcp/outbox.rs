@@ -1,0 +1,405 @@
+//! What is sent to one peer: numbered frames, kept until the peer has acknowledged them, so that they can be sent again.
+//!
+//! A payload is written from where it lies and copied only afterwards, while the peer receives it already; one that is lent
+//! ([`crate::Transport::lend`]) is never copied.
+
+use std::collections::VecDeque;
+use std::io;
+
+use tern_mem::{IoVec, UserBuf};
+
+use super::frame::{HEADER_BYTES, Kind, Repr};
+use super::wire::{Wire, piece};
+use crate::config::Checksum;
+use crate::limits::{
+    FRAME_COST_BYTES, GATHER_PIECES_MAX, INLINE_PAYLOAD_BYTES_MAX, KEPT_BYTES_MAX, SPARE_BLOCKS_MAX,
+};
+use crate::{AM_INLINE_BYTES_MAX, Am, Token};
+
+/// Bytes of a frame that lie together: header, lead and, of a short message, all of the payload.
+const HEAD_BYTES_MAX: usize = HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX;
+const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX && HEAD_BYTES_MAX <= u8::MAX as usize);
+
+/// The frames to one peer.
+pub(crate) struct Outbox {
+    frames: VecDeque<Frame>,
+    /// The number of the first of them.
+    first: u64,
+    /// How many are wholly written to the present connection.
+    written: usize,
+    /// Bytes of the next one that are written.
+    offset: usize,
+    /// A frame without number that goes out between two others.
+    note: Option<Note>,
+    /// What the frames take of [`KEPT_BYTES_MAX`].
+    kept: usize,
+    /// Blocks for copies, to be used again.
+    spare: Vec<Vec<u8>>,
+    checksum: Checksum,
+}
+
+struct Frame {
+    head: [u8; HEAD_BYTES_MAX],
+    head_len: u8,
+    body: Body,
+}
+
+enum Body {
+    /// All is in the head.
+    None,
+    /// A copy.
+    Kept(Vec<u8>),
+    /// In the user's memory: lent, or about to be copied.
+    Users { buf: UserBuf, offset: usize, len: usize, loan: Option<Loan> },
+}
+
+/// Memory that is not copied; who lent it may want to hear of the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Loan(pub Option<Token>);
+
+struct Note {
+    kind: Kind,
+    bytes: [u8; HEADER_BYTES],
+    offset: usize,
+}
+
+/// How far writing has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    /// Everything is out.
+    All,
+    /// The connection takes no more now.
+    Blocked,
+}
+
+/// The peer acknowledges what was never sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FalseAck;
+
+impl Frame {
+    fn body_len(&self) -> usize {
+        match &self.body {
+            Body::None => 0,
+            Body::Kept(bytes) => bytes.len(),
+            Body::Users { len, .. } => *len,
+        }
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.head_len) + self.body_len()
+    }
+
+    /// What the frame takes of [`KEPT_BYTES_MAX`]. What is lent takes no memory here.
+    fn cost(&self) -> usize {
+        match self.body {
+            Body::Users { loan: Some(_), .. } => FRAME_COST_BYTES,
+            _ => FRAME_COST_BYTES + self.body_len(),
+        }
+    }
+
+    /// Describes the bytes from `skip` on. Answers how many pieces were filled in, and whether they reach the end.
+    fn pieces(&self, skip: usize, out: &mut [IoVec]) -> (usize, bool) {
+        let head = &self.head[..usize::from(self.head_len)];
+        let mut filled = 0;
+        if skip < head.len() {
+            out[0] = piece(&head[skip..]);
+            filled = 1;
+        }
+        let skip = skip.saturating_sub(head.len());
+        let Some(room) = out.get_mut(filled..).filter(|room| !room.is_empty()) else {
+            return (filled, self.body_len() == 0);
+        };
+        match &self.body {
+            Body::None => (filled, true),
+            Body::Kept(bytes) => {
+                room[0] = piece(&bytes[skip..]);
+                (filled + 1, true)
+            }
+            Body::Users { buf, offset, len, .. } => {
+                let (pieces, bytes) = buf.iovecs(offset + skip, len - skip, room);
+                (filled + pieces, bytes == len - skip)
+            }
+        }
+    }
+}
+
+impl Outbox {
+    pub(crate) fn new(checksum: Checksum) -> Self {
+        Outbox {
+            frames: VecDeque::new(),
+            first: 0,
+            written: 0,
+            offset: 0,
+            note: None,
+            kept: 0,
+            spare: Vec::new(),
+            checksum,
+        }
+    }
+
+    /// Whether a frame with such a payload may be added.
+    #[inline]
+    pub(crate) fn has_room(&self, len: usize) -> bool {
+        // An empty outbox takes anything.
+        self.kept == 0 || self.kept + FRAME_COST_BYTES + len <= KEPT_BYTES_MAX
+    }
+
+    /// Whether there is something that the present connection has not taken yet.
+    #[inline]
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.written < self.frames.len() || self.note.is_some()
+    }
+
+    /// Whether the peer has acknowledged everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Adds a message. Unless it is lent, [`Outbox::settle`] must follow before the caller returns its memory.
+    pub(crate) fn push(&mut self, am: &Am<'_>, ack: u64, loan: Option<Loan>) {
+        let (mut head, payload_len) = ([0; HEAD_BYTES_MAX], am.payload_len());
+        // What is lent stays where it is, however short: its end must be told.
+        let all = loan.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
+        let inline = if all { payload_len } else { am.lead.len() };
+        let payload = &mut head[HEADER_BYTES..HEADER_BYTES + inline];
+        // SAFETY: `payload` has room for the `inline` bytes.
+        unsafe { am.write_payload(payload.as_mut_ptr(), 0, inline) };
+        let body = if all { Body::None } else { self.body(am, loan) };
+        let repr = Repr {
+            kind: Kind::Data,
+            header: am.header,
+            len: payload_len as u32,
+            sum: self.sum(&head[HEADER_BYTES..HEADER_BYTES + inline], &body),
+            urgent: matches!(loan, Some(Loan(Some(_)))),
+            seq: (self.first + self.frames.len() as u64) as u32,
+            ack: ack as u32,
+        };
+        head[..HEADER_BYTES].copy_from_slice(&repr.bytes());
+        let frame = Frame { head, head_len: (HEADER_BYTES + inline) as u8, body };
+        self.kept += frame.cost();
+        self.frames.push_back(frame);
+    }
+
+    /// Where the payload lies for now. What has gaps is packed at once: as many pieces would be slower to write.
+    fn body(&mut self, am: &Am<'_>, loan: Option<Loan>) -> Body {
+        match am.body.as_flat() {
+            Some(_) => Body::Users { buf: am.body.clone(), offset: am.offset, len: am.len, loan },
+            None => Body::Kept(self.copy(am.body, am.offset, am.len)),
+        }
+    }
+
+    fn sum(&self, inline: &[u8], body: &Body) -> Option<u32> {
+        if self.checksum == Checksum::Header {
+            return None;
+        }
+        let mut sum = crc32c::crc32c(inline);
+        match body {
+            Body::None => {}
+            Body::Kept(bytes) => sum = crc32c::crc32c_append(sum, bytes),
+            Body::Users { buf, offset, len, .. } => sum = sum_of(sum, buf, *offset, *len),
+        }
+        Some(sum)
+    }
+
+    fn copy(&mut self, buf: &UserBuf, offset: usize, len: usize) -> Vec<u8> {
+        let mut block = self.spare.pop().unwrap_or_default();
+        block.clear();
+        block.reserve(len);
+        // SAFETY: `len` bytes were reserved, and are initialised when the length says so.
+        unsafe {
+            buf.read_to(offset, block.as_mut_ptr(), len);
+            block.set_len(len);
+        }
+        block
+    }
+
+    /// Copies the last message if it is still in the user's memory and not lent.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        let Some(Frame { body: Body::Users { buf, offset, len, loan: None }, .. }) = self.frames.back()
+        else {
+            return;
+        };
+        let (buf, offset, len) = (buf.clone(), *offset, *len);
+        let copy = self.copy(&buf, offset, len);
+        if let Some(frame) = self.frames.back_mut() {
+            frame.body = Body::Kept(copy);
+        }
+    }
+
+    /// Sends a frame without number, before the next one that has not begun. Answers whether it will be sent: not while
+    /// another is going out.
+    pub(crate) fn add_note(&mut self, kind: Kind, ack: u64) -> bool {
+        let kind = match &self.note {
+            Some(note) if note.offset > 0 => return false,
+            // A farewell acknowledges as well.
+            Some(note) if note.kind == Kind::Bye => Kind::Bye,
+            _ => kind,
+        };
+        self.note = Some(Note { kind, bytes: Repr::note(kind, ack).bytes(), offset: 0 });
+        true
+    }
+
+    /// Writes as much as the connection takes.
+    pub(crate) fn write(&mut self, wire: &mut impl Wire) -> io::Result<Written> {
+        if let Some(written) = self.write_one(wire)? {
+            return Ok(written);
+        }
+        while self.has_unwritten() {
+            let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
+            let filled = self.gather(&mut pieces);
+            let total: usize = pieces[..filled].iter().map(|piece| piece.len).sum();
+            // SAFETY: the pieces lie in frames that live during the call, or in users' memory that is lent.
+            match unsafe { wire.write(&pieces[..filled]) } {
+                Ok(bytes) => {
+                    self.advance(bytes);
+                    if bytes < total {
+                        return Ok(Written::Blocked);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Blocked),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Written::All)
+    }
+
+    /// The usual case: one short frame. `None` if it is another, or not all of it was taken.
+    #[inline]
+    fn write_one(&mut self, wire: &mut impl Wire) -> io::Result<Option<Written>> {
+        if self.written + 1 != self.frames.len() || self.offset != 0 || self.note.is_some() {
+            return Ok(None);
+        }
+        let Some(Frame { head, head_len, body: Body::None }) = self.frames.back() else { return Ok(None) };
+        let head = &head[..usize::from(*head_len)];
+        // SAFETY: the piece lives during the call.
+        match unsafe { wire.write(&[piece(head)]) } {
+            Ok(bytes) if bytes == head.len() => {
+                self.written += 1;
+                Ok(Some(Written::All))
+            }
+            Ok(bytes) => {
+                self.offset = bytes;
+                Ok(None)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Some(Written::Blocked)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn gather(&self, pieces: &mut [IoVec; GATHER_PIECES_MAX]) -> usize {
+        let (mut filled, mut skip, mut from) = (0, self.offset, self.written);
+        if let Some(note) = &self.note {
+            if skip > 0 {
+                // The frame that has begun comes first.
+                let (count, whole) = self.frames[from].pieces(skip, &mut pieces[..]);
+                if !whole || count == pieces.len() {
+                    return count;
+                }
+                (filled, skip, from) = (count, 0, from + 1);
+            }
+            pieces[filled] = piece(&note.bytes[note.offset..]);
+            filled += 1;
+        }
+        for frame in self.frames.range(from..) {
+            if filled == pieces.len() {
+                break;
+            }
+            let (count, whole) = frame.pieces(skip, &mut pieces[filled..]);
+            (filled, skip) = (filled + count, 0);
+            if !whole {
+                break;
+            }
+        }
+        filled
+    }
+
+    /// So many bytes more are written.
+    fn advance(&mut self, mut bytes: usize) {
+        while bytes > 0 {
+            if self.offset == 0
+                && let Some(note) = &mut self.note
+            {
+                let taken = bytes.min(HEADER_BYTES - note.offset);
+                note.offset += taken;
+                bytes -= taken;
+                if note.offset == HEADER_BYTES {
+                    self.note = None;
+                }
+                continue;
+            }
+            let left = self.frames[self.written].len() - self.offset;
+            if bytes < left {
+                self.offset += bytes;
+                return;
+            }
+            bytes -= left;
+            self.offset = 0;
+            self.written += 1;
+        }
+    }
+
+    /// The peer expects the frame with number `ack` next: those before have come. Loans that end are added to `done`.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: u32, done: &mut Vec<Token>) -> Result<(), FalseAck> {
+        let come = ack.wrapping_sub(self.first as u32) as usize;
+        if come == 0 {
+            return Ok(());
+        }
+        // One older than another that overtook it, which nothing does on one connection, says nothing new.
+        if come > self.written {
+            return if come > u32::MAX as usize / 2 { Ok(()) } else { Err(FalseAck) };
+        }
+        self.forget(come, done);
+        Ok(())
+    }
+
+    fn forget(&mut self, count: usize, done: &mut Vec<Token>) {
+        for frame in self.frames.drain(..count) {
+            self.kept -= frame.cost();
+            match frame.body {
+                Body::Users { loan: Some(Loan(token)), .. } => done.extend(token),
+                Body::Kept(block) if self.spare.len() < SPARE_BLOCKS_MAX => self.spare.push(block),
+                _ => {}
+            }
+        }
+        self.first += count as u64;
+        self.written = self.written.saturating_sub(count);
+    }
+
+    /// The connection is gone: what it took and the peer has not acknowledged may be lost.
+    pub(crate) fn unwrite(&mut self) {
+        (self.written, self.offset, self.note) = (0, 0, None);
+    }
+
+    /// A new connection: the peer expects frame `next`. Everything from there on is written again.
+    pub(crate) fn rewind(&mut self, next: u64, done: &mut Vec<Token>) -> Result<(), FalseAck> {
+        let come = next.checked_sub(self.first).ok_or(FalseAck)?;
+        if come > self.frames.len() as u64 {
+            return Err(FalseAck);
+        }
+        self.forget(come as usize, done);
+        self.unwrite();
+        Ok(())
+    }
+}
+
+/// Continues a checksum over bytes of a user's buffer that lie in one run.
+pub(crate) fn sum_of(sum: u32, buf: &UserBuf, offset: usize, len: usize) -> u32 {
+    let mut pieces = [IoVec::default()];
+    let mut sum = sum;
+    let mut at = 0;
+    while at < len {
+        let (_, bytes) = buf.iovecs(offset + at, len - at, &mut pieces);
+        if bytes == 0 {
+            break;
+        }
+        let start: *const u8 = std::ptr::with_exposed_provenance(pieces[0].base);
+        // SAFETY: the buffer's maker promised that its bytes can be read while it is in use.
+        sum = crc32c::crc32c_append(sum, unsafe { std::slice::from_raw_parts(start, bytes) });
+        at += bytes;
+    }
+    sum
+}

@@ -1,0 +1,333 @@
+//! One peer: what is sent and received, over whichever connection there is, and how the next one comes about.
+
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use super::bell::SocketBell;
+use super::card::Card;
+use super::dialer::{Dialer, Dialled, Identity};
+use super::frame::Kind;
+use super::handshake::Keys;
+use super::inbox::{Broken, Inbox};
+use super::outbox::{FalseAck, Loan, Outbox, Written};
+use super::sealed::Sealed;
+use super::wire::Line;
+use crate::config::TcpConfig;
+use crate::limits::*;
+use crate::{Am, Peer, Sink, Token};
+use socket2::Socket;
+
+/// The link to one peer.
+pub(crate) struct Link {
+    peer: Peer,
+    pub outbox: Outbox,
+    pub inbox: Inbox,
+    line: Option<Line>,
+    /// The socket is watched for room.
+    awaits_room: bool,
+    /// Where the peer can be reached, once that is known.
+    card: Option<Card>,
+    dialer: Option<Dialer>,
+    redial_at: Option<Instant>,
+    failing: Option<Failing>,
+    last_break: Option<String>,
+    /// This rank goes: every connection from now on begins with a farewell.
+    leaving: bool,
+    /// While this rank goes, the peer was found to be gone.
+    departed: bool,
+}
+
+/// Rounds of dialling that have failed since the last connection.
+struct Failing {
+    since: Instant,
+    rounds: u32,
+    backoff: Duration,
+}
+
+/// What looking after a link has found.
+pub(crate) enum Upkeep {
+    /// Nothing to tell.
+    Fine,
+    /// The link has a connection again.
+    Connected,
+    /// The peer cannot be reached: why, in words.
+    Lost(String),
+}
+
+impl Link {
+    pub(crate) fn new(peer: Peer, config: &TcpConfig) -> Self {
+        Link {
+            peer,
+            outbox: Outbox::new(config.checksum),
+            inbox: Inbox::new(peer),
+            line: None,
+            awaits_room: false,
+            card: None,
+            dialer: None,
+            redial_at: None,
+            failing: None,
+            last_break: None,
+            leaving: false,
+            departed: false,
+        }
+    }
+
+    pub(crate) fn fd(&self) -> Option<i32> {
+        self.line.as_ref().map(Line::fd)
+    }
+
+    /// Whether there is something that no connection has taken.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.outbox.has_unwritten() || self.awaits_room
+    }
+
+    /// Whether bytes have been read and not looked at: the socket does not tell of them.
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.inbox.has_bytes() || self.line.as_ref().is_some_and(Line::has_bytes)
+    }
+
+    /// Whether a connection is wanted or on its way.
+    pub(crate) fn needs_upkeep(&self) -> bool {
+        self.line.is_none() && (self.dialer.is_some() || self.redial_at.is_some())
+    }
+
+    /// Where the peer can be reached has become known.
+    pub(crate) fn set_card(&mut self, card: Card, now: Instant) {
+        self.card = Some(card);
+        if self.line.is_none() {
+            self.redial_at = Some(now);
+        }
+    }
+
+    /// Sends a message if there is room; what the connection does not take is kept. `Ok(false)` if there is no room.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        am: &Am<'_>,
+        loan: Option<Loan>,
+        bell: &SocketBell,
+    ) -> Result<bool, Broken> {
+        let cost = if loan.is_some() { 0 } else { am.payload_len() };
+        if !self.outbox.has_room(cost) || (loan.is_some() && self.outbox.has_unwritten()) {
+            return Ok(false);
+        }
+        let idle = !self.outbox.has_unwritten();
+        self.outbox.push(am, self.inbox.next(), loan);
+        self.inbox.acknowledged();
+        let written = if idle && self.line.is_some() { self.write(bell) } else { Ok(()) };
+        if loan.is_none() {
+            self.outbox.settle();
+        }
+        written.map(|()| true)
+    }
+
+    /// Writes what the connection takes.
+    pub(crate) fn write(&mut self, bell: &SocketBell) -> Result<(), Broken> {
+        let Some(line) = &mut self.line else { return Ok(()) };
+        let written = self.outbox.write(line)?;
+        let blocked = written == Written::Blocked || !line.flush()?;
+        if blocked != self.awaits_room {
+            self.awaits_room = blocked;
+            bell.change(line.fd(), blocked);
+        }
+        Ok(())
+    }
+
+    /// Takes what has come; answers whether anything had. Loans that have ended are added to `done`.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        sink: &mut impl Sink,
+        bell: &SocketBell,
+        done: &mut Vec<Token>,
+    ) -> Result<bool, Broken> {
+        let Some(line) = &mut self.line else { return Ok(false) };
+        let received = self.inbox.receive(line, sink);
+        if let Some(ack) = self.inbox.take_ack() {
+            self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
+        }
+        let any = received?;
+        if self.inbox.must_acknowledge() && self.outbox.add_note(Kind::Ack, self.inbox.next()) {
+            self.inbox.acknowledged();
+        }
+        if self.outbox.has_unwritten() || self.awaits_room {
+            self.write(bell)?;
+        }
+        Ok(any)
+    }
+
+    /// The peer is told that this rank goes, by this connection and each that follows: what a connection that breaks has not
+    /// delivered, the farewell among it, is not acknowledged, and nothing else makes the peer acknowledge the last frames.
+    pub(crate) fn say_goodbye(&mut self, bell: &SocketBell) -> Result<(), Broken> {
+        self.leaving = true;
+        if self.line.is_none() {
+            return Ok(());
+        }
+        self.outbox.add_note(Kind::Bye, self.inbox.next());
+        self.write(bell)
+    }
+
+    /// Uses a connection that has been proved; `next` is the frame that the peer expects.
+    pub(crate) fn connect(
+        &mut self,
+        socket: Socket,
+        next: u64,
+        seal: Option<Seal>,
+        bell: &SocketBell,
+        done: &mut Vec<Token>,
+    ) -> Result<(), Broken> {
+        self.inbox.rewind();
+        self.outbox.rewind(next, done).map_err(|FalseAck| Broken::FalseAck)?;
+        bell.change(socket.as_raw_fd(), false);
+        let line = match seal {
+            None => Line::Plain(socket),
+            Some(Seal { seal, open }) => Line::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
+        };
+        (self.line, self.awaits_room) = (Some(line), false);
+        (self.dialer, self.redial_at, self.failing) = (None, None, None);
+        if self.leaving {
+            return self.say_goodbye(bell);
+        }
+        self.write(bell)
+    }
+
+    /// The connection is of no use any more. Dials again unless the peer has gone for good.
+    pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant) {
+        (self.line, self.awaits_room) = (None, false);
+        self.outbox.unwrite();
+        self.last_break = Some(why.to_string());
+        if self.inbox.peer_goes() && self.outbox.is_empty() {
+            return;
+        }
+        let patience = if me < self.peer { 0 } else { HIGHER_WAITS_MS };
+        self.redial_at = Some(now + Duration::from_millis(patience));
+    }
+
+    /// Whether this rank's own dialling is to be preferred to the peer's: the lower rank's, for a while.
+    pub(crate) fn insists(&self, me: Peer, now: Instant) -> bool {
+        let dials = |dialer: &Dialer| dialer.age(now) < Duration::from_millis(INSIST_MS);
+        me < self.peer && self.dialer.as_ref().is_some_and(dials)
+    }
+
+    /// When to look after the link again.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.dialer.as_ref().map(Dialer::deadline).or(self.redial_at)
+    }
+
+    /// Dials, if a connection is wanted.
+    pub(crate) fn upkeep(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        config: &TcpConfig,
+        bell: &SocketBell,
+        done: &mut Vec<Token>,
+    ) -> Upkeep {
+        if self.dialer.is_none()
+            && self.redial_at.is_some_and(|at| at <= now)
+            && let Some(card) = &self.card
+        {
+            self.dialer = Some(Dialer::new(self.peer, card, now));
+            self.redial_at = None;
+        }
+        let Some(dialer) = &mut self.dialer else { return Upkeep::Fine };
+        match dialer.advance(now, identity, self.inbox.next(), bell) {
+            Dialled::Pending => Upkeep::Fine,
+            Dialled::Yielded => {
+                self.dialer = None;
+                self.redial_at = Some(now + Duration::from_millis(INSIST_MS));
+                Upkeep::Fine
+            }
+            Dialled::Connected(socket, next, keys) => {
+                let seal = identity.encrypt.then(|| Seal::dialers(keys));
+                match self.connect(socket, next, seal, bell, done) {
+                    Ok(()) => Upkeep::Connected,
+                    Err(broken) => {
+                        self.disconnect(&broken, identity.me, now);
+                        Upkeep::Fine
+                    }
+                }
+            }
+            Dialled::Failed => self.round_failed(now, config),
+        }
+    }
+
+    /// Whether the peer has gone, and therefore lacks nothing: it has said so, or its door is shut when all go.
+    pub(crate) fn has_gone(&self) -> bool {
+        self.line.is_none() && (self.inbox.peer_goes() || self.departed)
+    }
+
+    fn round_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
+        let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
+        if self.leaving && dialer.all_refused {
+            self.departed = true;
+            return Upkeep::Fine;
+        }
+        let first =
+            Failing { since: now - dialer.age(now), rounds: 0, backoff: Duration::from_millis(REDIAL_MS) };
+        let failing = self.failing.get_or_insert(first);
+        failing.rounds += 1;
+        let limit = match self.last_break {
+            None => Duration::from_secs(UNREACHABLE_S),
+            Some(_) => config.peer_timeout(),
+        };
+        // A rank that computes for long between its calls has not tried for as long.
+        let tried_enough = failing.rounds >= ROUNDS_MIN || dialer.age(now) >= limit;
+        let before_the_next = now.saturating_duration_since(failing.since) + failing.backoff;
+        if tried_enough && before_the_next >= limit {
+            return Upkeep::Lost(self.explain(&dialer));
+        }
+        self.redial_at = Some(now + failing.backoff);
+        failing.backoff = (2 * failing.backoff).min(Duration::from_millis(REDIAL_MS_MAX));
+        Upkeep::Fine
+    }
+
+    fn explain(&self, dialer: &Dialer) -> String {
+        let tried: Vec<String> =
+            dialer.tried.iter().map(|(address, why)| format!("{address}: {why}")).collect();
+        let tried = if tried.is_empty() { "its card names no address".into() } else { tried.join("; ") };
+        match &self.last_break {
+            None => format!("rank {} cannot be reached over TCP; tried {tried}", self.peer),
+            Some(why) => format!(
+                "the connection to rank {} broke ({why}) and could not be made again; tried {tried}",
+                self.peer
+            ),
+        }
+    }
+
+    /// Whether the peer's machine has stopped acknowledging what is on its way.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.line.as_ref().is_some_and(|line| is_silent(line.socket()))
+    }
+}
+
+/// The keys of this end's two directions.
+pub(crate) struct Seal {
+    seal: [u8; 32],
+    open: [u8; 32],
+}
+
+impl Seal {
+    pub(crate) fn dialers(keys: Keys) -> Self {
+        Seal { seal: keys.dialer, open: keys.porter }
+    }
+
+    pub(crate) fn porters(keys: Keys) -> Self {
+        Seal { seal: keys.porter, open: keys.dialer }
+    }
+}
+
+/// Asked of the kernel, since a peer that computes acknowledges nothing itself. Probes of a full window count as
+/// acknowledged: only what is on its way can be silent.
+fn is_silent(socket: &Socket) -> bool {
+    // SAFETY: all zero is a valid `tcp_info`.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let (fd, into) = (socket.as_raw_fd(), (&raw mut info).cast());
+    // SAFETY: writes at most `length` bytes, which are the structure's.
+    let answer = unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, into, &mut length) };
+    answer == 0
+        && info.tcpi_unacked > 0
+        && u64::from(info.tcpi_last_ack_recv) >= 1000 * SILENT_S
+        && u64::from(info.tcpi_last_data_sent) >= 1000 * SILENT_S / 2
+}

@@ -1,0 +1,146 @@
+//! The listening socket, and the strangers who have not proved anything yet. They are few, their time is short, and they can
+//! make this rank keep nothing but one message of a fixed length each.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::bell::SocketBell;
+use super::dialer::Identity;
+use super::greeting::{Greeting, nonce, prepare};
+use super::handshake::{HELLO_BYTES, Keys, PROOF_BYTES, Server, Verdict};
+use crate::Peer;
+use crate::limits::{ACCEPTS_PER_ROUND_MAX, BACKLOG, STRANGER_S, STRANGERS_MAX};
+
+/// Lets peers in.
+pub(crate) struct Porter {
+    listener: Socket,
+    port: u16,
+    strangers: Vec<Stranger>,
+    /// Connections that were closed because they proved nothing.
+    pub turned_away: u64,
+}
+
+struct Stranger {
+    greeting: Greeting,
+    server: Option<Server>,
+    since: Instant,
+}
+
+/// A peer that has proved itself and waits for the verdict.
+pub(crate) struct Guest {
+    greeting: Greeting,
+    server: Server,
+    pub peer: Peer,
+    /// The frame that it expects next.
+    pub next: u64,
+}
+
+impl Guest {
+    /// Tells the peer; `next` is the frame that is expected of it.
+    pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> io::Result<(Socket, Keys)> {
+        let (welcome, keys) = self.server.welcome(verdict, next);
+        self.greeting.say(&welcome)?;
+        Ok((self.greeting.into_socket(), keys))
+    }
+}
+
+impl Porter {
+    /// Listens on a port of the kernel's choice, by IPv6 and IPv4 where both exist.
+    pub(crate) fn new() -> io::Result<Self> {
+        let any6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+        let listener = listen(any6).or_else(|_| listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?;
+        let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
+        Ok(Porter { listener, port, strangers: Vec::new(), turned_away: 0 })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.listener.as_raw_fd()
+    }
+
+    /// Whether anybody is being greeted.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.strangers.is_empty()
+    }
+
+    /// When the oldest stranger's time is over.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.strangers.iter().map(|stranger| stranger.since + Duration::from_secs(STRANGER_S)).min()
+    }
+
+    /// Listens to strangers and to the door. Answers those who have proved themselves.
+    pub(crate) fn advance(&mut self, now: Instant, identity: &Identity, bell: &SocketBell) -> Vec<Guest> {
+        let mut guests = Vec::new();
+        let mut at = 0;
+        while at < self.strangers.len() {
+            // What has been said in time is heard before it is too late: this rank may have looked away.
+            let heard = self.strangers[at].advance(identity);
+            let late = now.saturating_duration_since(self.strangers[at].since).as_secs() >= STRANGER_S;
+            match heard {
+                Ok(None) if !late => at += 1,
+                Ok(Some((peer, next))) => {
+                    let stranger = self.strangers.remove(at);
+                    guests.extend(stranger.into_guest(peer, next));
+                }
+                _ => {
+                    self.strangers.remove(at);
+                    self.turned_away += 1;
+                }
+            }
+        }
+        self.accept(now, bell);
+        guests
+    }
+
+    fn accept(&mut self, now: Instant, bell: &SocketBell) {
+        for _ in 0..ACCEPTS_PER_ROUND_MAX {
+            let Ok((socket, _)) = self.listener.accept() else { return };
+            if socket.set_nonblocking(true).and_then(|()| prepare(&socket)).is_err() {
+                continue;
+            }
+            if self.strangers.len() >= STRANGERS_MAX {
+                self.strangers.remove(0);
+                self.turned_away += 1;
+            }
+            bell.watch(socket.as_raw_fd(), false);
+            self.strangers.push(Stranger { greeting: Greeting::new(socket), server: None, since: now });
+        }
+    }
+}
+
+impl Stranger {
+    /// Hears what was said. Who it is, once that is proved; an error when it cannot be.
+    fn advance(&mut self, identity: &Identity) -> Result<Option<(Peer, u64)>, ()> {
+        if self.server.is_none() {
+            let Some(hello) = self.greeting.hear::<HELLO_BYTES>().map_err(drop)? else { return Ok(None) };
+            let Identity { me, secret, encrypt } = identity;
+            let (server, challenge) = Server::hello(secret, *me, *encrypt, &nonce(), &hello).map_err(drop)?;
+            self.greeting.say(&challenge).map_err(drop)?;
+            self.server = Some(server);
+        }
+        let Some(proof) = self.greeting.hear::<PROOF_BYTES>().map_err(drop)? else { return Ok(None) };
+        let server = self.server.as_mut().ok_or(())?;
+        server.proof(&proof).map(Some).map_err(drop)
+    }
+
+    fn into_guest(self, peer: Peer, next: u64) -> Option<Guest> {
+        Some(Guest { greeting: self.greeting, server: self.server?, peer, next })
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}

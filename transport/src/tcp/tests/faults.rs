@@ -1,0 +1,88 @@
+//! Connections that break: nothing is lost, doubled or reordered.
+
+use super::*;
+
+/// Rank 0 and 1 send each other messages while connections are cut once in `cuts` sends.
+fn survives(config: TcpConfig, messages: usize, len_max: usize) {
+    let (mut ranks, _) = job(2, config);
+    let (mut keepers, mut sent) = (keepers(2), [0; 2]);
+    let until = Instant::now() + Duration::from_secs(60);
+    while keepers.iter().any(|keeper| keeper.received.len() < messages) {
+        for me in 0..2 {
+            let (rank, keeper) = (&mut ranks[me], &mut keepers[me]);
+            let seed = sent[me];
+            let len = (seed * 7919 + me) % len_max;
+            if seed < messages && send(rank, 1 - me as Peer, seed, &mut pattern(seed, len)).is_ok() {
+                sent[me] += 1;
+            }
+            rank.poll(keeper);
+        }
+        assert!(
+            Instant::now() < until,
+            "{sent:?} sent, {:?} came",
+            keepers.iter().map(|k| k.received.len()).collect::<Vec<_>>()
+        );
+    }
+    for (me, keeper) in keepers.iter().enumerate() {
+        for (seed, message) in keeper.received.iter().enumerate() {
+            let len = (seed * 7919 + 1 - me) % len_max;
+            assert_eq!(message.header, header(seed));
+            assert!(message.payload == pattern(seed, len), "message {seed} of {len} bytes");
+        }
+        assert_eq!(keeper.received.len(), messages);
+    }
+}
+
+#[test]
+fn a_thousand_cuts_lose_double_and_reorder_nothing() {
+    // 2 x 10,000 messages, a cut in about every twenty.
+    survives(TcpConfig { cuts: 16, ..quick() }, 10_000, 300);
+}
+
+#[test]
+fn cuts_within_long_messages_are_survived() {
+    survives(TcpConfig { cuts: 5, checksum: Checksum::All, ..quick() }, 600, 100_000);
+}
+
+#[test]
+fn an_encrypted_connection_is_made_again_under_new_keys() {
+    survives(TcpConfig { cuts: 5, encrypt: true, ..quick() }, 500, 50_000);
+}
+
+/// Rank 0 owes rank 1 a message that it took after the connection had broken.
+fn owing_without_connection() -> Vec<Tcp> {
+    let (mut ranks, _) = job(2, TcpConfig { cuts: 1, ..TcpConfig::default() });
+    let mut keepers = keepers(2);
+    ranks[0].meet(1);
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_live(1) && ranks[1].is_live(0));
+    send(&mut ranks[0], 1, 0, &mut pattern(0, 100)).unwrap();
+    while ranks[0].is_live(1) {
+        ranks[0].poll(&mut keepers[0]);
+    }
+    send(&mut ranks[0], 1, 1, &mut pattern(1, 100)).unwrap();
+    ranks
+}
+
+#[test]
+fn the_farewell_of_a_rank_without_connection_goes_over_the_next() {
+    let mut ranks = owing_without_connection();
+    let (mut other, mut keeper) = (ranks.pop().unwrap(), Keeper::default());
+    let began = Instant::now();
+    let goes = std::thread::spawn(move || ranks[0].close());
+    while !goes.is_finished() && began.elapsed() < WELL_BEFORE_A_PEER_IS_LOST {
+        other.poll(&mut keeper);
+    }
+    assert!(goes.is_finished(), "nobody acknowledges the last message");
+    goes.join().unwrap();
+    assert_eq!(keeper.received.len(), 2);
+}
+
+#[test]
+fn a_peer_whose_farewell_was_lost_is_found_to_be_gone() {
+    let mut ranks = owing_without_connection();
+    drop(ranks.pop());
+    let began = Instant::now();
+    ranks[0].close();
+    assert!(began.elapsed() < WELL_BEFORE_A_PEER_IS_LOST, "{:?}", began.elapsed());
+    assert!(ranks[0].failure().is_none());
+}

@@ -1,0 +1,102 @@
+//! Whoever else knocks: random bytes, silence, floods, replays. None of it reaches the job.
+
+use super::*;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn knock(cards: &Cards) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", cards.port_of(1))).expect("somebody listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// Messages go on between ranks 0 and 1 while strangers do `something`.
+fn undisturbed(something: impl Fn(usize, &Cards, &mut Vec<TcpStream>)) -> u64 {
+    let (mut ranks, cards) = job(2, quick());
+    let (mut keepers, mut strangers) = (keepers(2), Vec::new());
+    for seed in 0..300 {
+        something(seed, &cards, &mut strangers);
+        send(&mut ranks[0], 1, seed, &mut pattern(seed, 50)).unwrap();
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == seed + 1);
+    }
+    // They are heard to the end.
+    for _ in 0..1000 {
+        ranks[1].poll(&mut keepers[1]);
+    }
+    let turned_away = ranks[1].turned_away();
+    assert_eq!(keepers[1].received.len(), 300);
+    turned_away
+}
+
+#[test]
+fn random_bytes_are_turned_away_at_once() {
+    let turned_away = undisturbed(|seed, cards, strangers| {
+        let mut stranger = knock(cards);
+        let _ = stranger.write_all(&pattern(seed, 10_000));
+        strangers.push(stranger);
+    });
+    assert_eq!(turned_away, 300);
+}
+
+#[test]
+fn whoever_says_nothing_or_little_makes_room_for_others() {
+    let turned_away = undisturbed(|seed, cards, strangers| {
+        let mut stranger = knock(cards);
+        if seed % 2 == 0 {
+            let _ = stranger.write_all(b"T");
+        }
+        strangers.push(stranger);
+    });
+    assert!(turned_away >= 300 - crate::limits::STRANGERS_MAX as u64, "{turned_away}");
+}
+
+#[test]
+fn a_stranger_has_little_time() {
+    let (mut ranks, cards) = job(2, quick());
+    let mut slow = knock(&cards);
+    let (began, mut keepers) = (Instant::now(), keepers(2));
+    poll_until(&mut ranks, &mut keepers, |ranks, _| {
+        let _ = slow.write_all(b"T");
+        std::thread::sleep(Duration::from_millis(100));
+        ranks[1].turned_away() == 1
+    });
+    assert!(began.elapsed() < Duration::from_secs(crate::limits::STRANGER_S + 2));
+}
+
+#[test]
+fn a_recorded_handshake_opens_no_door() {
+    let (mut ranks, cards) = job(2, quick());
+    let mut keepers = keepers(2);
+    // Between the two, somebody listens in and records what rank 0 says.
+    let tap = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let real = cards.port_of(1);
+    let own = super::super::card::Card {
+        port: tap.local_addr().unwrap().port(),
+        addresses: vec!["127.0.0.1".parse().unwrap()],
+    };
+    cards.set(1, own.bytes());
+    let recorder = std::thread::spawn(move || {
+        let (mut dialer, _) = tap.accept().unwrap();
+        let mut porter = TcpStream::connect(("127.0.0.1", real)).unwrap();
+        let (mut hello, mut challenge, mut proof) = ([0; 49], [0; 64], [0; 40]);
+        dialer.read_exact(&mut hello).unwrap();
+        porter.write_all(&hello).unwrap();
+        porter.read_exact(&mut challenge).unwrap();
+        dialer.write_all(&challenge).unwrap();
+        dialer.read_exact(&mut proof).unwrap();
+        (hello, proof)
+    });
+    send(&mut ranks[0], 1, 1, &mut pattern(1, 10)).unwrap();
+    poll_until(&mut ranks, &mut keepers, |_, _| recorder.is_finished());
+    let (hello, proof) = recorder.join().unwrap();
+    cards.set(1, Vec::new());
+    let before = ranks[1].turned_away();
+    let mut replay = TcpStream::connect(("127.0.0.1", real)).unwrap();
+    replay.write_all(&hello).unwrap();
+    replay.write_all(&proof).unwrap();
+    for _ in 0..5000 {
+        ranks[1].poll(&mut keepers[1]);
+    }
+    assert!(ranks[1].turned_away() > before);
+    assert!(!ranks[1].is_live(0) && keepers[1].received.is_empty());
+}

@@ -1,0 +1,135 @@
+//! The bytes of one connection.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use socket2::Socket;
+use tern_mem::IoVec;
+
+use super::sealed::Sealed;
+
+/// A stream of bytes in both directions that never waits.
+pub(crate) trait Wire {
+    /// Writes a beginning of the pieces. Answers how many bytes; `WouldBlock` if none.
+    ///
+    /// # Safety
+    /// The pieces must be readable.
+    unsafe fn write(&mut self, pieces: &[IoVec]) -> io::Result<usize>;
+
+    /// Fills a beginning of the pieces. Answers how many bytes, 0 at the end; `WouldBlock` if there are none now.
+    ///
+    /// # Safety
+    /// The pieces must be writable.
+    unsafe fn read(&mut self, pieces: &[IoVec]) -> io::Result<usize>;
+}
+
+/// The wire of a connection that has been proved.
+pub(crate) enum Line {
+    Plain(Socket),
+    Sealed(Box<Sealed<Socket>>),
+}
+
+impl Line {
+    pub(crate) fn socket(&self) -> &Socket {
+        match self {
+            Line::Plain(socket) => socket,
+            Line::Sealed(sealed) => sealed.inner(),
+        }
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.socket().as_raw_fd()
+    }
+
+    /// Whether bytes can be read though the socket has none.
+    pub(crate) fn has_bytes(&self) -> bool {
+        match self {
+            Line::Plain(_) => false,
+            Line::Sealed(sealed) => sealed.has_bytes(),
+        }
+    }
+
+    /// Bytes that were taken as written and are still in this process.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        match self {
+            Line::Plain(_) => Ok(true),
+            Line::Sealed(sealed) => sealed.flush(),
+        }
+    }
+}
+
+impl Wire for Line {
+    unsafe fn write(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe {
+            match self {
+                Line::Plain(socket) => socket.write(pieces),
+                Line::Sealed(sealed) => sealed.write(pieces),
+            }
+        }
+    }
+
+    unsafe fn read(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe {
+            match self {
+                Line::Plain(socket) => socket.read(pieces),
+                Line::Sealed(sealed) => sealed.read(pieces),
+            }
+        }
+    }
+}
+
+impl Wire for Socket {
+    unsafe fn write(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
+        let fd = self.as_raw_fd();
+        // SAFETY: the pieces are readable by the caller's promise; `IoVec` is the kernel's.
+        let sent = unsafe {
+            match pieces {
+                [one] => libc::send(fd, pointer(one), one.len, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT),
+                _ => libc::sendmsg(fd, &gathered(pieces), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT),
+            }
+        };
+        checked(sent)
+    }
+
+    unsafe fn read(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
+        let fd = self.as_raw_fd();
+        // SAFETY: the pieces are writable by the caller's promise; `IoVec` is the kernel's.
+        let got = unsafe {
+            match pieces {
+                [one] => libc::recv(fd, pointer(one), one.len, libc::MSG_DONTWAIT),
+                _ => libc::recvmsg(fd, &mut gathered(pieces), libc::MSG_DONTWAIT),
+            }
+        };
+        checked(got)
+    }
+}
+
+fn pointer(piece: &IoVec) -> *mut libc::c_void {
+    std::ptr::with_exposed_provenance_mut(piece.base)
+}
+
+fn gathered(pieces: &[IoVec]) -> libc::msghdr {
+    // SAFETY: all zero is a message without address, pieces or control data.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = pieces.as_ptr().cast::<libc::iovec>().cast_mut();
+    message.msg_iovlen = pieces.len() as _;
+    message
+}
+
+fn checked(answer: isize) -> io::Result<usize> {
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// A piece of memory as the kernel sees it.
+pub(crate) fn piece(bytes: &[u8]) -> IoVec {
+    IoVec { base: bytes.as_ptr().expose_provenance(), len: bytes.len() }
+}
+
+/// A piece of memory to be filled.
+pub(crate) fn piece_mut(bytes: &mut [u8]) -> IoVec {
+    IoVec { base: bytes.as_mut_ptr().expose_provenance(), len: bytes.len() }
+}
+
+const _: () = assert!(size_of::<IoVec>() == size_of::<libc::iovec>());

@@ -1,0 +1,180 @@
+//! Teams: meetings and handovers among processes.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use tern_transport::{Doorbell, Fabric, Seat, Team, Transport, Watch};
+
+use crate::job::{self, Random, Rank};
+
+const ROUNDS: u64 = 400;
+
+/// Each rank writes its round before it arrives; when it leaves, nobody may be behind.
+pub fn nobody_is_early() {
+    for (size, slot) in [(2, 0), (3, 255), (8, 17)] {
+        let rounds = job::map(&job::memfd(), 4096);
+        job::run(size, true, |fabric, me| {
+            let (team, bell) =
+                (team(&fabric, Seat { leader: size - 1, slot, rank: me, size }), fabric.doorbell());
+            let mut random = Random(9 + u64::from(me));
+            for round in 1..=ROUNDS {
+                rounds[me as usize].store(round, Ordering::Relaxed);
+                match team.arrive() {
+                    Some(watch) => wait(&team, &watch, &*bell, random.below(6)),
+                    None => team.open(),
+                }
+                for other in &rounds[..size as usize] {
+                    assert!(other.load(Ordering::Relaxed) >= round, "somebody is still before the barrier");
+                }
+            }
+        });
+    }
+}
+
+/// At each meeting all write to the table and read what the others wrote; two ranks use their flags.
+pub fn meetings_move_data() {
+    for size in [2, 5] {
+        job::run(size, true, |fabric, me| {
+            let mut team = team(&fabric, Seat { leader: 0, slot: 3, rank: me, size });
+            let (bell, mut random) = (fabric.doorbell(), Random(5 + u64::from(me)));
+            for round in 0..ROUNDS {
+                let meeting = team.meet();
+                team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&team, meeting, &*bell, random.below(3));
+                for rank in 0..size {
+                    let mut seen = [0; 8];
+                    team.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
+                }
+            }
+        });
+    }
+}
+
+fn gather_round(team: &Team, meeting: u64, bell: &dyn Doorbell, yields: u64) {
+    if team.size() == 2 {
+        team.post(meeting, &[0; Team::NOTE_BYTES]);
+        return wait(team, &team.posted(meeting, 1 - team.rank()), bell, yields);
+    }
+    match team.arrive() {
+        Some(watch) => wait(team, &watch, bell, yields),
+        None => team.open(),
+    }
+}
+
+/// Roots take turns; the others take what each gave, some slowly. Nothing is written over before all have read it.
+pub fn handovers_keep_what_is_not_read() {
+    const SIZE: u32 = 4;
+    job::run(SIZE, true, |fabric, me| {
+        let mut team = team(&fabric, Seat { leader: 2, slot: 0, rank: me, size: SIZE });
+        let (bell, mut random) = (fabric.doorbell(), Random(77 + u64::from(me)));
+        for round in 0..ROUNDS {
+            let handover = team.hand_over();
+            let root = (round % u64::from(SIZE)) as u32;
+            if root == me {
+                while let Some(behind) = team.before(handover) {
+                    wait(&team, &behind, &*bell, 1);
+                }
+                team.tray(handover).buf().write(100, &stamp(me, round));
+                let mut note = [0; Team::NOTE_BYTES];
+                note[..8].copy_from_slice(&stamp(me, round));
+                team.give(handover, &note);
+            } else {
+                wait(&team, &team.given(handover), &*bell, random.below(4));
+                if random.below(40) == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let mut seen = [0; 8];
+                team.tray(handover).buf().read(100, &mut seen);
+                assert_eq!(seen, stamp(root, round));
+                assert_eq!(team.gift(handover)[..8], seen);
+            }
+            team.end(handover);
+        }
+    });
+}
+
+fn stamp(rank: u32, round: u64) -> [u8; 8] {
+    (round << 8 | u64::from(rank)).to_ne_bytes()
+}
+
+fn team(fabric: &Fabric, seat: Seat) -> Team {
+    fabric.team(seat).expect("several ranks")
+}
+
+fn wait(team: &Team, watch: &Watch, bell: &dyn Doorbell, yields: u64) {
+    for _ in 0..yields {
+        if team.is_over(watch) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    let start = Instant::now();
+    while !team.is_over(watch) {
+        let armed = (yields % 2 == 0).then(|| bell.arm());
+        team.sleep(watch, armed, Some(Duration::from_secs(10)));
+    }
+    assert!(start.elapsed() < Duration::from_secs(5), "a wake-up was lost");
+}
+
+/// Rank 0 sleeps in a meeting that rank 1 comes to only after it had an answer to its message.
+pub fn bell_wakes() {
+    job::run(2, false, |fabric: Fabric, me| {
+        let (team, bell) = (team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 }), fabric.doorbell());
+        let mut rank = Rank::new(fabric);
+        if me == 1 {
+            std::thread::sleep(Duration::from_millis(20));
+            rank.send(0, 1, &mut []);
+            rank.receive();
+        }
+        let Some(watch) = team.arrive() else { return team.open() };
+        let start = Instant::now();
+        while !team.is_over(&watch) {
+            let armed = bell.arm();
+            if rank.fabric.poll(&mut rank.mail) || team.is_over(&watch) {
+                bell.disarm();
+            } else {
+                team.sleep(&watch, Some(armed), Some(Duration::from_secs(10)));
+            }
+            if rank.mail.messages.pop_front().is_some() {
+                rank.send(1, 2, &mut []);
+            }
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "the bell was not heard");
+    });
+}
+
+/// A slot is cleared for its next team only once all of the last one have left, and that one may be of another size.
+pub fn slots_are_used_again() {
+    job::run(3, false, |fabric, me| {
+        let bell = fabric.doorbell();
+        for (turn, size) in [3, 2, 3].into_iter().enumerate() {
+            // A meeting over the world's slot, so that nobody comes before the leader has cleared.
+            let world = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 3 });
+            if me == 0 && turn > 0 {
+                let last = [3, 2, 3][turn - 1];
+                while !fabric.clear_team(1, last) {
+                    std::thread::yield_now();
+                }
+            }
+            match world.arrive() {
+                Some(watch) => wait(&world, &watch, &*bell, 1),
+                None => world.open(),
+            }
+            if me >= size {
+                continue;
+            }
+            let mut team = team(&fabric, Seat { leader: 0, slot: 1, rank: me, size });
+            for _ in 0..40 {
+                let handover = team.hand_over();
+                while let Some(behind) = team.before(handover) {
+                    wait(&team, &behind, &*bell, 1);
+                }
+                team.end(handover);
+                let meeting = team.meet();
+                gather_round(&team, meeting, &*bell, 2);
+            }
+            team.leave();
+        }
+    });
+}
