@@ -44,7 +44,7 @@ pub mod team;
 mod transport;
 
 #[cfg(all(test, not(loom)))]
-mod tests;
+pub(crate) mod tests;
 
 #[cfg(not(loom))]
 pub use segment::AttachError;

@@ -39,4 +39,4 @@ pub use directory::Directory;
 pub use transport::{Tcp, TcpError};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -36,7 +36,7 @@ fn launcher(jobs: &Jobs<'_>) -> PathBuf {
 
 /// `mpirun` on hosts that are this machine.
 pub fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
-    let mut command = Command::new(jobs.options.mpirun());
+    let mut command = jobs.bare_mpirun();
     command.arg("--launcher").arg(launcher(jobs)).args(["--host", hosts]);
     command
 }

@@ -21,6 +21,8 @@ use crate::report::Report;
 
 /// No job here takes this long unless it hangs.
 const JOB_LIMIT: Duration = Duration::from_secs(60);
+/// By then mpirun says where each rank of a job that hangs stands: [`JOB_LIMIT`] would kill it without a word.
+const REPORT_AFTER_S: &str = "50";
 
 /// A test that cannot be done on this machine, and why.
 pub struct Skip(pub String);
@@ -83,8 +85,15 @@ impl Jobs<'_> {
     }
 
     fn mpirun(&self, ranks: usize) -> Command {
-        let mut command = Command::new(self.options.mpirun());
+        let mut command = self.bare_mpirun();
         command.args(["-n", &ranks.to_string()]);
+        command
+    }
+
+    /// `mpirun` without any argument.
+    fn bare_mpirun(&self) -> Command {
+        let mut command = Command::new(self.options.mpirun());
+        command.env("TERN_TIMEOUT", REPORT_AFTER_S);
         command
     }
 

@@ -89,13 +89,13 @@ impl SocketBell {
         self.slept.load(Ordering::Relaxed) && self.slept.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether somebody slept since [`SocketBell::take_slept`] was asked.
+    /// Whether somebody slept, or armed to sleep on something else, since [`SocketBell::take_slept`] was asked.
     #[inline]
     pub(crate) fn has_slept(&self) -> bool {
         self.slept.load(Ordering::Relaxed)
     }
 
-    /// Somebody slept, though on something else.
+    /// Somebody slept, though on something else, or is about to.
     pub(crate) fn set_slept(&self) {
         self.slept.store(true, Ordering::Relaxed);
     }

@@ -147,13 +147,25 @@ impl Link {
             self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
         }
         let any = received?;
-        if self.inbox.must_acknowledge() && self.outbox.add_note(Kind::Ack, self.inbox.next()) {
-            self.inbox.acknowledged();
-        }
+        self.acknowledge();
         if self.outbox.has_unwritten() || self.awaits_room {
             self.write(bell)?;
+            // A note that was half written kept this one waiting, and nothing else may come that would send it.
+            if self.acknowledge() {
+                self.write(bell)?;
+            }
         }
         Ok(any)
+    }
+
+    /// Tells the peer what has come, if it must be told without other traffic. Whether there is a new note to write.
+    #[inline]
+    fn acknowledge(&mut self) -> bool {
+        let told = self.inbox.must_acknowledge() && self.outbox.add_note(Kind::Ack, self.inbox.next());
+        if told {
+            self.inbox.acknowledged();
+        }
+        told
     }
 
     /// The peer is told that this rank goes, by this connection and each that follows: what a connection that breaks has not

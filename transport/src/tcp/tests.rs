@@ -16,7 +16,7 @@ mod strangers;
 
 /// A directory that all ranks of a test share.
 #[derive(Clone, Default)]
-pub(super) struct Cards(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
+pub(crate) struct Cards(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
 
 pub(super) struct OwnCard {
     me: Peer,
@@ -44,7 +44,7 @@ impl Directory for OwnCard {
 }
 
 impl Cards {
-    pub(super) fn of(&self, me: Peer) -> Box<dyn Directory> {
+    pub(crate) fn of(&self, me: Peer) -> Box<dyn Directory> {
         Box::new(OwnCard { me, cards: self.clone(), asked: Vec::new() })
     }
 
@@ -60,7 +60,7 @@ impl Cards {
 /// What must take milliseconds and would take [`crate::limits::PEER_TIMEOUT_S`] if nobody recovered what was lost.
 pub(super) const WELL_BEFORE_A_PEER_IS_LOST: Duration = Duration::from_secs(10);
 
-pub(super) const SECRET: [u8; 32] = [3; 32];
+pub(crate) const SECRET: [u8; 32] = [3; 32];
 
 pub(super) fn quick() -> TcpConfig {
     TcpConfig { peer_timeout_s: 5, ..TcpConfig::default() }

@@ -1,0 +1,90 @@
+//! Ranks 0 and 1 share a machine, rank 2 has one of its own; all within this process.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::conformance::{pattern, send};
+use crate::fabric::Outside;
+use crate::shm;
+use crate::tcp::tests::{Cards, SECRET};
+
+/// Takes one message a poll, as the engine does while no receive is posted.
+#[derive(Default)]
+struct OneByOne {
+    taken: usize,
+    enough: bool,
+}
+
+impl Sink for OneByOne {
+    fn short(&mut self, _: Peer, _: &Header, _: &[u8]) {
+        self.taken += 1;
+        self.enough = true;
+    }
+    fn header(&mut self, _: Peer, _: &Header, _: usize) -> Landing {
+        Landing::Nothing
+    }
+    fn landed(&mut self, _: Peer, _: Token) {}
+    fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
+    fn enough(&self) -> bool {
+        self.enough
+    }
+}
+
+fn rank(me: Peer, segment: Option<OwnedFd>, neighbours: Vec<Peer>, cards: &Cards) -> Network {
+    let outside = Some(Outside { secret: SECRET, directory: cards.of(me) });
+    let place = Place { me, size: 3, neighbours: Some(neighbours), segment, oversubscribed: true, outside };
+    Network::attach(place, &Config::default()).unwrap()
+}
+
+fn job() -> [Network; 3] {
+    let (cards, segment) = (Cards::default(), shm::tests::memfd());
+    let other = segment.try_clone().unwrap();
+    [
+        rank(0, Some(segment), vec![0, 1], &cards),
+        rank(1, Some(other), vec![0, 1], &cards),
+        rank(2, None, vec![2], &cards),
+    ]
+}
+
+/// Lets ranks 0 and 2 work until rank 0 has taken so many messages.
+fn receive(ranks: &mut [Network; 3], sink: &mut OneByOne, taken: usize) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while sink.taken < taken {
+        assert!(Instant::now() < until, "message {taken} never comes");
+        sink.enough = false;
+        ranks[2].poll(&mut OneByOne::default());
+        ranks[0].poll(sink);
+    }
+}
+
+/// Of a message that was read from its socket along with another one, no socket tells; whoever armed the bell finds it.
+#[test]
+fn the_last_look_before_sleeping_is_at_the_network_too() {
+    let (mut ranks, mut sink) = (job(), OneByOne::default());
+    let mut payload = pattern(1, 8);
+    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+    receive(&mut ranks, &mut sink, 1);
+    for polls in 0..2 * POLLS_PER_TCP_POLL {
+        let before = sink.taken;
+        // Two that are there before rank 0 looks at its socket again.
+        for _ in 0..2 {
+            send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+        }
+        receive(&mut ranks, &mut sink, before + 1);
+        for _ in 0..polls % POLLS_PER_TCP_POLL {
+            if sink.taken == before + 1 {
+                sink.enough = false;
+                ranks[0].poll(&mut sink);
+            }
+        }
+        if sink.taken == before + 1 {
+            sink.enough = false;
+            let bell = ranks[0].doorbell();
+            bell.arm();
+            assert!(ranks[0].poll(&mut sink), "would sleep on a message, {polls} polls after the last");
+            bell.disarm();
+        }
+        assert_eq!(sink.taken, before + 2);
+    }
+}
