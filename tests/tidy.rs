@@ -21,6 +21,7 @@ const SAFE_ROOTS: &[&str] = &[
     "tools/src/cc/main.rs",
     "tests/harness/main.rs",
     "tests/tidy.rs",
+    "tests/toolchain.rs",
 ];
 
 /// Folders that hold no source.
