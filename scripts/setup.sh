@@ -6,8 +6,8 @@
 set -euo pipefail
 
 readonly purpose="${1:-test}"
-# Edition 2024 needs this compiler at least (Cargo.toml: rust-version).
-readonly rust_minor_min=85
+# Conditions with several `let` need this compiler at least (Cargo.toml: rust-version).
+readonly rust_minor_min=88
 readonly rustup_command="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --component rustfmt,clippy"
 
 main() {
