@@ -234,9 +234,11 @@ fn transfer(link: &mut UdpLink, to: To, packets: &[Packet<'_>], rate: u64) {
     let mut rest = packets;
     while let Some(first) = rest.first() {
         let wire = (first.bytes() + cost) as u64;
-        let allowed = (pacer.allowance(now()) / wire) as usize;
         // Datagrams of as many segments as the kernel takes; not one by one whenever a byte is allowed.
-        if allowed < rest.len().min((60_000 / wire) as usize) {
+        let least = rest.len().min((60_000 / wire) as usize) as u64 * wire;
+        link::sleep(link, pacer.ready_at(least).saturating_sub(now()));
+        let allowed = (pacer.allowance(now()) / wire) as usize;
+        if allowed == 0 {
             continue;
         }
         let sent = link.send(to, &rest[..allowed.min(rest.len())]).expect("a network");

@@ -286,9 +286,11 @@ pub const MULTICAST_PORT_MIN: u16 = 61_000;
 /// Milliseconds in which members must have heard each other: start-up takes as long at most where multicast does not work.
 pub const PROBE_MS: u64 = 100;
 
-/// Milliseconds until a hello is said again, then twice as long each time: six in all, and that all are lost at a rate of 5 in 100
-/// happens once in 64 million.
+/// Milliseconds until a hello is said again, at first and at most: eight in all, and that all are lost at a rate of 5 in 100 happens
+/// once in 25 billion.
 pub const HELLO_MS: u64 = 2;
+/// See [`HELLO_MS`].
+pub const HELLO_MS_MAX: u64 = 16;
 
 /// Nanoseconds between the hellos of members that begin together: one of 1,500 bytes takes 12 µs at 1 Gbit/s.
 pub const HELLO_NS_PER_MEMBER: u64 = 15_000;

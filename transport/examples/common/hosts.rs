@@ -1,4 +1,6 @@
 //! Hosts of a test network in network namespaces, made by `tests/net/testnet.sh`; needs root.
+// Each of those that include it uses a part.
+#![allow(dead_code)]
 
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;

@@ -11,12 +11,15 @@ use std::time::Instant;
 use super::Nanos;
 use super::link::{self, Addressed, Arrival, GroupId, Link, Packet, To};
 use crate::Peer;
-use crate::limits::{HELLO_MS, HELLO_NS_PER_MEMBER, PROBE_MS};
+use crate::limits::{HELLO_MS, HELLO_MS_MAX, HELLO_NS_PER_MEMBER, PROBE_MS};
 
 /// The group of hellos, which no other group is named.
 pub const PROBE_GROUP: GroupId = GroupId((1 << 31) - 1);
 
 const NS_PER_MS: Nanos = 1_000_000;
+
+/// Times that a member says that it has heard all: once more than needed, since one may be lost.
+const LAST_WORDS: u32 = 2;
 
 /// One member's part, without a clock and sockets. All begin at about the same time.
 pub struct Probe {
@@ -28,10 +31,14 @@ pub struct Probe {
     hello_at: Nanos,
     /// Until the one after it.
     pause: Nanos,
+    pause_min: Nanos,
+    pause_max: Nanos,
     /// Bytes of a hello.
     bytes: usize,
-    /// Everybody was heard, and a hello says so or is due.
+    /// Everybody was heard.
     has_all: bool,
+    /// Hellos that say so and are still due.
+    last_words: u32,
 }
 
 struct Member {
@@ -114,22 +121,28 @@ impl Probe {
         let place = ranks.iter().position(|rank| *rank == me).unwrap_or(0) as Nanos;
         let member = |rank| Member { rank, heard: rank == me, has_heard_me: rank == me };
         let spread = HELLO_NS_PER_MEMBER * ranks.len() as Nanos;
+        let pause_min = HELLO_MS * NS_PER_MS + spread;
         Probe {
             me,
             members: ranks.into_iter().map(member).collect(),
             deadline: now + PROBE_MS * NS_PER_MS,
             hello_at: now + place * HELLO_NS_PER_MEMBER,
-            pause: HELLO_MS * NS_PER_MS + spread,
+            pause: pause_min,
+            pause_min,
+            pause_max: HELLO_MS_MAX * NS_PER_MS + spread,
             bytes: body_bytes,
             has_all: false,
+            last_words: LAST_WORDS,
         }
     }
 
     /// Whether nothing more can be learned.
     pub fn is_over(&self, now: Nanos) -> bool {
         let is_done = |member: &Member| member.heard && member.has_heard_me;
-        // A hello that is due may be the one that others wait for.
-        now >= self.deadline || self.hello_at > now && self.members.iter().all(is_done)
+        let is_alone = self.members.len() < 2;
+        // Others may wait for the last words: who has gone says no more.
+        let has_said = self.last_words == 0 || is_alone;
+        now >= self.deadline || has_said && self.members.iter().all(is_done)
     }
 
     /// When to look again, if nothing comes.
@@ -143,7 +156,8 @@ impl Probe {
             return false;
         }
         self.hello_at = now + self.pause;
-        self.pause *= 2;
+        self.pause = (2 * self.pause).min(self.pause_max);
+        self.last_words -= u32::from(self.has_all && self.last_words > 0);
         out.clear();
         out.resize(self.bytes, 0);
         for (at, _) in self.members.iter().enumerate().filter(|(_, member)| member.heard) {
@@ -161,10 +175,10 @@ impl Probe {
         }
         self.members[at].heard = true;
         self.members[at].has_heard_me |= body[mine / 8] & (1 << (mine % 8)) != 0;
-        // Others may wait for nothing else.
         if !self.has_all && self.members.iter().all(|member| member.heard) {
             self.has_all = true;
             self.hello_at = now;
+            self.pause = self.pause_min;
         }
     }
 
@@ -250,7 +264,7 @@ mod tests {
             let all = probed(&ranks, &mut |_, _| true);
             assert!(verdict(&all).is_good());
             let worst = all.iter().map(|(_, end)| *end).max().unwrap();
-            assert!(worst < 2_000_000 + Nanos::from(size) * 2 * HELLO_NS_PER_MEMBER, "{size}: {worst} ns");
+            assert!(worst < 6_000_000 + Nanos::from(size) * 4 * HELLO_NS_PER_MEMBER, "{size}: {worst} ns");
         }
     }
 

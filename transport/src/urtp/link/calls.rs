@@ -180,7 +180,7 @@ impl Intake {
             // SAFETY: it is among the first `count`, which were written.
             let message = unsafe { message.assume_init_ref() };
             let bytes = (message.msg_len as usize).min(self.stride);
-            let segments = control.segments(message.msg_hdr.msg_controllen as usize);
+            let segments = control.segments(message.msg_hdr.msg_controllen);
             self.came.push((bytes, segments.unwrap_or(bytes)));
         }
         Ok(got)

@@ -190,7 +190,8 @@ fn slot(group: GroupId) -> usize {
 
 /// Without a type it hears nothing, until the filter is there.
 fn open(config: &EtherConfig<'_>, job: u32) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking(), Some(Protocol::from(0)))?;
+    let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking(), Some(Protocol::from(0)))
+        .map_err(|error| io::Error::new(error.kind(), format!("no socket for Ethernet frames: {error}")))?;
     socket.attach_filter(&Wanted { job, me: config.me, lead: 0 }.program())?;
     socket.set_send_buffer_size(SEND_QUEUE_BYTES)?;
     let bytes = RECEIVE_QUEUE_BYTES as i32;

@@ -1,13 +1,21 @@
 //! Links of several ranks on loop-back. What needs hosts is in `tests/multicast.rs`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::limits::*;
 
-const SECRET: [u8; 32] = [5; 32];
 const GROUP: GroupId = GroupId(7);
+
+/// Another for each job of each run of the tests: all share loop-back, and would hear each other.
+fn secret() -> Vec<u8> {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let job = JOBS.fetch_add(1, Ordering::Relaxed);
+    [std::process::id(), job].map(u32::to_ne_bytes).concat()
+}
 
 /// The ranks of a job, all on loop-back.
 fn job(secret: &[u8], size: u32, change: impl Fn(&mut UdpConfig<'_>)) -> Option<Vec<UdpLink>> {
@@ -78,7 +86,7 @@ fn a_run_of_packets_arrives_whole_whichever_way_the_kernel_takes_it() {
         let change = |config: &mut UdpConfig<'_>| {
             (config.segment, config.coalesce, config.datagram_bytes_max) = (segment, coalesce, 1472);
         };
-        let Some(mut links) = job(&SECRET, 3, change) else { return };
+        let Some(mut links) = job(&secret(), 3, change) else { return };
         let packets: Vec<_> = payload.chunks(1400).map(|payload| Packet { head: b"head", payload }).collect();
         for to in [To::Rank(2), group(&[1, 2])] {
             send_all(&mut links[0], to, &packets);
@@ -92,8 +100,20 @@ fn a_run_of_packets_arrives_whole_whichever_way_the_kernel_takes_it() {
 }
 
 #[test]
+fn a_kernel_that_cuts_no_datagrams_gets_packets() {
+    let Some(mut links) = job(&secret(), 2, |config| config.datagram_bytes_max = 1472) else { return };
+    // Without checksums it refuses to.
+    calls::set_option(links[0].own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &1i32).unwrap();
+    let packets = [Packet { head: b"head", payload: &[1; 1000] }; 100];
+    send_all(&mut links[0], To::Rank(1), &packets);
+    assert!(!links[0].is_segmenting());
+    assert_eq!(received(&mut links[1]).len(), packets.len());
+    assert_eq!((links[0].counters().sent, links[0].counters().refused), (100, 0));
+}
+
+#[test]
 fn lengths_may_change_within_a_run() {
-    let Some(mut links) = job(&SECRET, 2, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     let full = links[0].limits().body_bytes_max;
     let payload = vec![3; full];
     let lengths = [0, 1, full, full, 17, full, 300, 300, 300, 299, 300];
@@ -105,7 +125,7 @@ fn lengths_may_change_within_a_run() {
 
 #[test]
 fn the_kernel_drops_multicasts_for_others_and_own_copies() {
-    let Some(mut links) = job(&SECRET, 4, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 4, |_| ()) else { return };
     let packet = [Packet { head: b"text", payload: &[] }];
     for _ in 0..5 {
         send_all(&mut links[0], group(&[1, 3]), &packet);
@@ -119,8 +139,8 @@ fn the_kernel_drops_multicasts_for_others_and_own_copies() {
 
 #[test]
 fn two_jobs_at_one_address_do_not_see_each_other() {
-    let Some(mut ours) = job(&SECRET, 2, |_| ()) else { return };
-    let Some(mut theirs) = job(&[6; 32], 2, |_| ()) else { return };
+    let Some(mut ours) = job(&secret(), 2, |_| ()) else { return };
+    let Some(mut theirs) = job(&secret(), 2, |_| ()) else { return };
     // The worst case: the same port and multicast addresses, and peers that are taken for each other.
     let (ours_at, theirs_at) = (ours[1].address().unwrap(), theirs[1].address().unwrap());
     theirs[0].set_peer(1, ours_at);
@@ -142,7 +162,7 @@ fn two_jobs_at_one_address_do_not_see_each_other() {
 
 #[test]
 fn forged_and_repeated_packets_are_dropped_and_counted() {
-    let Some(mut links) = job(&SECRET, 2, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     // A spy takes the place of rank 1, and so gets a genuine packet.
     let spy = UdpSocket::bind("127.0.0.1:0").unwrap();
     spy.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -163,7 +183,7 @@ fn forged_and_repeated_packets_are_dropped_and_counted() {
 
 #[test]
 fn what_overruns_the_queue_is_counted() {
-    let Some(mut links) = job(&SECRET, 2, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     let payload = vec![0; links[0].limits().body_bytes_max];
     let packets = [Packet { head: &[], payload: &payload }; PACKETS_PER_CALL_MAX];
     let runs = 2 * RECEIVE_QUEUE_BYTES / (payload.len() * packets.len()) + 1;
@@ -178,7 +198,7 @@ fn what_overruns_the_queue_is_counted() {
 
 #[test]
 fn a_rank_sleeps_until_a_packet_comes() {
-    let Some(mut links) = job(&SECRET, 2, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     assert!(!is_ready(links[1].fd(), 0));
     send_all(&mut links[0], To::Rank(1), &[Packet { head: b"1", payload: &[] }]);
     assert!(is_ready(links[1].fd(), 5000));
@@ -197,7 +217,7 @@ fn is_ready(fd: RawFd, timeout_ms: u64) -> bool {
 
 #[test]
 fn whoever_leaves_a_group_hears_no_more_of_it() {
-    let Some(mut links) = job(&SECRET, 2, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     let same_address = GroupId(GROUP.0 + MULTICAST_ADDRESSES);
     links[1].join(same_address).unwrap();
     links[1].leave(GROUP);
@@ -211,7 +231,7 @@ fn whoever_leaves_a_group_hears_no_more_of_it() {
 
 #[test]
 fn ipv6_carries_the_same() {
-    let Some(mut links) = job_at(Ipv6Addr::LOCALHOST.into(), &SECRET, 3, |_| ()) else { return };
+    let Some(mut links) = job_at(Ipv6Addr::LOCALHOST.into(), &secret(), 3, |_| ()) else { return };
     let packet = [Packet { head: b"text", payload: b" and more" }; 3];
     send_all(&mut links[0], To::Rank(1), &packet);
     assert_eq!(received(&mut links[1]).len(), 3);
@@ -225,7 +245,7 @@ fn ipv6_carries_the_same() {
 
 #[test]
 fn a_packet_to_nobody_is_lost_as_packets_are() {
-    let Some(mut links) = job(&SECRET, 3, |_| ()) else { return };
+    let Some(mut links) = job(&secret(), 3, |_| ()) else { return };
     let packet = [Packet { head: b"text", payload: &[] }];
     assert_eq!(links[0].send(To::Rank(9), &packet).unwrap(), 1);
     let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

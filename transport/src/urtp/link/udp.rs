@@ -66,7 +66,7 @@ impl<'a> UdpConfig<'a> {
 
 /// See the file's head.
 pub struct UdpLink {
-    own: Socket,
+    pub(super) own: Socket,
     shared: Socket,
     sleeper: Sleeper,
     interface: Interface,
