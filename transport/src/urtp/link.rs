@@ -89,11 +89,11 @@ pub struct Counters {
     pub malformed: u64,
     /// Of other jobs, own copies, or for others: dropped here, the kernel's filter having seen only what they came with.
     pub unwanted: u64,
-    /// Datagrams that the kernel dropped by the filter: of other jobs, own copies, multicasts for others. Where datagrams
-    /// overran the queue as well, at least so many.
+    /// Datagrams that the kernel dropped by the filter: of other jobs, own copies, multicasts for others. Where the queue was
+    /// full as well, at least so many.
     pub filtered: u64,
-    /// Datagrams that the kernel dropped since the queue was full. For UDP the kernel counts only those of all sockets of the
-    /// host, so it may be fewer.
+    /// Datagrams that the kernel dropped since the queue was full. For UDP the kernel counts them for the whole host, so it may
+    /// be fewer if others' queues overran, too.
     pub overrun: u64,
 }
 
