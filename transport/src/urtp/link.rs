@@ -103,8 +103,8 @@ pub trait Link {
     fn limits(&self) -> LinkLimits;
 
     /// Sends a run of packets to one destination. Answers how many the kernel has taken, from the first; less than all, and the
-    /// others must come again when there is room ([`Link::want_room`]). Those that the network refuses for good count as taken: they are
-    /// lost as packets are. Packets of equal length (the last may be shorter) go as segments of few datagrams.
+    /// others must come again when there is room ([`Link::want_room`]). Those that the network refuses for good count as taken:
+    /// they are lost as packets are. Packets of equal length (the last may be shorter) go as segments of few datagrams.
     fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize>;
 
     /// Hands what has come to `take`, one packet after the other, up to a bound. Answers how many datagrams the kernel had:

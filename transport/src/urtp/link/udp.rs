@@ -199,8 +199,8 @@ impl UdpLink {
     }
 }
 
-/// What was found in a socket's queue between two times that it was empty: tells whether it may have been full, since the kernel does
-/// not tell datagrams that it filters from those that overrun the queue.
+/// What was found in a socket's queue between two times that it was empty: tells whether it may have been full, since the
+/// kernel does not tell datagrams that it filters from those that overrun the queue.
 #[derive(Clone, Copy, Default)]
 struct Backlog {
     /// What the kernel counts for it, at most.
