@@ -38,9 +38,18 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// A new one, under the system's folder for such.
     pub fn new(name: &str) -> Result<Scratch, String> {
-        let folder = env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-        Ok(Scratch(folder))
+        Scratch::within(&env::temp_dir(), name)
+    }
+
+    /// A new one in another folder, which is made if it is not there.
+    pub fn within(folder: &Path, name: &str) -> Result<Scratch, String> {
+        let folder = folder.join(format!("{name}-{}", std::process::id()));
+        let made = std::path::absolute(&folder).and_then(|folder| {
+            fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+            fs::create_dir(&folder)?;
+            Ok(folder)
+        });
+        made.map(Scratch).map_err(|error| format!("cannot make {}: {error}", folder.display()))
     }
 
     /// A place in it.

@@ -56,7 +56,7 @@ fn chosen(collective: Collective, names: &[String]) -> Result<Vec<Algorithm>, St
     names.iter().map(find).collect()
 }
 
-/// A file for `TERN_COLL_TABLE` that names an algorithm for all broadcasts. Hosts of their own must share its folder.
+/// A file for `TERN_COLL_TABLE` that names an algorithm for all broadcasts. All hosts must see it.
 fn table(algorithm: Algorithm, scratch: &Scratch) -> Result<String, String> {
     let file = scratch.file(&format!("bcast-{}.table", algorithm.name()));
     let row = row_for_all(Collective::Bcast, algorithm.into());

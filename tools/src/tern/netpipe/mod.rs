@@ -41,7 +41,11 @@ use turns::{Lab, Study};
 pub fn answer(words: &[String]) -> Result<String, String> {
     let Some(options) = Options::parse(words)? else { return Ok(options::HELP.into()) };
     let here = Installation::find()?;
-    let scratch = Scratch::new("tern-netpipe")?;
+    // Other hosts see the folder of the results, if any.
+    let scratch = match options.place.hosts.is_empty() {
+        true => Scratch::new("tern-netpipe")?,
+        false => Scratch::within(&options.output, "work")?,
+    };
     let (lab, complaints) = lab(options, &here, &scratch)?;
     let studies =
         lab.options.what.iter().map(|what| study(&lab, *what, &scratch)).collect::<Result<Vec<_>, _>>()?;

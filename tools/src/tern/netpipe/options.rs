@@ -44,7 +44,8 @@ How thoroughly:
   --point TIME          time for one size in one turn (default 20ms); it decides how often a message is sent
 
 Results:
-  --output DIR          where to write results.txt, results.json, index.html and pictures (default tern-netpipe)
+  --output DIR          where to write results.txt, results.json, index.html and pictures (default tern-netpipe); what
+                        other hosts run or read meanwhile is there, too
 ";
 
 /// What is measured.

@@ -80,12 +80,12 @@ impl Starter {
         };
         let limit_s = job.limit_s();
         match system {
-            System::Peer(peer) => Some(Invocation {
-                program: peer.mpirun.clone(),
-                words: words(self.peer_options(peer, job.ranks)?, &peer.program)?,
-                settings: self.peer_settings(peer),
-                limit_s,
-            }),
+            System::Peer(peer) => {
+                let words = words(self.peer_options(peer, job.ranks)?, &peer.program)?;
+                let settings = peer.settings(self.place.transport == Transport::Tcp);
+                let run = Invocation { program: peer.mpirun.clone(), words, settings, limit_s };
+                Some(self.on_first_host(run))
+            }
             _ => Some(Invocation {
                 program: self.mpirun.clone(),
                 words: words(self.options(job), &self.program)?,
@@ -149,8 +149,29 @@ impl Starter {
         Some(words)
     }
 
-    fn peer_settings(&self, peer: &Peer) -> Vec<(String, String)> {
-        peer.settings(self.place.transport == Transport::Tcp)
+    /// Other launchers want to be reached from all hosts, so they start on one of them, if there is a way to it.
+    fn on_first_host(&self, run: Invocation) -> Invocation {
+        let (Some(host), Some(launcher)) = (self.place.hosts.first(), &self.place.launcher) else {
+            return run;
+        };
+        let mut words = launcher.split_whitespace().map(String::from);
+        let Some(program) = words.next() else { return run };
+        let settings = run.settings.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        let command = [quoted(&run.program.display().to_string())];
+        let rest = run.words.iter().map(|word| quoted(word));
+        let line = settings.chain(command).chain(rest).collect::<Vec<_>>().join(" ");
+        let words = words.chain([host.clone(), line]).collect();
+        Invocation { program: program.into(), words, settings: vec![], ..run }
+    }
+}
+
+/// As a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:=@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -230,12 +251,19 @@ mod tests {
     }
 
     #[test]
+    fn a_shell_reads_what_was_meant() {
+        assert_eq!(["a/b-c", "it's", "", "$HOME"].map(quoted), ["a/b-c", "'it'\\''s'", "''", "'$HOME'"]);
+    }
+
+    #[test]
     fn peers_are_told_in_their_own_words() {
         let starter = starter(&["a", "b"], Transport::Auto);
         let words =
             |flavour| starter.invocation(&peer(flavour), &job(Work::Bcast, 2)).map(|run| run.words.join(" "));
+        let words_of_hydra = words(Flavour::Hydra).unwrap();
         let hydra = "-n 2 -hosts a,b -ppn 1 -launcher rsh -launcher-exec /scratch/shell /p/np bcast 0.5 1 64";
-        assert_eq!(words(Flavour::Hydra).as_deref(), Some(hydra));
+        assert!(words_of_hydra.starts_with("-x a ") && words_of_hydra.contains("=1 "), "{words_of_hydra}");
+        assert!(words_of_hydra.ends_with(&format!("/p/mpirun {hydra}")), "{words_of_hydra}");
         assert!(words(Flavour::OpenMpi).unwrap().contains("--host a:1,b:1"));
         assert_eq!(words(Flavour::Other), None);
     }
