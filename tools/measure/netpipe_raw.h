@@ -18,6 +18,10 @@
 
 enum { RAW_PLACES_MAX = 32, RAW_NONCE_BYTES = 16 };
 
+// How often a socket is polled before its process sleeps on it: about 50 us, after which Tern sleeps, too. Whoever never
+// sleeps keeps the core from the kernel's own threads where cores are few, and waits for time slices.
+enum { RAW_POLLS = 200 };
+
 #define RAW_TRY_MS 1000   // for one address: those that lead nowhere must not take long
 #define RAW_LISTEN_S 30.0 // for all of them
 
@@ -63,14 +67,25 @@ static inline size_t raw_some_in(char *to, size_t bytes, int flags) {
     return raw_moved(recv(raw_socket, to, bytes, flags), "recv");
 }
 
+// With MSG_DONTWAIT until it has been in vain RAW_POLLS times.
+static inline int raw_patience(int flags, int vain) {
+    return vain < RAW_POLLS ? flags : flags & ~MSG_DONTWAIT;
+}
+
 static inline void raw_send(const char *from, size_t bytes, int flags) {
-    for (size_t done = 0; done < bytes;)
-        done += raw_some_out(from + done, bytes - done, flags);
+    int vain = 0;
+    for (size_t done = 0, more; done < bytes; done += more) {
+        more = raw_some_out(from + done, bytes - done, raw_patience(flags, vain));
+        vain = more == 0 ? vain + 1 : 0;
+    }
 }
 
 static inline void raw_receive(char *to, size_t bytes, int flags) {
-    for (size_t done = 0; done < bytes;)
-        done += raw_some_in(to + done, bytes - done, flags);
+    int vain = 0;
+    for (size_t done = 0, more; done < bytes; done += more) {
+        more = raw_some_in(to + done, bytes - done, raw_patience(flags, vain));
+        vain = more == 0 ? vain + 1 : 0;
+    }
 }
 
 static inline void raw_pingpong(const struct raw_pair *p, long iterations, int flags) {
@@ -84,7 +99,7 @@ static inline void raw_pingpong(const struct raw_pair *p, long iterations, int f
         }
 }
 
-// Asks the kernel again and again, as MPI libraries do.
+// Asks the kernel again and again for a while, as Tern does.
 static void raw_polled_loop(void *arg, long iterations) {
     raw_pingpong(arg, iterations, MSG_DONTWAIT);
 }
@@ -94,16 +109,32 @@ static void raw_blocking_loop(void *arg, long iterations) {
     raw_pingpong(arg, iterations, 0);
 }
 
+// Until something can be sent, if there is something to send, or has come.
+static inline void raw_sleep(int has_more) {
+    struct pollfd one = {raw_socket, (short)(has_more ? POLLIN | POLLOUT : POLLIN), 0};
+    poll(&one, 1, -1);
+}
+
+static inline void raw_exchange(const struct raw_pair *p) {
+    int vain = 0;
+    for (size_t sent = 0, received = 0; sent < p->bytes || received < p->bytes;) {
+        size_t out = 0, in = 0;
+        if (sent < p->bytes)
+            out = raw_some_out(p->out + sent, p->bytes - sent, MSG_DONTWAIT);
+        if (received < p->bytes)
+            in = raw_some_in(p->in + received, p->bytes - received, MSG_DONTWAIT);
+        sent += out;
+        received += in;
+        vain = out + in == 0 ? vain + 1 : 0;
+        if (vain > RAW_POLLS)
+            raw_sleep(sent < p->bytes);
+    }
+}
+
 // Both directions at once, polled: with blocking calls both would wait in a long send for ever.
 static void raw_exchange_loop(void *arg, long iterations) {
-    const struct raw_pair *p = arg;
     for (long i = 0; i < iterations; i++)
-        for (size_t sent = 0, received = 0; sent < p->bytes || received < p->bytes;) {
-            if (sent < p->bytes)
-                sent += raw_some_out(p->out + sent, p->bytes - sent, MSG_DONTWAIT);
-            if (received < p->bytes)
-                received += raw_some_in(p->in + received, p->bytes - received, MSG_DONTWAIT);
-        }
+        raw_exchange(arg);
 }
 
 // All go at about the same time: rank 1 answers.
