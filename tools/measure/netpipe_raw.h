@@ -18,8 +18,8 @@
 
 enum { RAW_PLACES_MAX = 32, RAW_NONCE_BYTES = 16 };
 
-// How often a socket is polled before its process sleeps on it: about 50 us, after which Tern sleeps, too. Whoever never
-// sleeps keeps the core from the kernel's own threads where cores are few, and waits for time slices.
+// How often a socket is polled before its process sleeps on it: about 50 us, after which Tern sleeps, too. Whoever
+// never sleeps keeps the core from the kernel's own threads where cores are few, and waits for time slices.
 enum { RAW_POLLS = 200 };
 
 #define RAW_TRY_MS 1000   // for one address: those that lead nowhere must not take long

@@ -37,9 +37,7 @@ pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
             entrants.extend(lab.tern(hosts.into(), &job(settings)).map(named));
         }
     }
-    let title = format!("Broadcast against the number of hosts ({})", lab.options.place.describe());
-    let conclude = move |curves| section(&title, curves);
-    Ok(Study { name: "bcast", entrants, trials: lab.options.trials, conclude: Box::new(conclude) })
+    Ok(Study { name: "bcast", entrants, trials: lab.options.trials, conclude: Box::new(section) })
 }
 
 /// The algorithms that are asked for by name.
@@ -65,7 +63,7 @@ fn table(algorithm: Algorithm, scratch: &Scratch) -> Result<String, String> {
     Ok(file.display().to_string())
 }
 
-fn section(title: &str, curves: Vec<Curve>) -> Section {
+fn section(curves: Vec<Curve>) -> Section {
     let mut sizes: Vec<u64> =
         curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     sizes.sort_unstable();
@@ -80,7 +78,8 @@ fn section(title: &str, curves: Vec<Curve>) -> Section {
     let notes = vec![
         "One rank on each host; the root goes round; a batch counts as long as the rank takes that takes longest.".into(),
     ];
-    Section { name: "bcast", title: title.into(), notes, tables, findings, charts, curves }
+    let title = "Broadcast against the number of hosts".into();
+    Section { name: "bcast", title, notes, tables, findings, charts, curves }
 }
 
 fn systems(curves: &[Curve]) -> Vec<&str> {
@@ -140,7 +139,7 @@ mod tests {
             curve("tern", 2, "bcast", &[(8, 2e-6)]),
             curve("mpich", 2, "bcast", &[(8, 5e-6)]),
         ];
-        let section = section("title", curves);
+        let section = section(curves);
         assert_eq!(section.charts.len(), 2);
         assert_eq!(section.charts[0].lines[0].points, [(2.0, 2e-6), (4.0, 4e-6)]);
         let rows: Vec<String> = section.tables[0].rows.iter().map(|row| row.join(" | ")).collect();

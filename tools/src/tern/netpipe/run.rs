@@ -1,14 +1,14 @@
-//! Runs a command to its end, or ends it at its time limit with all that it started.
+//! Runs a command to its end, or ends it at its time limit. What it has started is its own to end, as launchers do; it stays in
+//! this program's process group, so that an interrupt from the keyboard reaches all.
 
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::limits::END_LIMIT_S;
 
@@ -38,8 +38,7 @@ impl Invocation {
         command.args(&self.words).envs(self.settings.iter().map(|(name, value)| (name, value)));
         // What is measured is the machine's own state, whatever this shell is used for.
         command.env_remove("TERN_JOB").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child =
-            command.process_group(0).spawn().map_err(|error| format!("cannot run {self}: {error}"))?;
+        let mut child = command.spawn().map_err(|error| format!("cannot run {self}: {error}"))?;
         let (output, complaints) = (drain(child.stdout.take()), drain(child.stderr.take()));
         let in_time = wait(&mut child, self.limit_s);
         if !in_time {
@@ -84,9 +83,8 @@ fn wait(child: &mut Child, limit_s: f64) -> bool {
 
 /// Asks it to end, as launchers understand it, and kills it if it does not.
 fn end(child: &mut Child) {
-    let group = Pid::from_child(child);
     for signal in [Signal::TERM, Signal::KILL] {
-        let _ = kill_process_group(group, signal);
+        let _ = kill_process(Pid::from_child(child), signal);
         if wait(child, END_LIMIT_S) {
             return;
         }
@@ -127,7 +125,7 @@ mod tests {
     #[test]
     fn what_does_not_end_is_ended() {
         let start = Instant::now();
-        let error = shell("sleep 60 & sleep 60", 0.2).unwrap_err();
+        let error = shell("exec sleep 60", 0.2).unwrap_err();
         assert!(error.contains("no end within"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(20));
     }
