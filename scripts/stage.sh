@@ -88,15 +88,21 @@ place_documents() {
     done
 }
 
-# What `tern tune` runs. Without a C compiler all else works.
+# What `tern tune` and `tern netpipe` run. Without a C compiler all else works.
 place_measure() {
-    mkdir -p "$prefix/libexec/tern" || fail "cannot write to $prefix; choose another PREFIX"
-    new=$prefix/libexec/tern/measure.new.$$
-    if "$prefix/bin/mpicc" -O2 -I "$root/bench" -o "$new" "$root/tools/measure/measure.c"; then
-        mv -f "$new" "$prefix/libexec/tern/measure"
-    else
-        echo "stage.sh: tern tune will not work: its measuring program could not be compiled" >&2
-    fi
+    mkdir -p "$prefix/libexec/tern" "$prefix/share/tern/measure" || fail "cannot write to $prefix; choose another PREFIX"
+    # tern netpipe gives the wrappers of other MPI libraries the same source.
+    for file in "$root"/tools/measure/netpipe*.[ch] "$root/bench/measure.h" "$root/bench/mpi_team.h"; do
+        put 644 "$file" "$prefix/share/tern/measure/${file##*/}"
+    done
+    for name in measure netpipe; do
+        new=$prefix/libexec/tern/$name.new.$$
+        if "$prefix/bin/mpicc" -O2 -I "$root/bench" -o "$new" "$root/tools/measure/$name.c"; then
+            mv -f "$new" "$prefix/libexec/tern/$name"
+        else
+            echo "stage.sh: tern tune and tern netpipe will not work: $name.c could not be compiled" >&2
+        fi
+    done
 }
 
 # put MODE FROM TO: a copy that appears at once.

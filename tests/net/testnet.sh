@@ -79,7 +79,9 @@ with() {
     up "$net" "$hosts" "$rate"
     MPI_HOSTS=$(names "$net" "$hosts")
     MPI_LAUNCHER="$self enter"
-    export MPI_HOSTS MPI_LAUNCHER
+    # MPICH's launcher tells its hosts this interface's address, and not the name of the machine.
+    HYDRA_IFACE=eth0
+    export MPI_HOSTS MPI_LAUNCHER HYDRA_IFACE
     "$@"
 }
 

@@ -6,6 +6,7 @@ mod hosts;
 mod killed;
 mod leftovers;
 mod mpiexec;
+mod netpipe;
 mod places;
 mod reports;
 mod tables;
@@ -49,6 +50,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(places::TESTS)
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)
+        .chain(netpipe::TESTS)
     {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {

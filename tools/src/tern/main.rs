@@ -1,6 +1,6 @@
 //! `tern`: tells what this Tern is, what it finds on this machine, and what it would do.
 //!
-//! [`request`] reads the command line; [`sim`] simulates jobs; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
+//! [`request`] reads the command line; [`sim`] simulates jobs; [`tune`] and [`netpipe`] measure; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
 //! answer, from the tables that the library itself uses.
 
 #![forbid(unsafe_code)]
@@ -10,7 +10,9 @@ mod collectives;
 mod coverage;
 mod features;
 mod info;
+mod installation;
 mod machine;
+mod netpipe;
 mod probe;
 mod protocols;
 mod request;
@@ -46,6 +48,7 @@ fn answer(request: &Request) -> Result<String, String> {
         Request::Tune(options) => tune::run(options),
         Request::Version => Ok(format!("tern {}\n", env!("CARGO_PKG_VERSION"))),
         Request::Sim(words) => sim::answer(words),
+        Request::Netpipe(words) => netpipe::answer(words),
         Request::Info { topics, library } => {
             let answers: Result<Vec<_>, _> =
                 topics.iter().map(|&topic| about(topic, library.as_deref())).collect();

@@ -9,6 +9,7 @@ pub const HELP: &str = "\
 Usage: tern info [options]
        tern sim COLLECTIVE [options]
        tern tune [options]
+       tern netpipe [what] [options]
        tern --help | --version
 
 tern info prints the version, what of this machine matters to MPI jobs, the transports, and all TERN_* variables
@@ -22,6 +23,8 @@ with their values here. With options it prints instead:
 tern sim simulates a collective on any number of ranks: tern sim --help.
 tern tune measures which algorithms of collectives are fastest on this machine, and writes a table of them; see
 tern tune --help.
+tern netpipe measures messages over their size, beside raw TCP and other MPI libraries, and draws them; see
+tern netpipe --help.
 
 Other commands of Tern: mpirun --help, mpicc -help.
 ";
@@ -35,6 +38,8 @@ pub enum Request {
     Version,
     /// Simulate; the words after `sim`.
     Sim(Vec<String>),
+    /// Measure messages; the words after `netpipe`.
+    Netpipe(Vec<String>),
     /// These topics, in this order.
     Info {
         /// At least one.
@@ -68,10 +73,11 @@ impl Request {
             None | Some("--help" | "-h" | "help") => Ok(Request::Help),
             Some("--version" | "-V") => Ok(Request::Version),
             Some("info") => parse_info(&words[1..]),
+            Some("netpipe") => Ok(Request::Netpipe(words[1..].to_vec())),
             Some("sim") => Ok(Request::Sim(words[1..].to_vec())),
             Some("tune") => Ok(tune::Options::parse(&words[1..])?.map_or(Request::TuneHelp, Request::Tune)),
             Some(other) => Err(format!(
-                "there is no command '{other}'; try: tern info, tern sim, tern tune, or tern --help"
+                "there is no command '{other}'; try: tern info, tern sim, tern tune, tern netpipe, or tern --help"
             )),
         }
     }

@@ -14,6 +14,11 @@ impl Table {
         self.rows.push(cells.map(String::from).into());
     }
 
+    /// The same with any number of cells.
+    pub fn push(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     /// The text, each line indented by two spaces.
     pub fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);

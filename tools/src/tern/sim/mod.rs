@@ -5,12 +5,11 @@
 
 mod check;
 mod choose;
-
 mod options;
 mod plot;
 mod progress;
 mod series;
-mod units;
+pub mod units;
 
 use options::{Options, Task};
 

@@ -1,11 +1,13 @@
 //! Runs the measuring program (`tools/measure/measure.c`) as jobs of this installation.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
 use tern_coll::table::{Bounds, HEADING};
 use tern_coll::{Choice, Collective, Row};
+
+use crate::installation::{Installation, Scratch};
 
 /// A job that takes longer is ended: it hangs, or the machine is far too busy to measure on.
 const JOB_LIMIT_S: u32 = 120;
@@ -14,7 +16,7 @@ const JOB_LIMIT_S: u32 = 120;
 pub struct Jobs {
     mpirun: PathBuf,
     program: PathBuf,
-    folder: PathBuf,
+    folder: Scratch,
 }
 
 /// One time: what was measured, of how many bytes, the median in seconds.
@@ -23,12 +25,9 @@ pub type Time = (String, u64, f64);
 impl Jobs {
     /// The `mpirun` and the measuring program of the tree in which this program is installed.
     pub fn find() -> Result<Jobs, String> {
-        let own = env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
-        let tree = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-        let program = installed(&tree.join("libexec/tern/measure"))?;
-        let folder = env::temp_dir().join(format!("tern-tune-{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-        Ok(Jobs { mpirun: installed(&tree.join("bin/mpirun"))?, program, folder })
+        let here = Installation::find()?;
+        let (mpirun, program) = (here.file("bin/mpirun")?, here.file("libexec/tern/measure")?);
+        Ok(Jobs { mpirun, program, folder: Scratch::new("tern-tune")? })
     }
 
     /// Times of a collective, at these sizes.
@@ -67,17 +66,11 @@ impl Jobs {
     }
 
     fn table(&self, rows: &[Row]) -> Result<PathBuf, String> {
-        let file = self.folder.join("table");
+        let file = self.folder.file("table");
         let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
         fs::write(&file, format!("{HEADING}\n{rows}"))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         Ok(file)
-    }
-}
-
-impl Drop for Jobs {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -105,16 +98,6 @@ pub struct Setup {
 /// The row that names an algorithm for all calls of a collective.
 pub fn row_for_all(collective: Collective, choice: Choice) -> Row {
     Row { collective, bytes: Bounds::ANY, ranks: Bounds::ANY, machines: Bounds::ANY, choice }
-}
-
-fn installed(path: &Path) -> Result<PathBuf, String> {
-    let found = path.is_file().then(|| path.to_path_buf());
-    found.ok_or_else(|| {
-        format!(
-            "{} is missing: tern tune runs from an installation (make install, or make stage)",
-            path.display()
-        )
-    })
 }
 
 fn times(command: &mut Command) -> Result<Vec<Time>, String> {

@@ -136,7 +136,7 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 
 /// The date of a time in seconds since 1970, in the Gregorian calendar, UTC. The days are counted from 1 March of year
 /// 0, so that leap days end a cycle.
-fn date(seconds: i64) -> String {
+pub fn date(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

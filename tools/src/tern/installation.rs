@@ -1,0 +1,65 @@
+//! The tree in which this program is installed, and a folder for what it writes meanwhile.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// An installed tree.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// Its root.
+    pub tree: PathBuf,
+}
+
+impl Installation {
+    /// The tree of this program.
+    pub fn find() -> Result<Installation, String> {
+        let own = env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
+        let tree = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+        Ok(Installation { tree: tree.into() })
+    }
+
+    /// A file of the tree, as in `bin/mpirun`.
+    pub fn file(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.tree.join(name);
+        let complaint = || {
+            format!(
+                "{} is missing: this command runs from an installation (make install, or make stage)",
+                path.display()
+            )
+        };
+        if path.is_file() { Ok(path) } else { Err(complaint()) }
+    }
+}
+
+/// A folder that goes away with this value.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new one, under the system's folder for such.
+    pub fn new(name: &str) -> Result<Scratch, String> {
+        Scratch::within(&env::temp_dir(), name)
+    }
+
+    /// A new one in another folder, which is made if it is not there.
+    pub fn within(folder: &Path, name: &str) -> Result<Scratch, String> {
+        let folder = folder.join(format!("{name}-{}", std::process::id()));
+        let made = std::path::absolute(&folder).and_then(|folder| {
+            fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+            fs::create_dir(&folder)?;
+            Ok(folder)
+        });
+        made.map(Scratch).map_err(|error| format!("cannot make {}: {error}", folder.display()))
+    }
+
+    /// A place in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

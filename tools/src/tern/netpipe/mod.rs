@@ -1,0 +1,155 @@
+//! `tern netpipe`: messages between two ranks over their size, on Tern, on raw TCP and on other MPI libraries, as NetPIPE
+//! measures them (MPICH on MP_Lite chapter 7), and the measurements of other papers that need the same two ranks.
+//!
+//! [`options`] reads the command line; [`systems`] and [`peers`] say who takes part; [`turns`] lets them take turns; a file for
+//! each kind of measurement says what is run and what it comes to ([`curves`], [`comms`], [`thresholds`], [`overlap`],
+//! [`collective`]); [`report`] writes it down. What runs is `tools/measure/netpipe.c`.
+
+mod collective;
+mod comms;
+mod curves;
+mod draw;
+mod fit;
+mod limits;
+mod options;
+mod overlap;
+mod peers;
+mod pixels;
+mod report;
+mod run;
+mod samples;
+mod section;
+mod sizes;
+mod systems;
+mod thresholds;
+mod turns;
+mod words;
+
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::installation::{Installation, Scratch};
+use crate::tune::progress::Progress;
+use options::{Options, What};
+use report::Report;
+use systems::{Starter, System};
+use turns::{Lab, Study};
+
+/// Measures what the words after `netpipe` ask for, writes all files, and returns the text.
+pub fn answer(words: &[String]) -> Result<String, String> {
+    let Some(options) = Options::parse(words)? else { return Ok(options::HELP.into()) };
+    let here = Installation::find()?;
+    // Other hosts see the folder of the results, if any.
+    let scratch = match options.place.hosts.is_empty() {
+        true => Scratch::new("tern-netpipe")?,
+        false => Scratch::within(&options.output, "work")?,
+    };
+    let (lab, complaints) = lab(options, &here, &scratch)?;
+    let studies =
+        lab.options.what.iter().map(|what| study(&lab, *what, &scratch)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(empty) = studies.iter().find(|study| study.entrants.is_empty()) {
+        return Err(format!("nobody can take part in {}; see --only", empty.name));
+    }
+    let progress = Progress::new(studies.iter().map(Study::jobs).sum());
+    complaints.iter().for_each(|complaint| progress.say(&format!("tern netpipe: {complaint}")));
+    let heading = report::heading(&command(words), &lab.options.place.describe(), &versions(&lab.systems));
+    let mut report = Report { heading, sections: Vec::new() };
+    let mut files = Vec::new();
+    for study in studies {
+        report.sections.push(study.run(&progress)?);
+        // What is there is kept, should the user lose patience.
+        files = report.write(&lab.options.output)?;
+    }
+    progress.end();
+    Ok(format!("{}\n{}", report.text(), list(&lab.options.output, &files)))
+}
+
+/// Everybody who takes part, and what is to say of those who cannot.
+fn lab(options: Options, here: &Installation, scratch: &Scratch) -> Result<(Lab, Vec<String>), String> {
+    let mut starter = Starter::new(here, &options.place)?;
+    if let Some(launcher) = &options.place.launcher {
+        starter.remote_shell = Some(remote_shell(launcher, scratch)?);
+    }
+    let found = if options.look_for_peers { peers::look(here) } else { Vec::new() };
+    let (peers, complaints) =
+        peers::prepare(&options.peers, &found, &here.tree.join("share/tern/measure"), scratch);
+    let own = [System::Tern, System::RawPolled, System::RawBlocking];
+    let all = own.into_iter().chain(peers.into_iter().map(System::Peer));
+    let systems: Vec<System> = all.filter(|system| options.wants(system.name())).collect();
+    for name in &options.only {
+        if !systems.iter().any(|system| system.name() == name) {
+            let complaints = complaints.join("; ");
+            return Err(format!("--only names '{name}', which is not here. {complaints}"));
+        }
+    }
+    Ok((Lab { systems, starter, options }, complaints))
+}
+
+fn study(lab: &Lab, what: What, scratch: &Scratch) -> Result<Study, String> {
+    match what {
+        What::Curves => Ok(curves::study(lab)),
+        What::Comms1 => Ok(comms::comms1(lab)),
+        What::Comms2 => Ok(comms::comms2(lab)),
+        What::Thresholds => Ok(thresholds::study(lab)),
+        What::Overlap => Ok(overlap::study(lab)),
+        What::Bcast => collective::bcast(lab, scratch),
+    }
+}
+
+/// Other launchers call the remote shell with options of their own before the host, and by its path alone.
+fn remote_shell(launcher: &str, scratch: &Scratch) -> Result<PathBuf, String> {
+    let file = scratch.file("remote-shell");
+    let script = format!(
+        "#!/bin/sh\nwhile [ $# -gt 0 ]; do\n    case $1 in\n    -*) shift ;;\n    *) break ;;\n    esac\ndone\nexec {launcher} \"$@\"\n"
+    );
+    fs::write(&file, script)
+        .and_then(|()| fs::set_permissions(&file, fs::Permissions::from_mode(0o700)))
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    Ok(file)
+}
+
+fn command(words: &[String]) -> String {
+    let quoted = |word: &String| if word.contains(' ') { format!("'{word}'") } else { word.clone() };
+    let words: Vec<String> = words.iter().map(quoted).collect();
+    ["tern netpipe"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+fn versions(systems: &[System]) -> Vec<String> {
+    let version = |system: &System| match system {
+        System::Tern => format!("tern: Tern {}", env!("CARGO_PKG_VERSION")),
+        System::RawPolled => "raw: TCP, sockets polled".into(),
+        System::RawBlocking => "raw-blocking: TCP, blocking sockets".into(),
+        System::Peer(peer) => format!("{}: {}", peer.name, peer.version),
+    };
+    systems.iter().map(version).collect()
+}
+
+fn list(folder: &Path, files: &[String]) -> String {
+    let mut text = String::from("Written:\n");
+    for file in files {
+        let _ = writeln!(text, "  {}", folder.join(file).display());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_remote_shell_leaves_out_what_launchers_put_before_the_host() {
+        let scratch = Scratch::new("tern-netpipe-shell-test").unwrap();
+        let shell = remote_shell("echo on", &scratch).unwrap();
+        let output = Command::new(shell).args(["-x", "-q", "host", "run", "-n", "1"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "on host run -n 1\n");
+    }
+
+    #[test]
+    fn the_command_can_be_typed_again() {
+        let words = ["--launcher", "sh -c", "--quick"].map(String::from);
+        assert_eq!(command(&words), "tern netpipe --launcher 'sh -c' --quick");
+    }
+}

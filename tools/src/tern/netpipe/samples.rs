@@ -1,0 +1,145 @@
+//! What jobs have measured, over sizes and over trials.
+
+use std::collections::BTreeMap;
+
+/// One line of a job's output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// What was measured.
+    pub metric: String,
+    /// Of so many bytes.
+    pub bytes: u64,
+    /// The fastest batch of the run, seconds.
+    pub best_s: f64,
+    /// The middle one.
+    pub median_s: f64,
+}
+
+impl Reading {
+    /// `result METRIC BYTES BEST MEDIAN`, as `print_result` in `bench/measure.h` writes it.
+    pub fn parse(line: &str) -> Option<Reading> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let &["result", metric, bytes, best, median] = words.as_slice() else { return None };
+        let seconds = |word: &str| word.parse().ok().filter(|time: &f64| time.is_finite() && *time > 0.0);
+        let (best_s, median_s) = (seconds(best)?, seconds(median)?);
+        Some(Reading { metric: metric.into(), bytes: bytes.parse().ok()?, best_s, median_s })
+    }
+}
+
+/// One size, over all trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The fastest batch of all trials, seconds.
+    pub best_s: f64,
+    /// The median of the trials' medians.
+    pub median_s: f64,
+    /// How many trials there were.
+    pub trials: usize,
+}
+
+/// A metric of one system, over sizes.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The system.
+    pub system: String,
+    /// What else tells this curve from others of the system: a threshold, a number of hosts.
+    pub parameter: u64,
+    /// What was measured.
+    pub metric: String,
+    readings: BTreeMap<u64, Vec<Reading>>,
+}
+
+impl Curve {
+    /// Without any point.
+    pub fn new(system: &str, parameter: u64, metric: &str) -> Curve {
+        Curve { system: system.into(), parameter, metric: metric.into(), readings: BTreeMap::new() }
+    }
+
+    /// What one trial has measured at one size.
+    pub fn add(&mut self, reading: Reading) {
+        self.readings.entry(reading.bytes).or_default().push(reading);
+    }
+
+    /// One size.
+    pub fn at(&self, bytes: u64) -> Option<Point> {
+        self.readings.get(&bytes).map(|readings| summary(readings))
+    }
+
+    /// All sizes, ascending.
+    pub fn points(&self) -> impl Iterator<Item = (u64, Point)> {
+        self.readings.iter().map(|(bytes, readings)| (*bytes, summary(readings)))
+    }
+
+    /// Bytes a second at one size, at best.
+    pub fn throughput(&self, bytes: u64) -> Option<f64> {
+        self.at(bytes).map(|point| bytes as f64 / point.best_s)
+    }
+
+    /// Sizes with their throughputs, at best.
+    pub fn throughputs(&self) -> Vec<(u64, f64)> {
+        self.points().map(|(bytes, point)| (bytes, bytes as f64 / point.best_s)).collect()
+    }
+}
+
+fn summary(readings: &[Reading]) -> Point {
+    let best_s = readings.iter().map(|reading| reading.best_s).fold(f64::INFINITY, f64::min);
+    let median_s = median(readings.iter().map(|reading| reading.median_s).collect());
+    Point { best_s, median_s, trials: readings.len() }
+}
+
+/// The middle number; of an even number of them the mean of the two in the middle.
+pub fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let (middle, is_odd) = (numbers.len() / 2, numbers.len() % 2 == 1);
+    match numbers.len() {
+        0 => f64::NAN,
+        _ if is_odd => numbers[middle],
+        _ => f64::midpoint(numbers[middle - 1], numbers[middle]),
+    }
+}
+
+/// Finds a system's curve of a metric.
+pub fn find<'a>(curves: &'a [Curve], system: &str, metric: &str) -> Option<&'a Curve> {
+    curves.iter().find(|curve| curve.system == system && curve.metric == metric)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A curve of one trial.
+    pub fn curve(system: &str, parameter: u64, metric: &str, times: &[(u64, f64)]) -> Curve {
+        let mut curve = Curve::new(system, parameter, metric);
+        for &(bytes, best_s) in times {
+            curve.add(Reading { metric: metric.into(), bytes, best_s, median_s: best_s });
+        }
+        curve
+    }
+
+    #[test]
+    fn results_are_read_and_other_lines_are_not() {
+        let reading = Reading { metric: "pingpong".into(), bytes: 8, best_s: 1e-6, median_s: 2.5e-6 };
+        assert_eq!(Reading::parse("result pingpong 8 1e-6 2.5e-6"), Some(reading));
+        for line in ["result pingpong eight 1 2", "result pingpong 8 -1 2", "result p 8 nan 1", "hello", ""] {
+            assert_eq!(Reading::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_best_of_the_bests_and_the_median_of_the_medians_count() {
+        let mut curve = Curve::new("tern", 0, "pingpong");
+        for (best_s, median_s) in [(3.0, 5.0), (1.0, 9.0), (2.0, 4.0)] {
+            curve.add(Reading { metric: "pingpong".into(), bytes: 8, best_s, median_s });
+        }
+        assert_eq!(curve.at(8), Some(Point { best_s: 1.0, median_s: 5.0, trials: 3 }));
+        assert_eq!(curve.throughput(8), Some(8.0));
+        assert_eq!(curve.at(9), None);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(vec![]).is_nan());
+    }
+}

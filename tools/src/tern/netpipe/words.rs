@@ -1,0 +1,18 @@
+//! Numbers in words.
+
+use crate::sim::units;
+
+/// `4`, `64k`, `1m`.
+pub fn size(bytes: u64) -> String {
+    units::count(bytes)
+}
+
+/// Three digits and a unit, of seconds.
+pub fn time(seconds: f64) -> String {
+    units::time(seconds * 1e9)
+}
+
+/// `97.3 %`, of a part.
+pub fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
