@@ -1,5 +1,5 @@
-// A reduction of two operands of 64 MiB in one process: MPI_Reduce_local, or with RAW a plain loop, which is compiled with
-// -O3 -march=native. 64 MiB are in no cache: what counts is how fast memory is read and written.
+// A reduction of two operands of 64 MiB in one process: MPI_Reduce_local, or with RAW a plain loop, which is compiled
+// with -O3 -march=native. 64 MiB are in no cache: what counts is how fast memory is read and written.
 // usage: reduce_local SECONDS_PER_POINT
 #ifdef RAW
 #include "measure.h"

@@ -116,6 +116,8 @@ pub struct Level {
     pub get_far_per_byte_ns: f64,
     /// Both sides can copy one large message at once.
     pub share: bool,
+    /// What that takes beside the calls and the bytes: the lines by which the sides divide the message go to and fro.
+    pub share_ns: f64,
     /// Time per byte while both sides copy.
     pub share_per_byte_ns: f64,
     /// Time per byte beyond [`Compute::cache_bytes`].
@@ -208,6 +210,7 @@ fn host() -> Level {
         get_per_byte_ns: 0.045,
         get_far_per_byte_ns: 0.06,
         share: true,
+        share_ns: 200.0,
         share_per_byte_ns: 0.023,
         share_far_per_byte_ns: 0.03,
     }
@@ -236,6 +239,7 @@ fn network(name: &str, latency_ns: f64) -> Level {
         get_per_byte_ns: 0.32,
         get_far_per_byte_ns: 0.32,
         share: false,
+        share_ns: 0.0,
         share_per_byte_ns: 0.32,
         share_far_per_byte_ns: 0.32,
     }
@@ -346,6 +350,7 @@ impl Params {
                 level.get_ns,
                 level.get_per_byte_ns,
                 level.get_far_per_byte_ns,
+                level.share_ns,
                 level.share_per_byte_ns,
                 level.share_far_per_byte_ns,
             ];
@@ -374,6 +379,7 @@ pub struct Costs {
     pub(crate) per_byte: f64,
     pub(crate) get: Picos,
     pub(crate) get_bytes: Price,
+    pub(crate) share: Picos,
     pub(crate) share_bytes: Price,
     pub(crate) limits: tern_transport::Limits,
 }
@@ -393,6 +399,7 @@ impl Costs {
             per_byte: level.gap_per_byte_ns * 1000.0,
             get: picos(level.get_ns),
             get_bytes: Price::new(level.get_per_byte_ns, level.get_far_per_byte_ns, cache_bytes),
+            share: picos(level.share_ns),
             share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
             limits: tern_transport::Limits { eager_bytes_max, get, put: false, share },
         }

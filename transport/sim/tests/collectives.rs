@@ -163,10 +163,11 @@ fn an_exchange_takes_longer_than_one_way() {
     };
     let both = time(&params);
     let level = params.level(Distance::Host);
-    let reading = level.receive_per_byte_ns * bytes as f64;
+    let busy = (level.send_per_byte_ns + level.receive_per_byte_ns) * bytes as f64;
+    let travels = level.latency_ns + level.lines_ns + level.gap_per_byte_ns * bytes as f64;
     (level.send_per_byte_ns, level.receive_per_byte_ns) = (0.0, 0.0);
-    let free = time(&params);
-    assert!(reading > 100.0 && both > free + 0.5 * reading, "{both} {free} {reading}");
+    let longer = both - time(&params);
+    assert!(busy > travels + 100.0 && (longer - (busy - travels)).abs() < 20.0, "{longer} {busy} {travels}");
 }
 
 /// A core copies one thing at a time: two messages that both sides could copy together take twice as long as one.

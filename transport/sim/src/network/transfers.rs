@@ -48,6 +48,8 @@ struct Chunks {
     alone: Picos,
     /// While both do.
     together: Picos,
+    /// What it takes to come to an end together.
+    agree: Picos,
 }
 
 impl Chunks {
@@ -56,7 +58,7 @@ impl Chunks {
         let count = share_chunks(bytes).max(1);
         // Two copy twice as much in the time.
         let together = costs.get + 2 * costs.share_bytes.of(bytes) / count;
-        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together }
+        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree: costs.share }
     }
 
     /// When a receiver that has copied since `begins`, and a sender that joins it at a later moment, have nothing left
@@ -134,7 +136,7 @@ impl Network {
         let ends = begins + takes;
         self.link(from, distance).out = ends;
         self.link(rank, distance).into = ends;
-        let chunks = Chunks { count: 1, alone: takes, together: takes };
+        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
         let transfer = Move { receiver: rank, token, joined: None, chunks, begins, ends };
         let key = self.transfers.begin(transfer);
         self.events.push(ends, Event::Over(key));
@@ -146,7 +148,7 @@ impl Network {
             self.now += takes;
             return Transfer::Done;
         }
-        let chunks = Chunks { count: 1, alone: takes, together: takes };
+        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
         let transfer =
             Move { receiver: rank, token, joined: None, chunks, begins: Picos::MAX, ends: Picos::MAX };
         let key = self.transfers.begin(transfer);
@@ -222,7 +224,7 @@ impl Network {
         debug_assert!(transfer.receiver == receiver && transfer.joined.is_none());
         let (its_end, my_end) = transfer.chunks.divide(transfer.begins, now);
         transfer.joined = Some((rank, token));
-        transfer.ends = its_end.max(my_end);
+        transfer.ends = its_end.max(my_end) + transfer.chunks.agree;
         let ends = transfer.ends;
         // The receiver has less to do than it thought when it began.
         self.cores[self.topology.core(receiver)] = its_end;
