@@ -1,6 +1,6 @@
-/* Topologies whose ranks may be reordered (MPI-5.0 sections 8.1 and 8.5): every process has one rank, neighbours are those
- * of the new ranks, and not more of them are on different machines than without. With the argument 'less' there must
- * be fewer.
+/* Topologies whose ranks may be reordered (MPI-5.0 sections 8.1 and 8.5): every process has one rank, neighbours are
+ * those of the new ranks, and not more of them are on different machines than without. With the argument 'less' there
+ * must be fewer.
  * ranks: 1 2 4 6 8
  */
 #include "check.h"
@@ -135,7 +135,8 @@ static void adjacent_edges(void)
         to[i] = destination(check_rank, i);
         to_weights[i] = weight(check_rank, to[i], i);
     }
-    MUST(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, from_weights, 2, to, to_weights, MPI_INFO_NULL, 1, &comm));
+    MUST(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, from_weights, 2, to, to_weights, MPI_INFO_NULL, 1,
+                                        &comm));
     check_edges(comm);
     MPI_Comm_free(&comm);
 }

@@ -48,8 +48,8 @@ static void call_reduce(const struct work *w, int root) {
     MPI_Reduce(w->out, w->in, w->count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
 }
 
-// The result of one call is the operand of the next, as in an iteration: what nobody has written since the last call may
-// still be in the other cores' caches, and then costs half. All numbers are 0 and stay so.
+// The result of one call is the operand of the next, as in an iteration: what nobody has written since the last call
+// may still be in the other cores' caches, and then costs half. All numbers are 0 and stay so.
 static void call_allreduce(const struct work *w, int root) {
     static int turn;
     (void)root;
@@ -202,8 +202,8 @@ static double recv_overhead(struct pair *p) {
     return (now() - start) / p->burst;
 }
 
-// Two operands; each time others, so that those of a few hundred KiB and more are not in the nearest cache, as in a call
-// that has a message in between.
+// Two operands; each time others, so that those of a few hundred KiB and more are not in the nearest cache, as in a
+// call that has a message in between.
 static char *operands(struct pair *p) {
     static int turn;
     return p->buffer + (turn++ % 2) * 2 * (size_t)p->bytes;
