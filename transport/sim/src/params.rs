@@ -210,7 +210,7 @@ fn host() -> Level {
         get_per_byte_ns: 0.045,
         get_far_per_byte_ns: 0.06,
         share: true,
-        share_ns: 200.0,
+        share_ns: 0.0,
         share_per_byte_ns: 0.023,
         share_far_per_byte_ns: 0.03,
     }
