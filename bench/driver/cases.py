@@ -77,6 +77,10 @@ def all_cases(quick):
             Job("hello", 32, (), times(5, 2), wall="start"),
         ]),
         Case("memory", "memory of a rank after an all-to-all of 32 ranks", 20, [Job("memory", 32, (), 1)]),
+        Case("reduce", "a local reduction of 64 MiB of doubles", 20, [
+            Job("raw_reduce_local", 1, (few,), times(5, 2), kind=RAW),
+            Job("reduce_local", 1, (few,), times(5, 2)),
+        ]),
         Case("collectives", "collectives", 150, [
             Job("collectives", ranks, (few, "all"), times(3), timeout=60) for ranks in sizes
         ]),

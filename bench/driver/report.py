@@ -20,7 +20,7 @@ class Goal:
 
 
 def goals(idle_seconds):
-    """The goals of part 1."""
+    """The goals."""
     size_names = {64 << 10: "64 KiB", 1 << 20: "1 MiB", 4 << 20: "4 MiB"}
     return [
         Goal("one-way latency, 8 B, against two flags", ("latency", 2, 8), 1.5, "raw", ("raw_flags", 2, 8)),
@@ -35,6 +35,8 @@ def goals(idle_seconds):
         Goal("first message after that wait", ("idle_first", 2, idle_seconds), 100e-6),
         Goal("`mpirun -n 2` of hello", ("start", 2, 0), 0.01),
         Goal("`mpirun -n 32` of hello", ("start", 32, 0), 0.1),
+        Goal("`MPI_Reduce_local`, 64 MiB, against a plain loop", ("reduce_local", 1, 64 << 20), 1.2, "raw",
+             ("raw_reduce_local", 1, 64 << 20)),
         Goal("memory of a rank, 32 ranks", ("memory_total", 32, 32), 2 * 2**20, unit="bytes"),
     ]
 

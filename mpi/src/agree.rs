@@ -57,6 +57,21 @@ impl Circle {
         Ok(known)
     }
 
+    /// Everybody's record, however long each is, in the order of ranks.
+    pub fn allgather_any_length(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let lengths = self.allgather(&record(&[mine.len() as u64]))?;
+        let lengths: Vec<usize> =
+            (0..lengths.len() / 8).map(|at| number(&lengths, at * 8) as usize).collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        if longest == 0 {
+            return Ok(vec![Vec::new(); lengths.len()]);
+        }
+        let mut padded = mine.to_vec();
+        padded.resize(longest, 0);
+        let all = self.allgather(&padded)?;
+        Ok(all.chunks_exact(longest).zip(lengths).map(|(record, len)| record[..len].to_vec()).collect())
+    }
+
     /// What `root` has, for all; the others pass nothing. A binomial tree.
     pub fn bcast(&self, root: u32, bytes: Option<&[u8]>) -> Result<Vec<u8>> {
         let size = self.group.size();

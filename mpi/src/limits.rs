@@ -79,3 +79,7 @@ pub const NAP: Duration = Duration::from_micros(20);
 
 /// The same where the thread only sees to what a completed send has left behind, which is rare.
 pub const NAP_FOR_RESIDUE: Duration = Duration::from_millis(1);
+
+/// Steps of the search for the best cut of a grid that spans machines: some hundredths of a second. Larger searches look
+/// only at blocks that fill a machine.
+pub const REORDER_STEPS_MAX: u64 = 1 << 24;

@@ -48,9 +48,13 @@ static void call_reduce(const struct work *w, int root) {
     MPI_Reduce(w->out, w->in, w->count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
 }
 
+// The result of one call is the operand of the next, as in an iteration: what nobody has written since the last call
+// may still be in the other cores' caches, and then costs half. All numbers are 0 and stay so.
 static void call_allreduce(const struct work *w, int root) {
+    static int turn;
     (void)root;
-    MPI_Allreduce(w->out, w->in, w->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    turn = !turn;
+    MPI_Allreduce(turn ? w->out : w->in, turn ? w->in : w->out, w->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void call_reduce_scatter(const struct work *w, int root) {
@@ -135,12 +139,14 @@ static int measure_collective(int argc, char **argv) {
 // trip, and the gap between messages of a stream.
 
 enum { BURST = 8, STREAM = 256, SAMPLES_MAX = 4000 };
+enum { LINES_BYTES = 4096 }; // the longest message that goes by the lines of a ring
 
 #define ARRIVAL_SECONDS 20e-6 // what was sent is surely there after so long
 
 struct pair {
     int rank;
     int bytes;
+    int burst; // messages that are sent before the first is received: as many as find room
     char *buffer;
     double samples[SAMPLES_MAX];
 };
@@ -157,11 +163,13 @@ static void spin(double seconds) {
         ;
 }
 
-static double round_trip(struct pair *p) {
-    double start = now();
-    pass(p, 0);
-    pass(p, 1);
-    return now() - start;
+// Many in a row, as in a program: after a pause the first message finds its lines in no cache, and the clock takes as
+// long as a part of it.
+static void round_trips(void *arg, long iterations) {
+    for (long i = 0; i < iterations; i++) {
+        pass(arg, 0);
+        pass(arg, 1);
+    }
 }
 
 static double stream(struct pair *p) {
@@ -176,9 +184,9 @@ static double stream(struct pair *p) {
 // Rank 0 reports what a burst of sends takes.
 static double send_overhead(struct pair *p) {
     double start = now();
-    for (int i = 0; i < BURST; i++)
+    for (int i = 0; i < p->burst; i++)
         pass(p, 0);
-    double taken = (now() - start) / BURST;
+    double taken = (now() - start) / p->burst;
     pass(p, 1);
     return taken;
 }
@@ -189,22 +197,31 @@ static double recv_overhead(struct pair *p) {
     if (p->rank == 0)
         spin(ARRIVAL_SECONDS);
     double start = now();
-    for (int i = 0; i < BURST; i++)
+    for (int i = 0; i < p->burst; i++)
         pass(p, 1);
-    return (now() - start) / BURST;
+    return (now() - start) / p->burst;
+}
+
+// Two operands; each time others, so that those of a few hundred KiB and more are not in the nearest cache, as in a
+// call that has a message in between.
+static char *operands(struct pair *p) {
+    static int turn;
+    return p->buffer + (turn++ % 2) * 2 * (size_t)p->bytes;
 }
 
 static double local_sum(struct pair *p) {
+    char *from = operands(p), *to = from + p->bytes;
     double start = now();
-    MPI_Reduce_local(p->buffer, p->buffer + p->bytes, p->bytes / 8, MPI_DOUBLE, MPI_SUM);
+    MPI_Reduce_local(from, to, p->bytes / 8, MPI_DOUBLE, MPI_SUM);
     return now() - start;
 }
 
 static double copy(struct pair *p) {
+    char *to = operands(p), *from = to + p->bytes;
     double start = now();
-    memcpy(p->buffer, p->buffer + p->bytes, (size_t)p->bytes);
+    memcpy(to, from, (size_t)p->bytes);
     // The compiler must not leave the copy out.
-    __asm__ volatile("" : : "r"(p->buffer) : "memory");
+    __asm__ volatile("" : : "r"(to) : "memory");
     return now() - start;
 }
 
@@ -216,8 +233,8 @@ static double call(struct pair *p) {
     return (now() - start) / BURST;
 }
 
-// The median over about `budget` seconds.
-static double sample(struct pair *p, double (*measured)(struct pair *), double budget) {
+// Over about `budget` seconds.
+static struct summary sample(struct pair *p, double (*measured)(struct pair *), double budget) {
     int count = 0;
     long more = 1;
     double end = now() + budget;
@@ -230,19 +247,21 @@ static double sample(struct pair *p, double (*measured)(struct pair *), double b
     }
     // The first ones pay for page faults and connections.
     int warm = count / 10;
-    return summarize(p->samples + warm, count - warm).median;
+    struct summary s = summarize(p->samples + warm, count - warm);
+    // Single samples are short enough to be lucky; the first tenth of them is not.
+    s.best = p->samples[warm + (count - warm) / 10];
+    return s;
 }
 
-static void report(const struct pair *p, const char *what, double seconds) {
+static void report(const struct pair *p, const char *what, struct summary s) {
     if (p->rank == 0)
-        printf("result %s %d %.9g %.9g\n", what, p->bytes, seconds, seconds);
-    fflush(stdout);
+        print_result(what, p->bytes, s);
 }
 
 static struct pair *make_pair(long bytes_max) {
     static struct pair p;
     p.rank = mpi_team().rank;
-    p.buffer = touched(2 * (size_t)bytes_max, 0);
+    p.buffer = touched(4 * (size_t)bytes_max, 0);
     p.bytes = 8;
     return &p;
 }
@@ -253,26 +272,34 @@ static int measure_messages(int argc, char **argv) {
         fprintf(stderr, "measure: messages are measured between two ranks\n");
         return 2;
     }
-    long most = 8;
+    long most = LINES_BYTES;
     for (int i = 3; i < argc; i++)
         most = atol(argv[i]) > most ? atol(argv[i]) : most;
     struct pair *p = make_pair(most);
-    report(p, "send-overhead", sample(p, send_overhead, budget));
-    report(p, "recv-overhead", sample(p, recv_overhead, budget));
+    struct team team = mpi_team();
+    report(p, "gap", sample(p, stream, budget));
+    for (int i = 0; i < 2; i++) {
+        p->bytes = i ? LINES_BYTES : 8;
+        p->burst = i ? 2 : BURST;
+        report(p, "send-overhead", sample(p, send_overhead, budget));
+        report(p, "recv-overhead", sample(p, recv_overhead, budget));
+    }
     for (int i = 3; i < argc; i++) {
         p->bytes = (int)atol(argv[i]);
-        report(p, "round-trip", sample(p, round_trip, budget));
-        report(p, "gap", sample(p, stream, budget));
+        report(p, "round-trip", measure(&team, round_trips, p, budget));
     }
     return 0;
 }
 
 static int measure_compute(double budget) {
-    struct pair *p = make_pair(64 << 10);
+    static const int sizes[] = {64 << 10, 1 << 20};
+    struct pair *p = make_pair(1 << 20);
     report(p, "call", sample(p, call, budget));
-    p->bytes = 64 << 10;
-    report(p, "local-sum", sample(p, local_sum, budget));
-    report(p, "copy", sample(p, copy, budget));
+    for (int i = 0; i < 2; i++) {
+        p->bytes = sizes[i];
+        report(p, "local-sum", sample(p, local_sum, budget));
+        report(p, "copy", sample(p, copy, budget));
+    }
     return 0;
 }
 

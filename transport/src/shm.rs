@@ -49,4 +49,6 @@ pub(crate) mod tests;
 #[cfg(not(loom))]
 pub use segment::AttachError;
 #[cfg(not(loom))]
+pub use share::share_chunks;
+#[cfg(not(loom))]
 pub use transport::{Shm, segment_bytes};

@@ -20,8 +20,14 @@ fn machines<'a>(process: &'a Process, comm: &'a Comm) -> Option<&'a Machines> {
 }
 
 fn find_machines(process: &Process, comm: &Comm) -> Option<Box<Machines>> {
-    let job = process.job.as_ref()?;
-    let runs: Vec<Run> = comm.group.members().map(|peer| Run { host: job.host_of(peer), ranks: 1 }).collect();
+    machines_of_first(process, comm, comm.group.size()).map(Box::new)
+}
+
+/// The machines of the first members of a communicator; `None` if there is one.
+pub fn machines_of_first(process: &Process, comm: &Comm, size: u32) -> Option<Machines> {
+    let job = process.job.as_ref().filter(|job| job.hosts > 1)?;
+    let members = comm.group.members().take(size as usize);
+    let runs: Vec<Run> = members.map(|peer| Run { host: job.host_of(peer), ranks: 1 }).collect();
     let machines = Machines::new(&runs);
-    (machines.count() > 1).then(|| Box::new(machines))
+    (machines.count() > 1).then_some(machines)
 }

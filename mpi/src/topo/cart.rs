@@ -4,7 +4,10 @@ use std::ffi::c_int;
 
 use tern_abi::*;
 
-use super::{Kind, Topology, length, make, members, needs, rank_below, rank_or_null, room, store};
+use super::order::{self, Order};
+use super::{
+    Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, rank_or_null, room, store,
+};
 use crate::arguments::{array, out};
 use crate::comm::Comm;
 use crate::comm_make::split;
@@ -16,14 +19,15 @@ use std::sync::Arc;
 entry! {
     /// A communicator of as many processes as the grid has places, in row-major order (section 8.5.1).
     fn MPI_Cart_create(
-        comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, _reorder: c_int,
+        comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
         comm_cart: *mut MPI_Comm,
     ) on comm_old {
         let comm_cart = out("comm_cart", comm_cart)?;
         let available = members(comm_old)?;
         let grid = Grid::of(ndims, dims, periods)?;
         let size = grid.size_within(available)?;
-        *comm_cart = make("MPI_Cart_create", comm_old, size, |rank| Ok(grid.topology(rank)))?;
+        let order = grid.order(comm_old, size, reorder != 0)?;
+        *comm_cart = make("MPI_Cart_create", comm_old, size, order, |rank| Ok(grid.topology(rank)))?;
         Ok(())
     }
 
@@ -99,15 +103,17 @@ entry! {
         Ok(())
     }
 
-    /// The rank that `MPI_Cart_create` would give (section 8.5.8).
+    /// The rank that `MPI_Cart_create` would give if it may reorder (section 8.5.8).
     fn MPI_Cart_map(
         comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int,
     ) on comm {
         let newrank = out("newrank", newrank)?;
         let available = members(comm)?;
-        let size = Grid::of(ndims, dims, periods)?.size_within(available)?;
-        let rank = enter().comm(comm)?.rank;
-        *newrank = if rank < size { rank as c_int } else { MPI_UNDEFINED };
+        let grid = Grid::of(ndims, dims, periods)?;
+        let size = grid.size_within(available)?;
+        let order = grid.order(comm, size, true)?;
+        let rank = new_rank(enter().comm(comm)?.rank, size, order.as_ref());
+        *newrank = rank.map_or(MPI_UNDEFINED, |rank| rank as c_int);
         Ok(())
     }
 }
@@ -151,6 +157,12 @@ impl Grid {
                 ),
             )
         })
+    }
+
+    /// Who gets which place, among the first `size` members.
+    fn order(&self, comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Order>> {
+        let machines = machines(comm, size, reorder)?;
+        Ok(machines.and_then(|machines| order::of_grid(&self.dims, &self.periods, &machines)))
     }
 
     /// The topology of the process `rank`: in every dimension its neighbour in the negative direction, then the one in

@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use tern_abi::*;
 
-use super::{Kind, Topology, length, make, members, needs, rank_below, store};
+use super::order::{self, Order};
+use super::{Kind, Topology, length, machines, make, members, needs, rank_below, rank_or_null, store};
+use crate::agree::Circle;
 use crate::arguments::{array, out};
 use crate::coll::alltoall::{alltoall, alltoallv};
 use crate::coll::blocking;
@@ -14,23 +16,26 @@ use crate::entry::{Large, entry};
 use crate::error::{Result, fail};
 use crate::process::enter;
 
-/// The call that has to ask the other processes.
+/// The calls that have to ask the other processes.
 const CREATE: &str = "MPI_Dist_graph_create";
+const ADJACENT: &str = "MPI_Dist_graph_create_adjacent";
 
 entry! {
     /// A graph of which every process names the edges that end or start at itself.
     fn MPI_Dist_graph_create_adjacent(
         comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int,
         outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info,
-        _reorder: c_int, comm_dist_graph: *mut MPI_Comm,
+        reorder: c_int, comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
         let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
         let size = members(comm_old)?;
-        *comm_dist_graph = make("MPI_Dist_graph_create_adjacent", comm_old, size, |_| {
+        let into = Edges::of("source", indegree, sources, sourceweights, size);
+        let from = Edges::of("destination", outdegree, destinations, destweights, size);
+        let mine = into.and_then(|into| adjacent(into, from?));
+        let order = Reordered::of(ADJACENT, comm_old, size, reorder != 0, || ends_of(mine.as_ref().ok()))?;
+        *comm_dist_graph = make(ADJACENT, comm_old, size, order.order(), |rank| {
             enter().hints(info)?;
-            let into = Edges::of("source", indegree, sources, sourceweights, size)?;
-            let from = Edges::of("destination", outdegree, destinations, destweights, size)?;
-            adjacent(into, from)
+            Ok(order.topology(rank, mine?))
         })?;
         Ok(())
     }
@@ -38,7 +43,7 @@ entry! {
     /// A graph of which every process names any edges.
     fn MPI_Dist_graph_create(
         comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
-        destinations: *const c_int, weights: *const c_int, info: MPI_Info, _reorder: c_int,
+        destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int,
         comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
         let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
@@ -46,9 +51,10 @@ entry! {
         // Who has wrong arguments takes part without edges, so that the others do not wait for it.
         let named = named_edges(n, sources, degrees, destinations, weights, size);
         let ends = exchange(comm_old, size, named.as_deref().unwrap_or_default())?;
-        *comm_dist_graph = make(CREATE, comm_old, size, |_| {
+        let order = Reordered::of(CREATE, comm_old, size, reorder != 0, || ends.clone())?;
+        *comm_dist_graph = make(CREATE, comm_old, size, order.order(), |rank| {
             enter().hints(info)?;
-            named.map(|_| gathered(&ends, weights as usize != MPI_UNWEIGHTED))
+            named.map(|_| order.topology(rank, gathered(&ends, weights as usize != MPI_UNWEIGHTED)))
         })?;
         Ok(())
     }
@@ -249,6 +255,64 @@ fn gathered(ends: &[End], weighted: bool) -> Topology {
     Topology { kind, sources: ranks(INCOMING), destinations: ranks(OUTGOING) }
 }
 
+/// What a topology of this process says, in the form in which it travels.
+fn ends_of(topology: Option<&Topology>) -> Vec<End> {
+    let Some(Topology { kind: Kind::DistGraph(weights), sources, destinations }) = topology else {
+        return vec![];
+    };
+    let side = |which: c_int, ranks: &[Option<u32>], weights: Option<&Vec<c_int>>| -> Vec<End> {
+        let weight = |index: usize| weights.map_or(0, |weights| weights[index]);
+        ranks.iter().enumerate().map(|(index, &rank)| [which, rank_or_null(rank), weight(index)]).collect()
+    };
+    let into = side(INCOMING, sources, weights.as_ref().map(|weights| &weights.sources));
+    [into, side(OUTGOING, destinations, weights.as_ref().map(|weights| &weights.destinations))].concat()
+}
+
+/// A graph whose nodes may go to other processes than those that have named their edges. On several machines all
+/// processes learn the whole graph; otherwise nobody asks, and everybody keeps its rank.
+struct Reordered(Option<(Order, Vec<Vec<End>>)>);
+
+impl Reordered {
+    fn of(
+        call: &'static str,
+        comm: MPI_Comm,
+        size: u32,
+        reorder: bool,
+        mine: impl FnOnce() -> Vec<End>,
+    ) -> Result<Reordered> {
+        let Some(machines) = machines(comm, size, reorder)? else { return Ok(Reordered(None)) };
+        let circle = Circle::local(call, enter().comm(comm)?);
+        let bytes: Vec<u8> = mine().into_flattened().into_iter().flat_map(c_int::to_ne_bytes).collect();
+        let all = circle.allgather_any_length(&bytes)?;
+        let graph: Vec<Vec<End>> = all.iter().map(|bytes| read_ends(bytes, size)).collect();
+        // Edges without weights have the weight 0 here, and every edge counts.
+        let near = |&[_, other, weight]: &End| (other as u32, 1 + u64::from(weight.unsigned_abs()));
+        let neighbors: Vec<Vec<_>> = graph.iter().map(|ends| ends.iter().map(near).collect()).collect();
+        Ok(Reordered(order::of_graph(&neighbors, &machines).map(|order| (order, graph))))
+    }
+
+    fn order(&self) -> Option<Order> {
+        self.0.as_ref().map(|(order, _)| order.clone())
+    }
+
+    /// The topology of a node: `mine`, if nodes stay with who has named their edges.
+    fn topology(&self, rank: u32, mine: Topology) -> Topology {
+        let weighted = matches!(mine.kind, Kind::DistGraph(Some(_)));
+        match &self.0 {
+            Some((_, graph)) => gathered(&graph[rank as usize], weighted),
+            None => mine,
+        }
+    }
+}
+
+/// The edges of a node as they came over the network, without those that name no process.
+fn read_ends(bytes: &[u8], size: u32) -> Vec<End> {
+    let number = |at: &[u8]| c_int::from_ne_bytes(at.try_into().expect("four bytes"));
+    let numbers: Vec<c_int> = bytes.chunks_exact(4).map(number).collect();
+    let ends = numbers.chunks_exact(3).map(|end| [end[0], end[1], end[2]]);
+    ends.filter(|&[_, other, _]| u32::try_from(other).is_ok_and(|other| other < size)).collect()
+}
+
 /// The distributed graph of a communicator.
 fn dist_graph(comm: &Comm) -> Result<(&Topology, Option<&Weights>)> {
     match comm.topology.as_deref() {
@@ -258,7 +322,7 @@ fn dist_graph(comm: &Comm) -> Result<(&Topology, Option<&Weights>)> {
 }
 
 fn ranks(neighbors: &[Option<u32>]) -> impl Iterator<Item = c_int> {
-    neighbors.iter().map(|&rank| super::rank_or_null(rank))
+    neighbors.iter().map(|&rank| rank_or_null(rank))
 }
 
 /// Weights are not asked for where `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY` stands.

@@ -4,7 +4,8 @@ use std::ffi::c_int;
 
 use tern_abi::*;
 
-use super::{Kind, Topology, length, make, members, needs, rank_below, room, store};
+use super::order::{self, Order};
+use super::{Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, room, store};
 use crate::arguments::{array, out};
 use crate::comm::Comm;
 use crate::entry::entry;
@@ -14,14 +15,15 @@ use crate::process::enter;
 entry! {
     /// A communicator of as many processes as the graph has nodes (section 8.5.3).
     fn MPI_Graph_create(
-        comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, _reorder: c_int,
+        comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int,
         comm_graph: *mut MPI_Comm,
     ) on comm_old {
         let comm_graph = out("comm_graph", comm_graph)?;
         let available = members(comm_old)?;
         let graph = Graph::of(nnodes, indx, edges)?;
         let size = graph.size_within(available)?;
-        *comm_graph = make("MPI_Graph_create", comm_old, size, |rank| Ok(graph.topology(rank)))?;
+        let order = graph.order(comm_old, reorder != 0)?;
+        *comm_graph = make("MPI_Graph_create", comm_old, size, order, |rank| Ok(graph.topology(rank)))?;
         Ok(())
     }
 
@@ -64,15 +66,17 @@ entry! {
         store("neighbors", neighbors, found.iter().copied())
     }
 
-    /// The rank that `MPI_Graph_create` would give (section 8.5.8).
+    /// The rank that `MPI_Graph_create` would give if it may reorder (section 8.5.8).
     fn MPI_Graph_map(
         comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int,
     ) on comm {
         let newrank = out("newrank", newrank)?;
         let available = members(comm)?;
-        let size = Graph::of(nnodes, indx, edges)?.size_within(available)?;
-        let rank = enter().comm(comm)?.rank;
-        *newrank = if rank < size { rank as c_int } else { MPI_UNDEFINED };
+        let graph = Graph::of(nnodes, indx, edges)?;
+        let size = graph.size_within(available)?;
+        let order = graph.order(comm, true)?;
+        let rank = new_rank(enter().comm(comm)?.rank, size, order.as_ref());
+        *newrank = rank.map_or(MPI_UNDEFINED, |rank| rank as c_int);
         Ok(())
     }
 }
@@ -119,6 +123,15 @@ impl Graph {
             return Err(fail(MPI_ERR_ARG, text));
         }
         Ok(nodes)
+    }
+
+    /// Who gets which node, among as many members as there are nodes.
+    fn order(&self, comm: MPI_Comm, reorder: bool) -> Result<Option<Order>> {
+        let nodes = self.index.len() as u32;
+        let Some(machines) = machines(comm, nodes, reorder)? else { return Ok(None) };
+        let neighbors = |node| self.neighbors(node).iter().map(|&other| (other as u32, 1)).collect();
+        let neighbors: Vec<_> = (0..nodes).map(neighbors).collect();
+        Ok(order::of_graph(&neighbors, &machines))
     }
 
     fn topology(self, rank: u32) -> Topology {

@@ -4,15 +4,17 @@ pub mod cart;
 pub mod dims;
 pub mod dist_graph;
 pub mod graph;
+mod order;
 
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use tern_abi::*;
-use tern_coll::{Neighbors, Pairing};
+use tern_coll::{Machines, Neighbors, Pairing};
 
 use crate::arguments::out;
 use crate::coll::meet;
+use crate::coll::shape::machines_of_first;
 use crate::comm::Comm;
 use crate::comm_make::{adopt, child_context};
 use crate::entry::entry;
@@ -22,6 +24,7 @@ use crate::process::enter;
 use cart::Grid;
 use dist_graph::Weights;
 use graph::Graph;
+use order::Order;
 
 /// The topology of a communicator, as one process sees it.
 #[derive(Debug)]
@@ -83,12 +86,13 @@ pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
 
 /// A communicator of the first `size` members, with a topology; the others get `MPI_COMM_NULL`.
 ///
-/// Ranks stay as they are, whatever the program says of `reorder`: on one machine every process reaches every other
-/// in the same way. `topology` may fail at some ranks only; these have then counted the communicator like the others.
+/// `order` says who gets which rank, the same at all members; without it all keep theirs. `topology`, of the new rank, may
+/// fail at some ranks only; these have then counted the communicator like the others.
 fn make(
     call: &'static str,
     old: MPI_Comm,
     size: u32,
+    order: Option<Order>,
     topology: impl FnOnce(u32) -> Result<Topology>,
 ) -> Result<MPI_Comm> {
     meet(call, old)?;
@@ -96,15 +100,33 @@ fn make(
     let (rank, group) = {
         let process = enter();
         let this = process.comm(old)?;
-        (this.rank, this.group.include(0..size))
+        match &order {
+            Some(order) => {
+                (new_rank(this.rank, size, Some(order)), this.group.include(order.iter().copied()))
+            }
+            None => (new_rank(this.rank, size, None), this.group.include(0..size)),
+        }
     };
-    if rank >= size {
-        return Ok(MPI_COMM_NULL);
-    }
+    let Some(rank) = rank else { return Ok(MPI_COMM_NULL) };
     let mut comm = Comm::new(context, rank, group, None);
     comm.children = children;
     comm.topology = Some(Arc::new(topology(rank)?));
     adopt(old, comm)
+}
+
+/// The rank in a topology of `size` processes; `None` for those that have none.
+fn new_rank(rank: u32, size: u32, order: Option<&Order>) -> Option<u32> {
+    match order {
+        Some(order) => order.iter().position(|&old| old == rank).map(|new| new as u32),
+        None => Some(rank).filter(|&rank| rank < size),
+    }
+}
+
+/// The machines of the first `size` members, if they are on several and their ranks may change.
+fn machines(comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Machines>> {
+    let process = enter();
+    let comm = process.comm(comm)?;
+    Ok(if reorder { machines_of_first(&process, comm, size) } else { None })
 }
 
 /// The size of a communicator that is to get a topology: not an intercommunicator.

@@ -20,6 +20,7 @@ const HELLO_LIMIT: Duration = Duration::from_secs(5);
 pub const TESTS: &[Test] = &[
     Test { name: "two hosts", run: two_hosts },
     Test { name: "who shares a host", run: sharing },
+    Test { name: "ranks reordered by hosts", run: reordered },
     Test { name: "8 hosts of 8 ranks", run: eight_hosts },
     Test { name: "hosts in network namespaces", run: namespaces },
     Test { name: "a rank killed on another host", run: rank_killed },
@@ -58,6 +59,16 @@ fn sharing(jobs: &Jobs<'_>) -> Verdict {
         let line = format!("rank {rank} shares with {}", if rank < 3 { 3 } else { 2 });
         expect(outcome.stdout.lines().any(|other| other == line), &format!("it says '{line}'"), &outcome)?;
     }
+    passed()
+}
+
+/// Grids and graphs whose neighbours would mostly be on different hosts.
+fn reordered(jobs: &Jobs<'_>) -> Verdict {
+    let program = jobs.conformance("topo_reorder")?;
+    expect_code(&run_command(mpirun(jobs, "a:4,b:4").arg(&program).arg("less"))?, 0)?;
+    let mut by_turns = mpirun(jobs, "a:3,b:3");
+    expect_code(&run_command(by_turns.args(["--map-by", "node"]).arg(&program))?, 0)?;
+    expect_code(&run_command(mpirun(jobs, "a:1,b:2,c:5").arg(&program))?, 0)?;
     passed()
 }
 

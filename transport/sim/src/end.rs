@@ -46,8 +46,8 @@ impl Transport for End {
         Some(self.network.borrow_mut().share(self.rank, peer, from, into, done))
     }
 
-    fn share_pull(&mut self, _: ShareKey) -> Transfer {
-        Transfer::Pending
+    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+        self.network.borrow_mut().pull(self.rank, key)
     }
 
     fn share_join(&mut self, peer: Peer, key: ShareKey, _: &UserBuf, _: Remote, done: Token) -> Transfer {

@@ -15,6 +15,7 @@ use crate::topology::Topology;
 use tern_mem::{UserBuf, prefetch};
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Header, Landing, Limits, Peer, Remote, Sink, Token};
 
+use transfers::Act;
 pub use transfers::Transfers;
 
 /// Something that is going to happen.
@@ -42,6 +43,8 @@ struct Flight {
     to: Peer,
     /// Bytes of the payload.
     len: u32,
+    /// When its first byte reached the receiver, once it is there.
+    begins: Picos,
     /// The next in the receiver's queue, or of those that are free.
     next: u32,
     /// A payload of one line.
@@ -77,6 +80,12 @@ pub struct Traffic {
 pub struct Network {
     /// The clock of the rank that runs now.
     pub(crate) now: Picos,
+    /// Since when its core had nothing to do.
+    pub(crate) idle_since: Picos,
+    /// Until when that rank is going to copy: what it does until then is put off.
+    pub(crate) copies_until: Picos,
+    /// Until when each core is busy.
+    pub(crate) cores: Vec<Picos>,
     pub(crate) events: Events<Event>,
     pub(crate) topology: Topology,
     pub(crate) traffic: Traffic,
@@ -106,13 +115,17 @@ impl Network {
         let n = ranks as usize;
         Network {
             now: 0,
+            idle_since: 0,
+            copies_until: 0,
+            cores: vec![0; topology.core(ranks - 1) + 1],
             events: Events::default(),
             topology,
             traffic: Traffic::default(),
             sent_by: vec![0; n],
             swallowed: Vec::new(),
             transfers: Transfers::default(),
-            costs: Distance::ALL.map(|distance| Costs::of(&params.levels[distance as usize])),
+            costs: Distance::ALL
+                .map(|distance| Costs::of(&params.levels[distance as usize], params.compute.cache_bytes)),
             weather,
             flights: Vec::new(),
             free: NONE,
@@ -149,22 +162,36 @@ impl Network {
 
     /// Sends a message from the rank that runs now.
     pub fn send(&mut self, from: Peer, to: Peer, am: &Am<'_>) {
-        let bytes = am.payload_len() as u64;
+        self.count(from, 1, am.payload_len() as u64);
+        let flight = self.take_off(from, to, am);
+        if self.is_busy(from) {
+            return self.transfers.put_off(from, Act::Send(flight));
+        }
+        self.launch(flight);
+    }
+
+    fn launch(&mut self, index: u32) {
+        let Flight { from, to, len, .. } = self.flights[index as usize];
         let (costs, distance) = self.costs(from, to);
-        self.count(from, 1, bytes);
         self.now += costs.send;
-        let (now, travels) = (self.now, times(bytes, costs.per_byte));
+        let (now, travels) = (self.now, times(len.into(), costs.per_byte));
         let link = self.link(from, distance);
         let leaves = now.max(link.out);
         link.out = leaves + travels.max(costs.gap);
-        let arrival = leaves + costs.latency + travels;
+        let lines = if len as usize > AM_INLINE_BYTES_MAX { costs.lines } else { 0 };
+        let arrival = leaves + costs.latency + lines + travels;
+        self.now += times(len.into(), costs.send_per_byte);
         let arrival = match &mut self.weather {
             Some(weather) => weather.arrival(&self.topology, from, to, leaves, arrival),
             None => Some(arrival),
         };
-        let Some(arrival) = arrival else { return self.swallowed.push((from, to, leaves)) };
-        let flight = self.take_off(from, to, am);
-        self.events.push(arrival, Event::Arrive(flight));
+        match arrival {
+            Some(arrival) => self.events.push(arrival, Event::Arrive(index)),
+            None => {
+                self.swallowed.push((from, to, leaves));
+                self.release(index);
+            }
+        }
     }
 
     fn take_off(&mut self, from: Peer, to: Peer, am: &Am<'_>) -> u32 {
@@ -177,7 +204,8 @@ impl Network {
             write_payload(am, &mut bytes);
             long = Some(bytes);
         }
-        let flight = Flight { header: am.header, from, to, len: len as u32, next: NONE, short, long };
+        let flight =
+            Flight { header: am.header, from, to, len: len as u32, begins: 0, next: NONE, short, long };
         if self.free == NONE {
             self.flights.push(flight);
             return self.flights.len() as u32 - 1;
@@ -196,6 +224,7 @@ impl Network {
         let link = self.link(to, distance);
         let begins = time.saturating_sub(travels).max(link.into);
         link.into = begins + travels.max(costs.gap);
+        self.flights[index as usize].begins = begins;
         if begins + travels > time {
             self.events.push(begins + travels, Event::Deliver(index));
             return None;
@@ -219,7 +248,7 @@ impl Network {
         let mut any = self.transfers.hand_over(rank, sink);
         loop {
             let index = self.queues[rank as usize].first;
-            if index == NONE {
+            if index == NONE || self.is_busy(rank) {
                 return any;
             }
             any = true;
@@ -236,6 +265,7 @@ impl Network {
     }
 
     fn land(&mut self, index: u32, sink: &mut impl Sink) {
+        self.read(index);
         let flight = &mut self.flights[index as usize];
         let (from, to, len) = (flight.from, flight.to, flight.len as usize);
         if len <= AM_INLINE_BYTES_MAX {
@@ -246,9 +276,23 @@ impl Network {
             }
             sink.landed(from, token);
         }
+        self.release(index);
+        self.now += self.costs(from, to).0.receive;
+        self.idle_since = self.now;
+    }
+
+    /// The receiver has read all of a message: at once if it has waited for it, later if it was busy when it began to come.
+    fn read(&mut self, index: u32) {
+        let Flight { from, to, len, begins, .. } = self.flights[index as usize];
+        let takes = times(len.into(), self.costs(from, to).0.receive_per_byte);
+        self.now = self.now.max(begins.max(self.idle_since) + takes);
+    }
+
+    /// A flight is over; its place is used again.
+    fn release(&mut self, index: u32) {
+        let flight = &mut self.flights[index as usize];
         flight.long = None;
         flight.next = std::mem::replace(&mut self.free, index);
-        self.now += self.costs(from, to).0.receive;
     }
 
     /// Asks for the memory of what will be needed for an event that is to come.

@@ -72,6 +72,13 @@ pub struct Compute {
     pub reduce_per_byte_ns: f64,
     /// Copying, for each byte.
     pub copy_per_byte_ns: f64,
+    /// Bytes of an operand or message up to which those prices hold, and those of copies from another rank's memory. What it
+    /// is longer by is in no near cache, and has the prices called "far".
+    pub cache_bytes: u64,
+    /// Combining beyond that, for each byte.
+    pub reduce_far_per_byte_ns: f64,
+    /// Copying beyond that.
+    pub copy_far_per_byte_ns: f64,
 }
 
 /// What messages cost at one level: the parameters of LogGP, and those of copies without an active message.
@@ -88,6 +95,13 @@ pub struct Level {
     pub overhead_receive_ns: f64,
     /// g: least time between two messages of one rank, or of one machine between machines.
     pub gap_ns: f64,
+    /// Time per byte for which the sender's core is busy: it stores the lines of a message itself.
+    pub send_per_byte_ns: f64,
+    /// Time per byte for which the receiver's core is busy. One that waits reads lines while they come, so it counts only
+    /// where the receiver comes late.
+    pub receive_per_byte_ns: f64,
+    /// What a message takes longer that does not fit into one line, beside its bytes: the receiver waits for the lines.
+    pub lines_ns: f64,
     /// G: time per byte of a message that is sent.
     pub gap_per_byte_ns: f64,
     /// Bytes of the largest message that is sent without asking the receiver.
@@ -98,10 +112,16 @@ pub struct Level {
     pub get_ns: f64,
     /// Time per byte of a get.
     pub get_per_byte_ns: f64,
+    /// Time per byte beyond [`Compute::cache_bytes`].
+    pub get_far_per_byte_ns: f64,
     /// Both sides can copy one large message at once.
     pub share: bool,
+    /// What that takes beside the calls and the bytes: the lines by which the sides divide the message go to and fro.
+    pub share_ns: f64,
     /// Time per byte while both sides copy.
     pub share_per_byte_ns: f64,
+    /// Time per byte beyond [`Compute::cache_bytes`].
+    pub share_far_per_byte_ns: f64,
 }
 
 /// Why parameters cannot be used.
@@ -138,14 +158,39 @@ impl Default for Params {
 
 impl Default for Compute {
     fn default() -> Self {
-        Compute { call_ns: 300.0, step_ns: 10.0, reduce_per_byte_ns: 0.08, copy_per_byte_ns: 0.06 }
+        Compute {
+            call_ns: 300.0,
+            step_ns: 10.0,
+            reduce_per_byte_ns: 0.035,
+            copy_per_byte_ns: 0.032,
+            cache_bytes: 256 * 1024,
+            reduce_far_per_byte_ns: 0.1,
+            copy_far_per_byte_ns: 0.1,
+        }
     }
 }
 
 impl Compute {
     /// Work that takes no time.
-    pub const NOTHING: Compute =
-        Compute { call_ns: 0.0, step_ns: 0.0, reduce_per_byte_ns: 0.0, copy_per_byte_ns: 0.0 };
+    pub const NOTHING: Compute = Compute {
+        call_ns: 0.0,
+        step_ns: 0.0,
+        reduce_per_byte_ns: 0.0,
+        copy_per_byte_ns: 0.0,
+        cache_bytes: 0,
+        reduce_far_per_byte_ns: 0.0,
+        copy_far_per_byte_ns: 0.0,
+    };
+
+    /// The price of combining operands.
+    pub(crate) fn reduce(&self) -> Price {
+        Price::new(self.reduce_per_byte_ns, self.reduce_far_per_byte_ns, self.cache_bytes)
+    }
+
+    /// The price of copying.
+    pub(crate) fn copy(&self) -> Price {
+        Price::new(self.copy_per_byte_ns, self.copy_far_per_byte_ns, self.cache_bytes)
+    }
 }
 
 fn host() -> Level {
@@ -155,13 +200,19 @@ fn host() -> Level {
         overhead_send_ns: 30.0,
         overhead_receive_ns: 40.0,
         gap_ns: 20.0,
-        gap_per_byte_ns: 0.17,
+        send_per_byte_ns: 0.1,
+        receive_per_byte_ns: 0.1,
+        lines_ns: 30.0,
+        gap_per_byte_ns: 0.13,
         eager_bytes_max: 16 * 1024,
         get: true,
         get_ns: 550.0,
-        get_per_byte_ns: 0.05,
+        get_per_byte_ns: 0.045,
+        get_far_per_byte_ns: 0.06,
         share: true,
-        share_per_byte_ns: 0.027,
+        share_ns: 0.0,
+        share_per_byte_ns: 0.023,
+        share_far_per_byte_ns: 0.03,
     }
 }
 
@@ -178,13 +229,19 @@ fn network(name: &str, latency_ns: f64) -> Level {
         overhead_send_ns: 1500.0,
         overhead_receive_ns: 1500.0,
         gap_ns: 300.0,
+        send_per_byte_ns: 0.0,
+        receive_per_byte_ns: 0.0,
+        lines_ns: 0.0,
         gap_per_byte_ns: 0.32,
         eager_bytes_max: 16 * 1024,
         get: false,
         get_ns: 2.0 * latency_ns,
         get_per_byte_ns: 0.32,
+        get_far_per_byte_ns: 0.32,
         share: false,
+        share_ns: 0.0,
         share_per_byte_ns: 0.32,
+        share_far_per_byte_ns: 0.32,
     }
 }
 
@@ -277,23 +334,30 @@ impl Params {
     }
 
     fn times(&self) -> impl Iterator<Item = (String, f64)> {
-        let Compute { call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns } = self.compute;
-        let computing = [call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns];
+        let Compute { call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns, .. } = self.compute;
+        let far = [self.compute.reduce_far_per_byte_ns, self.compute.copy_far_per_byte_ns];
+        let computing = [call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns].into_iter().chain(far);
         let of_level = |level: &Level| {
             let times = [
                 level.latency_ns,
                 level.overhead_send_ns,
                 level.overhead_receive_ns,
                 level.gap_ns,
+                level.send_per_byte_ns,
+                level.receive_per_byte_ns,
+                level.lines_ns,
                 level.gap_per_byte_ns,
                 level.get_ns,
                 level.get_per_byte_ns,
+                level.get_far_per_byte_ns,
+                level.share_ns,
                 level.share_per_byte_ns,
+                level.share_far_per_byte_ns,
             ];
             times.map(|time| (format!("a time of level {}", level.name), time))
         };
         let computing = computing.map(|time| ("a time of [compute]".to_owned(), time));
-        computing.into_iter().chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
+        computing.chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
     }
 
     /// The level of a distance.
@@ -309,28 +373,56 @@ pub struct Costs {
     pub(crate) send: Picos,
     pub(crate) receive: Picos,
     pub(crate) gap: Picos,
+    pub(crate) send_per_byte: f64,
+    pub(crate) receive_per_byte: f64,
+    pub(crate) lines: Picos,
     pub(crate) per_byte: f64,
     pub(crate) get: Picos,
-    pub(crate) get_per_byte: f64,
-    pub(crate) share_per_byte: f64,
+    pub(crate) get_bytes: Price,
+    pub(crate) share: Picos,
+    pub(crate) share_bytes: Price,
     pub(crate) limits: tern_transport::Limits,
 }
 
 impl Costs {
     /// The costs of a level.
-    pub fn of(level: &Level) -> Costs {
-        let (eager_bytes_max, get, share) = (level.eager_bytes_max, level.get, level.share);
+    pub fn of(level: &Level, cache_bytes: u64) -> Costs {
+        let &Level { eager_bytes_max, get, share, .. } = level;
         Costs {
             latency: picos(level.latency_ns),
             send: picos(level.overhead_send_ns),
             receive: picos(level.overhead_receive_ns),
             gap: picos(level.gap_ns),
+            send_per_byte: level.send_per_byte_ns * 1000.0,
+            receive_per_byte: level.receive_per_byte_ns * 1000.0,
+            lines: picos(level.lines_ns),
             per_byte: level.gap_per_byte_ns * 1000.0,
             get: picos(level.get_ns),
-            get_per_byte: level.get_per_byte_ns * 1000.0,
-            share_per_byte: level.share_per_byte_ns * 1000.0,
+            get_bytes: Price::new(level.get_per_byte_ns, level.get_far_per_byte_ns, cache_bytes),
+            share: picos(level.share_ns),
+            share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
             limits: tern_transport::Limits { eager_bytes_max, get, put: false, share },
         }
+    }
+}
+
+/// What bytes cost of something that may be longer than a cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Price {
+    near: f64,
+    far: f64,
+    cache_bytes: u64,
+}
+
+impl Price {
+    fn new(near_ns: f64, far_ns: f64, cache_bytes: u64) -> Price {
+        Price { near: near_ns * 1000.0, far: far_ns * 1000.0, cache_bytes }
+    }
+
+    /// Of all bytes together.
+    pub(crate) fn of(self, bytes: u64) -> Picos {
+        let near = bytes.min(self.cache_bytes);
+        times(near, self.near) + times(bytes - near, self.far)
     }
 }
 
@@ -348,6 +440,15 @@ mod tests {
         let mut params = Params { ranks_per_host: 3, ..Params::default() };
         params.level(Distance::Far).latency_ns = 77.5;
         assert_eq!(Params::parse(&params.to_toml()).unwrap(), params);
+    }
+
+    #[test]
+    fn what_is_longer_than_a_cache_costs_more() {
+        let price = Price::new(1.0, 3.0, 100);
+        assert_eq!(
+            [0, 40, 100, 101, 200].map(|bytes| price.of(bytes)),
+            [0, 40_000, 100_000, 103_000, 400_000]
+        );
     }
 
     #[test]

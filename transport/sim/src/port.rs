@@ -2,7 +2,7 @@
 
 use crate::end::{End, Shared};
 use crate::memory::{Memory, contents};
-use crate::params::{Compute, times};
+use crate::params::Compute;
 use crate::{Picos, picos};
 use tern_coll::{Peer, Port, Slice};
 use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, Started, Status};
@@ -108,8 +108,9 @@ impl RankPort<'_> {
         Err(Defect::Message { rank, from, bytes, expected, fault })
     }
 
-    fn step(&mut self, bytes: u64, per_byte_ns: f64) {
-        self.ground.charge(picos(self.ground.compute.step_ns) + times(bytes, per_byte_ns * 1000.0));
+    /// A step, and what it does beside.
+    fn step(&mut self, work: Picos) {
+        self.ground.charge(picos(self.ground.compute.step_ns) + work);
     }
 }
 
@@ -118,7 +119,7 @@ impl Port for RankPort<'_> {
     type Error = Defect;
 
     fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Handle>, Defect> {
-        self.step(0, 0.0);
+        self.step(0);
         let buf = self.buffer(from)?;
         let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
         let started = self.engine.send(Mode::Standard, number(to), envelope, &buf, 0);
@@ -126,7 +127,7 @@ impl Port for RankPort<'_> {
     }
 
     fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Handle>, Defect> {
-        self.step(0, 0.0);
+        self.step(0);
         let buf = self.buffer(into)?;
         let pattern = Pattern { context: CONTEXT, source: number(from), tag: self.tag };
         let started = self.engine.receive(pattern, &buf, 0);
@@ -146,7 +147,7 @@ impl Port for RankPort<'_> {
 
     fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), Defect> {
         let (from, into) = (self.buffer(left)?, self.buffer(right)?);
-        self.step(into.len() as u64, self.ground.compute.reduce_per_byte_ns);
+        self.step(self.ground.compute.reduce().of(into.len() as u64));
         if let Memory::Own(..) = self.ground.memory {
             let sum = crate::definition::sum(&contents(&from), &contents(&into), self.ground.element_bytes);
             into.write(0, &sum);
@@ -156,7 +157,7 @@ impl Port for RankPort<'_> {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), Defect> {
         let (from, to) = (self.buffer(from)?, self.buffer(to)?);
-        self.step(to.len() as u64, self.ground.compute.copy_per_byte_ns);
+        self.step(self.ground.compute.copy().of(to.len() as u64));
         if let Memory::Own(..) = self.ground.memory {
             to.write(0, &contents(&from));
         }

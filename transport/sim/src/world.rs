@@ -54,8 +54,6 @@ struct World {
     rounds: Rounds,
     ground: Ground,
     network: Shared,
-    /// Until when each core is busy.
-    cores: Vec<Picos>,
     /// Ranks for which an event says that their core is free.
     woken: Vec<bool>,
     /// Ranks that have stopped.
@@ -69,7 +67,6 @@ impl World {
         let real = job.payload == Payload::Bytes;
         let program = Program::new(job, params);
         let network = Network::new(job.ranks, params, job.faults.weather(), real);
-        let cores = network.topology.core(job.ranks - 1) + 1;
         let network = Rc::new(RefCell::new(network));
         let (memory, element_bytes) = (memory(job, &program), program.element_bytes());
         // What a program does between its own calls is in the overheads of messages.
@@ -80,7 +77,6 @@ impl World {
             rounds: Rounds::new(program, real),
             ground,
             network,
-            cores: vec![0; cores],
             woken: vec![true; job.ranks as usize],
             dead: Vec::new(),
             events: 0,
@@ -157,17 +153,19 @@ impl World {
         }
         let core = {
             let network = &mut *self.network.borrow_mut();
-            let core = &mut self.cores[network.topology.core(rank)];
-            if *core > time {
+            let core = network.topology.core(rank);
+            let free = network.cores[core];
+            if free > time {
                 self.woken[rank as usize] = true;
-                network.events.push(*core, Event::Run(rank));
+                network.events.push(free, Event::Run(rank));
                 return Ok(());
             }
-            network.now = time;
+            (network.now, network.copies_until, network.idle_since) = (time, 0, free);
             core
         };
         state.run(rank, &mut self.ground, &mut self.rounds)?;
-        *core = self.network.borrow().now;
+        let network = &mut *self.network.borrow_mut();
+        network.cores[core] = network.now.max(network.copies_until);
         self.finished += u32::from(state.finished.is_some());
         Ok(())
     }
@@ -176,7 +174,13 @@ impl World {
         let ended = self.network.borrow_mut().over(transfer);
         let Some((receiver, sender)) = ended else { return Ok(()) };
         for (rank, token) in std::iter::once(receiver).chain(sender) {
-            self.network.borrow_mut().tell(rank, token);
+            {
+                let network = &mut *self.network.borrow_mut();
+                network.tell(rank, token);
+                network.go_on(rank, time);
+            }
+            // It may have put off something until later than this, when it thought to copy for longer.
+            self.woken[rank as usize] = false;
             self.wake(rank, time)?;
         }
         Ok(())

@@ -98,6 +98,7 @@ fn a_ping_pong_takes_what_the_parameters_say() {
             let level = params.level(distance).clone();
             let one_way = level.overhead_send_ns
                 + level.latency_ns
+                + if bytes > 40 { level.lines_ns } else { 0.0 }
                 + level.gap_per_byte_ns * bytes as f64
                 + level.overhead_receive_ns;
             let job = Job { repeats: 10, ..Job::new(Work::PingPong, ranks, bytes) };
@@ -151,16 +152,43 @@ fn a_root_that_gathers_holds_what_comes_early() {
     assert!(quiet(&skewed, &Params::default()).early_bytes_max <= 64 * 128);
 }
 
-/// More ranks than any machine here could start, in the time of a unit test.
+/// Two ranks that send to each other are both busy with storing lines, and only then with reading them.
 #[test]
-fn sixty_five_thousand_ranks_agree() {
-    let begin = std::time::Instant::now();
-    let mut reports = 0;
-    let job = collective(Collective::Allreduce, 1 << 16, 8);
-    let choice = Some(Algorithm::RecursiveDoubling.into());
-    let outcome = run(&Job { choice, ..job }, &Params::default(), &mut |_| reports += 1).expect("an outcome");
-    assert_eq!((outcome.hang, outcome.messages), (None, 16 << 16));
-    assert_eq!((outcome.rank_bytes_max, outcome.bytes), (16 * 8, (8 * 16) << 16));
-    assert!(reports > 10);
-    assert!(begin.elapsed().as_secs() < 60, "took {:?}", begin.elapsed());
+fn an_exchange_takes_longer_than_one_way() {
+    let mut params = Params { ranks_per_host: 2, ..Params::default() };
+    params.compute.call_ns = 0.0;
+    let (bytes, choice) = (4000, Some(Algorithm::Pairwise.into()));
+    let time = |params: &Params| {
+        quiet(&Job { choice, ..collective(Collective::Alltoall, 2, bytes) }, params).time_ns()
+    };
+    let both = time(&params);
+    let level = params.level(Distance::Host);
+    let busy = (level.send_per_byte_ns + level.receive_per_byte_ns) * bytes as f64;
+    let travels = level.latency_ns + level.lines_ns + level.gap_per_byte_ns * bytes as f64;
+    (level.send_per_byte_ns, level.receive_per_byte_ns) = (0.0, 0.0);
+    let longer = both - time(&params);
+    assert!(busy > travels + 100.0 && (longer - (busy - travels)).abs() < 20.0, "{longer} {busy} {travels}");
+}
+
+/// A core copies one thing at a time: two messages that both sides could copy together take twice as long as one.
+#[test]
+fn who_copies_does_nothing_else() {
+    let params = Params { ranks_per_host: 2, ..Params::default() };
+    let bytes = 1 << 20;
+    let one_way = quiet(&Job { repeats: 10, ..Job::new(Work::PingPong, 2, bytes) }, &params).time_ns() / 20.0;
+    let choice = Some(Algorithm::Pairwise.into());
+    let both_ways = quiet(&Job { choice, ..collective(Collective::Alltoall, 2, bytes) }, &params).time_ns();
+    assert!(both_ways > 1.7 * one_way, "{both_ways} {one_way}");
+}
+
+/// The root of a linear gather receives one large block after the other, with the help of one sender each time.
+#[test]
+fn a_root_copies_one_block_after_the_other() {
+    let params = Params::default();
+    let time = |ranks| {
+        let choice = Some(Algorithm::Linear.into());
+        quiet(&Job { choice, ..collective(Collective::Gather, ranks, 1 << 18) }, &params).time_ns()
+    };
+    let (few, many) = (time(5), time(17));
+    assert!((3.0..5.0).contains(&(many / few)), "{few} {many}");
 }

@@ -46,6 +46,11 @@ impl Chunks {
     }
 }
 
+/// How many chunks a copy of so many bytes by both sides has: for those who predict what it takes.
+pub fn share_chunks(len: u64) -> u64 {
+    Chunks::of(len).count()
+}
+
 /// One side's part in a shared copy.
 struct Part {
     /// In whose region the slot is.

@@ -6,7 +6,8 @@
 use super::options::Options;
 use super::units;
 use crate::table::Table;
-use crate::tune::jobs::{Jobs, Run, Setup, Time, row_for_all};
+use crate::tune::jobs::{Jobs, Run, Setup, row_for_all};
+use crate::tune::least::Least;
 use crate::tune::messages;
 use crate::tune::progress::Progress;
 use tern_coll::{Algorithm, Collective};
@@ -18,17 +19,19 @@ const TOLERANCE: f64 = 0.25;
 /// Calls that are simulated in a row, as a measurement makes them in a row.
 const REPEATS: u32 = 64;
 
-/// Repetitions of a measurement; of each number the least counts, since all that disturbs makes it longer.
-const REPETITIONS: u64 = 5;
+/// Repetitions. In each the parameters are measured anew, so that both sides of a comparison are of the same few seconds:
+/// a virtual machine can be twice as fast a minute later. What counts is the middle one of the ratios.
+const REPETITIONS: usize = 7;
 
 /// Time for one number in one repetition, seconds.
-const POINT_S: f64 = 0.1;
+const POINT_S: f64 = 0.04;
 
 /// Most ranks that are compared.
 const RANKS_MAX: u32 = 16;
 
 const KIB: u64 = 1024;
-const SIZES: [u64; 5] = [8, KIB, 8 * KIB, 64 * KIB, 1024 * KIB];
+/// Some are those at which parameters are measured, and others are not; all protocols occur.
+const SIZES: [u64; 9] = [8, 128, KIB, 4 * KIB, 8 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB];
 
 /// How the two ranks of a ping-pong run: as every job does, on cores of their own.
 const BOUND: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
@@ -38,6 +41,7 @@ const COLLECTIVES: [(Collective, Algorithm); 2] =
     [(Collective::Allreduce, Algorithm::RecursiveDoubling), (Collective::Bcast, Algorithm::Binomial)];
 
 /// One comparison, nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
 struct Comparison {
     what: &'static str,
     ranks: u32,
@@ -51,21 +55,45 @@ pub fn list(options: &Options) -> Result<String, String> {
     let jobs = Jobs::find()?;
     let cores = tern_runtime::cores() as u32;
     let ranks = ranks(cores);
-    let steps = REPETITIONS * (1 + COLLECTIVES.len() as u64 * ranks.len() as u64);
-    let progress = Progress::new(steps + if options.has_params { 0 } else { messages::JOBS });
+    let jobs_of_one = 1 + COLLECTIVES.len() as u64 * ranks.len() as u64;
+    let jobs_of_one = jobs_of_one + if options.has_params { 0 } else { messages::JOBS };
+    let progress = Progress::new(REPETITIONS as u64 * jobs_of_one);
+    let repetitions: Result<Vec<_>, String> =
+        (0..REPETITIONS).map(|_| repetition(options, &jobs, &ranks, &progress)).collect();
+    progress.end();
+    Ok(text(&middle(repetitions?), cores))
+}
+
+/// All comparisons once.
+fn repetition(
+    options: &Options,
+    jobs: &Jobs,
+    ranks: &[u32],
+    progress: &Progress,
+) -> Result<Vec<Comparison>, String> {
     let params = match options.has_params {
         true => options.params.clone(),
-        false => Params::parse(&messages::measure(&jobs, POINT_S, &progress)?)
+        false => Params::parse(&messages::measure(jobs, POINT_S, 1, progress)?)
             .map_err(|error| error.to_string())?,
     };
-    let mut all = ping_pong(&jobs, &params, &progress)?;
-    for ranks in ranks {
+    let mut all = ping_pong(jobs, &params, progress)?;
+    for &ranks in ranks {
         for (collective, algorithm) in COLLECTIVES {
-            all.extend(collectives(&jobs, &params, &progress, (collective, algorithm), ranks)?);
+            all.extend(collectives(jobs, &params, progress, (collective, algorithm), ranks)?);
         }
     }
-    progress.end();
-    Ok(text(&all, cores))
+    Ok(all)
+}
+
+/// Of each comparison the one with the middle ratio.
+fn middle(repetitions: Vec<Vec<Comparison>>) -> Vec<Comparison> {
+    let count = repetitions.first().map_or(0, Vec::len);
+    let of = |index: usize| {
+        let mut all: Vec<&Comparison> = repetitions.iter().filter_map(|all| all.get(index)).collect();
+        all.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
+        all[all.len() / 2].clone()
+    };
+    (0..count).map(of).collect()
 }
 
 /// 2, 4, 8, 16: as many as have a core.
@@ -76,19 +104,13 @@ fn ranks(cores: u32) -> Vec<u32> {
 }
 
 fn ping_pong(jobs: &Jobs, params: &Params, progress: &Progress) -> Result<Vec<Comparison>, String> {
-    let times = least(progress, "ping-pong", || jobs.messages(&BOUND, &SIZES, POINT_S))?;
-    let round_trips = times.iter().filter(|(name, ..)| name == "round-trip");
-    let compare = |(_, bytes, seconds): &Time| {
-        let job = Job { repeats: REPEATS, ..Job::new(Work::PingPong, 2, *bytes) };
-        Ok(Comparison {
-            what: "pingpong",
-            ranks: 2,
-            bytes: *bytes,
-            predicted: predict(job, params)?,
-            measured: seconds * 1e9,
-        })
+    let times = Least::of(progress, "ping-pong", 1, || jobs.messages(&BOUND, &SIZES, POINT_S))?;
+    let compare = |bytes| {
+        let job = Job { repeats: REPEATS, ..Job::new(Work::PingPong, 2, bytes) };
+        let (predicted, measured) = (predict(job, params)?, times.ns("round-trip", bytes));
+        Ok(Comparison { what: "pingpong", ranks: 2, bytes, predicted, measured })
     };
-    round_trips.map(compare).collect()
+    times.sizes("round-trip").map(compare).collect()
 }
 
 fn collectives(
@@ -98,21 +120,22 @@ fn collectives(
     (collective, algorithm): (Collective, Algorithm),
     ranks: u32,
 ) -> Result<Vec<Comparison>, String> {
-    let measured = Run { collective, ranks, sizes: SIZES.to_vec(), point_s: POINT_S };
+    let measured = Run { collective, ranks, sizes: SIZES.to_vec(), point_s: POINT_S, bound: true };
     // The table names a schedule, so that the library goes by messages and not by its slots in shared memory.
     let row = row_for_all(collective, algorithm.into());
-    let times = least(progress, collective.name(), || jobs.collective(&measured, &[row]))?;
-    let compare = |(_, bytes, seconds): &Time| {
+    let what = collective.name();
+    let times = Least::of(progress, what, 1, || jobs.collective(&measured, &[row]))?;
+    let compare = |bytes| {
         let job = Job {
             choice: Some(algorithm.into()),
             repeats: REPEATS,
             roots_rotate: true,
-            ..Job::new(Work::Collective(collective), ranks, *bytes)
+            ..Job::new(Work::Collective(collective), ranks, bytes)
         };
-        let (predicted, measured) = (predict(job, params)?, seconds * 1e9);
-        Ok(Comparison { what: collective.name(), ranks, bytes: *bytes, predicted, measured })
+        let (predicted, measured) = (predict(job, params)?, times.ns(what, bytes));
+        Ok(Comparison { what, ranks, bytes, predicted, measured })
     };
-    times.iter().map(compare).collect()
+    times.sizes(what).map(compare).collect()
 }
 
 /// The time of one call.
@@ -121,25 +144,6 @@ fn predict(job: Job, params: &Params) -> Result<f64, String> {
     let params = Params { ranks_per_core: 1, ranks_per_host: job.ranks, ..params.clone() };
     let outcome = run(&job, &params, &mut |_| {}).map_err(|error| error.to_string())?;
     Ok(outcome.time_ns() / f64::from(job.repeats))
-}
-
-/// The least of all repetitions.
-fn least(
-    progress: &Progress,
-    what: &str,
-    mut measure: impl FnMut() -> Result<Vec<Time>, String>,
-) -> Result<Vec<Time>, String> {
-    let mut least: Vec<Time> = Vec::new();
-    for _ in 0..REPETITIONS {
-        progress.step(what);
-        for time in measure()? {
-            match least.iter_mut().find(|known| known.0 == time.0 && known.1 == time.1) {
-                Some(known) => known.2 = known.2.min(time.2),
-                None => least.push(time),
-            }
-        }
-    }
-    Ok(least)
 }
 
 impl Comparison {
@@ -198,6 +202,14 @@ mod tests {
             text.contains("1 of 2 predictions") && text.contains("0.91") && text.contains("off"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_middle_repetition_counts() {
+        let repetition = |ratio: f64| vec![comparison(ratio, 1.0), comparison(1.0, 1.0 / ratio)];
+        let all = [3.0, 0.1, 1.1].map(repetition).into();
+        assert_eq!(middle(all), repetition(1.1));
+        assert_eq!(middle(vec![]), vec![]);
     }
 
     #[test]

@@ -19,8 +19,18 @@ pub struct Jobs {
     folder: Scratch,
 }
 
-/// One time: what was measured, of how many bytes, the median in seconds.
-pub type Time = (String, u64, f64);
+/// One time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    /// What was measured.
+    pub name: String,
+    /// Of how many bytes.
+    pub bytes: u64,
+    /// In the fastest batch, seconds.
+    pub best: f64,
+    /// In the middle one.
+    pub median: f64,
+}
 
 impl Jobs {
     /// The `mpirun` and the measuring program of the tree in which this program is installed.
@@ -32,7 +42,8 @@ impl Jobs {
 
     /// Times of a collective, at these sizes.
     pub fn collective(&self, run: &Run, rows: &[Row]) -> Result<Vec<Time>, String> {
-        let mut command = self.command(run.ranks, "coll", run.point_s);
+        let options: &[&str] = if run.bound { &["--bind-to", "core"] } else { &[] };
+        let mut command = self.command_with(options, run.ranks, "coll", run.point_s);
         command.arg(run.collective.name()).args(run.sizes.iter().map(u64::to_string));
         if !rows.is_empty() {
             command.env("TERN_COLL_TABLE", self.table(rows)?);
@@ -49,11 +60,7 @@ impl Jobs {
 
     /// Times of a rank's own work.
     pub fn compute(&self, point_s: f64) -> Result<Vec<Time>, String> {
-        times(&mut self.command(1, "compute", point_s))
-    }
-
-    fn command(&self, ranks: u32, what: &str, point_s: f64) -> Command {
-        self.command_with(&[], ranks, what, point_s)
+        times(&mut self.command_with(&[], 1, "compute", point_s))
     }
 
     fn command_with(&self, options: &[&str], ranks: u32, what: &str, point_s: f64) -> Command {
@@ -85,6 +92,8 @@ pub struct Run {
     pub sizes: Vec<u64>,
     /// Time for one size, seconds.
     pub point_s: f64,
+    /// Each rank stays on a core of its own.
+    pub bound: bool,
 }
 
 /// How two ranks run.
@@ -112,8 +121,9 @@ fn times(command: &mut Command) -> Result<Vec<Time>, String> {
 /// `result NAME BYTES BEST MEDIAN`
 fn read_time(line: &str) -> Option<Time> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let &["result", name, bytes, _, median] = words.as_slice() else { return None };
-    Some((name.to_owned(), bytes.parse().ok()?, median.parse().ok()?))
+    let &["result", name, bytes, best, median] = words.as_slice() else { return None };
+    let (bytes, best, median) = (bytes.parse().ok()?, best.parse().ok()?, median.parse().ok()?);
+    Some(Time { name: name.to_owned(), bytes, best, median })
 }
 
 #[cfg(test)]
@@ -122,7 +132,10 @@ mod tests {
 
     #[test]
     fn results_are_read_and_other_lines_are_not() {
-        assert_eq!(read_time("result bcast 8 1e-6 2.5e-6"), Some(("bcast".into(), 8, 2.5e-6)));
+        assert_eq!(
+            read_time("result bcast 8 1e-6 2.5e-6"),
+            Some(Time { name: "bcast".into(), bytes: 8, best: 1e-6, median: 2.5e-6 })
+        );
         assert_eq!(read_time("result bcast eight 1 2"), None);
         assert_eq!(read_time("hello"), None);
     }

@@ -3,19 +3,23 @@
 
 use std::fmt::Write;
 
-use super::jobs::{Jobs, Setup, Time};
+use tern_coll::{Algorithm, Collective};
+use tern_transport::shm::share_chunks;
+
+use super::jobs::{Jobs, Run, Setup, Time, row_for_all};
+use super::least::Least;
 use super::progress::Progress;
 
-/// Repetitions; of each number the least counts, since all that disturbs makes it longer.
-const REPETITIONS: usize = 3;
+/// Repetitions for a file that is kept.
+pub const REPETITIONS: u64 = 3;
 
-/// Jobs that [`measure`] runs.
-pub const JOBS: u64 = 5 * REPETITIONS as u64;
+/// Jobs that [`measure`] runs in one repetition.
+pub const JOBS: u64 = 6;
 
 const KIB: u64 = 1024;
 
-/// Ranks on cores of their own, all messages at once: two copies, through memory that both share.
-const EAGER: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_GET_MIN", "1g")] };
+/// Ranks on cores of their own.
+const EAGER: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
 /// Large messages are copied by the receiver.
 const GET: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
 /// Large messages are copied by both.
@@ -23,40 +27,53 @@ const SHARE: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN
 /// Both ranks wherever the calling thread may run: on one core.
 const CROWDED: Setup = Setup { options: &[], settings: &[] };
 
-/// Sizes of messages at once: what a byte takes is measured in the middle of them, since larger ones are fetched.
-const EAGER_SIZES: [u64; 2] = [8, 2 * KIB];
-/// Sizes of large messages; the slope between the last two is the price of a byte, and what the first of them takes beyond
-/// its bytes that of the beginning.
-const LARGE_SIZES: [u64; 4] = [8, 8 * KIB, 64 * KIB, 1024 * KIB];
+/// Sizes of messages at once: one line; some lines; as many as go by lines at all.
+const EAGER_SIZES: [u64; 3] = [8, 128, 4 * KIB];
+/// Sizes of messages that the receiver gets: the slope between the first two is the price of a byte, what the first takes
+/// beyond its bytes that of the beginning; the last is much longer than [`CACHE_BYTES`].
+const GET_SIZES: [u64; 3] = [8 * KIB, 64 * KIB, 1024 * KIB];
+/// Sizes of messages that both copy, without and with bytes beyond [`CACHE_BYTES`].
+const SHARE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 
-/// Numbers by name and bytes, the least of all repetitions, seconds.
+/// Up to so many bytes the buffers of a message, or of a sum, stay in a core's own cache: an eighth of a usual one, since
+/// a call has two to four of them.
+const CACHE_BYTES: u64 = 256 * KIB;
+/// Operands in the cache, and beyond it.
+const OPERANDS: [u64; 2] = [64 * KIB, 1024 * KIB];
+
+/// What was measured.
 #[derive(Debug, Default)]
-struct Least(Vec<Time>);
-
-/// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
-pub fn measure(jobs: &Jobs, point_s: f64, progress: &Progress) -> Result<String, String> {
-    let on = |setup: &Setup, sizes: &[u64], what: &str| {
-        repeat(progress, what, || jobs.messages(setup, sizes, point_s))
-    };
-    let compute = repeat(progress, "a rank's own work", || jobs.compute(point_s))?;
-    let eager = on(&EAGER, &EAGER_SIZES, "messages at once")?;
-    let get = on(&GET, &LARGE_SIZES, "messages that the receiver gets")?;
-    let share = on(&SHARE, &LARGE_SIZES, "messages that both sides copy")?;
-    let core = on_one_core(|| on(&CROWDED, &EAGER_SIZES[..1], "ranks on one core"))?;
-    Ok(text(&compute, &eager, &get, &share, &core))
+struct Measured {
+    compute: Least,
+    eager: Least,
+    get: Least,
+    share: Least,
+    core: Least,
+    /// A barrier of two ranks by messages.
+    barrier: Least,
 }
 
-fn repeat(
-    progress: &Progress,
-    what: &str,
-    mut run: impl FnMut() -> Result<Vec<Time>, String>,
-) -> Result<Least, String> {
-    let mut least = Least::default();
-    for _ in 0..REPETITIONS {
-        progress.step(what);
-        run()?.into_iter().for_each(|time| least.take(time));
-    }
-    Ok(least)
+/// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
+pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress) -> Result<String, String> {
+    let on = |setup: &Setup, sizes: &[u64], what: &str| {
+        Least::of(progress, what, repetitions, || jobs.messages(setup, sizes, point_s))
+    };
+    let measured = Measured {
+        compute: Least::of(progress, "a rank's own work", repetitions, || jobs.compute(point_s))?,
+        eager: on(&EAGER, &EAGER_SIZES, "messages at once")?,
+        get: on(&GET, &GET_SIZES, "messages that the receiver gets")?,
+        share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
+        barrier: Least::of(progress, "steps of a schedule", repetitions, || barrier(jobs, point_s))?,
+        core: on_one_core(|| on(&CROWDED, &EAGER_SIZES[..1], "ranks on one core"))?,
+    };
+    Ok(measured.text())
+}
+
+/// A row names the algorithm, so that the call goes by a schedule.
+fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<Time>, String> {
+    let collective = Collective::Barrier;
+    let run = Run { collective, ranks: 2, sizes: vec![0], point_s, bound: true };
+    jobs.collective(&run, &[row_for_all(collective, Algorithm::Dissemination.into())])
 }
 
 /// Runs something with this thread, and so the processes that it starts, bound to one core.
@@ -73,64 +90,116 @@ fn on_one_core<T>(run: impl FnOnce() -> T) -> T {
     outcome
 }
 
-impl Least {
-    fn take(&mut self, (name, bytes, seconds): Time) {
-        match self.0.iter_mut().find(|known| known.0 == name && known.1 == bytes) {
-            Some(known) => known.2 = known.2.min(seconds),
-            None => self.0.push((name, bytes, seconds)),
-        }
-    }
+/// Names and numbers of a section.
+type Numbers = Vec<(&'static str, f64)>;
 
-    /// A number in nanoseconds.
-    fn ns(&self, name: &str, bytes: u64) -> f64 {
-        let found = self.0.iter().find(|known| known.0 == name && known.1 == bytes);
-        found.map_or(0.0, |known| known.2 * 1e9)
-    }
-
-    /// Time of one way, nanoseconds.
-    fn one_way(&self, bytes: u64) -> f64 {
-        self.ns("round-trip", bytes) / 2.0
-    }
-
-    /// What a byte more takes, between two sizes.
-    fn per_byte(&self, small: u64, large: u64) -> f64 {
-        ((self.one_way(large) - self.one_way(small)) / (large - small) as f64).max(0.0)
-    }
+/// What a byte more takes, between two points of bytes and nanoseconds.
+fn slope((small, at_small): (u64, f64), (large, at_large): (u64, f64)) -> f64 {
+    ((at_large - at_small) / (large - small) as f64).max(0.0)
 }
 
-fn text(compute: &Least, eager: &Least, get: &Least, share: &Least, core: &Least) -> String {
-    let byte = |name| compute.ns(name, 64 * KIB) / (64 * KIB) as f64;
-    let [_, first, small, large] = LARGE_SIZES;
-    let get_per_byte = get.per_byte(small, large);
-    let (send, receive) = (eager.ns("send-overhead", 8), eager.ns("recv-overhead", 8));
-    // The sender's offer comes first, and the receiver's answer leaves before it goes on.
-    let get_start = get.one_way(first) - get_per_byte * first as f64 - get.one_way(8) - send;
-    let host = [
-        ("latency_ns", (eager.one_way(8) - send - receive).max(0.0)),
-        ("overhead_send_ns", send),
-        ("overhead_receive_ns", receive),
-        ("gap_ns", eager.ns("gap", 8)),
-        ("gap_per_byte_ns", eager.per_byte(EAGER_SIZES[0], EAGER_SIZES[1])),
-        ("get_ns", get_start.max(0.0)),
-        ("get_per_byte_ns", get_per_byte),
-        ("share_per_byte_ns", share.per_byte(small, large)),
-    ];
-    let core_send = core.ns("send-overhead", 8);
-    // On one core nothing travels: the time of one way is that of the two ranks, and of the switch between them.
-    let core = [
-        ("latency_ns", 0.0),
-        ("overhead_send_ns", core_send),
-        ("overhead_receive_ns", (core.one_way(8) - core_send).max(0.0)),
-    ];
-    let compute = [
-        ("call_ns", compute.ns("call", 8)),
-        ("reduce_per_byte_ns", byte("local-sum")),
-        ("copy_per_byte_ns", byte("copy")),
-    ];
-    let mut text = section("[compute]", &compute);
-    text += &section("[[level]]\nname = \"host\"", &host);
-    text += &section("[[level]]\nname = \"core\"", &core);
-    text
+impl Measured {
+    fn text(&self) -> String {
+        let mut text = section("[compute]", &self.compute());
+        let _ = writeln!(text, "cache_bytes = {CACHE_BYTES}");
+        text += &section("[[level]]\nname = \"host\"", &[self.lines(), self.copies()].concat());
+        text + &section("[[level]]\nname = \"core\"", &self.core())
+    }
+
+    fn compute(&self) -> Numbers {
+        let [small, large] = OPERANDS;
+        // Up to the size of the cache all bytes have the price of the small operands.
+        let prices = |name| {
+            let near = self.compute.ns(name, small) / small as f64;
+            let cached = (CACHE_BYTES, near * CACHE_BYTES as f64);
+            (near, slope(cached, (large, self.compute.ns(name, large))))
+        };
+        let ((reduce, reduce_far), (copy, copy_far)) = (prices("local-sum"), prices("copy"));
+        vec![
+            ("call_ns", self.compute.ns("call", 8)),
+            ("step_ns", self.step()),
+            ("reduce_per_byte_ns", reduce),
+            ("reduce_far_per_byte_ns", reduce_far),
+            ("copy_per_byte_ns", copy),
+            ("copy_far_per_byte_ns", copy_far),
+        ]
+    }
+
+    /// What a step takes. A barrier of two ranks is a call with two steps: one sends, and one receives while the message of the
+    /// other side travels.
+    fn step(&self) -> f64 {
+        let (send, receive) = self.overheads();
+        let travels = (self.eager.one_way(8) - send - receive).max(0.0);
+        let left = self.barrier.ns("barrier", 0) - self.compute.ns("call", 8) - send - receive;
+        let first = (left - travels).max(0.0);
+        if first <= travels { first } else { left / 2.0 }
+    }
+
+    /// The overheads of both sides. A receiver that finds its message fetches the line from the sender's core, which in a
+    /// ping-pong is the way that it travels: together they take no longer than that.
+    fn overheads(&self) -> (f64, f64) {
+        let (send, receive) = (self.eager.ns("send-overhead", 8), self.eager.ns("recv-overhead", 8));
+        let part = (self.eager.one_way(8) / (send + receive)).min(1.0);
+        (send * part, receive * part)
+    }
+
+    /// Messages at once.
+    fn lines(&self) -> Numbers {
+        let [line, some, many] = EAGER_SIZES.map(|bytes| (bytes, self.eager.one_way(bytes)));
+        let per_byte = slope(some, many);
+        let (send, receive) = self.overheads();
+        // What a core does with a byte while both work side by side cannot take longer than the way.
+        let busy =
+            |name| slope((8, self.eager.ns(name, 8)), (many.0, self.eager.ns(name, many.0))).min(per_byte);
+        vec![
+            ("latency_ns", (line.1 - send - receive).max(0.0)),
+            ("overhead_send_ns", send),
+            ("overhead_receive_ns", receive),
+            ("gap_ns", self.eager.ns("gap", 8)),
+            ("gap_per_byte_ns", per_byte),
+            ("send_per_byte_ns", busy("send-overhead")),
+            ("receive_per_byte_ns", busy("recv-overhead")),
+            ("lines_ns", (some.1 - line.1 - per_byte * (some.0 - line.0) as f64).max(0.0)),
+        ]
+    }
+
+    /// Messages that are copied by the kernel.
+    fn copies(&self) -> Numbers {
+        let (send, receive) = self.overheads();
+        // The offer comes first, and the answer leaves before the receiver goes on; its next message finds the other side
+        // busy with the answer if taking that takes longer than sending another.
+        let offer = self.eager.one_way(8) + send + (receive - send).max(0.0);
+        let [small, middle, large] = GET_SIZES.map(|bytes| (bytes, self.get.one_way(bytes)));
+        let get_bytes = slope(small, middle);
+        let get = (small.1 - get_bytes * small.0 as f64 - offer).max(0.0);
+        let cached = (CACHE_BYTES, offer + get + get_bytes * CACHE_BYTES as f64);
+        let [cached_share, large_share] = SHARE_SIZES.map(|bytes| (bytes, self.shared(bytes, get)));
+        let share_bytes = slope((0, 0.0), cached_share);
+        vec![
+            ("get_ns", get),
+            ("get_per_byte_ns", get_bytes),
+            ("get_far_per_byte_ns", slope(cached, large)),
+            ("share_per_byte_ns", share_bytes),
+            ("share_far_per_byte_ns", slope(cached_share, large_share)),
+        ]
+    }
+
+    /// What the bytes of a message take that both copy: beside them, there are the offer, the invitation, and the calls to the
+    /// kernel that each side makes.
+    fn shared(&self, bytes: u64, call: f64) -> f64 {
+        let calls = share_chunks(bytes).div_ceil(2) as f64 * call;
+        (self.share.one_way(bytes) - 2.0 * self.eager.one_way(8) - calls).max(0.0)
+    }
+
+    /// On one core nothing travels: the time of one way is that of the two ranks, and of the switch between them.
+    fn core(&self) -> Numbers {
+        let send = self.core.ns("send-overhead", 8);
+        vec![
+            ("latency_ns", 0.0),
+            ("overhead_send_ns", send),
+            ("overhead_receive_ns", (self.core.one_way(8) - send).max(0.0)),
+        ]
+    }
 }
 
 fn section(head: &str, numbers: &[(&str, f64)]) -> String {
@@ -144,39 +213,91 @@ fn section(head: &str, numbers: &[(&str, f64)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tern_sim::{Job, Params, Work, run};
 
     fn least(times: &[(&str, u64, f64)]) -> Least {
         let mut least = Least::default();
-        times.iter().for_each(|(name, bytes, us)| least.take((name.to_string(), *bytes, us * 1e-6)));
+        for &(name, bytes, us) in times {
+            let (name, best) = (name.to_string(), us * 1e-6);
+            least.take(Time { name, bytes, best, median: 2.0 * best });
+        }
         least
+    }
+
+    /// A machine whose numbers are the author's.
+    fn machine() -> Measured {
+        let trips = |one_ways: &[(u64, f64)]| {
+            least(&one_ways.iter().map(|&(bytes, us)| ("round-trip", bytes, 2.0 * us)).collect::<Vec<_>>())
+        };
+        let mut eager = trips(&[(8, 0.3), (8, 0.2), (8, 0.25), (128, 0.26), (4 * KIB, 0.9)]);
+        eager.take(Time { name: "send-overhead".into(), bytes: 8, best: 50e-9, median: 1.0 });
+        eager.take(Time { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
+        Measured {
+            compute: least(&[
+                ("call", 8, 0.2),
+                ("local-sum", 64 * KIB, 2.0),
+                ("local-sum", 1024 * KIB, 100.0),
+            ]),
+            eager,
+            get: trips(&[(8 * KIB, 1.2), (64 * KIB, 4.2), (1024 * KIB, 90.0)]),
+            share: trips(&[(256 * KIB, 9.0), (1024 * KIB, 42.0)]),
+            core: trips(&[(8, 2.0)]),
+            barrier: least(&[("barrier", 0, 0.43)]),
+        }
     }
 
     #[test]
     fn the_least_of_all_repetitions_counts() {
-        let eager = least(&[
-            ("round-trip", 8, 0.9),
-            ("round-trip", 8, 0.6),
-            ("round-trip", 8, 0.7),
-            ("send-overhead", 8, 0.05),
-            ("recv-overhead", 8, 0.1),
-            ("round-trip", 2 * KIB, 0.6 + 2.0 * 2.04),
-        ]);
-        let get = least(&[
-            ("round-trip", 8, 0.6),
-            ("round-trip", 8 * KIB, 3.0),
-            ("round-trip", 64 * KIB, 10.0),
-            ("round-trip", 1024 * KIB, 160.0),
-        ]);
-        let text = text(&Least::default(), &eager, &get, &get, &least(&[("round-trip", 8, 4.0)]));
-        // 1,500 less 625 for the bytes, 300 for the offer, 50 for the answer.
-        let start = "get_ns = 525.0000";
-        for expected in
-            [start, "latency_ns = 150.0000", "gap_per_byte_ns = 1.0000", "get_per_byte_ns = 0.0763"]
+        let params = Params::parse(&machine().text()).expect("what tern sim reads");
+        let host = &params.levels[1];
+        assert!((host.latency_ns - 50.0).abs() < 0.01, "{host:?}");
+        assert!((host.overhead_send_ns - 50.0).abs() < 0.01, "{host:?}");
+        assert!((params.levels[0].overhead_receive_ns - 2000.0).abs() < 0.01, "{params:?}");
+        assert_eq!((params.compute.call_ns, params.compute.cache_bytes), (200.0, CACHE_BYTES));
+        assert!((params.compute.step_ns - 30.0).abs() < 0.01, "{params:?}");
+        assert!(params.compute.reduce_far_per_byte_ns > 2.0 * params.compute.reduce_per_byte_ns);
+    }
+
+    /// The simulator, given the numbers, says what was measured: the fit is the model turned round.
+    #[test]
+    fn what_was_measured_is_what_is_predicted() {
+        let params = Params::parse(&machine().text()).expect("what tern sim reads");
+        let predicted = |bytes| {
+            let job = Job { repeats: 100, ..Job::new(Work::PingPong, 2, bytes) };
+            let params = Params { ranks_per_host: 2, ..params.clone() };
+            run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 200.0
+        };
+        // The first three as messages at once, the next by a get, the last by both.
+        for (bytes, us) in
+            [(8, 0.2), (128, 0.26), (4 * KIB, 0.9), (8 * KIB, 1.2), (256 * KIB, 9.0), (1024 * KIB, 42.0)]
         {
-            assert!(text.contains(expected), "{expected} in {text}");
+            let ratio = predicted(bytes) / (us * 1000.0);
+            assert!((ratio - 1.0).abs() < 0.03, "{bytes} bytes: {} ns for {us} us", predicted(bytes));
         }
-        assert!(text.ends_with("overhead_receive_ns = 2000.0000\n"), "{text}");
-        let params = tern_sim::Params::parse(&text).expect("what tern sim reads");
-        assert!((params.levels[1].latency_ns - 150.0).abs() < 0.01, "{params:?}");
+    }
+
+    #[test]
+    fn a_barrier_takes_what_was_measured() {
+        let barrier = |us: f64| {
+            let measured = Measured { barrier: least(&[("barrier", 0, us)]), ..machine() };
+            let params = Params::parse(&measured.text()).expect("what tern sim reads");
+            let choice = Some(Algorithm::Dissemination.into());
+            let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(Collective::Barrier), 2, 0) };
+            run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100_000.0
+        };
+        // With short steps, with long ones, and with none.
+        for us in [0.43, 0.6, 0.4] {
+            assert!((barrier(us) / us - 1.0).abs() < 0.03, "{} for {us}", barrier(us));
+        }
+        assert!(barrier(0.1) > 0.35);
+    }
+
+    #[test]
+    fn a_machine_whose_overheads_are_its_latency_has_none_beside() {
+        let mut measured = machine();
+        measured.eager.take(Time { name: "round-trip".into(), bytes: 8, best: 0.2e-6, median: 1.0 });
+        let (send, receive) = measured.overheads();
+        assert!((send + receive - 100.0).abs() < 0.01 && (receive / send - 2.0).abs() < 0.01);
+        assert!(measured.text().contains("latency_ns = 0.0000"));
     }
 }

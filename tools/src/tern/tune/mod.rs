@@ -7,6 +7,7 @@
 mod decide;
 mod grid;
 pub mod jobs;
+pub mod least;
 pub mod messages;
 mod options;
 pub mod progress;
@@ -39,8 +40,8 @@ pub fn run(options: &Options) -> Result<String, String> {
         options.collectives.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)))
     };
     let total = all().map(|(collective, ranks)| effort.jobs_of(collective, ranks.measured)).sum::<u64>();
-    let progress = Progress::new(messages::JOBS + total);
-    let costs = messages::measure(&jobs, effort.point_s, &progress)?;
+    let progress = Progress::new(messages::JOBS * messages::REPETITIONS + total);
+    let costs = messages::measure(&jobs, effort.point_s, messages::REPETITIONS, &progress)?;
     write(&options.params, &format!("{}{costs}", header("What messages cost", "for tern sim")))?;
     let tuner = Tuner { jobs: &jobs, effort, progress: &progress, scatter: RefCell::default() };
     let mut rows = Vec::new();

@@ -145,7 +145,13 @@ impl<'t> Trial<'t> {
             return Ok(Taken(vec![]));
         }
         let point_s = self.tuner.effort.point_s;
-        let run = Run { collective: self.collective, ranks: self.ranks, sizes: sizes.into(), point_s };
+        let run = Run {
+            collective: self.collective,
+            ranks: self.ranks,
+            sizes: sizes.into(),
+            point_s,
+            bound: false,
+        };
         self.tuner.jobs.collective(&run, rows).map(Taken)
     }
 }
@@ -168,17 +174,17 @@ struct Taken(Vec<Time>);
 impl Taken {
     /// The less of two runs over the same sizes.
     fn or_less(self, other: Taken) -> Taken {
-        let less = |(one, two): (Time, Time)| if two.2 < one.2 { two } else { one };
+        let less = |(one, two): (Time, Time)| if two.median < one.median { two } else { one };
         Taken(self.0.into_iter().zip(other.0).map(less).collect())
     }
 
     /// How far apart two runs over the same sizes are.
     fn ratios(&self, other: &Taken) -> impl Iterator<Item = f64> {
-        let ratio = |(one, two): (&Time, &Time)| (one.2 / two.2).max(two.2 / one.2);
+        let ratio = |(one, two): (&Time, &Time)| (one.median / two.median).max(two.median / one.median);
         self.0.iter().zip(&other.0).map(ratio)
     }
 
     fn put_into(self, times: &mut TimesOf) {
-        self.0.into_iter().for_each(|(_, bytes, seconds)| times.entry(bytes).or_default().push(seconds));
+        self.0.into_iter().for_each(|time| times.entry(time.bytes).or_default().push(time.median));
     }
 }

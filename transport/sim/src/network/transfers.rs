@@ -2,9 +2,10 @@
 
 use super::{Event, Network};
 use crate::Picos;
-use crate::params::{Distance, times};
-use std::collections::BTreeMap;
+use crate::params::{Costs, Distance};
+use std::collections::{BTreeMap, VecDeque};
 use tern_mem::UserBuf;
+use tern_transport::shm::share_chunks;
 use tern_transport::{Peer, Remote, ShareKey, Sink, Token, Transfer};
 
 /// The transfers under way.
@@ -14,6 +15,18 @@ pub struct Transfers {
     begun: u32,
     /// What ranks hear of when they poll next.
     told: Vec<Ended>,
+    /// Ranks that copy, and until when; as long as another is not through with the same copy they may stay here.
+    copying: BTreeMap<Peer, Picos>,
+    /// What ranks that copy do afterwards.
+    put_off: BTreeMap<Peer, VecDeque<Act>>,
+}
+
+/// Something that a rank does after a copy. Its engine has done it already: a real one would have copied first.
+pub(super) enum Act {
+    /// It sends this flight.
+    Send(u32),
+    /// It begins this transfer.
+    Pull(u32),
 }
 
 /// One of them.
@@ -22,9 +35,43 @@ struct Move {
     token: Token,
     /// The sender, if it copies too, waits for this.
     joined: Option<(Peer, Token)>,
-    bytes: u64,
+    chunks: Chunks,
     begins: Picos,
     ends: Picos,
+}
+
+/// A message as both sides claim it: so many pieces, and what one of them takes a rank.
+#[derive(Clone, Copy)]
+struct Chunks {
+    count: u64,
+    /// While nobody else copies.
+    alone: Picos,
+    /// While both do.
+    together: Picos,
+    /// What it takes to come to an end together.
+    agree: Picos,
+}
+
+impl Chunks {
+    /// The pieces of the library itself. Each is one call to the kernel, which has its price.
+    fn of(bytes: u64, costs: &Costs) -> Chunks {
+        let count = share_chunks(bytes).max(1);
+        // Two copy twice as much in the time.
+        let together = costs.get + 2 * costs.share_bytes.of(bytes) / count;
+        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree: costs.share }
+    }
+
+    /// When a receiver that has copied since `begins`, and a sender that joins it at a later moment, have nothing left
+    /// to claim. Whoever is free first claims next.
+    fn divide(self, begins: Picos, joins: Picos) -> (Picos, Picos) {
+        let claimed = (joins.saturating_sub(begins) / self.alone.max(1) + 1).min(self.count);
+        let (mut receiver, mut sender) = (begins + claimed * self.alone, joins);
+        for _ in claimed..self.count {
+            let first = if sender <= receiver { &mut sender } else { &mut receiver };
+            *first += self.together;
+        }
+        (receiver, sender)
+    }
 }
 
 /// A transfer that has ended: who has to hear of it.
@@ -46,6 +93,25 @@ impl Transfers {
         self.told.len() < before
     }
 
+    /// Whether a rank has to do something before all else.
+    fn is_late(&self, rank: Peer) -> bool {
+        !self.put_off.is_empty() && self.put_off.contains_key(&rank)
+    }
+
+    pub(super) fn put_off(&mut self, rank: Peer, act: Act) {
+        self.put_off.entry(rank).or_default().push_back(act);
+    }
+
+    /// What a rank does next of what it has put off.
+    fn next_act(&mut self, rank: Peer) -> Option<Act> {
+        let acts = self.put_off.get_mut(&rank)?;
+        let act = acts.pop_front();
+        if acts.is_empty() {
+            self.put_off.remove(&rank);
+        }
+        act
+    }
+
     fn begin(&mut self, transfer: Move) -> u32 {
         let key = self.begun;
         self.begun = self.begun.wrapping_add(1);
@@ -59,25 +125,43 @@ impl Network {
     /// machine the links do it, while the core is free.
     pub fn get(&mut self, rank: Peer, from: Peer, remote: Remote, into: &UserBuf, token: Token) -> Transfer {
         let (costs, distance) = self.costs(rank, from);
-        let takes = times(remote.len, costs.get_per_byte);
+        let takes = costs.get_bytes.of(remote.len);
         self.count(from, 0, remote.len);
         self.copy(from, remote, into);
         if matches!(distance, Distance::Core | Distance::Host) {
-            self.now += costs.get + takes;
-            return Transfer::Done;
+            return self.get_by_itself(rank, token, costs.get + takes);
         }
         let ready = self.now + costs.get;
         let begins = ready.max(self.link(from, distance).out).max(self.link(rank, distance).into);
         let ends = begins + takes;
         self.link(from, distance).out = ends;
         self.link(rank, distance).into = ends;
-        let transfer = Move { receiver: rank, token, joined: None, bytes: remote.len, begins, ends };
+        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
+        let transfer = Move { receiver: rank, token, joined: None, chunks, begins, ends };
         let key = self.transfers.begin(transfer);
         self.events.push(ends, Event::Over(key));
         Transfer::Pending
     }
 
-    /// The rank that runs now begins a copy in which the sender may take part. Alone it copies as fast as it gets.
+    fn get_by_itself(&mut self, rank: Peer, token: Token, takes: Picos) -> Transfer {
+        if !self.is_busy(rank) {
+            self.now += takes;
+            return Transfer::Done;
+        }
+        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
+        let transfer =
+            Move { receiver: rank, token, joined: None, chunks, begins: Picos::MAX, ends: Picos::MAX };
+        let key = self.transfers.begin(transfer);
+        self.transfers.put_off(rank, Act::Pull(key));
+        Transfer::Pending
+    }
+
+    /// Whether the rank that runs now has begun a copy that is not over: what it does now happens after that.
+    pub(super) fn is_busy(&self, rank: Peer) -> bool {
+        self.copies_until > self.now || self.transfers.is_late(rank)
+    }
+
+    /// The rank that runs now is about to begin a copy in which the sender may take part.
     pub fn share(
         &mut self,
         rank: Peer,
@@ -86,40 +170,67 @@ impl Network {
         into: &UserBuf,
         token: Token,
     ) -> ShareKey {
-        let (costs, distance) = self.costs(rank, from);
+        let chunks = Chunks::of(remote.len, &self.costs(rank, from).0);
         self.count(from, 0, remote.len);
         self.copy(from, remote, into);
-        let ready = self.now + costs.get;
-        let link = self.link(rank, distance);
-        let begins = ready.max(link.into);
-        let ends = begins + times(remote.len, costs.get_per_byte);
-        // A rank copies one message after the other.
-        link.into = ends;
-        let transfer = Move { receiver: rank, token, joined: None, bytes: remote.len, begins, ends };
-        let key = self.transfers.begin(transfer);
+        let (begins, ends) = (self.now, Picos::MAX);
+        let transfer = Move { receiver: rank, token, joined: None, chunks, begins, ends };
+        ShareKey(self.transfers.begin(transfer).into())
+    }
+
+    /// It begins, and does nothing else until there is nothing left to claim.
+    pub fn pull(&mut self, rank: Peer, key: ShareKey) -> Transfer {
+        match self.is_busy(rank) {
+            true => self.transfers.put_off(rank, Act::Pull(key.0 as u32)),
+            false => self.start(key.0 as u32),
+        }
+        Transfer::Pending
+    }
+
+    fn start(&mut self, key: u32) {
+        let now = self.now;
+        let Some(transfer) = self.transfers.under_way.get_mut(&key) else { return };
+        transfer.begins = now;
+        let (rank, ends) = (transfer.receiver, now + transfer.chunks.count * transfer.chunks.alone);
+        transfer.ends = ends;
+        self.copies_until = ends;
+        self.transfers.copying.insert(rank, ends);
         self.events.push(ends, Event::Over(key));
-        ShareKey(key.into())
+    }
+
+    /// A copy is over in which a rank took part. It does what it has put off meanwhile, until that is another copy.
+    pub(crate) fn go_on(&mut self, rank: Peer, time: Picos) {
+        if self.transfers.copying.get(&rank).is_some_and(|&until| until > time) {
+            // It takes part in another one by now.
+            return;
+        }
+        self.transfers.copying.remove(&rank);
+        (self.now, self.copies_until) = (time, 0);
+        while self.copies_until == 0 {
+            match self.transfers.next_act(rank) {
+                Some(Act::Send(flight)) => self.launch(flight),
+                Some(Act::Pull(key)) => self.start(key),
+                None => break,
+            }
+        }
+        let core = self.topology.core(rank);
+        self.cores[core] = self.cores[core].max(self.now).max(self.copies_until);
     }
 
     /// The sender, which runs now, copies what is left together with the receiver.
     pub fn join(&mut self, rank: Peer, receiver: Peer, key: ShareKey, token: Token) -> Transfer {
-        let (costs, distance) = self.costs(rank, receiver);
-        let free = self.now.max(self.link(rank, distance).out);
-        let key = key.0 as u32;
+        let (key, now) = (key.0 as u32, self.now);
         let Some(transfer) = self.transfers.under_way.get_mut(&key) else { return Transfer::Done };
-        let begins = transfer.begins.max(free);
-        let alone = times(transfer.bytes, costs.get_per_byte).max(1);
-        let left = transfer.ends.saturating_sub(begins) as f64 / alone as f64;
-        let together = times(transfer.bytes, costs.share_per_byte) as f64 * left;
-        let before = transfer.ends;
-        transfer.ends = before.min(begins + together as Picos);
+        debug_assert!(transfer.receiver == receiver && transfer.joined.is_none());
+        let (its_end, my_end) = transfer.chunks.divide(transfer.begins, now);
         transfer.joined = Some((rank, token));
+        transfer.ends = its_end.max(my_end) + transfer.chunks.agree;
         let ends = transfer.ends;
-        self.link(rank, distance).out = ends;
-        let into = &mut self.link(receiver, distance).into;
-        if *into == before {
-            *into = ends;
-        }
+        // The receiver has less to do than it thought when it began.
+        self.cores[self.topology.core(receiver)] = its_end;
+        self.copies_until = my_end;
+        self.transfers.copying.insert(receiver, its_end);
+        self.transfers.copying.insert(rank, my_end);
         self.events.push(ends, Event::Over(key));
         Transfer::Pending
     }

@@ -1,0 +1,3 @@
+// The least that a reduction costs: see reduce_local.c.
+#define RAW
+#include "reduce_local.c"

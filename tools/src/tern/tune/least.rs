@@ -1,0 +1,51 @@
+//! Numbers that are measured several times, and the least of each: all that disturbs makes it longer.
+
+use super::jobs::Time;
+use super::progress::Progress;
+
+/// Numbers by name and bytes.
+#[derive(Debug, Default)]
+pub struct Least(Vec<Time>);
+
+impl Least {
+    /// Measures so often, one time after the other.
+    pub fn of(
+        progress: &Progress,
+        what: &str,
+        repetitions: u64,
+        mut measure: impl FnMut() -> Result<Vec<Time>, String>,
+    ) -> Result<Least, String> {
+        let mut least = Least::default();
+        for _ in 0..repetitions {
+            progress.step(what);
+            measure()?.into_iter().for_each(|time| least.take(time));
+        }
+        Ok(least)
+    }
+
+    /// Another measurement of a number.
+    pub fn take(&mut self, time: Time) {
+        match self.0.iter_mut().find(|known| known.name == time.name && known.bytes == time.bytes) {
+            Some(known) => {
+                (known.best, known.median) = (known.best.min(time.best), known.median.min(time.median))
+            }
+            None => self.0.push(time),
+        }
+    }
+
+    /// A number in nanoseconds: that of the fastest batch.
+    pub fn ns(&self, name: &str, bytes: u64) -> f64 {
+        let found = self.0.iter().find(|known| known.name == name && known.bytes == bytes);
+        found.map_or(0.0, |known| known.best * 1e9)
+    }
+
+    /// Time of one way, nanoseconds.
+    pub fn one_way(&self, bytes: u64) -> f64 {
+        self.ns("round-trip", bytes) / 2.0
+    }
+
+    /// The bytes for which there is a number of this name.
+    pub fn sizes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u64> + 'a {
+        self.0.iter().filter(move |time| time.name == name).map(|time| time.bytes)
+    }
+}
