@@ -9,6 +9,7 @@
 
 #![warn(missing_docs)]
 
+pub mod accord;
 pub mod am;
 pub mod config;
 #[cfg(all(test, not(loom)))]
@@ -24,6 +25,7 @@ mod sync;
 #[cfg(not(loom))]
 pub mod tcp;
 
+pub use accord::Accord;
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
 pub use config::{Config, Route};
 pub use doorbell::{Doorbell, Silent};

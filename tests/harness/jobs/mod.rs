@@ -6,8 +6,10 @@ mod hosts;
 mod killed;
 mod leftovers;
 mod mpiexec;
+mod net;
 mod places;
 mod reports;
+mod settings;
 mod tables;
 
 use std::path::PathBuf;
@@ -42,6 +44,8 @@ pub fn run(options: &Options, report: &Report) {
         .chain(killed::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
+        .chain(net::TESTS)
+        .chain(settings::TESTS)
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
@@ -70,6 +74,11 @@ impl Jobs<'_> {
     /// The program of these tests, compiled.
     fn job(&self) -> Result<PathBuf, String> {
         compile(self.options, &self.options.root.join("tests/jobs/job.c"))
+    }
+
+    /// The program whose traffic checks itself, compiled.
+    fn net(&self) -> Result<PathBuf, String> {
+        compile(self.options, &self.options.root.join("tests/jobs/net.c"))
     }
 
     /// The wrapper that runs a program under a strict system call filter, compiled.

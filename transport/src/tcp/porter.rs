@@ -40,6 +40,13 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
+    /// The settings that are others there, by name.
+    pub(crate) fn differs_from(&self, identity: &Identity) -> Option<String> {
+        let encryption = self.server.encrypts() != identity.encrypt;
+        let names = identity.accord.difference_from(self.server.accord());
+        names.or_else(|| encryption.then(|| "TERN_ENCRYPT".into()))
+    }
+
     /// Tells the peer; `next` is the frame that is expected of it.
     pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> io::Result<(Socket, Keys)> {
         let (welcome, keys) = self.server.welcome(verdict, next);
@@ -120,8 +127,8 @@ impl Stranger {
     fn advance(&mut self, identity: &Identity) -> Result<Option<(Peer, u64)>, ()> {
         if self.server.is_none() {
             let Some(hello) = self.greeting.hear::<HELLO_BYTES>().map_err(drop)? else { return Ok(None) };
-            let Identity { me, secret, encrypt } = identity;
-            let (server, challenge) = Server::hello(secret, *me, *encrypt, &nonce(), &hello).map_err(drop)?;
+            let Identity { me, secret, .. } = identity;
+            let (server, challenge) = Server::hello(secret, *me, &nonce(), &hello).map_err(drop)?;
             self.greeting.say(&challenge).map_err(drop)?;
             self.server = Some(server);
         }
