@@ -1,6 +1,7 @@
 //! What a fuzz target is, and the bounded run of all targets of a room in `cargo test`: valid inputs, mutated at random from a
 //! fixed seed. Each room that decodes bytes from outside includes this file beside its targets.
 
+#[cfg(test)]
 use std::time::{Duration, Instant};
 
 /// Something that must survive any bytes.
@@ -11,41 +12,6 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Valid inputs, from which others are made.
     pub seeds: fn() -> Vec<Vec<u8>>,
-}
-
-/// Bytes taken from the front of an input; zeros once it is used up.
-pub struct Input<'a>(pub &'a [u8]);
-
-impl<'a> Input<'a> {
-    /// So many bytes, or what is left.
-    pub fn take(&mut self, len: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(len.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
-
-    /// The next bytes as an array.
-    pub fn array<const N: usize>(&mut self) -> [u8; N] {
-        let mut array = [0; N];
-        let taken = self.take(N);
-        array[..taken.len()].copy_from_slice(taken);
-        array
-    }
-
-    /// A number from one byte.
-    pub fn byte(&mut self) -> usize {
-        self.array::<1>()[0].into()
-    }
-
-    /// A number from four bytes.
-    pub fn word(&mut self) -> u32 {
-        u32::from_le_bytes(self.array())
-    }
-
-    /// Whether nothing is left.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// Runs each target on its seeds and on what is made of them, until it has had enough executions or time.
@@ -140,7 +106,8 @@ impl Rng {
 
     /// One of the numbers at which sums overflow and bounds end.
     fn write_number(&mut self, bytes: &mut [u8], at: usize) {
-        let numbers = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, u64::MAX >> 1, u64::MAX];
+        let numbers =
+            [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, u64::MAX >> 1, u64::MAX];
         let number = numbers[self.below(numbers.len())].wrapping_add(self.below(3) as u64).wrapping_sub(1);
         let width = 1 << self.below(4);
         for (to, byte) in bytes.iter_mut().skip(at).zip(number.to_le_bytes().into_iter().take(width)) {

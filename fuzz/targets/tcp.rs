@@ -2,9 +2,12 @@
 
 #[path = "../driver.rs"]
 mod driver;
+#[path = "../input.rs"]
+mod input;
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tern_mem::{IoVec, UserBuf};
 
@@ -12,7 +15,9 @@ pub use driver::Target;
 
 use super::card::Card;
 use super::frame::{HEADER_BYTES, Kind, Packet, Repr};
-use super::handshake::{CHALLENGE_BYTES, Client, HELLO_BYTES, PROOF_BYTES, Secret, Server, Verdict, WELCOME_BYTES};
+use super::handshake::{
+    CHALLENGE_BYTES, Client, HELLO_BYTES, PROOF_BYTES, Secret, Server, Verdict, WELCOME_BYTES,
+};
 use super::inbox::Inbox;
 use super::outbox::{Loan, Outbox};
 use super::sealed::Sealed;
@@ -21,16 +26,28 @@ use crate::accord::Accord;
 use crate::config::Checksum;
 use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
 use crate::{Am, Header, Landing, Peer, Sink, Token, TransferError};
-use driver::Input;
+use input::Input;
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
     Target { name: "tcp-frame", run: frame, seeds: headers },
     Target { name: "tcp-stream", run: stream, seeds: streams },
-    Target { name: "tcp-acks", run: acks, seeds: || vec![vec![1, 0, 0, 0, 4, 3, 0, 0, 0, 9, 2, 0], vec![0xff; 12]] },
-    Target { name: "tcp-handshake", run: handshake, seeds: || (0..4).map(|at| vec![at, 3, 0x80, 7, 1]).collect() },
+    Target {
+        name: "tcp-acks",
+        run: acks,
+        seeds: || vec![vec![1, 0, 0, 0, 4, 3, 0, 0, 0, 9, 2, 0], vec![0xff; 12]],
+    },
+    Target {
+        name: "tcp-handshake",
+        run: handshake,
+        seeds: || (0..4).map(|at| vec![at, 3, 0x80, 7, 1]).collect(),
+    },
     Target { name: "tcp-card", run: card, seeds: cards },
-    Target { name: "tcp-sealed", run: sealed, seeds: || vec![vec![0; 40], vec![5, 0, 0, 0, 1, 50, 0, 0, 0, 2]] },
+    Target {
+        name: "tcp-sealed",
+        run: sealed,
+        seeds: || vec![vec![0; 40], vec![5, 0, 0, 0, 1, 50, 0, 0, 0, 2]],
+    },
 ];
 
 /// The bytes of a header behind its checksum, which is made to fit, so that what it protects is reached.
@@ -153,7 +170,8 @@ fn stream(bytes: &[u8]) {
 }
 
 fn streams() -> Vec<Vec<u8>> {
-    let framed = |choice: u8, len: u32, payload: &[u8]| [&[choice][..], &repr(len, 0).bytes()[4..], payload].concat();
+    let framed =
+        |choice: u8, len: u32, payload: &[u8]| [&[choice][..], &repr(len, 0).bytes()[4..], payload].concat();
     let short = framed(2, 10, &[7; 10]);
     let long = framed(200, 1000, &[9; 1000]);
     vec![[&[255][..], &short, &short, &long].concat(), [&[1][..], &long, &short].concat(), framed(8, 0, &[])]
@@ -182,6 +200,14 @@ fn acks(bytes: &[u8]) {
     }
 }
 
+/// Another one each time: a fuzzer that sees what is compared forges proofs under a secret that stays.
+fn fresh_secret() -> Secret {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut secret = [7; 32];
+    secret[..8].copy_from_slice(&COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    Secret(secret)
+}
+
 /// A talk in which one message is changed by the bytes of the input comes to no end that both believe.
 fn handshake(bytes: &[u8]) {
     let mut input = Input(bytes);
@@ -195,7 +221,7 @@ fn handshake(bytes: &[u8]) {
     };
     assert!(!talk(change), "a changed message was believed");
     // And what is no message at all.
-    let secret = Secret([7; 32]);
+    let secret = fresh_secret();
     if let Ok((mut server, _)) = Server::hello(&secret, 4, &[2; 32], &Input(bytes).array::<HELLO_BYTES>()) {
         assert!(server.proof(&Input(&bytes[bytes.len() / 2..]).array::<PROOF_BYTES>()).is_err());
     }
@@ -205,7 +231,7 @@ fn handshake(bytes: &[u8]) {
 
 /// Whether both ends end well though something was changed.
 fn talk(change: impl Fn(usize, &mut [u8]) -> bool) -> bool {
-    let (secret, mut changed) = (Secret([7; 32]), false);
+    let (secret, mut changed) = (fresh_secret(), false);
     let (mut client, mut hello) = Client::new(&secret, 3, 4, true, &Accord::default(), &[1; 32]);
     changed |= change(0, &mut hello);
     let Ok((mut server, mut challenge)) = Server::hello(&secret, 4, &[2; 32], &hello) else { return false };
@@ -228,7 +254,10 @@ fn card(bytes: &[u8]) {
 
 fn cards() -> Vec<Vec<u8>> {
     let addresses = ["10.0.0.1", "::1", "fd83::1"].map(|address| address.parse().expect("an address"));
-    vec![Card { port: 1, addresses: addresses.to_vec() }.bytes(), Card { port: 9, addresses: Vec::new() }.bytes()]
+    vec![
+        Card { port: 1, addresses: addresses.to_vec() }.bytes(),
+        Card { port: 9, addresses: Vec::new() }.bytes(),
+    ]
 }
 
 /// Sealed records of which some bytes are changed: what is opened is a beginning of what was sealed. Then bytes that nobody has
@@ -249,7 +278,8 @@ fn sealed(bytes: &[u8]) {
     }
     let opened = read_all(&mut wire);
     assert!(plain.starts_with(&opened), "what was changed on its way was opened");
-    let mut stranger = Sealed::new(Tape { bytes: bytes.iter().copied().collect(), step: 4096 }, &[5; 32], &[5; 32]);
+    let mut stranger =
+        Sealed::new(Tape { bytes: bytes.iter().copied().collect(), step: 4096 }, &[5; 32], &[5; 32]);
     assert!(read_all(&mut stranger).is_empty(), "what nobody has sealed was opened");
 }
 

@@ -1,5 +1,5 @@
-/* Traffic that checks itself, for jobs whose network misbehaves: the first argument says what the ranks do, the second for
- * how many seconds. The harness (harness/jobs/net.rs) does the misbehaving. */
+/* Traffic that checks itself, for jobs whose network misbehaves: the first argument says what the ranks do, the second
+ * for how many seconds. The harness (harness/jobs/net.rs) does the misbehaving. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static size_t length(long round, int from, int to)
     return lengths[(size_t)(round + 3 * from + 5 * to) % 8] + (size_t)(round % 7);
 }
 
-/* In each round every rank sends a message to every other, all with the same tag: one that is lost, doubled or overtaken
- * is seen in the next round at the latest. */
+/* In each round every rank sends a message to every other, all with the same tag: one that is lost, doubled or
+ * overtaken is seen in the next round at the latest. */
 static void exchange(double seconds)
 {
     enum { MOST = 300007 };
@@ -96,7 +96,8 @@ static void exchange(double seconds)
     free(requests), free(in), free(out);
 }
 
-/* Messages of 4 KiB back and forth between neighbours; rank 0 says how many rounds each tenth of a second has seen, and when. */
+/* Messages of 4 KiB back and forth between neighbours; rank 0 says how many rounds each tenth of a second has seen,
+ * and when. */
 static void pace(double seconds)
 {
     enum { BYTES = 4096 };

@@ -10,6 +10,7 @@ mod net;
 mod places;
 mod reports;
 mod settings;
+mod strangers;
 mod tables;
 
 use std::path::PathBuf;
@@ -46,6 +47,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(hosts::TESTS)
         .chain(net::TESTS)
         .chain(settings::TESTS)
+        .chain(strangers::TESTS)
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
