@@ -9,6 +9,7 @@
 
 #![warn(missing_docs)]
 
+#[cfg_attr(loom, allow(dead_code))]
 pub mod accord;
 pub mod am;
 pub mod config;
