@@ -30,6 +30,14 @@ find_missing_packages() {
     python_has venv || packages+=(python3-venv)
     python_has headers || packages+=(python3-dev)
     note_fortran
+    add_network_tools
+}
+
+# Only root can make the network namespaces in which jobs on several hosts are tested.
+add_network_tools() {
+    [[ $(id -u) == 0 ]] && has apt-get || return 0
+    has ip && has tc && has ss || packages+=(iproute2)
+    has nft || packages+=(nftables)
 }
 
 # A Fortran compiler is not required: without one its tests are left out. As root it comes along with the rest.

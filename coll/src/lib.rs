@@ -25,6 +25,9 @@ pub mod bcast;
 mod build;
 mod call;
 mod exec;
+#[cfg(any(test, fuzzing))]
+#[path = "../../fuzz/targets/coll.rs"]
+pub mod fuzz;
 pub mod gather;
 pub mod hierarchical;
 pub mod inter;

@@ -10,6 +10,9 @@ pub mod arrival;
 mod cancel;
 pub mod census;
 pub mod engine;
+#[cfg(any(test, fuzzing))]
+#[path = "../../fuzz/targets/engine.rs"]
+pub mod fuzz;
 pub mod group;
 pub mod limits;
 pub mod matching;

@@ -133,8 +133,9 @@ pub fn attach(process: &mut Process) -> Result {
     }
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     tell(&job, RankState::Starting);
-    let environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
+    let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
     process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
+    environment.transport.accord = settings::accord(&environment, &process.coll_rows);
     let fabric = network::connect(&mut job, &environment.transport)?;
     process.bell = Some(fabric.doorbell());
     process.crowded = job.cores.is_crowded();

@@ -5,7 +5,8 @@ pub use tern_engine::variables::{BadValue, Environment};
 
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
 use tern_coll::{Row, table};
-use tern_engine::variables::InitialErrors;
+use tern_engine::variables::{self, InitialErrors};
+use tern_transport::Accord;
 
 /// What the environment asks for, or what of it cannot be understood.
 pub fn from_environment() -> Result<Environment, BadValue> {
@@ -19,6 +20,14 @@ pub fn initial_errhandler() -> MPI_Errhandler {
         InitialErrors::Abort => MPI_ERRORS_ABORT,
         InitialErrors::Return => MPI_ERRORS_RETURN,
     }
+}
+
+/// What this rank must have in common with all others. Of a table of collectives the rows count, not the file's name.
+pub fn accord(environment: &Environment, rows: &[Row]) -> Accord {
+    Accord::new(variables::SHARED, |name| match name {
+        "TERN_COLL_TABLE" => rows.iter().map(|row| format!("{row}\n")).collect(),
+        _ => variables::variable(name).map(|variable| variable.value(environment)).unwrap_or_default(),
+    })
 }
 
 /// The rows of `TERN_COLL_TABLE`.

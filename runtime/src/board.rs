@@ -235,6 +235,22 @@ impl Record {
         Some((read(call)?, read(comm)?, read(detail)?))
     }
 
+    /// The record that has these bytes, and a checksum that fits.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn resealed(bytes: &[u8]) -> [u8; RECORD_BYTES] {
+        let mut record = Record::absent();
+        let len = bytes.len().min(CHECKSUM);
+        record.0[..len].copy_from_slice(&bytes[..len]);
+        record.put_u64(CHECKSUM, record.checksum());
+        record.0
+    }
+
+    /// As it stands on the board.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn bytes(&self) -> &[u8; RECORD_BYTES] {
+        &self.0
+    }
+
     fn is_whole(&self) -> bool {
         self.0 == [0; RECORD_BYTES] || self.u64(CHECKSUM) == self.checksum()
     }

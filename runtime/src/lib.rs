@@ -12,6 +12,9 @@ pub mod board;
 pub mod control;
 pub mod cores;
 mod foreign;
+#[cfg(any(test, fuzzing))]
+#[path = "../../fuzz/targets/runtime.rs"]
+pub mod fuzz;
 pub mod job;
 mod join;
 mod join_pmi;

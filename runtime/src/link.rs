@@ -167,7 +167,7 @@ pub fn encode_answer(rank: u32, card: &[u8]) -> Vec<u8> {
 }
 
 /// Takes a whole answer from the front of what has come.
-fn take_answer(buffer: &mut Vec<u8>) -> Option<(u32, Vec<u8>)> {
+pub(crate) fn take_answer(buffer: &mut Vec<u8>) -> Option<(u32, Vec<u8>)> {
     let header: [u8; ANSWER_HEADER_BYTES] = buffer.get(..ANSWER_HEADER_BYTES)?.try_into().ok()?;
     let rank = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
     let end = ANSWER_HEADER_BYTES + usize::from(u16::from_le_bytes([header[4], header[5]]));

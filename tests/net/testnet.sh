@@ -7,12 +7,16 @@
 #   tests/net/testnet.sh enter HOST COMMAND...    a launcher for mpirun: runs a command on a host, as ssh would
 #   tests/net/testnet.sh cut HOST                 pulls its cable
 #   tests/net/testnet.sh mend HOST                and puts it in again
+#   tests/net/testnet.sh loss HOST PERCENT        loses so many of the packets that come to it, at random; 0 ends that
+#   tests/net/testnet.sh lost HOST                says how many packets that were
+#   tests/net/testnet.sh reset HOST               resets all its connections to other hosts, and says how many
+#   tests/net/testnet.sh only6 HOST               takes its IPv4 addresses away
 #   tests/net/testnet.sh with HOSTS RATE COMMAND...
 #                                                 all at once: makes a network, runs a command with MPI_HOSTS and
 #                                                 MPI_LAUNCHER in its environment, and removes it. RATE 0 is unlimited.
 #
 # Host i has the addresses 10.83.0.i and fd83::i on eth0, and besides a bridge docker0 with 172.17.0.1 as all others have:
-# an address that leads nowhere.
+# an address that leads nowhere. Commands see the host's name as the machine's, and nothing resolves it.
 set -eu
 
 self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
@@ -63,7 +67,38 @@ down() {
 enter() {
     host=$1
     shift
-    exec ip netns exec "$host" sh -c "$*"
+    exec ip netns exec "$host" unshare --uts \
+        sh -c 'echo "$0" >/proc/sys/kernel/hostname && exec sh -c "$1"' "$host" "$*"
+}
+
+loss() {
+    command -v nft >/dev/null || fail "needs nft (package nftables) to lose packets"
+    ip netns exec "$1" nft delete table inet loss 2>/dev/null || true
+    [ "$2" = 0 ] || ip netns exec "$1" nft -f - <<RULES
+table inet loss {
+    counter dropped { }
+    chain input {
+        type filter hook input priority 0;
+        iifname eth0 numgen random mod 1000 < $(($2 < 100 ? $2 * 10 : 999)) counter name dropped drop
+    }
+}
+RULES
+}
+
+lost() {
+    ip netns exec "$1" nft list counter inet loss dropped | sed -n 's/.*packets \([0-9]*\) bytes.*/\1/p'
+}
+
+# An interface that goes down loses its IPv6 addresses.
+mend() {
+    ip -n "$1" link set eth0 up
+    ip -n "$1" address add "fd83::${1##*-}/64" dev eth0 nodad 2>/dev/null || true
+}
+
+# The kernel aborts each connection as if its other end had done so, and tells the other end.
+reset() {
+    ip netns exec "$1" ss --kill --tcp --numeric --no-header state established \
+        '( src 10.83.0.0/24 or src fd83::/64 )' | wc -l
 }
 
 names() {
@@ -89,8 +124,9 @@ with() {
 command=$1
 shift
 case $command in
-up | down | enter | with) "$command" "$@" ;;
+up | down | enter | with | loss | lost | reset) "$command" "$@" ;;
 cut) ip -n "$1" link set eth0 down ;;
-mend) ip -n "$1" link set eth0 up ;;
+mend) mend "$1" ;;
+only6) ip -n "$1" -4 address flush dev eth0 && ip -n "$1" link delete docker0 ;;
 *) fail "there is no command '$command'" ;;
 esac

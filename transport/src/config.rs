@@ -1,5 +1,6 @@
 //! What `TERN_*` variables say to the transports. The mpi room reads the environment; this is its result.
 
+use crate::accord::Accord;
 use crate::limits::{
     CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, PEER_TIMEOUT_S, RING_LINES,
     RING_LINES_MAX, RING_LINES_MIN, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
@@ -42,6 +43,8 @@ pub struct Config {
     pub route: Route,
     /// Settings of the TCP transport.
     pub tcp: TcpConfig,
+    /// What all ranks must have in common.
+    pub accord: Accord,
 }
 
 impl Default for Config {
@@ -54,6 +57,7 @@ impl Default for Config {
             cma: true,
             route: Route::Auto,
             tcp: TcpConfig::default(),
+            accord: Accord::default(),
         }
     }
 }

@@ -79,6 +79,9 @@ impl Fabric {
     /// Connects this rank to its job. A job of one needs no segment.
     pub fn attach(place: Place, config: &Config) -> Result<Fabric, ConnectError> {
         let (me, size) = (place.me, place.size);
+        if let Some(fd) = place.segment.as_ref().filter(|_| size > 1) {
+            crate::shm::accord::agree(fd, &config.accord)?;
+        }
         if place.needs_network(config) {
             let network = Network::attach(place, config)?;
             let loopback = network.loopback(me);

@@ -9,6 +9,8 @@
 
 #![warn(missing_docs)]
 
+#[cfg_attr(loom, allow(dead_code))]
+pub mod accord;
 pub mod am;
 pub mod config;
 #[cfg(all(test, not(loom)))]
@@ -26,6 +28,7 @@ pub mod tcp;
 #[cfg(not(loom))]
 pub mod urtp;
 
+pub use accord::Accord;
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
 pub use config::{Config, Route};
 pub use doorbell::{Doorbell, Silent};

@@ -205,7 +205,8 @@ pub const INSIST_MS: u64 = 1500;
 /// anew: TCP itself would go on for a quarter of an hour.
 pub const SILENT_S: u64 = 5;
 
-/// Connections that have not proved anything yet. The oldest goes when one more comes: whoever means well needs milliseconds.
+/// Connections that have not proved anything yet. One that has said nothing goes when one more comes: whoever means well needs
+/// milliseconds.
 pub const STRANGERS_MAX: usize = 64;
 
 /// Connections taken from the listening socket in one round, so that a flood delays no message for long.

@@ -21,6 +21,8 @@ pub(crate) mod queue;
 pub(crate) mod ring;
 
 #[cfg(not(loom))]
+pub(crate) mod accord;
+#[cfg(not(loom))]
 mod cells;
 #[cfg(not(loom))]
 mod cma;

@@ -38,5 +38,8 @@ pub use card::CARD_BYTES_MAX;
 pub use directory::Directory;
 pub use transport::{Tcp, TcpError};
 
+#[cfg(any(test, fuzzing))]
+#[path = "../../fuzz/targets/tcp.rs"]
+pub mod fuzz;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -105,7 +105,8 @@ impl fmt::Display for Row {
         };
         let Row { collective, bytes, ranks, machines, .. } = self;
         let algorithm = self.choice.algorithm;
-        write!(f, "{collective:<22}{bytes:<15}{ranks:<10}{machines:<10}{algorithm:<20}{segment}")
+        // A number may be as wide as its column; the blanks between columns stay.
+        write!(f, "{collective:<21} {bytes:<14} {ranks:<9} {machines:<9} {algorithm:<19} {segment}")
     }
 }
 

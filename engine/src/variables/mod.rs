@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use std::fmt;
 use tern_transport::Config;
 
-pub use table::{CATEGORIES, OTHERS};
+pub use table::{CATEGORIES, OTHERS, SHARED};
 
 /// What the environment asks for.
 #[derive(Clone, Debug, Default)]
@@ -149,6 +149,11 @@ impl Environment {
         self.engine.eager_bytes_max = self.engine.eager_bytes_max.min(longest);
         self
     }
+}
+
+/// The variable of this name.
+pub fn variable(name: &str) -> Option<&'static Variable> {
+    variables().find(|variable| variable.name == name)
 }
 
 impl Variable {

@@ -3,10 +3,29 @@
 use super::{Category, InitialErrors, Other, Values, Variable};
 use crate::settings::Rendezvous;
 use tern_transport::Route;
+use tern_transport::accord::ACCORD_SETTINGS_MAX;
 use tern_transport::config::Checksum;
 
 /// The variables that the library reads, by category.
 pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, ERRORS];
+
+/// Variables that must be the same on all ranks of a job; ranks compare them where they first meet. Each rank may have its own of
+/// the others.
+pub const SHARED: &[&str] = &[
+    "TERN_CHECK",
+    "TERN_CREDIT_BYTES",
+    "TERN_TRANSPORT",
+    "TERN_TCP_EAGER_BYTES",
+    "TERN_TCP_CHECKSUM",
+    "TERN_ENCRYPT",
+    "TERN_RINGS",
+    "TERN_RING_SLOTS",
+    "TERN_CELLS",
+    "TERN_CELL_BYTES",
+    "TERN_CMA",
+    "TERN_COLL_TABLE",
+];
+const _: () = assert!(SHARED.len() <= ACCORD_SETTINGS_MAX);
 
 const PROTOCOLS: Category = Category {
     name: "protocols",

@@ -65,3 +65,19 @@ fn indices_follow_the_categories() {
     assert_eq!(indices_of(0).start, 0);
     assert_eq!(indices_of(CATEGORIES.len() - 1).end, variables().count());
 }
+
+#[test]
+fn what_ranks_must_share_is_a_variable_and_its_value_has_a_mark_of_its_own() {
+    for name in SHARED {
+        assert!(variable(name).is_some(), "{name}");
+    }
+    // What a category promises for all of its variables that change what travels.
+    let own = ["TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
+    for category in
+        CATEGORIES.iter().filter(|category| category.description.contains("the same on all ranks"))
+    {
+        for variable in category.variables.iter().filter(|variable| !own.contains(&variable.name)) {
+            assert!(SHARED.contains(&variable.name), "{}", variable.name);
+        }
+    }
+}

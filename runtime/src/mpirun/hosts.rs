@@ -55,6 +55,11 @@ pub fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Refusal::usage(format!("cannot read the host file '{}': {error}", path.display()))
     })?;
+    parse(&text)
+}
+
+/// The hosts of a host file.
+pub fn parse(text: &str) -> Result<Vec<Host>, Refusal> {
     let hosts: Result<Vec<_>, _> = text.lines().map(Host::parse_line).collect();
     Ok(hosts?.into_iter().flatten().collect())
 }

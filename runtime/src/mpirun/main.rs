@@ -20,6 +20,9 @@ mod directory;
 mod ending;
 mod environment;
 mod feed;
+#[cfg(any(test, fuzzing))]
+#[path = "../../../fuzz/targets/mpirun.rs"]
+pub mod fuzz;
 mod guard;
 mod help;
 mod hosts;

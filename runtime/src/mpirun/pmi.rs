@@ -128,6 +128,12 @@ impl Pmi {
         }
     }
 
+    /// What the store holds.
+    #[cfg(any(test, fuzzing))]
+    pub fn store_bytes(&self) -> usize {
+        self.store_bytes
+    }
+
     fn drop_client(&mut self, rank: u32, poller: &Poller) {
         if let Some(client) = self.ranks.remove(&rank) {
             poller.remove(&client.fd);

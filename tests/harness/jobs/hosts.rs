@@ -37,8 +37,15 @@ fn launcher(jobs: &Jobs<'_>) -> PathBuf {
 
 /// `mpirun` on hosts that are this machine.
 pub fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
+    let mut command = launched(jobs);
+    command.args(["--host", hosts]);
+    command
+}
+
+/// The same, before any host is named.
+pub fn launched(jobs: &Jobs<'_>) -> Command {
     let mut command = jobs.bare_mpirun();
-    command.arg("--launcher").arg(launcher(jobs)).args(["--host", hosts]);
+    command.arg("--launcher").arg(launcher(jobs));
     command
 }
 

@@ -6,9 +6,12 @@ mod hosts;
 mod killed;
 mod leftovers;
 mod mpiexec;
+mod net;
 mod netpipe;
 mod places;
 mod reports;
+mod settings;
+mod strangers;
 mod tables;
 
 use std::path::PathBuf;
@@ -45,6 +48,9 @@ pub fn run(options: &Options, report: &Report) {
         .chain(killed::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
+        .chain(net::TESTS)
+        .chain(settings::TESTS)
+        .chain(strangers::TESTS)
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
@@ -74,6 +80,11 @@ impl Jobs<'_> {
     /// The program of these tests, compiled.
     fn job(&self) -> Result<PathBuf, String> {
         compile(self.options, &self.options.root.join("tests/jobs/job.c"))
+    }
+
+    /// The program whose traffic checks itself, compiled.
+    fn net(&self) -> Result<PathBuf, String> {
+        compile(self.options, &self.options.root.join("tests/jobs/net.c"))
     }
 
     /// The wrapper that runs a program under a strict system call filter, compiled.

@@ -24,6 +24,9 @@ mod end;
 pub mod estimate;
 pub mod events;
 pub mod faults;
+#[cfg(any(test, fuzzing))]
+#[path = "../../../fuzz/targets/sim.rs"]
+pub mod fuzz;
 pub mod hang;
 mod job;
 pub mod limits;

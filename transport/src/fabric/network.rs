@@ -39,7 +39,8 @@ impl Network {
         }
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
         let (me, size) = (place.me, place.size);
-        let tcp = Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?;
+        let tcp =
+            Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?.with_accord(config.accord);
         let neighbours = place.neighbours.filter(|ranks| config.route != Route::Tcp && ranks.len() > 1);
         let here = match neighbours {
             None => None,

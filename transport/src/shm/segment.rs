@@ -119,6 +119,12 @@ pub enum AttachError {
          of the library; they must be the same on all ranks"
     )]
     Mismatch,
+    /// Ranks were started with different settings.
+    #[error(
+        "this rank was started with other settings than the ranks that came before it on this machine: {0}; they must be the \
+         same on all ranks (mpirun -x NAME passes a variable to all)"
+    )]
+    Settings(String),
 }
 
 /// The mapped segment.
@@ -253,7 +259,7 @@ fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn map(fd: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
+pub(super) fn map(fd: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at an address of the kernel's choice.

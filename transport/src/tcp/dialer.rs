@@ -13,6 +13,7 @@ use super::card::Card;
 use super::greeting::Greeting;
 use super::handshake::{CHALLENGE_BYTES, Client, Keys, Refusal, Secret, Verdict, WELCOME_BYTES};
 use crate::Peer;
+use crate::accord::Accord;
 use crate::limits::{STAGGER_MS, UNREACHABLE_S};
 
 /// Who this rank is, for those whom it dials and who dial it.
@@ -20,6 +21,7 @@ pub(crate) struct Identity {
     pub me: Peer,
     pub secret: Secret,
     pub encrypt: bool,
+    pub accord: Accord,
 }
 
 /// What has become of the dialling.
@@ -193,8 +195,8 @@ impl Attempt {
             return Err("nobody listens there".into());
         }
         bell.change(socket.as_raw_fd(), false);
-        let (client, hello) =
-            Client::new(&identity.secret, identity.me, peer, identity.encrypt, &super::greeting::nonce());
+        let Identity { me, secret, encrypt, accord } = identity;
+        let (client, hello) = Client::new(secret, *me, peer, *encrypt, accord, &super::greeting::nonce());
         self.greeting.say(&hello).map_err(|error| error.to_string())?;
         (self.client, self.stage) = (Some(client), Stage::AwaitsChallenge);
         Ok(())
@@ -224,7 +226,7 @@ fn is_refusal(error: &io::Error) -> bool {
 fn ended(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            "whoever listens there refused: not a rank of this job, or one with another TERN_ENCRYPT".into()
+            "whoever listens there refused: it is not a rank of this job, or one with other settings".into()
         }
         _ => error.to_string(),
     }

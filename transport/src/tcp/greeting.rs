@@ -9,7 +9,7 @@ use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES}
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::SILENT_S;
 
-const MESSAGE_BYTES_MAX: usize = 64;
+const MESSAGE_BYTES_MAX: usize = 128;
 const _: () = assert!(HELLO_BYTES <= MESSAGE_BYTES_MAX && CHALLENGE_BYTES <= MESSAGE_BYTES_MAX);
 const _: () = assert!(PROOF_BYTES <= MESSAGE_BYTES_MAX && WELCOME_BYTES <= MESSAGE_BYTES_MAX);
 

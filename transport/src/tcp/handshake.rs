@@ -2,7 +2,7 @@
 //!
 //! | message | from | holds |
 //! |---|---|---|
-//! | hello | dialer | version, who dials whom, whether to encrypt, a nonce |
+//! | hello | dialer | version, who dials whom, whether to encrypt, the marks of its settings, a nonce |
 //! | challenge | porter | a nonce, and the porter's proof over the hello and both nonces |
 //! | proof | dialer | the next frame it expects, and its proof over all of the above and that |
 //! | welcome | porter | its verdict, the next frame it expects, and a proof over everything |
@@ -14,10 +14,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::Peer;
+use crate::accord::{ACCORD_BYTES, Accord};
 
 /// Bytes of the job's secret.
 pub(crate) const SECRET_BYTES: usize = 32;
-pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + NONCE_BYTES;
+pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + ACCORD_BYTES + NONCE_BYTES;
 pub(crate) const CHALLENGE_BYTES: usize = NONCE_BYTES + TAG_BYTES;
 pub(crate) const PROOF_BYTES: usize = 8 + TAG_BYTES;
 pub(crate) const WELCOME_BYTES: usize = 9 + TAG_BYTES;
@@ -25,7 +26,10 @@ pub(crate) const WELCOME_BYTES: usize = 9 + TAG_BYTES;
 const NONCE_BYTES: usize = 32;
 const TAG_BYTES: usize = 32;
 /// The last byte is the version of the protocol.
-const MAGIC: [u8; 8] = *b"TernTCP\x01";
+const MAGIC: [u8; 8] = *b"TernTCP\x02";
+
+/// Where in a hello the marks of the settings are.
+const ACCORD: std::ops::Range<usize> = 17..17 + ACCORD_BYTES;
 
 /// Random bytes that are used once; as many as a proof has.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
@@ -43,8 +47,6 @@ pub(crate) enum Refusal {
     Proof,
     #[error("it is another rank of the job")]
     WrongRank,
-    #[error("TERN_ENCRYPT is not the same on both ranks")]
-    Encryption,
 }
 
 /// What a porter answers a dialer that has proved itself.
@@ -112,6 +114,7 @@ impl Client {
         me: Peer,
         peer: Peer,
         encrypt: bool,
+        accord: &Accord,
         nonce: &Nonce,
     ) -> (Self, [u8; HELLO_BYTES]) {
         let mut hello = [0; HELLO_BYTES];
@@ -119,7 +122,8 @@ impl Client {
         hello[8..12].copy_from_slice(&me.to_le_bytes());
         hello[12..16].copy_from_slice(&peer.to_le_bytes());
         hello[16] = encrypt.into();
-        hello[17..].copy_from_slice(nonce);
+        hello[ACCORD].copy_from_slice(&accord.bytes());
+        hello[ACCORD.end..].copy_from_slice(nonce);
         (Client { transcript: Transcript::new(secret, &hello), keys: None }, hello)
     }
 
@@ -159,6 +163,8 @@ impl Client {
 pub(crate) struct Server {
     transcript: Transcript,
     peer: Peer,
+    encrypts: bool,
+    accord: [u8; ACCORD_BYTES],
     keys: Keys,
 }
 
@@ -167,7 +173,6 @@ impl Server {
     pub(crate) fn hello(
         secret: &Secret,
         me: Peer,
-        encrypt: bool,
         nonce: &Nonce,
         hello: &[u8; HELLO_BYTES],
     ) -> Result<(Self, [u8; CHALLENGE_BYTES]), Refusal> {
@@ -178,16 +183,25 @@ impl Server {
         if word(12) != me || word(8) == me {
             return Err(Refusal::WrongRank);
         }
-        if (hello[16] == 1) != encrypt {
-            return Err(Refusal::Encryption);
-        }
         let mut transcript = Transcript::new(secret, hello);
         transcript.add(nonce);
         let mut challenge = [0; CHALLENGE_BYTES];
         challenge[..NONCE_BYTES].copy_from_slice(nonce);
         challenge[NONCE_BYTES..].copy_from_slice(&transcript.tag(b"porter 1"));
         let keys = transcript.keys();
-        Ok((Server { transcript, peer: word(8), keys }, challenge))
+        let mut accord = [0; ACCORD_BYTES];
+        accord.copy_from_slice(&hello[ACCORD]);
+        Ok((Server { transcript, peer: word(8), encrypts: hello[16] == 1, accord, keys }, challenge))
+    }
+
+    /// Whether the dialer wants to encrypt. To be believed once it has proved itself, as what follows.
+    pub(crate) fn encrypts(&self) -> bool {
+        self.encrypts
+    }
+
+    /// The marks of the dialer's settings.
+    pub(crate) fn accord(&self) -> &[u8; ACCORD_BYTES] {
+        &self.accord
     }
 
     /// The dialer's proof. Answers who it is and the next frame that it expects.

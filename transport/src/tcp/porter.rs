@@ -2,7 +2,7 @@
 //! make this rank keep nothing but one message of a fixed length each.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,9 @@ pub(crate) struct Porter {
 
 struct Stranger {
     greeting: Greeting,
+    from: Option<IpAddr>,
+    /// Something has come that was not looked at.
+    speaks: bool,
     server: Option<Server>,
     since: Instant,
 }
@@ -40,6 +43,13 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
+    /// The settings that are others there, by name.
+    pub(crate) fn differs_from(&self, identity: &Identity) -> Option<String> {
+        let encryption = self.server.encrypts() != identity.encrypt;
+        let names = identity.accord.difference_from(self.server.accord());
+        names.or_else(|| encryption.then(|| "TERN_ENCRYPT".into()))
+    }
+
     /// Tells the peer; `next` is the frame that is expected of it.
     pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> io::Result<(Socket, Keys)> {
         let (welcome, keys) = self.server.welcome(verdict, next);
@@ -65,9 +75,9 @@ impl Porter {
         self.listener.as_raw_fd()
     }
 
-    /// Whether anybody is being greeted.
+    /// Whether somebody is being greeted who has said something to the point. Those who say nothing hurry nobody.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.strangers.is_empty()
+        self.strangers.iter().any(|stranger| stranger.server.is_some())
     }
 
     /// When the oldest stranger's time is over.
@@ -78,10 +88,14 @@ impl Porter {
     /// Listens to strangers and to the door. Answers those who have proved themselves.
     pub(crate) fn advance(&mut self, now: Instant, identity: &Identity, bell: &SocketBell) -> Vec<Guest> {
         let mut guests = Vec::new();
+        if !self.strangers.is_empty() {
+            self.look_who_speaks();
+        }
         let mut at = 0;
         while at < self.strangers.len() {
             // What has been said in time is heard before it is too late: this rank may have looked away.
-            let heard = self.strangers[at].advance(identity);
+            let speaks = std::mem::take(&mut self.strangers[at].speaks);
+            let heard = if speaks { self.strangers[at].advance(identity) } else { Ok(None) };
             let late = now.saturating_duration_since(self.strangers[at].since).as_secs() >= STRANGER_S;
             match heard {
                 Ok(None) if !late => at += 1,
@@ -99,19 +113,49 @@ impl Porter {
         guests
     }
 
+    /// One system call for all of them: a crowd that says nothing must not cost one each.
+    fn look_who_speaks(&mut self) {
+        let look = |stranger: &Stranger| libc::pollfd {
+            fd: stranger.greeting.socket().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let mut looks: Vec<libc::pollfd> = self.strangers.iter().map(look).collect();
+        // SAFETY: as many entries as there are; nothing is waited for.
+        let answer = unsafe { libc::poll(looks.as_mut_ptr(), looks.len() as libc::nfds_t, 0) };
+        for (stranger, look) in self.strangers.iter_mut().zip(&looks) {
+            // Where the call fails, each is asked.
+            stranger.speaks = answer < 0 || look.revents != 0;
+        }
+    }
+
     fn accept(&mut self, now: Instant, bell: &SocketBell) {
         for _ in 0..ACCEPTS_PER_ROUND_MAX {
-            let Ok((socket, _)) = self.listener.accept() else { return };
+            let Ok((socket, from)) = self.listener.accept() else { return };
             if socket.set_nonblocking(true).and_then(|()| prepare(&socket)).is_err() {
                 continue;
             }
             if self.strangers.len() >= STRANGERS_MAX {
-                self.strangers.remove(0);
+                self.strangers.remove(self.least_welcome());
                 self.turned_away += 1;
             }
             bell.watch(socket.as_raw_fd(), false);
-            self.strangers.push(Stranger { greeting: Greeting::new(socket), server: None, since: now });
+            let (greeting, from) = (Greeting::new(socket), from.as_socket().map(|from| from.ip()));
+            self.strangers.push(Stranger { greeting, from, speaks: false, server: None, since: now });
         }
+    }
+
+    /// Who must go for the next one: of the address from which most have come, whoever has not said hello, and of these the
+    /// oldest. So a crowd from elsewhere does not drive out a peer, nor do those who say nothing.
+    fn least_welcome(&self) -> usize {
+        let like =
+            |stranger: &Stranger| self.strangers.iter().filter(|other| other.from == stranger.from).count();
+        let ranked = self
+            .strangers
+            .iter()
+            .enumerate()
+            .map(|(at, stranger)| (std::cmp::Reverse(like(stranger)), stranger.server.is_some(), at));
+        ranked.min().map_or(0, |(_, _, at)| at)
     }
 }
 
@@ -120,8 +164,8 @@ impl Stranger {
     fn advance(&mut self, identity: &Identity) -> Result<Option<(Peer, u64)>, ()> {
         if self.server.is_none() {
             let Some(hello) = self.greeting.hear::<HELLO_BYTES>().map_err(drop)? else { return Ok(None) };
-            let Identity { me, secret, encrypt } = identity;
-            let (server, challenge) = Server::hello(secret, *me, *encrypt, &nonce(), &hello).map_err(drop)?;
+            let Identity { me, secret, .. } = identity;
+            let (server, challenge) = Server::hello(secret, *me, &nonce(), &hello).map_err(drop)?;
             self.greeting.say(&challenge).map_err(drop)?;
             self.server = Some(server);
         }

@@ -69,6 +69,11 @@ impl<W: Wire> Sealed<W> {
         &self.inner
     }
 
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn inner_mut(&mut self) -> &mut W {
+        &mut self.inner
+    }
+
     /// Hands sealed bytes to the wire. Whether all are out.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         while self.out_start < self.out.len() {

@@ -16,6 +16,7 @@ use super::inbox::Broken;
 use super::outbox::Loan;
 use super::peer::{Link, Seal, Upkeep};
 use super::porter::{Guest, Porter};
+use crate::accord::Accord;
 use crate::config::TcpConfig;
 use crate::limits::*;
 use crate::{
@@ -83,7 +84,12 @@ impl Tcp {
         let mut links = Vec::new();
         links.resize_with(size as usize, || None);
         Ok(Tcp {
-            identity: Identity { me, secret: Secret(secret), encrypt: config.encrypt },
+            identity: Identity {
+                me,
+                secret: Secret(secret),
+                encrypt: config.encrypt,
+                accord: Accord::default(),
+            },
             config,
             directory,
             links,
@@ -99,6 +105,12 @@ impl Tcp {
             residue: false,
             cut_in: config.cuts,
         })
+    }
+
+    /// Peers must have the same settings.
+    pub fn with_accord(mut self, accord: Accord) -> Tcp {
+        self.identity.accord = accord;
+        self
     }
 
     /// A peer that is given up, and why: the job cannot go on.
@@ -272,6 +284,14 @@ impl Tcp {
     fn admit(&mut self, guest: Guest, now: Instant) {
         let (peer, me, bell) = (guest.peer, self.identity.me, self.bell.clone());
         if peer as usize >= self.links.len() {
+            return;
+        }
+        if let Some(names) = guest.differs_from(&self.identity) {
+            let why = format!(
+                "rank {peer} was started with other settings than this rank: {names}; they must be the same on all ranks \
+                 (mpirun -x NAME passes a variable to all)"
+            );
+            self.lost.get_or_insert((peer, why));
             return;
         }
         if self.links[peer as usize].is_none() {

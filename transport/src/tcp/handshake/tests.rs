@@ -13,10 +13,9 @@ struct Talk {
 
 /// Rank 3 dials rank 4, with a hand in each message on its way. Fails with who refused.
 fn talk(dialer: &Secret, porter: &Secret, tamper: impl Fn(usize, &mut [u8])) -> Result<Talk, &'static str> {
-    let (mut client, mut hello) = Client::new(dialer, 3, 4, true, &[1; 32]);
+    let (mut client, mut hello) = Client::new(dialer, 3, 4, true, &Accord::default(), &[1; 32]);
     tamper(0, &mut hello);
-    let (mut server, mut challenge) =
-        Server::hello(porter, 4, true, &[2; 32], &hello).map_err(|_| "porter")?;
+    let (mut server, mut challenge) = Server::hello(porter, 4, &[2; 32], &hello).map_err(|_| "porter")?;
     tamper(1, &mut challenge);
     let mut proof = client.challenge(&challenge, 10).map_err(|_| "dialer")?;
     tamper(2, &mut proof);
@@ -40,8 +39,8 @@ fn both_ends_of_one_job_agree() {
 fn whoever_does_not_know_the_secret_is_refused_by_either_end() {
     assert_eq!(talk(&OTHER, &OURS, |_, _| {}).err(), Some("dialer"), "the porter's proof comes first");
     // A dialer that does not look at the porter's proof gets no further.
-    let (_, hello) = Client::new(&OTHER, 3, 4, false, &[1; 32]);
-    let (mut server, challenge) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+    let (_, hello) = Client::new(&OTHER, 3, 4, false, &Accord::default(), &[1; 32]);
+    let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
     let mut blind = Transcript::new(&OTHER, &hello);
     blind.add(&challenge[..NONCE_BYTES]);
     blind.add(&[0; 8]);
@@ -53,34 +52,33 @@ fn whoever_does_not_know_the_secret_is_refused_by_either_end() {
 #[test]
 fn a_recorded_talk_is_worth_nothing_later() {
     let old = talk(&OURS, &OURS, |_, _| {}).unwrap();
-    let (mut server, challenge) = Server::hello(&OURS, 4, true, &[9; 32], &old.hello).unwrap();
+    let (mut server, challenge) = Server::hello(&OURS, 4, &[9; 32], &old.hello).unwrap();
     assert_ne!(challenge, old.challenge);
     assert_eq!(server.proof(&old.proof), Err(Refusal::Proof));
-    let (mut client, _) = Client::new(&OURS, 3, 4, true, &[9; 32]);
+    let (mut client, _) = Client::new(&OURS, 3, 4, true, &Accord::default(), &[9; 32]);
     assert_eq!(client.challenge(&old.challenge, 10), Err(Refusal::Proof));
-    let (mut client, _) = Client::new(&OURS, 3, 4, true, &[1; 32]);
+    let (mut client, _) = Client::new(&OURS, 3, 4, true, &Accord::default(), &[1; 32]);
     client.challenge(&old.challenge, 11).unwrap();
     assert!(client.welcome(&old.welcome).is_err(), "what was expected then is not what is expected now");
 }
 
 #[test]
 fn a_proof_sent_back_proves_nothing() {
-    let (_, hello) = Client::new(&OURS, 3, 4, false, &[1; 32]);
-    let (mut server, challenge) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+    let (_, hello) = Client::new(&OURS, 3, 4, false, &Accord::default(), &[1; 32]);
+    let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
     let mut reflected = [0; PROOF_BYTES];
     reflected[8..].copy_from_slice(&challenge[NONCE_BYTES..]);
     assert_eq!(server.proof(&reflected), Err(Refusal::Proof));
 }
 
 #[test]
-fn the_hello_must_be_to_this_rank_from_another_in_the_same_way() {
-    let hello = |me, peer, encrypt| Client::new(&OURS, me, peer, encrypt, &[1; 32]).1;
-    let answer = |hello| Server::hello(&OURS, 4, false, &[2; 32], &hello).map(|_| ()).err();
-    assert_eq!(answer(hello(3, 4, false)), None);
-    assert_eq!(answer(hello(3, 5, false)), Some(Refusal::WrongRank));
-    assert_eq!(answer(hello(4, 4, false)), Some(Refusal::WrongRank));
-    assert_eq!(answer(hello(3, 4, true)), Some(Refusal::Encryption));
-    let mut http = hello(3, 4, false);
+fn the_hello_must_be_to_this_rank_from_another() {
+    let hello = |me, peer| Client::new(&OURS, me, peer, false, &Accord::default(), &[1; 32]).1;
+    let answer = |hello| Server::hello(&OURS, 4, &[2; 32], &hello).map(|_| ()).err();
+    assert_eq!(answer(hello(3, 4)), None);
+    assert_eq!(answer(hello(3, 5)), Some(Refusal::WrongRank));
+    assert_eq!(answer(hello(4, 4)), Some(Refusal::WrongRank));
+    let mut http = hello(3, 4);
     http[..8].copy_from_slice(b"GET / HT");
     assert_eq!(answer(http), Some(Refusal::NotTern));
 }
@@ -99,8 +97,8 @@ proptest! {
 
     #[test]
     fn random_bytes_get_nobody_in(nonce in any::<[u8; 32]>(), proof in any::<[[u8; 8]; 5]>()) {
-        let (_, hello) = Client::new(&OTHER, 3, 4, false, &nonce);
-        let (mut server, _) = Server::hello(&OURS, 4, false, &[2; 32], &hello).unwrap();
+        let (_, hello) = Client::new(&OTHER, 3, 4, false, &Accord::default(), &nonce);
+        let (mut server, _) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
         let mut bytes = [0; PROOF_BYTES];
         bytes.copy_from_slice(proof.as_flattened());
         prop_assert_eq!(server.proof(&bytes), Err(Refusal::Proof));

@@ -1,5 +1,6 @@
 //! Whoever else knocks: random bytes, silence, floods, replays. None of it reaches the job.
 
+use super::super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES};
 use super::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -78,7 +79,8 @@ fn a_recorded_handshake_opens_no_door() {
     let recorder = std::thread::spawn(move || {
         let (mut dialer, _) = tap.accept().unwrap();
         let mut porter = TcpStream::connect(("127.0.0.1", real)).unwrap();
-        let (mut hello, mut challenge, mut proof) = ([0; 49], [0; 64], [0; 40]);
+        let (mut hello, mut challenge, mut proof) =
+            ([0; HELLO_BYTES], [0; CHALLENGE_BYTES], [0; PROOF_BYTES]);
         dialer.read_exact(&mut hello).unwrap();
         porter.write_all(&hello).unwrap();
         porter.read_exact(&mut challenge).unwrap();

@@ -1,0 +1,77 @@
+//! The memory of a rank does not grow with ranks that it never talks to: at most 64 bytes for each, in a job of 4,096.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tern_engine::{Engine, Envelope, Mode, Settings};
+use tern_mem::UserBuf;
+use tern_transport::tcp::Directory;
+use tern_transport::{Config, Fabric, Outside, Place, Route};
+
+/// The system's allocator, which counts the bytes that are in use.
+struct Counting;
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A launcher that never answers.
+struct Nobody;
+
+impl Directory for Nobody {
+    fn publish(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+    fn ask(&mut self, _: u32) {}
+    fn answer(&mut self) -> Option<(u32, Vec<u8>)> {
+        None
+    }
+    fn fd(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+/// Bytes that a rank of a job of `size` takes, on a machine of its own, after it has sent something to three others.
+fn rank_bytes(size: u32) -> usize {
+    let before = IN_USE.load(Ordering::Relaxed);
+    let outside = Some(Outside { secret: [1; 32], directory: Box::new(Nobody) });
+    let place =
+        Place { me: 0, size, neighbours: Some(vec![0]), segment: None, oversubscribed: false, outside };
+    let config = Config { route: Route::Tcp, ..Config::default() };
+    let fabric = Fabric::attach(place, &config).expect("a socket to listen on");
+    let mut engine = Engine::new(size, fabric, Settings::default());
+    for peer in 1..4 {
+        let envelope = Envelope { context: 0, source: 0, tag: 1 };
+        let _ = engine.send(Mode::Standard, peer, envelope, &UserBuf::owned(8), 0);
+        engine.poll();
+    }
+    IN_USE.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_silent_rank_costs_at_most_64_bytes() {
+    let (few, many) = (64, 4096);
+    let (small, large) = (rank_bytes(few), rank_bytes(many));
+    let each = large.saturating_sub(small) as f64 / f64::from(many - few);
+    println!(
+        "a rank takes {small} B in a job of {few}, {large} B in one of {many}: {each:.1} B for each silent rank"
+    );
+    assert!(each <= 64.0, "{each} B");
+}

@@ -1,0 +1,91 @@
+//! Ranks that were started with different settings: an error that names them, and no job that hangs.
+
+use std::process::Command;
+use std::time::Duration;
+
+use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed, run_command};
+use crate::process::Outcome;
+
+/// They are found before the ranks do anything else.
+const FOUND_WITHIN: Duration = Duration::from_secs(10);
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "settings differ on one host", run: one_host },
+    Test { name: "settings differ between hosts", run: two_hosts },
+    Test { name: "settings that may differ", run: may_differ },
+];
+
+/// Two ranks, the second of which has these variables, as `mpirun` was prepared and on these hosts.
+fn differing(
+    jobs: &Jobs<'_>,
+    mut mpirun: Command,
+    hosts: Option<[&str; 2]>,
+    variables: &[(&str, &str)],
+) -> Result<Outcome, String> {
+    let place = |host: usize| hosts.map(|hosts| ["-host", hosts[host]]).into_iter().flatten();
+    mpirun.args(place(0)).args(["-n", "1"]).arg(jobs.job()?).args(["deadlock", ":"]);
+    mpirun.args(place(1)).args(["-n", "1"]);
+    for (name, value) in variables {
+        mpirun.args(["-env", name, value]);
+    }
+    run_command(mpirun.arg(jobs.job()?).arg("deadlock"))
+}
+
+fn expect_named(outcome: &Outcome, names: &[&str]) -> Result<(), String> {
+    expect(outcome.took < FOUND_WITHIN, "it takes less than 10 s", outcome)?;
+    expect(outcome.code().is_some_and(|code| code != 0), "it is an error", outcome)?;
+    expect_said(outcome, &["other settings"])?;
+    expect_said(outcome, names)
+}
+
+/// A table of collectives, by its name.
+fn table(jobs: &Jobs<'_>) -> Result<String, String> {
+    let file = jobs.options.programs().join("barrier.table");
+    std::fs::create_dir_all(jobs.options.programs()).map_err(|error| error.to_string())?;
+    std::fs::write(&file, "barrier any any any dissemination\n").map_err(|error| error.to_string())?;
+    Ok(file.display().to_string())
+}
+
+fn one_host(jobs: &Jobs<'_>) -> Verdict {
+    let table = table(jobs)?;
+    for (variables, names) in [
+        (&[("TERN_CHECK", "types")][..], &["TERN_CHECK"][..]),
+        (&[("TERN_TRANSPORT", "tcp")], &["TERN_TRANSPORT"]),
+        (&[("TERN_COLL_TABLE", &table), ("TERN_CELLS", "4")], &["TERN_COLL_TABLE", "TERN_CELLS"]),
+    ] {
+        let mpirun = Command::new(jobs.options.mpirun());
+        expect_named(&differing(jobs, mpirun, None, variables)?, names)?;
+    }
+    passed()
+}
+
+fn two_hosts(jobs: &Jobs<'_>) -> Verdict {
+    let table = table(jobs)?;
+    for (name, value) in
+        [("TERN_CHECK", "collectives"), ("TERN_COLL_TABLE", table.as_str()), ("TERN_ENCRYPT", "1")]
+    {
+        let outcome = differing(jobs, hosts::launched(jobs), Some(["a", "b"]), &[(name, value)])?;
+        expect_named(&outcome, &[name])?;
+    }
+    passed()
+}
+
+/// Each rank may wait, and fail, as it likes.
+fn may_differ(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = Command::new(jobs.options.mpirun());
+    command.args(["-n", "1"]).arg(jobs.job()?).args(["hello", ":", "-n", "1"]);
+    command.args([
+        "-env",
+        "TERN_PROGRESS",
+        "thread",
+        "-env",
+        "TERN_PEER_TIMEOUT",
+        "7",
+        "-env",
+        "TERN_EAGER_MAX",
+        "100",
+    ]);
+    expect_code(&run_command(command.arg(jobs.job()?).arg("hello"))?, 0)?;
+    passed()
+}
