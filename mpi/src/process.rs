@@ -35,8 +35,6 @@ pub struct Process {
     pub sleepers: u32,
     /// Counts the times that a thread has entered, where several may.
     pub entries: u64,
-    /// Calls that wait, asleep or not: they make progress.
-    pub waiting: u32,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
@@ -91,7 +89,6 @@ impl Process {
             bell: None,
             sleepers: 0,
             entries: 0,
-            waiting: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

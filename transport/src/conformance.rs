@@ -288,6 +288,7 @@ pub(crate) fn wakes_a_sleeper<W: World>() {
         assert!(!world.receiver().0.poll(&mut keeper));
         let (transport, peer) = world.sender();
         send(transport, peer, seed, &mut pattern(seed, 8)).unwrap();
+        world.help();
         assert!(bell.sleep(armed, Some(Duration::from_secs(10))), "the message rang");
         assert!(world.receiver().0.poll(&mut keeper));
     }

@@ -168,6 +168,18 @@ pub const GATHER_PIECES_MAX: usize = 64;
 /// here; a quarter of a thousand frames of 8 bytes fit.
 pub const BLOCK_BYTES_TCP: usize = 16 * 1024;
 
+/// Messages to one peer that go at once, without a poll in between: a message, and one that belongs to it.
+pub const SENDS_AT_ONCE: u32 = 2;
+
+/// Microseconds that a gathered frame waits for the next one while the program goes on sending: a few system calls' time.
+pub const GATHER_US_MAX: u64 = 20;
+
+/// Frames that are gathered at most: one system call for so many is nearly none for each.
+pub const GATHER_FRAMES_MAX: u32 = 64;
+
+/// Longest payload that waits. A longer one is copied for longer than a system call takes.
+pub const GATHER_PAYLOAD_BYTES_MAX: usize = 1024;
+
 /// Rest of a payload from which on it is read straight to its place.
 pub const DIRECT_BYTES_MIN: usize = 2 * 1024;
 

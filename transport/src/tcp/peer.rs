@@ -7,6 +7,7 @@ use super::bell::SocketBell;
 use super::card::Card;
 use super::dialer::{Dialer, Dialled, Identity};
 use super::frame::Kind;
+use super::gather::Gather;
 use super::handshake::Keys;
 use super::inbox::{Broken, Inbox};
 use super::outbox::{FalseAck, Loan, Outbox, Written};
@@ -23,6 +24,7 @@ pub(crate) struct Link {
     pub outbox: Outbox,
     pub inbox: Inbox,
     line: Option<Line>,
+    gather: Gather,
     /// The socket is watched for room.
     awaits_room: bool,
     /// Where the peer can be reached, once that is known.
@@ -61,6 +63,7 @@ impl Link {
             outbox: Outbox::new(config.checksum),
             inbox: Inbox::new(peer),
             line: None,
+            gather: Gather::default(),
             awaits_room: false,
             card: None,
             dialer: None,
@@ -79,6 +82,11 @@ impl Link {
     /// Whether there is something that no connection has taken.
     pub(crate) fn has_unwritten(&self) -> bool {
         self.outbox.has_unwritten() || self.awaits_room
+    }
+
+    /// Whether something waits for the next poll, of which the socket does not tell.
+    pub(crate) fn wants_poll(&self) -> bool {
+        self.gather.is_open() || self.has_bytes()
     }
 
     /// Whether bytes have been read and not looked at: the socket does not tell of them.
@@ -108,13 +116,14 @@ impl Link {
         bell: &SocketBell,
     ) -> Result<bool, Broken> {
         let cost = if loan.is_some() { 0 } else { am.payload_len() };
-        if !self.outbox.has_room(cost) || (loan.is_some() && self.outbox.has_unwritten()) {
+        let free = self.gather.is_open() || !self.outbox.has_unwritten();
+        if !self.outbox.has_room(cost) || (loan.is_some() && !free) {
             return Ok(false);
         }
-        let idle = !self.outbox.has_unwritten();
         self.outbox.push(am, self.inbox.next(), loan);
         self.inbox.acknowledged();
-        let written = if idle && self.line.is_some() { self.write(bell) } else { Ok(()) };
+        let goes = free && self.line.is_some() && !self.gather.takes(am.payload_len());
+        let written = if goes { self.write(bell) } else { Ok(()) };
         if loan.is_none() {
             self.outbox.settle();
         }
@@ -141,6 +150,9 @@ impl Link {
         bell: &SocketBell,
         done: &mut Vec<Token>,
     ) -> Result<bool, Broken> {
+        if self.gather.end() {
+            self.write(bell)?;
+        }
         let Some(line) = &mut self.line else { return Ok(false) };
         let received = self.inbox.receive(line, sink);
         if let Some(ack) = self.inbox.take_ack() {
@@ -184,6 +196,7 @@ impl Link {
             Some(Seal { seal, open }) => Line::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
         };
         (self.line, self.awaits_room) = (Some(line), false);
+        self.gather.end();
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
         if self.leaving {
             return self.say_goodbye(bell);
@@ -194,6 +207,7 @@ impl Link {
     /// The connection is of no use any more. Dials again unless the peer has gone for good.
     pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant) {
         (self.line, self.awaits_room) = (None, false);
+        self.gather.end();
         self.outbox.unwrite();
         self.last_break = Some(why.to_string());
         if self.inbox.peer_goes() && self.outbox.is_empty() {

@@ -169,15 +169,18 @@ impl Tcp {
     #[cold]
     fn maybe_cut(&mut self, peer: Peer) {
         self.cut_in = self.cut_in.saturating_sub(1);
-        if self.cut_in == 0
-            && let Some(link) = &self.links[peer as usize]
-        {
+        if self.cut_in == 0 {
             // As uneven as the numbers of two ranks that divide the same time.
             self.cut_in = self.config.cuts + (self.identity.me * 7 + peer * 3) % self.config.cuts.div_ceil(2);
-            if let Some(fd) = link.fd() {
-                // SAFETY: takes no addresses.
-                unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
-            }
+            self.cut(peer);
+        }
+    }
+
+    /// For tests: breaks the connection to a peer.
+    pub(super) fn cut(&self, peer: Peer) {
+        if let Some(fd) = self.links[peer as usize].as_ref().and_then(|link| link.fd()) {
+            // SAFETY: takes no addresses.
+            unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
         }
     }
 
@@ -232,7 +235,7 @@ impl Tcp {
         for at in (0..self.live.len()).rev() {
             let Some(peer) = self.live.get(at).copied() else { continue };
             let Some(link) = &self.links[peer as usize] else { continue };
-            if link.has_bytes() || link.fd().is_some_and(|fd| self.ready.contains(&fd)) {
+            if link.wants_poll() || link.fd().is_some_and(|fd| self.ready.contains(&fd)) {
                 any |= self.poll_link(peer, sink);
             }
         }
