@@ -46,6 +46,13 @@ pub(crate) struct Keeper {
     landing: Vec<(Token, Header, UserBuf)>,
 }
 
+impl Keeper {
+    /// Long payloads that have been given a place.
+    pub(crate) fn begun(&self) -> usize {
+        self.landing.len()
+    }
+}
+
 /// Bytes before the place where long payloads land, to see that offsets are kept.
 const LANDING_OFFSET: usize = 3;
 

@@ -25,6 +25,7 @@ pub(crate) struct Link {
     pub inbox: Inbox,
     line: Option<Line>,
     gather: Gather,
+    courtesy: Courtesy,
     /// The socket is watched for room.
     awaits_room: bool,
     /// Where the peer can be reached, once that is known.
@@ -37,6 +38,38 @@ pub(crate) struct Link {
     leaving: bool,
     /// While this rank goes, the peer was found to be gone.
     departed: bool,
+}
+
+/// What is known of the program's habits: whether it answers a message that the peer wants to be acknowledged, before it looks
+/// for anything else.
+#[derive(Default)]
+struct Courtesy {
+    /// Such a message has ended in the last poll.
+    asked: bool,
+    replies: u8,
+}
+
+impl Courtesy {
+    /// The peer waits for an acknowledgement. Whether a reply can be expected.
+    fn asked(&mut self) -> bool {
+        self.asked = true;
+        self.replies >= REPLIES_TO_WAIT
+    }
+
+    #[inline]
+    fn sent(&mut self) {
+        if self.asked {
+            self.asked = false;
+            self.replies = self.replies.saturating_add(1);
+        }
+    }
+
+    #[inline]
+    fn polled(&mut self) {
+        if self.asked {
+            (self.asked, self.replies) = (false, 0);
+        }
+    }
 }
 
 /// Rounds of dialling that have failed since the last connection.
@@ -64,6 +97,7 @@ impl Link {
             inbox: Inbox::new(peer),
             line: None,
             gather: Gather::default(),
+            courtesy: Courtesy::default(),
             awaits_room: false,
             card: None,
             dialer: None,
@@ -81,12 +115,17 @@ impl Link {
 
     /// Whether there is something that no connection has taken.
     pub(crate) fn has_unwritten(&self) -> bool {
-        self.outbox.has_unwritten() || self.awaits_room
+        self.outbox.has_unwritten() || self.awaits_room || self.owes_answer()
+    }
+
+    /// Whether the peer waits for an acknowledgement that waits for the program's reply.
+    fn owes_answer(&self) -> bool {
+        self.line.is_some() && self.inbox.is_waited_for()
     }
 
     /// Whether something waits for the next poll, of which the socket does not tell.
     pub(crate) fn wants_poll(&self) -> bool {
-        self.gather.is_open() || self.has_bytes()
+        self.gather.is_open() || self.owes_answer() || self.has_bytes()
     }
 
     /// Whether bytes have been read and not looked at: the socket does not tell of them.
@@ -120,6 +159,7 @@ impl Link {
         if !self.outbox.has_room(cost) || (loan.is_some() && !free) {
             return Ok(false);
         }
+        self.courtesy.sent();
         self.outbox.push(am, self.inbox.next(), loan);
         self.inbox.acknowledged();
         let goes = free && self.line.is_some() && !self.gather.takes(am.payload_len());
@@ -153,19 +193,36 @@ impl Link {
         if self.gather.end() {
             self.write(bell)?;
         }
+        self.courtesy.polled();
+        let owed_answer = self.inbox.is_waited_for();
+        let lent = self.outbox.lends();
         let Some(line) = &mut self.line else { return Ok(false) };
-        let received = self.inbox.receive(line, sink);
+        let received = self.inbox.receive(line, sink, lent);
         if let Some(ack) = self.inbox.take_ack() {
             self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
         }
         let any = received?;
-        if self.inbox.must_acknowledge() && self.outbox.add_note(Kind::Ack, self.inbox.next()) {
-            self.inbox.acknowledged();
+        if self.inbox.must_acknowledge() && !self.leaves_it_to_the_reply(owed_answer) {
+            self.acknowledge();
         }
         if self.outbox.has_unwritten() || self.awaits_room {
             self.write(bell)?;
         }
         Ok(any)
+    }
+
+    /// Whether the acknowledgement that the peer waits for can go with the program's next message. It saves the message that
+    /// would come before that.
+    #[inline]
+    fn leaves_it_to_the_reply(&mut self, owed_before: bool) -> bool {
+        let new = self.inbox.is_waited_for() && !owed_before;
+        new && self.courtesy.asked() && !self.inbox.owes_much()
+    }
+
+    fn acknowledge(&mut self) {
+        if self.outbox.add_note(Kind::Ack, self.inbox.next()) {
+            self.inbox.acknowledged();
+        }
     }
 
     /// The peer is told that this rank goes, by this connection and each that follows: what a connection that breaks has not

@@ -204,7 +204,10 @@ impl Tcp {
     fn poll_link(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         let Some(link) = &mut self.links[peer as usize] else { return false };
         match link.poll(sink, &self.bell, &mut self.done) {
-            Ok(any) => any,
+            Ok(any) => {
+                self.residue |= any && link.has_unwritten();
+                any
+            }
             Err(broken) => {
                 self.broke(peer, &broken);
                 true
@@ -405,7 +408,7 @@ impl Sink for Void {
 
 impl Transport for Tcp {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits { eager_bytes_max: self.config.eager_bytes_max(), get: false, put: false, share: false }
+        Limits { eager_bytes_max: self.config.copied_bytes_max(), get: false, put: false, share: false }
     }
 
     #[inline]
@@ -415,6 +418,10 @@ impl Transport for Tcp {
 
     fn loan_bytes_max(&self, _peer: Peer) -> usize {
         LOAN_BYTES_MAX
+    }
+
+    fn lent_bytes_max(&self, _peer: Peer) -> usize {
+        self.config.eager_bytes_max().min(LOAN_BYTES_MAX)
     }
 
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
