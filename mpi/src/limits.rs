@@ -82,3 +82,6 @@ pub const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
 
 /// Naps without anything left behind after which the thread parks. To wake it costs as much as several naps.
 pub const IDLE_NAPS_MAX: u32 = 8;
+
+/// Time slice that the progress thread asks for, nanoseconds: the shortest that Linux grants.
+pub const SLICE_NS: u64 = 100_000;

@@ -270,10 +270,22 @@ pub struct Guard {
 /// Enters the library.
 #[inline]
 pub fn enter() -> Guard {
-    let locked = threaded();
-    let mut guard = Guard { locked, completions: 0 };
-    if locked {
+    if threaded() {
         LOCK.lock();
+    }
+    entered()
+}
+
+/// Enters the library unless somebody else is in it.
+pub fn try_enter() -> Option<Guard> {
+    let free = !threaded() || LOCK.try_lock();
+    free.then(entered)
+}
+
+#[inline]
+fn entered() -> Guard {
+    let mut guard = Guard { locked: threaded(), completions: 0 };
+    if guard.locked {
         guard.entries = guard.entries.wrapping_add(1);
         guard.completions = guard.engine_mut().map_or(0, |engine| engine.completions());
     }

@@ -9,8 +9,8 @@
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
-use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE};
-use crate::process::{Guard, Process, enter};
+use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, SLICE_NS};
+use crate::process::{Guard, Process, enter, try_enter};
 use crate::wait;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -78,6 +78,7 @@ fn has_work(process: &mut Process) -> bool {
 
 fn run() {
     block_signals();
+    ask_for_short_waits();
     let mut naps = Naps::default();
     while STATE.load(Ordering::SeqCst) != ENDS {
         if naps.can_stay_out() {
@@ -88,9 +89,12 @@ fn run() {
     }
 }
 
-/// Looks whether there is something to do.
+/// Looks whether there is something to do. Where somebody is in the library, there is not: to wait for the lock would cost
+/// the program several times a system call.
 fn turn(naps: &mut Naps) {
-    let mut process = enter();
+    let Some(mut process) = try_enter() else {
+        return nap(if naps.for_residue { NAP_FOR_RESIDUE } else { NAP });
+    };
     if STATE.load(Ordering::SeqCst) == ENDS {
         return;
     }
@@ -181,6 +185,20 @@ fn park(process: Guard) {
     drop(process);
     while parked && STATE.load(Ordering::SeqCst) == PARKED {
         std::thread::park();
+    }
+}
+
+/// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at
+/// once (Linux 6.12; older kernels ignore it, and any may refuse).
+fn ask_for_short_waits() {
+    // SAFETY: all zero is a valid structure; the calls write and read no more than it, and change this thread alone.
+    unsafe {
+        let mut now: libc::sched_attr = std::mem::zeroed();
+        let size = size_of::<libc::sched_attr>();
+        if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, size, 0) == 0 {
+            now.sched_runtime = SLICE_NS;
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const now, 0);
+        }
     }
 }
 
