@@ -1,8 +1,9 @@
-// One-way latency between two ranks: half a round trip, for a range of sizes.
+// One-way latency between pairs of ranks: half a round trip, for a range of sizes.
 // usage: latency SECONDS_PER_POINT [BYTES...]
 #include "mpi_team.h"
 
-#define BYTES_MAX (4L << 20)
+#define BYTES_MAX (16L << 20)
+#define CURVE_BYTES_MAX (4L << 20)
 
 struct pingpong {
     int rank;
@@ -12,13 +13,14 @@ struct pingpong {
 
 static void pingpong_loop(void *arg, long iterations) {
     struct pingpong *p = arg;
+    int other = p->rank ^ 1;
     for (long i = 0; i < iterations; i++) {
-        if (p->rank == 0) {
-            MPI_Send(p->out, p->bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-            MPI_Recv(p->in, p->bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (p->rank < other) {
+            MPI_Send(p->out, p->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
+            MPI_Recv(p->in, p->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(p->in, p->bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(p->out, p->bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+            MPI_Recv(p->in, p->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(p->out, p->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
         }
     }
 }
@@ -39,7 +41,7 @@ int main(int argc, char **argv) {
         for (int i = 2; i < argc; i++)
             measure_size(&team, &p, atol(argv[i]), budget);
     else
-        for (long bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
+        for (long bytes = 1; bytes <= CURVE_BYTES_MAX; bytes *= 2)
             measure_size(&team, &p, bytes, budget);
     MPI_Finalize();
     return 0;

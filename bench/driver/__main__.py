@@ -89,9 +89,9 @@ def measure_case(case, number, systems, results):
 
 def measure_job(job, system, results):
     """One run; a system that failed a job once is not asked for it again."""
-    if any((f["system"], f["program"], f["ranks"]) == (system.key, job.program, job.ranks) for f in results.failures):
+    if any((f["system"], f["program"], f["ranks"]) == (system.key, job.label, job.ranks) for f in results.failures):
         return
-    outcome = system.run(job.ranks, job.program, *job.arguments, timeout=job.timeout)
+    outcome = system.run(job.ranks, job.program, *job.arguments, timeout=job.timeout, tcp=job.tcp)
     results.add(system.key, job, outcome)
 
 

@@ -10,7 +10,11 @@ COLLECTIVES = (("barrier", 0), ("bcast", 8), ("bcast", 64 << 10), ("bcast", 1 <<
 COLLECTIVE_RANKS = (2, 4, 8, 16)
 
 # Metrics of which more is better; of all others, less.
-RATES = {"rate_window", "rate_blocking", "raw_ring_rate"}
+RATES = {"rate_window", "rate_blocking", "raw_ring_rate", "tcp_rate_window", "tcp_rate_blocking"}
+
+# The sizes of which the goals over TCP speak; those in between show the change of protocols.
+TCP_SIZES = (8, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20)
+TCP_CROWDED_RANKS = 4
 
 MPI, RAW = "mpi", "raw"
 
@@ -26,6 +30,12 @@ class Job:
     timeout: float = 30
     kind: str = MPI
     wall: str | None = None  # the metric that the wall time of the whole command is
+    tcp: bool = False  # over TCP on loop-back; the names of its metrics begin with "tcp_"
+
+    @property
+    def label(self):
+        """What a failure calls it."""
+        return f"{self.program} over TCP" if self.tcp else self.program
 
 
 @dataclass
@@ -81,6 +91,17 @@ def all_cases(quick):
             Job("raw_reduce_local", 1, (few,), times(5, 2), kind=RAW),
             Job("reduce_local", 1, (few,), times(5, 2)),
         ]),
+        Case("tcp", "one-way latency and bandwidth over TCP, 2 ranks", 120, [
+            Job("raw_tcp", 2, (few, 2, "poll", *TCP_SIZES), times(5, 2), kind=RAW),
+            Job("latency", 2, (few, *TCP_SIZES), times(5, 2), tcp=True),
+        ]),
+        Case("tcp_rate", "message rate of 8 bytes over TCP, 2 ranks", 30, [
+            Job("rate", 2, (2 * point,), times(5, 2), tcp=True),
+        ]),
+        Case("tcp_crowded", f"one-way latency over TCP, {TCP_CROWDED_RANKS} ranks that outnumber the cores", 40, [
+            Job("raw_tcp", TCP_CROWDED_RANKS, (point, TCP_CROWDED_RANKS, "block", 8), times(5, 2), kind=RAW),
+            Job("latency", TCP_CROWDED_RANKS, (point, 8), times(5, 2), tcp=True),
+        ]),
         Case("collectives", "collectives", 150, [
             Job("collectives", ranks, (few, "all"), times(3), timeout=60) for ranks in sizes
         ]),
@@ -97,14 +118,15 @@ class Results:
     def add(self, system, job, outcome):
         """Takes what a job printed, or why it gave nothing."""
         if outcome.failure:
-            self.failures.append({"system": system, "program": job.program, "ranks": job.ranks, "why": outcome.failure})
+            self.failures.append({"system": system, "program": job.label, "ranks": job.ranks, "why": outcome.failure})
         elif job.wall:
             self.put(job.wall, job.ranks, 0, system, outcome.seconds, outcome.seconds)
             return
         for line in outcome.output.splitlines():
             words = line.split()
             if len(words) == 5 and words[0] == "result":
-                self.put(words[1], job.ranks, int(words[2]), system, float(words[3]), float(words[4]))
+                metric = f"tcp_{words[1]}" if job.tcp else words[1]
+                self.put(metric, job.ranks, int(words[2]), system, float(words[3]), float(words[4]))
 
     def put(self, metric, ranks, parameter, system, best, middle):
         """One repetition's best and median."""

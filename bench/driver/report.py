@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .cases import RATES
+from .cases import RATES, TCP_CROWDED_RANKS, TCP_SIZES
 
 PEERS = ("mpich", "openmpi", "intel")
 
@@ -38,6 +38,21 @@ def goals(idle_seconds):
         Goal("`MPI_Reduce_local`, 64 MiB, against a plain loop", ("reduce_local", 1, 64 << 20), 1.2, "raw",
              ("raw_reduce_local", 1, 64 << 20)),
         Goal("memory of a rank, 32 ranks", ("memory_total", 32, 32), 2 * 2**20, unit="bytes"),
+        *tcp_goals(),
+    ]
+
+
+def tcp_goals():
+    """The goals over TCP on loop-back. A throughput of 0.97 is a time of 1.03."""
+    raw = "raw_tcp_poll"
+    crowded = ("tcp_latency", TCP_CROWDED_RANKS, 8)
+    return [
+        Goal("TCP one-way latency, 8 B, against a polled socket", ("tcp_latency", 2, 8), 1.15, "raw", (raw, 2, 8)),
+        *(Goal(f"TCP one-way time, {size_name(size)}, against a polled socket", ("tcp_latency", 2, size),
+               1 / 0.97, "raw", (raw, 2, size)) for size in TCP_SIZES if size >= 64 << 10),
+        Goal(f"TCP one-way latency, 8 B, {TCP_CROWDED_RANKS} ranks, against a blocking socket", crowded, 1.15, "raw",
+             ("raw_tcp_block", TCP_CROWDED_RANKS, 8)),
+        Goal("TCP message rate, 8 B, windows of 64", ("tcp_rate_window", 2, 8), 1e6, unit="rate"),
     ]
 
 
@@ -91,7 +106,7 @@ def verdict(ratios, goal):
 def goal_text(goal):
     """The limit as a person writes it."""
     sign = "≥" if goal.metric[0] in RATES else "≤"
-    limit = f"{goal.limit:g} ×" if goal.reference else quantity(goal.limit, goal.unit)
+    limit = f"{goal.limit:.3g} ×" if goal.reference else quantity(goal.limit, goal.unit)
     return f"{sign} {limit}"
 
 
@@ -124,19 +139,21 @@ def goal_table(rows):
                  [[r["what"], r["goal"], r["value"], r["reference"], r["ratio"], r["verdict"]] for r in rows])
 
 
-UNITS = {"rate_window": "rate", "rate_blocking": "rate", "raw_ring_rate": "rate", "memory_total": "bytes",
+UNITS = {**dict.fromkeys(RATES, "rate"), "memory_total": "bytes",
          "memory_heap": "bytes", "memory_segment": "bytes", "memory_library": "bytes"}
 
 TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_blocking": "rate, blocking calls",
           "queue_empty": "one-way, empty queue", "queue_posted": "one-way, posted receives:",
           "queue_unexpected": "one-way, unexpected messages:", "idle_cpu": "CPU while blocked, seconds:",
           "idle_first": "first message after it", "idle_first_short": "first message after 0.3 s",
+          "tcp_latency": "one-way over TCP", "tcp_rate_window": "rate over TCP, windows of 64",
+          "tcp_rate_blocking": "rate over TCP, blocking calls",
           "start": "start and end of hello", "memory_total": "memory a rank, most / mean",
           "memory_heap": "… of that private", "memory_segment": "… of that shared segments",
           "memory_library": "… of that library files"}
 
 RAW_TWINS = {"latency": "raw_copy_both", "barrier": "raw_barrier_yield", "start": "raw_spawn",
-             "rate_window": "raw_ring_rate"}
+             "rate_window": "raw_ring_rate", "tcp_latency": "raw_tcp_poll"}
 
 
 def system_table(results, systems):
@@ -155,6 +172,8 @@ def raw_twin(results, metric, ranks, parameter):
     """The raw limit beside a point, where one was measured."""
     if metric == "latency" and parameter == 8:
         return results.get("raw", "raw_flags", 2, 8)
+    if metric == "tcp_latency" and ranks > 2:
+        return results.get("raw", "raw_tcp_block", ranks, parameter)
     twin = RAW_TWINS.get(metric, "")
     return results.get("raw", twin, ranks, ranks if metric in ("barrier", "start") else parameter)
 
@@ -171,7 +190,7 @@ def point_title(metric, parameter):
     title = TITLES.get(metric, metric)
     if title.endswith(":"):
         return f"{title[:-1]} {parameter:,}"
-    if metric in ("latency", "bcast", "allreduce", "alltoall", "allgather"):
+    if metric in ("latency", "tcp_latency", "bcast", "allreduce", "alltoall", "allgather"):
         return f"{title}, {size_name(parameter)}"
     return title
 

@@ -10,7 +10,7 @@ from .process import run
 
 SOURCES = Path(__file__).resolve().parent.parent
 PROGRAMS = ["latency", "rate", "queue", "collectives", "idle", "hello", "memory", "reduce_local"]
-RAW_PROGRAMS = ["raw_flags", "raw_copy", "raw_barrier", "raw_spawn", "raw_reduce_local"]
+RAW_PROGRAMS = ["raw_flags", "raw_copy", "raw_barrier", "raw_spawn", "raw_tcp", "raw_reduce_local"]
 FLAGS = ["-O2"]
 # What a compiler makes of a plain loop for this very machine.
 FLAGS_OF = {"raw_reduce_local": ["-O3", "-march=native"]}
@@ -73,10 +73,15 @@ class System:
         """Environment variables that the system needs to run."""
         return {}
 
-    def run(self, ranks, program, *arguments, timeout):
+    def over_tcp(self):
+        """Environment variables that make ranks of one machine use TCP."""
+        return {}
+
+    def run(self, ranks, program, *arguments, timeout, tcp=False):
         """Runs a job on the benchmark's processors."""
         command = self.command(ranks, program, *arguments)
-        return run(command, timeout=timeout, cores=self.cores, environment=self.environment())
+        environment = self.environment() | (self.over_tcp() if tcp else {})
+        return run(command, timeout=timeout, cores=self.cores, environment=environment)
 
 
 class Tern(System):
@@ -96,11 +101,17 @@ class Tern(System):
     def launcher(self, ranks):
         return [self.home / "bin" / "mpirun", "-n", ranks]
 
+    def over_tcp(self):
+        return {"TERN_TRANSPORT": "tcp"}
+
 
 class Mpich(System):
     """MPICH's wheel."""
 
     key, name, package = "mpich", "MPICH", "mpich"
+
+    def over_tcp(self):
+        return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"}
 
 
 class OpenMpi(System):
@@ -113,6 +124,9 @@ class OpenMpi(System):
         if ranks > len(self.cores):
             options += ["--map-by", ":OVERSUBSCRIBE"]
         return [self.home / "bin" / "mpiexec", *options, "-n", ranks]
+
+    def over_tcp(self):
+        return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
 
 
 class IntelMpi(System):
@@ -136,6 +150,9 @@ class IntelMpi(System):
     def environment(self):
         return {"I_MPI_ROOT": str(self.home), "FI_PROVIDER_PATH": str(self.home / "lib")}
 
+    def over_tcp(self):
+        return {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}
+
 
 class Raw(System):
     """The machine without MPI."""
@@ -147,7 +164,7 @@ class Raw(System):
         return [c_compiler()]
 
     def ask_version(self):
-        return "plain shared memory, futex, process_vm_readv"
+        return "plain shared memory, futex, process_vm_readv, sockets"
 
     def command(self, ranks, program, *arguments):
         return [self.binaries / program, *arguments]

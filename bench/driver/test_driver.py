@@ -76,6 +76,29 @@ class Collecting(unittest.TestCase):
         self.assertIsNone(results.get("tern", "start"))
 
 
+class OverTcp(unittest.TestCase):
+    def results(self, rate):
+        results = Results()
+        results.add("tern", Job("latency", tcp=True), Outcome("result latency 65536 1.02e-5 2.1e-5\n", 1.0, None))
+        results.add("raw", Job("raw_tcp"), Outcome("result raw_tcp_poll 65536 1e-5 2e-5\n", 1.0, None))
+        results.add("tern", Job("rate", tcp=True), Outcome(f"result rate_window 8 {rate} {rate}\n", 1.0, None))
+        return results
+
+    def verdict(self, what, rate=2e6):
+        goal = next(goal for goal in report.tcp_goals() if what in goal.what)
+        return report.judge(goal, self.results(rate), {})["verdict"]
+
+    def test_numbers_over_tcp_are_kept_apart(self):
+        self.assertIsNone(self.results(1).get("tern", "latency", 2, 65536))
+
+    def test_throughput_is_compared_with_a_polled_socket_of_the_same_size(self):
+        self.assertEqual(self.verdict("64 KiB"), "met at best, not in the median")
+        self.assertEqual(self.verdict("128 KiB"), "not measured")
+
+    def test_the_rate_has_a_goal_of_its_own(self):
+        self.assertEqual((self.verdict("rate"), self.verdict("rate", 9e5)), ("met", "missed"))
+
+
 class Running(unittest.TestCase):
     def test_time_out_ends_children_in_other_sessions(self):
         outcome = run(["sh", "-c", "setsid sleep 60 & sleep 60"], timeout=0.5)

@@ -312,9 +312,21 @@ pub(crate) fn transmit<T: Transport>(
     peer: Peer,
     am: &mut Am<'_>,
 ) -> Result<(), tern_transport::Full> {
-    let Some(state) = peers.get(peer) else { return transport.send(peer, am) };
+    transmit_by(transport, peers, peer, am, |transport, am| transport.send(peer, am))
+}
+
+/// As [`transmit`], by whichever call of the transport.
+#[inline(always)]
+pub(crate) fn transmit_by<'a, T: Transport>(
+    transport: &mut T,
+    peers: &mut Peers,
+    peer: Peer,
+    am: &mut Am<'a>,
+    send: impl FnOnce(&mut T, &Am<'a>) -> Result<(), tern_transport::Full>,
+) -> Result<(), tern_transport::Full> {
+    let Some(state) = peers.get(peer) else { return send(transport, am) };
     am.header.credits = state.owed_for_header();
-    transport.send(peer, am)?;
+    send(transport, am)?;
     state.gave_back(am.header.credits);
     Ok(())
 }

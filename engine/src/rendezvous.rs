@@ -258,7 +258,7 @@ struct Part {
     lent: bool,
 }
 
-fn token(id: Id) -> Token {
+pub(crate) fn token(id: Id) -> Token {
     Token(u64::from(id.raw()))
 }
 

@@ -106,9 +106,17 @@ pub(crate) enum State {
 /// What a queued send is going to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outgoing {
-    Eager { flags: u8 },
+    Eager {
+        flags: u8,
+    },
+    /// Eager, with the buffer lent to the transport.
+    Lent {
+        flags: u8,
+    },
     EagerSync,
-    Offer { flags: u8 },
+    Offer {
+        flags: u8,
+    },
 }
 
 impl Request {

@@ -3,7 +3,7 @@
 //! The protocol follows from mode, size and credits (DESIGN section 3; the T3D paper's figure 2; MPI-LAPI
 //! section 4.2). The common case, a short or eager message to a peer whose FIFO is empty, is [`Engine::send`] itself.
 
-use crate::engine::{Engine, transmit};
+use crate::engine::{Engine, transmit, transmit_by};
 use crate::matching::{Envelope, Pattern};
 use crate::peers::{Waiting, cost_units};
 use crate::request::{Outgoing, Request, RequestId, State, Status};
@@ -82,7 +82,7 @@ impl<T: Transport> Engine<T> {
         buf: &UserBuf,
         signature: u64,
     ) -> Started {
-        let outgoing = self.choose(mode, peer, buf.len(), signature);
+        let outgoing = self.choose(mode, peer, buf, signature);
         let Envelope { context, source, tag } = envelope;
         let pattern = Pattern { context, source, tag };
         let (id, request) = self.core.requests.occupy();
@@ -96,10 +96,13 @@ impl<T: Transport> Engine<T> {
         self.started(id)
     }
 
-    fn choose(&mut self, mode: Mode, peer: Peer, len: usize, signature: u64) -> Outgoing {
+    fn choose(&mut self, mode: Mode, peer: Peer, buf: &UserBuf, signature: u64) -> Outgoing {
+        let len = buf.len();
+        let lent = self.settings().eager_bytes_max.min(self.transport.lent_bytes_max(peer));
         let state = self.meet(peer);
         let led = mode == Mode::Synchronous || signature != 0;
-        let fits = len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
+        let lends = len > state.eager_bytes_max as usize && len <= lent && !led && buf.as_flat().is_some();
+        let fits = lends || len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
         // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
         if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {
@@ -107,6 +110,7 @@ impl<T: Transport> Engine<T> {
         }
         match mode {
             Mode::Synchronous => Outgoing::EagerSync,
+            Mode::Ready | Mode::Standard if lends => Outgoing::Lent { flags },
             Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
         }
     }
@@ -131,14 +135,24 @@ impl<T: Transport> Engine<T> {
             Outgoing::Eager { flags } if signed => {
                 (Kind::Eager, flags | FLAG_SIGNED, Lead::EMPTY.with(request.signature), &request.buf)
             }
-            Outgoing::Eager { flags } => (Kind::Eager, flags, Lead::EMPTY, &request.buf),
+            Outgoing::Eager { flags } | Outgoing::Lent { flags } => {
+                (Kind::Eager, flags, Lead::EMPTY, &request.buf)
+            }
             Outgoing::EagerSync => (Kind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
             Outgoing::Offer { flags } => (Kind::Offer, flags, offer(id, request).lead(), &empty),
         };
         let mut am = message(kind, flags, &envelope, lead.bytes(), body);
-        transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)?;
+        let (transport, peers) = (&mut self.transport, &mut self.core.peers);
+        if let Outgoing::Lent { .. } = outgoing {
+            let done = Some(crate::rendezvous::token(id));
+            transmit_by(transport, peers, peer, &mut am, |transport, am| transport.lend(peer, am, done))?;
+        } else {
+            transmit(transport, peers, peer, &mut am)?;
+        }
         match outgoing {
             Outgoing::Eager { .. } => self.core.complete(id),
+            // The peer has to have it first.
+            Outgoing::Lent { .. } => request.state = State::Transfers { answer: None },
             Outgoing::EagerSync => request.state = State::AwaitsAck,
             Outgoing::Offer { .. } => request.state = State::AwaitsReady,
         }

@@ -77,8 +77,14 @@ const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= tern_transport::limits::TRAY_BY
 /// itself, and each turn of the lock between two threads costs as much as several calls.
 pub const NAP: Duration = Duration::from_micros(20);
 
-/// The same where the thread only sees to what a completed send has left behind, which is rare.
-pub const NAP_FOR_RESIDUE: Duration = Duration::from_millis(1);
+/// The same where the thread only sees to what a call has left behind: a gathered message is late by so much at most.
+pub const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
+
+/// Naps without anything left behind after which the thread parks. To wake it costs as much as several naps.
+pub const IDLE_NAPS_MAX: u32 = 8;
+
+/// Time slice that the progress thread asks for, nanoseconds: the shortest that Linux grants.
+pub const SLICE_NS: u64 = 100_000;
 
 /// Steps of the search for the best cut of a grid that spans machines: some hundredths of a second. Larger searches look
 /// only at blocks that fill a machine.

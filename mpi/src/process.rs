@@ -35,8 +35,6 @@ pub struct Process {
     pub sleepers: u32,
     /// Counts the times that a thread has entered, where several may.
     pub entries: u64,
-    /// Calls that wait, asleep or not: they make progress.
-    pub waiting: u32,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
@@ -91,7 +89,6 @@ impl Process {
             bell: None,
             sleepers: 0,
             entries: 0,
-            waiting: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),
@@ -273,10 +270,22 @@ pub struct Guard {
 /// Enters the library.
 #[inline]
 pub fn enter() -> Guard {
-    let locked = threaded();
-    let mut guard = Guard { locked, completions: 0 };
-    if locked {
+    if threaded() {
         LOCK.lock();
+    }
+    entered()
+}
+
+/// Enters the library unless somebody else is in it.
+pub fn try_enter() -> Option<Guard> {
+    let free = !threaded() || LOCK.try_lock();
+    free.then(entered)
+}
+
+#[inline]
+fn entered() -> Guard {
+    let mut guard = Guard { locked: threaded(), completions: 0 };
+    if guard.locked {
         guard.entries = guard.entries.wrapping_add(1);
         guard.completions = guard.engine_mut().map_or(0, |engine| engine.completions());
     }

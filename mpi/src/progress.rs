@@ -2,19 +2,20 @@
 //!
 //! `TERN_PROGRESS=thread`: messages move meanwhile (the interrupt-driven controller of the MP_Lite thesis, chapter 5; interrupt
 //! mode of MPI-LAPI, section 6). The thread sleeps on the rank's doorbell, as a call that waits would, and makes progress when it
-//! rings. Over TCP the thread exists in any case, for what a completed send has left behind: a connection that is not made
-//! yet, bytes that the socket did not take. The receiver must not wait for the sender's next call.
+//! rings. Over TCP the thread exists in any case, for what a call has left behind: a connection that is not made yet, bytes that
+//! the socket did not take, short messages that wait for the next one. The peer must not wait for this rank's next call.
 //!
 //! It steps aside whenever it would only be in the way: while a call of the program waits, or calls follow each other, since they
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
-use crate::limits::{NAP, NAP_FOR_RESIDUE};
-use crate::process::{Guard, Process, enter};
+use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, SLICE_NS};
+use crate::process::{Guard, Process, enter, try_enter};
 use crate::wait;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// There is no thread, or it runs.
 const AWAY: u8 = 0;
@@ -67,7 +68,7 @@ fn wake(process: &mut Process) {
 
 /// There is something to do, and no call that waits does it.
 fn has_work(process: &mut Process) -> bool {
-    if process.waiting > 0 {
+    if wait::is_anybody_waiting() {
         return false;
     }
     let (always, collectives) = (process.progress_thread, !process.collectives.is_empty());
@@ -77,23 +78,90 @@ fn has_work(process: &mut Process) -> bool {
 
 fn run() {
     block_signals();
-    let mut seen = 0;
-    loop {
-        let mut process = enter();
-        if STATE.load(Ordering::SeqCst) == ENDS {
-            return;
-        }
-        let others = process.entries.wrapping_sub(seen) > 1;
-        seen = process.entries;
-        if !has_work(&mut process) {
-            park(process);
-        } else if others {
-            let nap = if process.progress_thread { NAP } else { NAP_FOR_RESIDUE };
-            drop(process);
-            std::thread::sleep(nap);
+    ask_for_short_waits();
+    let mut naps = Naps::default();
+    while STATE.load(Ordering::SeqCst) != ENDS {
+        if naps.can_stay_out() {
+            nap(NAP_FOR_RESIDUE);
         } else {
-            work(process);
+            turn(&mut naps);
         }
+    }
+}
+
+/// Looks whether there is something to do. Where somebody is in the library, there is not: to wait for the lock would cost
+/// the program several times a system call.
+fn turn(naps: &mut Naps) {
+    let Some(mut process) = try_enter() else {
+        return nap(if naps.for_residue { NAP_FOR_RESIDUE } else { NAP });
+    };
+    if STATE.load(Ordering::SeqCst) == ENDS {
+        return;
+    }
+    let others = naps.others_came(&process);
+    let has_work = has_work(&mut process);
+    let time = match process.progress_thread {
+        true => (has_work && others).then_some(NAP),
+        false => naps.for_residue(has_work, others),
+    };
+    match time {
+        Some(time) => {
+            drop(process);
+            nap(time);
+        }
+        None if has_work => work(process),
+        None => {
+            park(process);
+            naps.restart();
+        }
+    }
+}
+
+/// Sleeps, unless the thread is to end.
+fn nap(time: Duration) {
+    std::thread::park_timeout(time);
+}
+
+/// When the thread lets a program that is in MPI all the time go on alone.
+#[derive(Default)]
+struct Naps {
+    entries: u64,
+    /// The last turn was a nap for the sake of what was left behind.
+    napped: bool,
+    /// Turns since there was something to do.
+    idle: u32,
+    /// Left-behind things are what this thread is for.
+    for_residue: bool,
+}
+
+impl Naps {
+    /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
+    fn can_stay_out(&mut self) -> bool {
+        let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_waiting();
+        self.idle += u32::from(stays);
+        stays
+    }
+
+    /// Whether somebody else was in the library since this was asked.
+    fn others_came(&mut self, process: &Process) -> bool {
+        let came = process.entries.wrapping_sub(self.entries) > 1;
+        self.entries = process.entries;
+        came
+    }
+
+    /// What was left behind is looked at after one nap, whatever the program calls: that is how late it can be. A program that
+    /// leaves something behind again and again finds the thread not parked, and need not wake it.
+    fn for_residue(&mut self, has_work: bool, others: bool) -> Option<Duration> {
+        self.for_residue = true;
+        self.idle = if has_work { 0 } else { self.idle + 1 };
+        let looks = has_work && self.napped;
+        self.napped = others && !looks && self.idle < IDLE_NAPS_MAX;
+        self.napped.then_some(NAP_FOR_RESIDUE)
+    }
+
+    /// Somebody has something to do again.
+    fn restart(&mut self) {
+        self.idle = 0;
     }
 }
 
@@ -120,6 +188,20 @@ fn park(process: Guard) {
     }
 }
 
+/// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at
+/// once (Linux 6.12; older kernels ignore it, and any may refuse).
+fn ask_for_short_waits() {
+    // SAFETY: all zero is a valid structure; the calls write and read no more than it, and change this thread alone.
+    unsafe {
+        let mut now: libc::sched_attr = std::mem::zeroed();
+        let size = size_of::<libc::sched_attr>();
+        if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, size, 0) == 0 {
+            now.sched_runtime = SLICE_NS;
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const now, 0);
+        }
+    }
+}
+
 /// The program's signal handlers run on the program's threads.
 fn block_signals() {
     // SAFETY: the set is filled before it is used, and only this thread's mask changes.
@@ -127,5 +209,27 @@ fn block_signals() {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_behind_is_looked_at_after_one_nap() {
+        let mut naps = Naps::default();
+        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
+        assert_eq!(naps.for_residue(true, true), None);
+        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
+        assert_eq!(naps.for_residue(true, false), None, "the program computes");
+    }
+
+    #[test]
+    fn a_thread_without_work_parks_soon() {
+        let mut naps = Naps::default();
+        let turns = (0..100).take_while(|_| naps.for_residue(false, true).is_some()).count();
+        assert!((1..=IDLE_NAPS_MAX as usize).contains(&turns), "{turns}");
+        assert_eq!(naps.for_residue(false, false), None);
     }
 }

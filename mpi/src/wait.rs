@@ -8,6 +8,7 @@ use crate::coll;
 use crate::limits::*;
 use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use tern_runtime::Blocked;
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
@@ -95,15 +96,29 @@ pub fn until<T>(
     until_event(process, ByMessage { what, done })
 }
 
+/// Calls that wait, asleep or not: they make progress. It changes with the state entered, and is looked at without.
+static WAITS: AtomicI32 = AtomicI32::new(0);
+
+#[inline]
+fn count_waits(more: i32) {
+    WAITS.store(WAITS.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// Whether a call waits.
+#[inline]
+pub fn is_anybody_waiting() -> bool {
+    WAITS.load(Ordering::Relaxed) > 0
+}
+
 /// Waits for an event.
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
     let mut patience = Patience::new(&process);
-    process.waiting += 1;
+    count_waits(1);
     loop {
         if let Some(news) = event.look(&mut process) {
             patience.end(&mut process);
-            process.waiting -= 1;
+            count_waits(-1);
             return news;
         }
         let moved;
@@ -114,7 +129,7 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
         }
         process = patience.pass(process, &mut event);
         if let Some(news) = patience.news.take() {
-            process.waiting -= 1;
+            count_waits(-1);
             return news;
         }
     }

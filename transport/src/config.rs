@@ -3,7 +3,7 @@
 use crate::accord::Accord;
 use crate::limits::{
     CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, PEER_TIMEOUT_S, RING_LINES,
-    RING_LINES_MAX, RING_LINES_MIN, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
+    RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
 };
 use std::time::Duration;
 
@@ -96,6 +96,8 @@ impl Checksum {
 pub struct TcpConfig {
     /// `TERN_TCP_EAGER_BYTES`: the longest message that is sent without asking.
     pub eager_bytes: u32,
+    /// Of those, the longest that is copied, so that its sender need not wait.
+    pub copied_bytes: u32,
     /// `TERN_TCP_CHECKSUM`.
     pub checksum: Checksum,
     /// `TERN_ENCRYPT`; the same on all ranks.
@@ -110,6 +112,7 @@ impl Default for TcpConfig {
     fn default() -> Self {
         TcpConfig {
             eager_bytes: TCP_EAGER_BYTES,
+            copied_bytes: TCP_COPIED_BYTES,
             checksum: Checksum::Header,
             encrypt: false,
             peer_timeout_s: PEER_TIMEOUT_S,
@@ -121,6 +124,10 @@ impl Default for TcpConfig {
 impl TcpConfig {
     pub(crate) fn eager_bytes_max(&self) -> usize {
         self.eager_bytes.clamp(crate::AM_INLINE_BYTES_MAX as u32, TCP_EAGER_BYTES_MAX) as usize
+    }
+
+    pub(crate) fn copied_bytes_max(&self) -> usize {
+        self.eager_bytes_max().min(self.copied_bytes.max(crate::AM_INLINE_BYTES_MAX as u32) as usize)
     }
 
     pub(crate) fn peer_timeout(&self) -> Duration {

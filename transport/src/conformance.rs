@@ -46,6 +46,13 @@ pub(crate) struct Keeper {
     landing: Vec<(Token, Header, UserBuf)>,
 }
 
+impl Keeper {
+    /// Long payloads that have been given a place.
+    pub(crate) fn begun(&self) -> usize {
+        self.landing.len()
+    }
+}
+
 /// Bytes before the place where long payloads land, to see that offsets are kept.
 const LANDING_OFFSET: usize = 3;
 
@@ -288,6 +295,7 @@ pub(crate) fn wakes_a_sleeper<W: World>() {
         assert!(!world.receiver().0.poll(&mut keeper));
         let (transport, peer) = world.sender();
         send(transport, peer, seed, &mut pattern(seed, 8)).unwrap();
+        world.help();
         assert!(bell.sleep(armed, Some(Duration::from_secs(10))), "the message rang");
         assert!(world.receiver().0.poll(&mut keeper));
     }

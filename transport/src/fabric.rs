@@ -174,6 +174,13 @@ impl Transport for Fabric {
         }
     }
 
+    fn lent_bytes_max(&self, peer: Peer) -> usize {
+        match &self.network {
+            Some(network) if peer != self.me => network.lent_bytes_max(peer),
+            _ => 0,
+        }
+    }
+
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         match (&mut self.shm, &mut self.network) {
             _ if peer == self.me => self.loopback.lend(peer, am, done),

@@ -152,6 +152,11 @@ pub trait Transport {
         0
     }
 
+    /// Payload bytes of the longest message that may go at once if its buffer is lent; 0 where only short ones go at once.
+    fn lent_bytes_max(&self, _peer: Peer) -> usize {
+        0
+    }
+
     /// As [`Transport::send`], but without a copy: the body, which is contiguous, stays as it is until the peer has it.
     /// Then [`Sink::done`] is called with the token, if there is one; it ends earlier loans to the peer as well.
     fn lend(&mut self, _peer: Peer, _am: &Am<'_>, _done: Option<Token>) -> Result<(), Full> {

@@ -132,11 +132,16 @@ pub const SHARE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
 /// Largest chunk of a shared copy: an eighth of a second-level cache.
 pub const SHARE_CHUNK_BYTES_MAX: u64 = 256 * 1024;
 
-/// Longest message over TCP that is sent without asking, unless `TERN_TCP_EAGER_BYTES` says otherwise.
-pub const TCP_EAGER_BYTES: u32 = 128 * 1024;
+/// Longest message over TCP that is sent without asking, unless `TERN_TCP_EAGER_BYTES` says otherwise: what the engine's credits
+/// allow. To ask takes as long as 100 KB need on a loop-back, which is little only beside more than this.
+pub const TCP_EAGER_BYTES: u32 = 2 * 1024 * 1024;
 
-/// What `TERN_TCP_EAGER_BYTES` can be at most: a copy of it is kept until the peer has it.
+/// What `TERN_TCP_EAGER_BYTES` can be at most.
 pub const TCP_EAGER_BYTES_MAX: u32 = 16 * 1024 * 1024;
+
+/// Longest message over TCP that is copied for the case that it must be sent again, so that its sender can go on. Beyond, the
+/// copy costs more than an acknowledgement.
+pub const TCP_COPIED_BYTES: u32 = 128 * 1024;
 
 /// Payload bytes of a frame at most: what is lent to one frame.
 pub const FRAME_PAYLOAD_BYTES_MAX: u32 = 1 << 30;
@@ -167,6 +172,24 @@ pub const GATHER_PIECES_MAX: usize = 64;
 /// Bytes of the block in which a connection's short frames arrive. What of a long payload comes with the header is copied from
 /// here; a quarter of a thousand frames of 8 bytes fit.
 pub const BLOCK_BYTES_TCP: usize = 16 * 1024;
+
+/// Messages to one peer that go at once, without a poll in between: a message, and one that belongs to it.
+pub const SENDS_AT_ONCE: u32 = 2;
+
+/// Microseconds that a gathered frame waits for the next one while the program goes on sending: a few system calls' time.
+pub const GATHER_US_MAX: u64 = 20;
+
+/// Frames that are gathered at most: one system call for so many is nearly none for each.
+pub const GATHER_FRAMES_MAX: u32 = 64;
+
+/// Longest payload that waits. A longer one is copied for longer than a system call takes.
+pub const GATHER_PAYLOAD_BYTES_MAX: usize = 1024;
+
+/// Bytes that are read to the block where a long message is expected: its header, and several short frames if it is none.
+pub const LONG_HEAD_BYTES: usize = 512;
+
+/// Replies in a row, each before the program looked for anything else, after which an acknowledgement waits for the reply.
+pub const REPLIES_TO_WAIT: u8 = 2;
 
 /// Rest of a payload from which on it is read straight to its place.
 pub const DIRECT_BYTES_MIN: usize = 2 * 1024;

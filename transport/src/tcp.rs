@@ -8,6 +8,7 @@
 //! |---|---|
 //! | the bytes of a frame | `frame.rs` |
 //! | what is sent and not yet acknowledged | `outbox.rs` |
+//! | short frames that wait for each other | `gather.rs` |
 //! | from the socket to where it lands | `inbox.rs` |
 //! | the mutual proof of the job's secret | `handshake.rs`, `greeting.rs` |
 //! | a connection's bytes, plain or encrypted | `wire.rs`, `sealed.rs` |
@@ -22,6 +23,7 @@ mod card;
 mod dialer;
 mod directory;
 mod frame;
+mod gather;
 mod greeting;
 mod handshake;
 mod inbox;

@@ -57,6 +57,8 @@ impl World for Sockets {
         let (cards, size, seed) = (Cards::default(), plan.ranks as u32, plan.seed as u32);
         let tcp = TcpConfig {
             eager_bytes: [64, 4096, 128 << 10][plan.seed as usize % 3],
+            // With few bytes copied, messages are lent that go at once.
+            copied_bytes: [100, 128 << 10][plan.seed as usize / 3 % 2],
             checksum: Checksum::ALL[plan.seed as usize % 2],
             encrypt: seed % 5 == 0,
             cuts: if seed % 4 == 0 { 40 } else { 0 },

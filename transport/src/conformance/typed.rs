@@ -77,6 +77,7 @@ pub(crate) fn sends_from_and_to_gaps<W: World>() {
             transport.send(peer, &am).unwrap();
             let mut lander = Lander(target.buf(), false);
             while !lander.1 {
+                world.help();
                 world.receiver().0.poll(&mut lander);
             }
             assert_eq!(target.bytes(), bytes);

@@ -154,6 +154,13 @@ impl Transport for Network {
         }
     }
 
+    fn lent_bytes_max(&self, peer: Peer) -> usize {
+        match self.here.as_ref().and_then(|here| here.index(peer)) {
+            Some(_) => 0,
+            None => self.tcp.lent_bytes_max(peer),
+        }
+    }
+
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         self.tcp.lend(peer, am, done)
     }

@@ -32,6 +32,10 @@ pub(crate) struct Inbox {
     urgent: bool,
     /// What the peer's last header acknowledged.
     ack: Option<u32>,
+    /// The last acknowledgement that a long message brought.
+    news: u32,
+    /// The last message was long: the next one, too, for all that is known.
+    expects_long: bool,
     /// The peer has said that it goes.
     bye: bool,
 }
@@ -42,6 +46,17 @@ struct Arriving {
     /// Bytes of the payload that have come.
     got: usize,
     sum: u32,
+}
+
+/// What the block had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Parsed {
+    /// No end of a message.
+    Nothing,
+    /// At least one.
+    Some,
+    /// An acknowledgement that is to be looked at before anything else.
+    News,
 }
 
 #[derive(Clone)]
@@ -85,6 +100,8 @@ impl Inbox {
             owed: 0,
             urgent: false,
             ack: None,
+            news: 0,
+            expects_long: false,
             bye: false,
         }
     }
@@ -104,7 +121,19 @@ impl Inbox {
     /// Whether the peer must be told, although there is nothing else to send.
     #[inline]
     pub(crate) fn must_acknowledge(&self) -> bool {
-        self.urgent || self.owed >= ACK_OWED_BYTES_MAX
+        self.urgent || self.owes_much()
+    }
+
+    /// Whether the peer keeps so much that it may have to stop soon.
+    #[inline]
+    pub(crate) fn owes_much(&self) -> bool {
+        self.owed >= ACK_OWED_BYTES_MAX
+    }
+
+    /// Whether the peer waits to be told, and has not said that it goes.
+    #[inline]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.urgent && !self.bye
     }
 
     /// What the peer has acknowledged.
@@ -132,18 +161,26 @@ impl Inbox {
         }
     }
 
-    /// Takes what has come, to the sink, up to a budget. Whether anything had.
+    /// Takes what has come, to the sink, up to a budget. Whether anything had. With `lent`, something of the program's waits
+    /// for an acknowledgement.
     #[inline]
-    pub(crate) fn receive(&mut self, wire: &mut impl Wire, sink: &mut impl Sink) -> Result<bool, Broken> {
-        let mut any = self.parse(sink)?;
-        if any && sink.enough() {
-            return Ok(true);
+    pub(crate) fn receive(
+        &mut self,
+        wire: &mut impl Wire,
+        sink: &mut impl Sink,
+        lent: bool,
+    ) -> Result<bool, Broken> {
+        let mut any = false;
+        match self.parse(sink, lent)? {
+            Parsed::Nothing => {}
+            Parsed::News => return Ok(true),
+            Parsed::Some if sink.enough() => return Ok(true),
+            Parsed::Some => any = true,
         }
         for _ in 0..READS_PER_POLL_MAX {
             let Some(full) = self.read(wire)? else { break };
             any = true;
-            self.parse(sink)?;
-            if !full || sink.enough() {
+            if self.parse(sink, lent)? == Parsed::News || !full || sink.enough() {
                 break;
             }
         }
@@ -163,7 +200,7 @@ impl Inbox {
     #[inline]
     fn read_block(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
         self.compact();
-        let room = piece_mut(&mut self.block[self.end..]);
+        let room = self.room(self.expects_long);
         let len = room.len;
         // SAFETY: the piece lies in the block.
         match unsafe { wire.read(&[room]) } {
@@ -185,7 +222,7 @@ impl Inbox {
             self.block = vec![0; BLOCK_BYTES_TCP].into_boxed_slice();
         }
         self.compact();
-        pieces[filled] = piece_mut(&mut self.block[self.end..]);
+        pieces[filled] = self.room(filled > 0);
         let room = direct + pieces[filled].len;
         // SAFETY: the pieces lie in a buffer that the sink named for this message, and in the block.
         let bytes = match unsafe { wire.read(&pieces[..=filled]) } {
@@ -198,6 +235,13 @@ impl Inbox {
         self.land_direct(landed);
         self.end += bytes - landed;
         Ok(Some(bytes == room))
+    }
+
+    /// Where in the block more is read to. What belongs to a long message had better not come here, since it would be copied.
+    #[inline]
+    fn room(&mut self, long: bool) -> IoVec {
+        let end = if long { (self.end + LONG_HEAD_BYTES).min(self.block.len()) } else { self.block.len() };
+        piece_mut(&mut self.block[self.end..end])
     }
 
     /// The pieces of memory where the rest of a long payload goes directly: all of it, or nothing.
@@ -232,25 +276,49 @@ impl Inbox {
         arriving.got += bytes;
     }
 
-    /// Takes frames from the block until no whole one is left, or the sink has enough. Whether any message ended.
+    /// Takes frames from the block until no whole one is left, or the sink has enough.
     #[inline]
-    fn parse(&mut self, sink: &mut impl Sink) -> Result<bool, Broken> {
-        let mut any = false;
+    fn parse(&mut self, sink: &mut impl Sink, lent: bool) -> Result<Parsed, Broken> {
+        let mut parsed = Parsed::Nothing;
         loop {
             if self.arriving.is_none() {
-                let Some(packet) = Packet::first(&self.block[self.start..self.end]) else { return Ok(any) };
+                let Some(packet) = Packet::first(&self.block[self.start..self.end]) else {
+                    return Ok(parsed);
+                };
                 let repr = packet.parse().map_err(Broken::Malformed)?;
+                if lent && self.brings_news(&repr) {
+                    return Ok(Parsed::News);
+                }
                 if !self.begin(repr, sink)? {
-                    return Ok(any);
+                    return Ok(parsed);
                 }
             }
             if !self.land(sink)? {
-                return Ok(any);
+                return Ok(parsed);
             }
-            any = true;
+            parsed = Parsed::Some;
             if sink.enough() {
-                return Ok(any);
+                return Ok(parsed);
             }
+        }
+    }
+
+    /// Whether a long message comes with an acknowledgement that the program may wait for. It is taken first, once: the send
+    /// that it ends is usually followed by the receive in which the message can land.
+    fn brings_news(&mut self, repr: &Repr) -> bool {
+        let news = repr.len as usize > HEAD_PAYLOAD_BYTES && repr.ack != self.news;
+        if news {
+            self.news = repr.ack;
+            self.learn_ack(repr.ack);
+        }
+        news
+    }
+
+    /// A note overtakes frames that were made before it and say less.
+    #[inline]
+    fn learn_ack(&mut self, ack: u32) {
+        if self.ack.is_none_or(|known| (ack.wrapping_sub(known) as i32) > 0) {
+            self.ack = Some(ack);
         }
     }
 
@@ -265,10 +333,7 @@ impl Inbox {
                 return Ok(false);
             }
         }
-        // A note overtakes frames that were made before it and say less.
-        if self.ack.is_none_or(|ack| (repr.ack.wrapping_sub(ack) as i32) > 0) {
-            self.ack = Some(repr.ack);
-        }
+        self.learn_ack(repr.ack);
         self.start += HEADER_BYTES;
         let place = if len > HEAD_PAYLOAD_BYTES { self.place(&repr, sink) } else { None };
         self.arriving = Some(Arriving { repr, place, got: 0, sum: 0 });
@@ -333,6 +398,7 @@ impl Inbox {
         sink: &mut impl Sink,
     ) {
         self.next += 1;
+        self.expects_long = repr.len as usize >= BLOCK_BYTES_TCP;
         self.owed += FRAME_COST_BYTES + if repr.urgent { 0 } else { repr.len as usize };
         // Who goes waits for the acknowledgement of everything, and its farewell may have overtaken this frame.
         self.urgent |= repr.urgent || self.bye;

@@ -33,6 +33,8 @@ pub(crate) struct Outbox {
     note: Option<Note>,
     /// What the frames take of [`KEPT_BYTES_MAX`].
     kept: usize,
+    /// Loans whose end is to be told.
+    lent: usize,
     /// Blocks for copies, to be used again.
     spare: Vec<Vec<u8>>,
     checksum: Checksum,
@@ -132,6 +134,7 @@ impl Outbox {
             offset: 0,
             note: None,
             kept: 0,
+            lent: 0,
             spare: Vec::new(),
             checksum,
         }
@@ -148,6 +151,12 @@ impl Outbox {
     #[inline]
     pub(crate) fn has_unwritten(&self) -> bool {
         self.written < self.frames.len() || self.note.is_some()
+    }
+
+    /// Whether there is memory of the program's whose loan somebody waits to end.
+    #[inline]
+    pub(crate) fn lends(&self) -> bool {
+        self.lent > 0
     }
 
     /// Whether the peer has acknowledged everything.
@@ -177,6 +186,7 @@ impl Outbox {
         head[..HEADER_BYTES].copy_from_slice(&repr.bytes());
         let frame = Frame { head, head_len: (HEADER_BYTES + inline) as u8, body };
         self.kept += frame.cost();
+        self.lent += usize::from(matches!(loan, Some(Loan(Some(_)))));
         self.frames.push_back(frame);
     }
 
@@ -360,7 +370,10 @@ impl Outbox {
         for frame in self.frames.drain(..count) {
             self.kept -= frame.cost();
             match frame.body {
-                Body::Users { loan: Some(Loan(token)), .. } => done.extend(token),
+                Body::Users { loan: Some(Loan(token)), .. } => {
+                    self.lent -= usize::from(token.is_some());
+                    done.extend(token);
+                }
                 Body::Kept(block) if self.spare.len() < SPARE_BLOCKS_MAX => self.spare.push(block),
                 _ => {}
             }

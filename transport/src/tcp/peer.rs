@@ -7,6 +7,7 @@ use super::bell::SocketBell;
 use super::card::Card;
 use super::dialer::{Dialer, Dialled, Identity};
 use super::frame::Kind;
+use super::gather::Gather;
 use super::handshake::Keys;
 use super::inbox::{Broken, Inbox};
 use super::outbox::{FalseAck, Loan, Outbox, Written};
@@ -23,6 +24,8 @@ pub(crate) struct Link {
     pub outbox: Outbox,
     pub inbox: Inbox,
     line: Option<Line>,
+    gather: Gather,
+    courtesy: Courtesy,
     /// The socket is watched for room.
     awaits_room: bool,
     /// Where the peer can be reached, once that is known.
@@ -35,6 +38,38 @@ pub(crate) struct Link {
     leaving: bool,
     /// While this rank goes, the peer was found to be gone.
     departed: bool,
+}
+
+/// What is known of the program's habits: whether it answers a message that the peer wants to be acknowledged, before it looks
+/// for anything else.
+#[derive(Default)]
+struct Courtesy {
+    /// Such a message has ended in the last poll.
+    asked: bool,
+    replies: u8,
+}
+
+impl Courtesy {
+    /// The peer waits for an acknowledgement. Whether a reply can be expected.
+    fn asked(&mut self) -> bool {
+        self.asked = true;
+        self.replies >= REPLIES_TO_WAIT
+    }
+
+    #[inline]
+    fn sent(&mut self) {
+        if self.asked {
+            self.asked = false;
+            self.replies = self.replies.saturating_add(1);
+        }
+    }
+
+    #[inline]
+    fn polled(&mut self) {
+        if self.asked {
+            (self.asked, self.replies) = (false, 0);
+        }
+    }
 }
 
 /// Rounds of dialling that have failed since the last connection.
@@ -61,6 +96,8 @@ impl Link {
             outbox: Outbox::new(config.checksum),
             inbox: Inbox::new(peer),
             line: None,
+            gather: Gather::default(),
+            courtesy: Courtesy::default(),
             awaits_room: false,
             card: None,
             dialer: None,
@@ -78,7 +115,17 @@ impl Link {
 
     /// Whether there is something that no connection has taken.
     pub(crate) fn has_unwritten(&self) -> bool {
-        self.outbox.has_unwritten() || self.awaits_room
+        self.outbox.has_unwritten() || self.awaits_room || self.owes_answer()
+    }
+
+    /// Whether the peer waits for an acknowledgement that waits for the program's reply.
+    fn owes_answer(&self) -> bool {
+        self.line.is_some() && self.inbox.is_waited_for()
+    }
+
+    /// Whether something waits for the next poll, of which the socket does not tell.
+    pub(crate) fn wants_poll(&self) -> bool {
+        self.gather.is_open() || self.owes_answer() || self.has_bytes()
     }
 
     /// Whether bytes have been read and not looked at: the socket does not tell of them.
@@ -108,13 +155,15 @@ impl Link {
         bell: &SocketBell,
     ) -> Result<bool, Broken> {
         let cost = if loan.is_some() { 0 } else { am.payload_len() };
-        if !self.outbox.has_room(cost) || (loan.is_some() && self.outbox.has_unwritten()) {
+        let free = self.gather.is_open() || !self.outbox.has_unwritten();
+        if !self.outbox.has_room(cost) || (loan.is_some() && !free) {
             return Ok(false);
         }
-        let idle = !self.outbox.has_unwritten();
+        self.courtesy.sent();
         self.outbox.push(am, self.inbox.next(), loan);
         self.inbox.acknowledged();
-        let written = if idle && self.line.is_some() { self.write(bell) } else { Ok(()) };
+        let goes = free && self.line.is_some() && !self.gather.takes(am.payload_len());
+        let written = if goes { self.write(bell) } else { Ok(()) };
         if loan.is_none() {
             self.outbox.settle();
         }
@@ -141,27 +190,41 @@ impl Link {
         bell: &SocketBell,
         done: &mut Vec<Token>,
     ) -> Result<bool, Broken> {
+        if self.gather.end() {
+            self.write(bell)?;
+        }
+        self.courtesy.polled();
+        let owed_answer = self.inbox.is_waited_for();
+        let lent = self.outbox.lends();
         let Some(line) = &mut self.line else { return Ok(false) };
-        let received = self.inbox.receive(line, sink);
+        let received = self.inbox.receive(line, sink, lent);
         if let Some(ack) = self.inbox.take_ack() {
             self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
         }
         let any = received?;
-        self.acknowledge();
+        let due = self.inbox.must_acknowledge() && !self.leaves_it_to_the_reply(owed_answer);
+        let waits = due && !self.acknowledge();
         if self.outbox.has_unwritten() || self.awaits_room {
             self.write(bell)?;
             // A note that was half written kept this one waiting, and nothing else may come that would send it.
-            if self.acknowledge() {
+            if waits && self.acknowledge() {
                 self.write(bell)?;
             }
         }
         Ok(any)
     }
 
-    /// Tells the peer what has come, if it must be told without other traffic. Whether there is a new note to write.
+    /// Whether the acknowledgement that the peer waits for can go with the program's next message. It saves the message that
+    /// would come before that.
     #[inline]
+    fn leaves_it_to_the_reply(&mut self, owed_before: bool) -> bool {
+        let new = self.inbox.is_waited_for() && !owed_before;
+        new && self.courtesy.asked() && !self.inbox.owes_much()
+    }
+
+    /// Tells the peer what has come, with a frame of its own. Whether it will be sent: not while another is going out.
     fn acknowledge(&mut self) -> bool {
-        let told = self.inbox.must_acknowledge() && self.outbox.add_note(Kind::Ack, self.inbox.next());
+        let told = self.outbox.add_note(Kind::Ack, self.inbox.next());
         if told {
             self.inbox.acknowledged();
         }
@@ -196,6 +259,7 @@ impl Link {
             Some(Seal { seal, open }) => Line::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
         };
         (self.line, self.awaits_room) = (Some(line), false);
+        self.gather.end();
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
         if self.leaving {
             return self.say_goodbye(bell);
@@ -206,6 +270,7 @@ impl Link {
     /// The connection is of no use any more. Dials again unless the peer has gone for good.
     pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant) {
         (self.line, self.awaits_room) = (None, false);
+        self.gather.end();
         self.outbox.unwrite();
         self.last_break = Some(why.to_string());
         if self.inbox.peer_goes() && self.outbox.is_empty() {

@@ -11,6 +11,7 @@ use crate::conformance::{self, Keeper, World, header, pattern, send};
 use crate::{Peer, Transport};
 
 mod faults;
+mod gather;
 mod pipe;
 mod strangers;
 

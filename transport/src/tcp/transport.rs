@@ -181,15 +181,18 @@ impl Tcp {
     #[cold]
     fn maybe_cut(&mut self, peer: Peer) {
         self.cut_in = self.cut_in.saturating_sub(1);
-        if self.cut_in == 0
-            && let Some(link) = &self.links[peer as usize]
-        {
+        if self.cut_in == 0 {
             // As uneven as the numbers of two ranks that divide the same time.
             self.cut_in = self.config.cuts + (self.identity.me * 7 + peer * 3) % self.config.cuts.div_ceil(2);
-            if let Some(fd) = link.fd() {
-                // SAFETY: takes no addresses.
-                unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
-            }
+            self.cut(peer);
+        }
+    }
+
+    /// For tests: breaks the connection to a peer.
+    pub(super) fn cut(&self, peer: Peer) {
+        if let Some(fd) = self.links[peer as usize].as_ref().and_then(|link| link.fd()) {
+            // SAFETY: takes no addresses.
+            unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
         }
     }
 
@@ -213,7 +216,10 @@ impl Tcp {
     fn poll_link(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         let Some(link) = &mut self.links[peer as usize] else { return false };
         match link.poll(sink, &self.bell, &mut self.done) {
-            Ok(any) => any,
+            Ok(any) => {
+                self.residue |= any && link.has_unwritten();
+                any
+            }
             Err(broken) => {
                 self.broke(peer, &broken);
                 true
@@ -244,7 +250,7 @@ impl Tcp {
         for at in (0..self.live.len()).rev() {
             let Some(peer) = self.live.get(at).copied() else { continue };
             let Some(link) = &self.links[peer as usize] else { continue };
-            if link.has_bytes() || link.fd().is_some_and(|fd| self.ready.contains(&fd)) {
+            if link.wants_poll() || link.fd().is_some_and(|fd| self.ready.contains(&fd)) {
                 any |= self.poll_link(peer, sink);
             }
         }
@@ -422,7 +428,7 @@ impl Sink for Void {
 
 impl Transport for Tcp {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits { eager_bytes_max: self.config.eager_bytes_max(), get: false, put: false, share: false }
+        Limits { eager_bytes_max: self.config.copied_bytes_max(), get: false, put: false, share: false }
     }
 
     #[inline]
@@ -432,6 +438,10 @@ impl Transport for Tcp {
 
     fn loan_bytes_max(&self, _peer: Peer) -> usize {
         LOAN_BYTES_MAX
+    }
+
+    fn lent_bytes_max(&self, _peer: Peer) -> usize {
+        self.config.eager_bytes_max().min(LOAN_BYTES_MAX)
     }
 
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {

@@ -104,7 +104,10 @@ impl Ends {
     }
 
     fn receive(&mut self) -> bool {
-        let any = self.inbox.receive(&mut self.pipe, &mut self.keeper).expect("what was sent is well formed");
+        let any = self
+            .inbox
+            .receive(&mut self.pipe, &mut self.keeper, self.outbox.lends())
+            .expect("what was sent is well formed");
         if self.inbox.must_acknowledge() {
             self.inbox.acknowledged();
             self.outbox.acknowledge(self.inbox.next() as u32, &mut self.done).expect("it was sent");
@@ -188,7 +191,7 @@ proptest! {
         pipe.bytes.extend(bytes);
         let (mut inbox, mut keeper) = (Inbox::new(1), Keeper::default());
         for _ in 0..10 {
-            if inbox.receive(&mut pipe, &mut keeper).is_err() {
+            if inbox.receive(&mut pipe, &mut keeper, true).is_err() {
                 break;
             }
         }
@@ -196,10 +199,28 @@ proptest! {
     }
 }
 
+#[test]
+fn an_acknowledgement_that_is_waited_for_is_taken_before_the_long_message_that_brings_it() {
+    for lent in [true, false] {
+        let (mut outbox, mut inbox) = (Outbox::new(Checksum::Header), Inbox::new(1));
+        let (mut pipe, mut keeper) = (Pipe::new(vec![usize::MAX]), Keeper::default());
+        let mut bytes = pattern(1, 5000);
+        let body = buf_of(&mut bytes);
+        let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 5000 };
+        outbox.push(&am, 3, None);
+        outbox.write(&mut pipe).unwrap();
+        assert!(inbox.receive(&mut pipe, &mut keeper, lent).unwrap());
+        assert_eq!((inbox.take_ack(), keeper.begun()), (Some(3), usize::from(!lent)));
+        // Once: it may not have been the one.
+        assert!(inbox.receive(&mut pipe, &mut keeper, lent).is_ok());
+        assert_eq!(keeper.received.len(), 1);
+    }
+}
+
 fn receive_all(bytes: &[u8]) -> Result<bool, Broken> {
     let mut pipe = Pipe::new(vec![usize::MAX]);
     pipe.bytes.extend(bytes);
-    Inbox::new(1).receive(&mut pipe, &mut Keeper::default())
+    Inbox::new(1).receive(&mut pipe, &mut Keeper::default(), true)
 }
 
 #[test]
