@@ -158,7 +158,7 @@ fn stream(bytes: &[u8]) {
             inbox.rewind();
         }
         for _ in 0..40 {
-            if inbox.receive(&mut tape, &mut taker).is_err() {
+            if inbox.receive(&mut tape, &mut taker, choice & 8 != 0).is_err() {
                 return;
             }
             let _ = (inbox.take_ack(), inbox.must_acknowledge());

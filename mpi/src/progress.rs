@@ -59,10 +59,11 @@ pub fn leaving(process: &mut Process) {
 
 #[cold]
 fn wake(process: &mut Process) {
-    if has_work(process) && STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-        if let Some(handle) = &*thread() {
-            handle.thread().unpark();
-        }
+    if has_work(process)
+        && STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        && let Some(handle) = &*thread()
+    {
+        handle.thread().unpark();
     }
 }
 
