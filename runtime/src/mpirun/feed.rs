@@ -88,11 +88,11 @@ impl Feed {
 
     /// A reader has room, or has gone.
     pub fn on_reader(&mut self, index: u32, poller: &Poller) {
-        if let Some(Some(reader)) = self.readers.get_mut(index as usize) {
-            if let Way::Pipe(pipe) = &reader.way {
-                poller.remove(pipe);
-                reader.waiting = false;
-            }
+        if let Some(Some(reader)) = self.readers.get_mut(index as usize)
+            && let Way::Pipe(pipe) = &reader.way
+        {
+            poller.remove(pipe);
+            reader.waiting = false;
         }
         self.advance(poller);
     }

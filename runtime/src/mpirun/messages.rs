@@ -264,13 +264,12 @@ mod tests {
             encode(&Down::Start(Box::new(orders)), &mut bytes);
             let index = 4 + at % (bytes.len() - 4);
             bytes[index] = value;
-            if let Ok(Some((Down::Start(orders), _))) = decode::<Down>(&bytes) {
-                if let Some(plan) = orders.plan() {
+            if let Ok(Some((Down::Start(orders), _))) = decode::<Down>(&bytes)
+                && let Some(plan) = orders.plan() {
                     prop_assert!(plan.own_ranks().iter().all(|&rank| rank < plan.size()));
                     prop_assert!((0..plan.size()).all(|rank| plan.places.host_of(rank) < plan.places.hosts()));
                     prop_assert_eq!(plan.app_of.len(), plan.size() as usize);
                 }
-            }
         }
     }
 
