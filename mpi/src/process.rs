@@ -35,6 +35,8 @@ pub struct Process {
     pub sleepers: u32,
     /// Counts the times that a thread has entered, where several may.
     pub entries: u64,
+    /// Counts the times that somebody has taken what had arrived.
+    pub polls: u64,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
@@ -89,6 +91,7 @@ impl Process {
             bell: None,
             sleepers: 0,
             entries: 0,
+            polls: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

@@ -99,11 +99,11 @@ fn turn(naps: &mut Naps) {
     if STATE.load(Ordering::SeqCst) == ENDS {
         return;
     }
-    let others = naps.others_came(&process);
+    let (others, polled) = naps.since_last(&process);
     let has_work = has_work(&mut process);
     let time = match process.progress_thread {
         true => (has_work && others).then_some(NAP),
-        false => naps.for_residue(has_work, others),
+        false => naps.for_residue(has_work, polled),
     };
     match time {
         Some(time) => {
@@ -127,8 +127,7 @@ fn nap(time: Duration) {
 #[derive(Default)]
 struct Naps {
     entries: u64,
-    /// The last turn was a nap for the sake of what was left behind.
-    napped: bool,
+    polls: u64,
     /// Turns since there was something to do.
     idle: u32,
     /// Left-behind things are what this thread is for.
@@ -143,21 +142,19 @@ impl Naps {
         stays
     }
 
-    /// Whether somebody else was in the library since this was asked.
-    fn others_came(&mut self, process: &Process) -> bool {
-        let came = process.entries.wrapping_sub(self.entries) > 1;
-        self.entries = process.entries;
-        came
+    /// Whether somebody else was in the library since this was asked, and whether anybody polled.
+    fn since_last(&mut self, process: &Process) -> (bool, bool) {
+        let since = (process.entries.wrapping_sub(self.entries) > 1, process.polls != self.polls);
+        (self.entries, self.polls) = (process.entries, process.polls);
+        since
     }
 
-    /// What was left behind is looked at after one nap, whatever the program calls: that is how late it can be. A program that
-    /// leaves something behind again and again finds the thread not parked, and need not wake it.
-    fn for_residue(&mut self, has_work: bool, others: bool) -> Option<Duration> {
+    /// Every poll sees to what was left behind: what there is now is new if there was one, and gets a nap's time for the next.
+    /// A program that leaves something behind again and again finds the thread not parked, and need not wake it.
+    fn for_residue(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
         self.for_residue = true;
         self.idle = if has_work { 0 } else { self.idle + 1 };
-        let looks = has_work && self.napped;
-        self.napped = others && !looks && self.idle < IDLE_NAPS_MAX;
-        self.napped.then_some(NAP_FOR_RESIDUE)
+        (polled && self.idle < IDLE_NAPS_MAX).then_some(NAP_FOR_RESIDUE)
     }
 
     /// Somebody has something to do again.
@@ -218,12 +215,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_behind_is_looked_at_after_one_nap() {
+    fn what_no_poll_has_seen_to_for_a_nap_is_seen_to() {
         let mut naps = Naps::default();
         assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
-        assert_eq!(naps.for_residue(true, true), None);
-        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
-        assert_eq!(naps.for_residue(true, false), None, "the program computes");
+        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE), "the program polls");
+        assert_eq!(naps.for_residue(true, false), None);
     }
 
     #[test]

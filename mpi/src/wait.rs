@@ -151,6 +151,7 @@ pub fn look_again(process: Guard) -> Guard {
 /// Takes what has arrived and moves on what it was for; whether there was anything.
 #[inline]
 pub fn progress(mut process: Guard) -> (Guard, bool) {
+    process.polls = process.polls.wrapping_add(1);
     let moved = process.engine_mut().is_some_and(|engine| engine.poll());
     if !process.collectives.is_empty() {
         process = coll::serve(process);
