@@ -95,6 +95,8 @@ pub struct Endpoint {
     run: Option<Run>,
     /// When the pace allows the next payload.
     paced_until: Nanos,
+    /// Until when requests are gathered.
+    gather_until: Nanos,
     closing: Option<Nanos>,
     random: u64,
     counters: Counters,
@@ -135,6 +137,7 @@ impl Endpoint {
             events: VecDeque::new(),
             run: None,
             paced_until: 0,
+            gather_until: 0,
             closing: None,
             random: config.seed ^ 0x9E37_79B9_7F4A_7C15,
             counters: Counters::default(),

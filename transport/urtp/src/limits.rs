@@ -88,6 +88,12 @@ pub const STRIKES_MAX: u32 = 3;
 /// Members that lack a packet from which on it is multicast again.
 pub const MULTICAST_AGAIN_MIN: u32 = 3;
 
+/// Packets that one request names from which on others are likely to lack them as well.
+pub const BURST_LOST_MIN: u32 = 8;
+
+/// How long a sender waits then for the others' requests.
+pub const GATHER_NS: Nanos = 300_000;
+
 /// Packets that parity can cover.
 pub const PARITY_RUN_MAX: u8 = 32;
 

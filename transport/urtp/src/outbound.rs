@@ -38,8 +38,8 @@ pub(crate) struct Outbound {
 /// What to do about a packet that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// It must go again.
-    Lost(SlotId),
+    /// It must go again; it went last at this time.
+    Lost(SlotId, Nanos),
     /// It was not sent yet (case 3 of section 3.2.1).
     Unsent,
     /// It is on its way (case 2).
@@ -141,8 +141,8 @@ impl Outbound {
         if now.saturating_sub(sent.at) < delta {
             return Wanted::TooSoon;
         }
-        sent.at = now;
-        Wanted::Lost(sent.slot)
+        let before = std::mem::replace(&mut sent.at, now);
+        Wanted::Lost(sent.slot, before)
     }
 
     /// Whether this packet, which has gone out, still lacks an acknowledgement.
@@ -157,7 +157,9 @@ mod tests {
 
     fn window() -> Outbound {
         let mut out = Outbound::new(16);
-        (0..4).for_each(|slot| drop(out.push(SlotId(slot))));
+        for slot in 0..4 {
+            out.push(SlotId(slot));
+        }
         (0..3).for_each(|seq| out.goes(seq, 100));
         out
     }
@@ -166,7 +168,7 @@ mod tests {
     fn only_what_was_sent_long_enough_ago_goes_again() {
         let mut out = window();
         assert_eq!(out.asked(1, 150, 100), Wanted::TooSoon);
-        assert_eq!(out.asked(1, 200, 100), Wanted::Lost(SlotId(1)));
+        assert_eq!(out.asked(1, 200, 100), Wanted::Lost(SlotId(1), 100));
         assert_eq!(out.asked(1, 210, 100), Wanted::TooSoon, "it is about to go again");
         assert_eq!((out.asked(3, 900, 100), out.asked(9, 900, 100)), (Wanted::Unsent, Wanted::Unsent));
     }
@@ -187,7 +189,9 @@ mod tests {
         out.window = 6;
         assert_eq!(out.free(), 2);
         out.hear(3, 2);
-        (0..3).for_each(|_| drop(out.release()));
+        for _ in 0..3 {
+            out.release();
+        }
         assert_eq!(out.free(), 5);
     }
 }

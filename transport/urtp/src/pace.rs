@@ -4,6 +4,7 @@
 //! before is lowered, to what the receiver says comes through, and the next epoch judges: if the loss has gone down, the pace
 //! was the reason; if it has not, the old pace is restored, and so much loss is taken to be the network's own.
 
+use crate::Nanos;
 use crate::limits::{PACE_CHANCE, PACE_EPOCH_PACKETS, RATE_MIN};
 
 #[derive(Clone, Debug)]
@@ -19,11 +20,22 @@ pub(crate) struct Pace {
     usual_loss: u32,
     /// The pace and loss before it was lowered.
     trial: Option<(u64, u32)>,
+    /// When that was: what went earlier says nothing of the new pace.
+    changed: Nanos,
 }
 
 impl Pace {
     pub(crate) fn new(rate_max: u64) -> Pace {
-        Pace { rate: rate_max, rate_max, reported: 0, acked: 0, lost: 0, usual_loss: 0, trial: None }
+        Pace {
+            rate: rate_max,
+            rate_max,
+            reported: 0,
+            acked: 0,
+            lost: 0,
+            usual_loss: 0,
+            trial: None,
+            changed: 0,
+        }
     }
 
     pub(crate) fn rate(&self) -> u64 {
@@ -36,25 +48,31 @@ impl Pace {
         }
     }
 
-    pub(crate) fn lost(&mut self) {
-        self.lost += 1;
-        self.end_epoch();
+    /// A packet was lost that went at `sent`.
+    pub(crate) fn lost(&mut self, sent: Nanos, now: Nanos) {
+        if sent >= self.changed {
+            self.lost += 1;
+            self.end_epoch(now);
+        }
     }
 
-    pub(crate) fn acked(&mut self, packets: u32) {
-        self.acked += packets;
-        self.end_epoch();
+    /// Some packets came that went at about `sent`.
+    pub(crate) fn acked(&mut self, packets: u32, sent: Nanos, now: Nanos) {
+        if sent >= self.changed {
+            self.acked += packets;
+            self.end_epoch(now);
+        }
     }
 
-    fn end_epoch(&mut self) {
+    fn end_epoch(&mut self, now: Nanos) {
         let packets = self.acked + self.lost;
         if packets >= PACE_EPOCH_PACKETS {
-            self.judge(self.lost * 1000 / packets);
+            self.judge(self.lost * 1000 / packets, now);
             (self.acked, self.lost) = (0, 0);
         }
     }
 
-    fn judge(&mut self, loss: u32) {
+    fn judge(&mut self, loss: u32, now: Nanos) {
         if let Some((rate, before)) = self.trial.take() {
             if loss > before * 7 / 10 {
                 (self.usual_loss, self.rate) = (loss.min(before), rate);
@@ -62,7 +80,7 @@ impl Pace {
             }
         }
         if loss > self.usual_loss + PACE_CHANCE {
-            self.trial = Some((self.rate, loss));
+            (self.trial, self.changed) = (Some((self.rate, loss)), now);
             self.slow_down();
         } else {
             self.usual_loss = (7 * self.usual_loss + loss) / 8;
@@ -89,8 +107,8 @@ mod tests {
             let through = capacity.min(pace.rate()) * u64::from(1000 - own) / 1000;
             let acked = (u64::from(PACE_EPOCH_PACKETS) * through / pace.rate()) as u32;
             pace.report((through >> 10) as u32);
-            (acked..PACE_EPOCH_PACKETS).for_each(|_| pace.lost());
-            pace.acked(acked);
+            (acked..PACE_EPOCH_PACKETS).for_each(|_| pace.lost(0, 0));
+            pace.acked(acked, 0, 0);
             pace.rate()
         };
         std::iter::repeat_with(epoch).take(epochs).collect()

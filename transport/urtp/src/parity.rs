@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn one_lacking_packet_is_restored_once_in_any_order() {
-        for lacking in 0..4 {
+        for (lacking, payload) in RUN.into_iter().enumerate() {
             for parity_at in 0..4 {
                 let mut runs = Runs::new(16);
-                for place in 0..4 {
+                for (place, payload) in RUN.iter().enumerate() {
                     if place == parity_at {
                         runs.parity(70, 4, &sum());
                     }
                     if place != lacking {
-                        runs.packet(70, place as u8, RUN[place]);
+                        runs.packet(70, place as u8, payload);
                     }
                 }
-                assert_eq!(runs.restore(70), Some((70 + lacking as u64, RUN[lacking])));
+                assert_eq!(runs.restore(70), Some((70 + lacking as u64, payload)));
                 assert_eq!(runs.restore(70), None);
             }
         }
@@ -132,11 +132,15 @@ mod tests {
     #[test]
     fn only_the_two_latest_runs_are_kept() {
         let mut runs = Runs::new(16);
-        [70, 74, 78].map(|start| runs.packet(start, 0, RUN[0]));
+        for start in [70, 74, 78] {
+            runs.packet(start, 0, RUN[0]);
+        }
         runs.packet(70, 1, RUN[1]);
         runs.packet(74, 1, RUN[1]);
         runs.packet(74, 3, RUN[3]);
-        [70, 74].map(|start| runs.parity(start, 4, &sum()));
+        for start in [70, 74] {
+            runs.parity(start, 4, &sum());
+        }
         assert_eq!(runs.restore(70), None);
         assert_eq!(runs.restore(74), Some((76, RUN[2])));
     }

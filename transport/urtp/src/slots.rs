@@ -171,9 +171,13 @@ mod tests {
         let mut slots = Slots::new(1, 64);
         let id = slots.take(To::Group(GroupIndex(0)));
         let slot = slots.get_mut(id);
-        [130, 5, 130].map(|index| slot.want(index));
+        for index in [130, 5, 130] {
+            slot.want(index);
+        }
         assert_eq!((slot.wanting, slot.wanting_first(), slot.wants(130)), (2, Some(5), true));
-        [5, 5, 9].map(|index| slot.satisfy(index));
+        for index in [5, 5, 9] {
+            slot.satisfy(index);
+        }
         assert_eq!((slot.wanting, slot.wanting_first()), (1, Some(130)));
     }
 }

@@ -5,7 +5,7 @@ use super::{Endpoint, Event};
 use crate::branch::{Branch, Word};
 use crate::group::{GroupId, GroupIndex};
 use crate::inbound::{Kept, Place};
-use crate::limits::{ACK_DELAY_NS, HEAD_BYTES, REPORT_DELAY_NS, STRIKES_MAX};
+use crate::limits::{ACK_DELAY_NS, BURST_LOST_MIN, GATHER_NS, HEAD_BYTES, REPORT_DELAY_NS, STRIKES_MAX};
 use crate::outbound::Wanted;
 use crate::parity::Runs;
 use crate::slots::{SlotId, To};
@@ -118,7 +118,8 @@ impl Endpoint {
     fn restore(&mut self, now: Nanos, from: Peer, start: u64) {
         let Some(mut runs) = self.pair(from).inn.runs.take() else { return };
         if let Some((seq, payload)) = runs.restore(start) {
-            if self.accept(now, from, seq, 0, payload) {
+            // It may have ended a block: parity does not say.
+            if self.accept(now, from, seq, BLOCK, payload) {
                 self.counters.restored += 1;
             }
         }
@@ -276,7 +277,7 @@ impl Endpoint {
         let jitter = self.jitter();
         let pair = self.pair(peer);
         if done > 0 {
-            pair.pace.acked(done as u32);
+            pair.pace.acked(done as u32, now.saturating_sub(pair.rtt.long()), now);
             pair.fit_window(bytes, window);
             pair.out.probes = 0;
             pair.out.probe_at = pair.next_probe(now, jitter);
@@ -301,14 +302,18 @@ impl Endpoint {
         for at in (0..bits.len() as u64 * 8).filter(|at| bits[*at as usize / 8] >> (at % 8) & 1 == 1) {
             self.asked(now, from, first + 1 + at);
         }
+        let named: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+        if named >= BURST_LOST_MIN && now > self.gather_until + GATHER_NS {
+            self.gather_until = now + GATHER_NS;
+        }
     }
 
     fn asked(&mut self, now: Nanos, from: Peer, seq: u64) {
         let pair = self.pair(from);
         let delta = pair.rtt.delta();
         match pair.out.asked(seq, now, delta) {
-            Wanted::Lost(slot) => {
-                pair.pace.lost();
+            Wanted::Lost(slot, before) => {
+                pair.pace.lost(before, now);
                 self.send_again(from, slot, false);
             }
             Wanted::Unsent => self.counters.requests_unsent += 1,

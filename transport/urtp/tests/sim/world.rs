@@ -61,6 +61,8 @@ pub struct World {
     ranks: Vec<Rank>,
     /// Messages so far.
     messages: u32,
+    /// When the last was taken.
+    pub heard_at: Nanos,
     buffer: Vec<u8>,
 }
 
@@ -70,7 +72,7 @@ impl World {
         let network = Network::new(size, plan.weather, plan.seed);
         let ranks = (0..size).map(|me| Rank::new(me, &plan)).collect();
         let buffer = vec![0; plan.config.body_bytes_max];
-        World { plan, network, ranks, messages: 0, buffer }
+        World { plan, network, ranks, messages: 0, heard_at: 0, buffer }
     }
 
     pub fn endpoint(&self, rank: Peer) -> &Endpoint {
@@ -83,7 +85,7 @@ impl World {
         self.leave();
     }
 
-    /// Runs until everybody has everything. Returns when that was.
+    /// Runs until everybody has everything, and the senders know. Returns when everybody had everything.
     pub fn deliver(&mut self, time_max: Nanos) -> Nanos {
         if let Some((rank, at)) = self.plan.vanishes {
             self.network.at(at, Happening::Vanish(rank));
@@ -95,7 +97,7 @@ impl World {
             self.happen(event.expect("an event"));
         }
         (0..self.plan.config.size).for_each(|rank| self.judge(rank));
-        self.network.now
+        self.heard_at
     }
 
     fn is_done(&self) -> bool {
@@ -237,6 +239,7 @@ impl World {
             r.ready.pop_front();
             return !r.ready.is_empty();
         }
+        self.heard_at = now;
         let id = u32::from_le_bytes(heard[..4].try_into().expect("a number"));
         // What a rank that is gone had sent may come or not.
         if !self.ranks[from as usize].gone {
