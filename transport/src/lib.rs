@@ -23,6 +23,8 @@ pub mod shm;
 mod sync;
 #[cfg(not(loom))]
 pub mod tcp;
+#[cfg(not(loom))]
+pub mod urtp;
 
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
 pub use config::{Config, Route};

@@ -1,0 +1,292 @@
+//! Many datagrams in one system call.
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::{from_mut, from_ref};
+
+use tern_mem::IoVec;
+
+use crate::limits::{DATAGRAMS_PER_CALL, INTAKE_BYTES};
+
+/// A datagram of some packets, two pieces each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Datagram {
+    pub packets: usize,
+    /// Bytes of each packet but the last.
+    pub segment: usize,
+    /// Bytes of all.
+    pub bytes: usize,
+}
+
+/// An address as the kernel reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    storage: libc::sockaddr_storage,
+    bytes: libc::socklen_t,
+}
+
+impl Address {
+    pub(crate) fn of_socket(address: std::net::SocketAddr) -> Address {
+        let address = socket2::SockAddr::from(address);
+        let mut storage = zeros::<libc::sockaddr_storage>();
+        // SAFETY: both are a `sockaddr_storage`, of which so many bytes count.
+        unsafe {
+            from_mut(&mut storage).cast::<u8>().copy_from(address.as_ptr().cast(), address.len() as usize);
+        }
+        Address { storage, bytes: address.len() }
+    }
+
+    pub(crate) fn of_link(link: libc::sockaddr_ll) -> Address {
+        let mut storage = zeros::<libc::sockaddr_storage>();
+        // SAFETY: the storage is larger than every address and as aligned.
+        unsafe { from_mut(&mut storage).cast::<libc::sockaddr_ll>().write(link) };
+        Address { storage, bytes: size_of::<libc::sockaddr_ll>() as libc::socklen_t }
+    }
+}
+
+/// What the kernel's structures are before anything is said in them.
+pub(crate) fn zeros<T: Zero>() -> T {
+    // SAFETY: all types of `Zero` are numbers, arrays of them and pointers.
+    unsafe { zeroed() }
+}
+
+/// Types of the kernel whose bytes may all be zero.
+///
+/// # Safety
+/// They must be made of numbers, arrays of them, and raw pointers.
+pub(crate) unsafe trait Zero {}
+// SAFETY: numbers and arrays.
+unsafe impl Zero for libc::sockaddr_storage {}
+// SAFETY: numbers and arrays.
+unsafe impl Zero for libc::sockaddr_ll {}
+// SAFETY: numbers and raw pointers.
+unsafe impl Zero for libc::mmsghdr {}
+// SAFETY: numbers and arrays.
+unsafe impl Zero for libc::ifreq {}
+// SAFETY: numbers and arrays.
+unsafe impl Zero for libc::packet_mreq {}
+
+/// Control data of one message: a header and a word, aligned as the kernel wants it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Control {
+    header: libc::cmsghdr,
+    value: [u8; 8],
+}
+
+const _: () = assert!(size_of::<Control>() == size_of::<libc::cmsghdr>() + 8);
+
+impl Control {
+    const EMPTY: Control =
+        Control { header: libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 }, value: [0; 8] };
+
+    fn segment(bytes: u16) -> Control {
+        let cmsg_len = size_of::<libc::cmsghdr>() + size_of::<u16>();
+        let mut control = Control::EMPTY;
+        control.header = libc::cmsghdr {
+            cmsg_len: cmsg_len as _,
+            cmsg_level: libc::SOL_UDP,
+            cmsg_type: libc::UDP_SEGMENT,
+        };
+        control.value[..2].copy_from_slice(&bytes.to_ne_bytes());
+        control
+    }
+
+    /// The length of segments that came together, if that is what it says.
+    fn segments(&self, bytes: usize) -> Option<usize> {
+        let told = bytes >= size_of::<libc::cmsghdr>() + size_of::<i32>()
+            && self.header.cmsg_level == libc::SOL_UDP
+            && self.header.cmsg_type == libc::UDP_GRO;
+        let value = i32::from_ne_bytes([self.value[0], self.value[1], self.value[2], self.value[3]]);
+        usize::try_from(value).ok().filter(|bytes| told && *bytes > 0)
+    }
+}
+
+/// Sends datagrams to one address, as many as go into a call. Answers how many the kernel took; an error if none.
+///
+/// # Safety
+/// The pieces, two for each packet, must be readable.
+pub(crate) unsafe fn send(
+    fd: RawFd,
+    to: &Address,
+    pieces: &[IoVec],
+    datagrams: &[Datagram],
+) -> io::Result<usize> {
+    let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; DATAGRAMS_PER_CALL];
+    let mut controls = [const { MaybeUninit::<Control>::uninit() }; DATAGRAMS_PER_CALL];
+    let mut rest = pieces;
+    let count = datagrams.len().min(DATAGRAMS_PER_CALL);
+    for ((message, control), datagram) in messages.iter_mut().zip(&mut controls).zip(&datagrams[..count]) {
+        let (these, others) = rest.split_at(2 * datagram.packets);
+        rest = others;
+        let head = &mut message.write(zeros::<libc::mmsghdr>()).msg_hdr;
+        head.msg_name = from_ref(&to.storage).cast_mut().cast();
+        head.msg_namelen = to.bytes;
+        head.msg_iov = these.as_ptr().cast::<libc::iovec>().cast_mut();
+        head.msg_iovlen = these.len() as _;
+        if datagram.packets > 1 {
+            let control = control.write(Control::segment(datagram.segment as u16));
+            head.msg_control = from_mut(control).cast();
+            head.msg_controllen = size_of::<Control>() as _;
+        }
+    }
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: so many messages were written; what they point to lives during the call, the pieces by the caller's promise.
+    let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr().cast(), count as u32, flags as _) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// The blocks into which datagrams are received.
+pub(crate) struct Intake {
+    memory: Box<[u8]>,
+    /// Bytes of each block.
+    stride: usize,
+    /// What the last call brought: bytes, and how long the segments are.
+    came: Vec<(usize, usize)>,
+}
+
+impl Intake {
+    /// For datagrams of at most so many bytes.
+    pub(crate) fn new(stride: usize) -> Intake {
+        Intake { memory: vec![0; INTAKE_BYTES].into(), stride, came: Vec::with_capacity(DATAGRAMS_PER_CALL) }
+    }
+
+    /// Takes what waits at a socket, up to what a call brings. Answers how many datagrams.
+    pub(crate) fn fill(&mut self, fd: RawFd) -> io::Result<usize> {
+        let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; DATAGRAMS_PER_CALL];
+        let mut controls = [Control::EMPTY; DATAGRAMS_PER_CALL];
+        let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; DATAGRAMS_PER_CALL];
+        let count = (self.memory.len() / self.stride).min(DATAGRAMS_PER_CALL);
+        let blocks = self.memory.chunks_exact_mut(self.stride);
+        for (((message, control), piece), block) in
+            messages.iter_mut().zip(&mut controls).zip(&mut pieces).zip(blocks)
+        {
+            *piece = libc::iovec { iov_base: block.as_mut_ptr().cast(), iov_len: block.len() };
+            let head = &mut message.write(zeros::<libc::mmsghdr>()).msg_hdr;
+            head.msg_iov = piece;
+            head.msg_iovlen = 1;
+            head.msg_control = from_mut(control).cast();
+            head.msg_controllen = size_of::<Control>() as _;
+        }
+        self.came.clear();
+        let none = std::ptr::null_mut();
+        // SAFETY: so many messages were written, each with a block of its own; all live during the call.
+        let got = unsafe {
+            libc::recvmmsg(fd, messages.as_mut_ptr().cast(), count as u32, libc::MSG_DONTWAIT as _, none)
+        };
+        let Ok(got) = usize::try_from(got) else { return nothing_or(io::Error::last_os_error()) };
+        for (message, control) in messages[..got].iter().zip(&controls) {
+            // SAFETY: it is among the first `count`, which were written.
+            let message = unsafe { message.assume_init_ref() };
+            let bytes = (message.msg_len as usize).min(self.stride);
+            let segments = control.segments(message.msg_hdr.msg_controllen);
+            self.came.push((bytes, segments.unwrap_or(bytes)));
+        }
+        Ok(got)
+    }
+
+    /// What the last call brought, and how long the segments are.
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        let blocks = self.memory.chunks_exact(self.stride);
+        blocks.zip(&self.came).map(|(block, (bytes, segment))| (&block[..*bytes], *segment))
+    }
+}
+
+/// Errors of earlier packets that their receivers' hosts have sent back are no errors of receiving.
+fn nothing_or(error: io::Error) -> io::Result<usize> {
+    let gone = [libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::ENETDOWN, libc::EINTR];
+    let nothing = error.kind() == io::ErrorKind::WouldBlock;
+    if nothing || error.raw_os_error().is_some_and(|number| gone.contains(&number)) {
+        return Ok(0);
+    }
+    Err(error)
+}
+
+/// A piece of memory as the kernel sees it.
+pub(crate) fn piece(bytes: &[u8]) -> IoVec {
+    IoVec { base: bytes.as_ptr().expose_provenance(), len: bytes.len() }
+}
+
+/// Sets an option of a socket.
+pub(crate) fn set_option<T: Copy>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    let bytes = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the value lives during the call and is as long as is said.
+    checked(unsafe { libc::setsockopt(fd, level, name, from_ref(value).cast(), bytes) }).map(drop)
+}
+
+/// Reads an option of a socket into words. Answers how many the kernel wrote.
+pub(crate) fn words_of_option(fd: RawFd, level: i32, name: i32, words: &mut [u32]) -> io::Result<usize> {
+    let mut bytes = size_of_val(words) as libc::socklen_t;
+    // SAFETY: the words live during the call, and the kernel writes no more bytes than there are.
+    checked(unsafe { libc::getsockopt(fd, level, name, words.as_mut_ptr().cast(), &mut bytes) })?;
+    Ok(bytes as usize / size_of::<u32>())
+}
+
+/// A set of sockets to sleep on.
+pub(crate) struct Sleeper(OwnedFd);
+
+impl Sleeper {
+    /// Of sockets that have something to read.
+    pub(crate) fn new(sockets: &[RawFd]) -> io::Result<Sleeper> {
+        // SAFETY: a new descriptor that nobody else owns.
+        let epoll = unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+        let sleeper = Sleeper(epoll);
+        for fd in sockets {
+            sleeper.control(libc::EPOLL_CTL_ADD, *fd, false)?;
+        }
+        Ok(sleeper)
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Whether room to write at one of the sockets counts as well.
+    pub(crate) fn want_room(&self, socket: RawFd, wanted: bool) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, socket, wanted)
+    }
+
+    fn control(&self, operation: i32, fd: RawFd, write: bool) -> io::Result<()> {
+        let events = if write { libc::EPOLLIN | libc::EPOLLOUT } else { libc::EPOLLIN };
+        let mut event = libc::epoll_event { events: events as u32, u64: fd as u64 };
+        // SAFETY: the event lives during the call.
+        checked(unsafe { libc::epoll_ctl(self.fd(), operation, fd, &mut event) }).map(drop)
+    }
+}
+
+/// What an interface carries: IP's bytes.
+pub(crate) fn mtu_of(socket: RawFd, name: &str) -> io::Result<usize> {
+    let mut request = zeros::<libc::ifreq>();
+    // The last byte stays zero.
+    for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the request lives during the call, and the kernel fills in its union's MTU.
+    let mtu = unsafe {
+        checked(libc::ioctl(socket, libc::SIOCGIFMTU as _, from_mut(&mut request)))?;
+        request.ifr_ifru.ifru_mtu
+    };
+    usize::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn checked(answer: i32) -> io::Result<i32> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// Gives a socket an address that the standard library does not know.
+pub(crate) fn bind(socket: &socket2::Socket, address: &Address) -> io::Result<()> {
+    let storage = from_ref(&address.storage).cast();
+    // SAFETY: the address lives during the call and is as long as is said.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), storage, address.bytes) }).map(drop)
+}
+
+/// Waits until a descriptor is readable, for at most so many nanoseconds.
+pub(crate) fn wait(fd: RawFd, ns: u64) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let second = 1_000_000_000;
+    let time =
+        libc::timespec { tv_sec: (ns / second) as libc::time_t, tv_nsec: (ns % second) as libc::c_long };
+    // SAFETY: the entry and the time live during the call. Signals end it early, which costs its caller one round.
+    unsafe { libc::ppoll(&mut poll, 1, &time, std::ptr::null()) == 1 }
+}
