@@ -89,11 +89,11 @@ pub struct Counters {
     pub malformed: u64,
     /// Of other jobs, own copies, or for others: dropped here, the kernel's filter having seen only what they came with.
     pub unwanted: u64,
-    /// Datagrams that the kernel dropped by the filter: of other jobs, own copies, multicasts for others. Where datagrams
-    /// overran the queue as well, at least so many.
+    /// Datagrams that the kernel dropped by the filter: of other jobs, own copies, multicasts for others. Where the queue was
+    /// full as well, at least so many.
     pub filtered: u64,
-    /// Datagrams that the kernel dropped since the queue was full. For UDP the kernel counts only those of all sockets of the
-    /// host, so it may be fewer.
+    /// Datagrams that the kernel dropped since the queue was full. For UDP the kernel counts them for the whole host, so it may
+    /// be fewer if others' queues overran, too.
     pub overrun: u64,
 }
 
@@ -103,8 +103,8 @@ pub trait Link {
     fn limits(&self) -> LinkLimits;
 
     /// Sends a run of packets to one destination. Answers how many the kernel has taken, from the first; less than all, and the
-    /// others must come again when there is room ([`Link::want_room`]). Those that the network refuses for good count as taken: they are
-    /// lost as packets are. Packets of equal length (the last may be shorter) go as segments of few datagrams.
+    /// others must come again when there is room ([`Link::want_room`]). Those that the network refuses for good count as taken:
+    /// they are lost as packets are. Packets of equal length (the last may be shorter) go as segments of few datagrams.
     fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize>;
 
     /// Hands what has come to `take`, one packet after the other, up to a bound. Answers how many datagrams the kernel had:

@@ -191,8 +191,8 @@ impl Probe {
     }
 }
 
-/// Runs a probe over a link, which joins the group of hellos for that time. What else comes in the meantime is dropped: those who sent
-/// it send it again.
+/// Runs a probe over a link, which joins the group of hellos for that time. What else comes in the meantime is dropped: those
+/// who sent it send it again.
 pub fn run(link: &mut impl Link, me: Peer, members: &[Peer]) -> io::Result<Observation> {
     link.join(PROBE_GROUP)?;
     let start = Instant::now();

@@ -157,7 +157,7 @@ impl Intake {
         let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; DATAGRAMS_PER_CALL];
         let mut controls = [Control::EMPTY; DATAGRAMS_PER_CALL];
         let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; DATAGRAMS_PER_CALL];
-        let count = (self.memory.len() / self.stride).min(DATAGRAMS_PER_CALL);
+        let count = self.room();
         let blocks = self.memory.chunks_exact_mut(self.stride);
         for (((message, control), piece), block) in
             messages.iter_mut().zip(&mut controls).zip(&mut pieces).zip(blocks)
@@ -184,6 +184,11 @@ impl Intake {
             self.came.push((bytes, segments.unwrap_or(bytes)));
         }
         Ok(got)
+    }
+
+    /// Datagrams that a call can bring.
+    pub(crate) fn room(&self) -> usize {
+        (self.memory.len() / self.stride).min(DATAGRAMS_PER_CALL)
     }
 
     /// What the last call brought, and how long the segments are.

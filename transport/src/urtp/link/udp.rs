@@ -24,6 +24,9 @@ const UDP_HEADER_BYTES: usize = 8;
 /// Address, type and what precedes it are counted as a switch does; the rest of Ethernet is no concern of queues.
 const ETHER_HEADER_BYTES: usize = 14;
 
+const OWN: usize = 0;
+const SHARED: usize = 1;
+
 /// What a UDP link is told when it is made.
 #[derive(Clone, Debug)]
 pub struct UdpConfig<'a> {
@@ -68,6 +71,8 @@ impl<'a> UdpConfig<'a> {
 pub struct UdpLink {
     pub(super) own: Socket,
     shared: Socket,
+    /// Of the two.
+    backlogs: [Backlog; 2],
     sleeper: Sleeper,
     interface: Interface,
     /// By rank.
@@ -103,6 +108,7 @@ impl UdpLink {
             inbound: Inbound::new(config.me, config.size, keys),
             intake: Intake::new(if coalesced.contains(&true) { 1 << 16 } else { datagram }),
             segment: config.segment,
+            backlogs: [Backlog::default(); 2],
             counters: Counters::default(),
             overrun_before: overruns(interface.address),
             own,
@@ -162,10 +168,16 @@ impl UdpLink {
         Ok(packets)
     }
 
-    fn drain(&mut self, socket: RawFd, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn drain(&mut self, which: usize, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+        let socket = [&self.own, &self.shared][which].as_raw_fd();
         let got = self.intake.fill(socket)?;
+        let backlog = &mut self.backlogs[which];
         for (datagram, segment) in self.intake.datagrams() {
+            backlog.add(datagram.len());
             self.inbound.open(datagram, segment, &mut self.counters, take);
+        }
+        if got < self.intake.room() {
+            backlog.end(self.limits.receive_queue_bytes);
         }
         Ok(got)
     }
@@ -184,6 +196,32 @@ impl UdpLink {
             IpAddr::V6(group) if joins => self.shared.join_multicast_v6(&group, index),
             IpAddr::V6(group) => self.shared.leave_multicast_v6(&group, index),
         }
+    }
+}
+
+/// What was found in a socket's queue between two times that it was empty: tells whether it may have been full, since the
+/// kernel does not tell datagrams that it filters from those that overrun the queue.
+#[derive(Clone, Copy, Default)]
+struct Backlog {
+    /// What the kernel counts for it, at most.
+    bytes: usize,
+    was_full: bool,
+}
+
+impl Backlog {
+    /// A datagram takes a record besides, and its memory may be four times as long as it is.
+    fn add(&mut self, datagram: usize) {
+        self.bytes += 4 * datagram + 2048;
+    }
+
+    /// The queue is empty.
+    fn end(&mut self, queue: usize) {
+        self.was_full = self.may_have_been_full(queue);
+        self.bytes = 0;
+    }
+
+    fn may_have_been_full(&self, queue: usize) -> bool {
+        self.was_full || self.bytes >= queue
     }
 }
 
@@ -209,8 +247,7 @@ impl Link for UdpLink {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
-        let shared = self.drain(self.shared.as_raw_fd(), take)?;
-        Ok(shared + self.drain(self.own.as_raw_fd(), take)?)
+        Ok(self.drain(SHARED, take)? + self.drain(OWN, take)?)
     }
 
     fn join(&mut self, group: GroupId) -> io::Result<()> {
@@ -246,8 +283,14 @@ impl Link for UdpLink {
     }
 
     fn counters(&self) -> Counters {
-        let dropped: u64 = [&self.own, &self.shared].map(drops).iter().sum();
-        let overrun = overruns(self.interface.address).wrapping_sub(self.overrun_before).min(dropped);
+        let dropped = [&self.own, &self.shared].map(drops);
+        let suspect = |which: usize| {
+            let was_full = self.backlogs[which].may_have_been_full(self.limits.receive_queue_bytes);
+            if was_full { dropped[which] } else { 0 }
+        };
+        let of_host = overruns(self.interface.address).wrapping_sub(self.overrun_before);
+        let overrun = of_host.min(suspect(OWN) + suspect(SHARED));
+        let dropped: u64 = dropped.iter().sum();
         Counters { filtered: dropped - overrun, overrun, ..self.counters }
     }
 }
