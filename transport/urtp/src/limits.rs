@@ -106,6 +106,9 @@ pub const PACE_EPOCH_PACKETS: u32 = 128;
 /// More loss than usual that is taken to be chance, in thousandths; see [`PACE_EPOCH_PACKETS`].
 pub const PACE_CHANCE: u32 = 45;
 
+/// Loss in one epoch that no burst explains, in thousandths: a datagram has 64 segments at most.
+pub const PACE_FLOOD: u32 = 500;
+
 /// Packets in a train by which a receiver measures how fast they come; one that is lost among so many says little.
 pub const TRAIN_PACKETS: u32 = 32;
 

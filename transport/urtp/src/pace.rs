@@ -5,7 +5,7 @@
 //! was the reason; if it has not, the old pace is restored, and so much loss is taken to be the network's own.
 
 use crate::Nanos;
-use crate::limits::{PACE_CHANCE, PACE_EPOCH_PACKETS, RATE_MIN};
+use crate::limits::{PACE_CHANCE, PACE_EPOCH_PACKETS, PACE_FLOOD, RATE_MIN};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
@@ -18,6 +18,8 @@ pub(crate) struct Pace {
     lost: u32,
     /// Loss that a slower pace did not cure, in thousandths.
     usual_loss: u32,
+    /// The last epoch lost more than usual as well. One alone may be a burst: a datagram of many segments is lost as a whole.
+    bad: bool,
     /// The pace and loss before it was lowered.
     trial: Option<(u64, u32)>,
     /// When that was: what went earlier says nothing of the new pace.
@@ -33,6 +35,7 @@ impl Pace {
             acked: 0,
             lost: 0,
             usual_loss: 0,
+            bad: false,
             trial: None,
             changed: 0,
         }
@@ -79,12 +82,17 @@ impl Pace {
                 return;
             }
         }
-        if loss > self.usual_loss + PACE_CHANCE {
+        let bad = loss > self.usual_loss + PACE_CHANCE;
+        if bad && !self.bad && loss < PACE_FLOOD {
+            self.bad = true;
+        } else if bad {
+            self.bad = false;
             (self.trial, self.changed) = (Some((self.rate, loss)), now);
             self.slow_down();
         } else {
+            self.bad = false;
             self.usual_loss = (7 * self.usual_loss + loss) / 8;
-            self.rate = (self.rate + self.rate / 16).min(self.rate_max);
+            self.rate = (self.rate + self.rate / 8).min(self.rate_max);
         }
     }
 
