@@ -15,6 +15,8 @@ const SAFE_ROOTS: &[&str] = &[
     "engine/src/lib.rs",
     "coll/src/lib.rs",
     "transport/sim/src/lib.rs",
+    "transport/urtp/src/lib.rs",
+    "transport/urtp/tests/sim/main.rs",
     "runtime/src/lib.rs",
     "runtime/src/mpirun/main.rs",
     "tools/src/tern/main.rs",

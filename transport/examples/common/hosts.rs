@@ -51,6 +51,25 @@ impl Hosts {
         testnet(&[if mended { "mend" } else { "cut" }, &format!("{}-{host}", self.name)]);
     }
 
+    /// Drops so many of a hundred packets that come to a host, by nftables. Whether that works here.
+    pub fn lose(&self, host: u32, percent: u32) -> bool {
+        let namespace = format!("{}-{host}", self.name);
+        let rule = format!("numgen random mod 100 < {percent} drop");
+        let chain = "{ type filter hook input priority 0; }";
+        [vec!["add", "table", "inet", "loss"], vec!["add", "chain", "inet", "loss", "in", chain]]
+            .into_iter()
+            .chain([[
+                &["add", "rule", "inet", "loss", "in", "iifname", "eth0"][..],
+                &rule.split(' ').collect::<Vec<_>>(),
+            ]
+            .concat()])
+            .all(|arguments| {
+                let mut command = Command::new("ip");
+                let command = command.args(["netns", "exec", &namespace, "nft"]).args(arguments);
+                command.status().is_ok_and(|status| status.success())
+            })
+    }
+
     /// Moves the calling thread to a host, for good.
     pub fn enter(&self, host: u32) {
         let path = format!("/run/netns/{}-{host}", self.name);

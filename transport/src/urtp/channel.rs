@@ -1,0 +1,182 @@
+//! The protocol over a link: reliable packets to one rank or many.
+//!
+//! What the protocol has to send goes to the link in runs of packets with one destination, so that a run becomes few system
+//! calls. What the link does not take at once waits here, before anything newer.
+
+use std::io;
+use std::ops::Range;
+use std::time::Instant;
+
+use tern_urtp::{Config, Destination, Endpoint, GroupIndex};
+
+use super::Nanos;
+use super::link::{Addressed, Arrival, GroupId, Link, Packet, To};
+use crate::Peer;
+
+/// A rank's reliable channel.
+pub struct Channel<L> {
+    /// The protocol: what is sent and received goes through it; [`Channel::poll`] moves it on.
+    pub endpoint: Endpoint,
+    link: L,
+    start: Instant,
+    /// Bodies of the run.
+    bodies: Box<[u8]>,
+    run: Vec<Range<usize>>,
+    /// Packets of the run that the link has taken.
+    taken: usize,
+    to: To,
+    /// The packet that did not belong to the run begins the next one.
+    next: Option<(To, Range<usize>)>,
+    /// The link tells when there is room.
+    wants_room: bool,
+}
+
+impl<L: Link> Channel<L> {
+    /// Over a link. `change` may change the settings that follow from it.
+    pub fn new(link: L, me: Peer, size: u32, change: impl FnOnce(&mut Config)) -> Channel<L> {
+        let limits = link.limits();
+        let mut config = Config::new(me, size);
+        config.body_bytes_max = limits.body_bytes_max;
+        config.packet_cost_bytes = limits.packet_cost_bytes as u64;
+        // One sender alone must not overrun the queue of a receiver that looks away for a moment.
+        let queued = (limits.receive_queue_bytes / limits.body_bytes_max).max(1) as u32;
+        config.window = config.window.min(1 << queued.ilog2());
+        change(&mut config);
+        let endpoint = Endpoint::new(config);
+        let packets = limits.packets_per_call.max(1) + 1;
+        Channel {
+            bodies: vec![0; packets * endpoint.config().body_bytes_max].into(),
+            endpoint,
+            link,
+            start: Instant::now(),
+            run: Vec::with_capacity(packets),
+            taken: 0,
+            to: To::Rank(me),
+            next: None,
+            wants_room: false,
+        }
+    }
+
+    /// The link below.
+    pub fn link(&self) -> &L {
+        &self.link
+    }
+
+    /// The time as the protocol counts it.
+    pub fn now(&self) -> Nanos {
+        self.start.elapsed().as_nanos() as Nanos
+    }
+
+    /// Makes a group known, and listens to its address.
+    pub fn add_group(&mut self, members: &[Peer]) -> io::Result<Option<GroupIndex>> {
+        let Some(group) = self.endpoint.add_group(members) else { return Ok(None) };
+        self.link.join(GroupId(self.endpoint.group_id(group).0))?;
+        Ok(Some(group))
+    }
+
+    /// Takes what has come, and sends what may go now. Whether anything has come.
+    pub fn poll(&mut self) -> io::Result<bool> {
+        let now = self.now();
+        let endpoint = &mut self.endpoint;
+        let mut take = |arrival: Arrival<'_>| {
+            let group = match arrival.to {
+                To::Group { group, .. } => Some(tern_urtp::GroupId(group.0)),
+                To::Rank(_) => None,
+            };
+            // What makes no sense is counted by the protocol, and nobody else's concern.
+            let _ = endpoint.handle(now, arrival.from, group, arrival.body);
+        };
+        let came = self.link.receive(&mut take)? > 0;
+        self.transmit()?;
+        Ok(came)
+    }
+
+    /// Sends until nothing may go now, or the link is full.
+    fn transmit(&mut self) -> io::Result<()> {
+        loop {
+            if self.taken == self.run.len() {
+                self.gather();
+            }
+            if self.run.is_empty() {
+                return self.want_room(false);
+            }
+            if !self.send_run()? {
+                return self.want_room(true);
+            }
+        }
+    }
+
+    /// The next run of packets with one destination.
+    fn gather(&mut self) {
+        (self.taken, self.to) = (0, To::Rank(self.endpoint.config().me));
+        self.run.clear();
+        let mut end = 0;
+        if let Some((to, body)) = self.next.take() {
+            end = body.len();
+            self.bodies.copy_within(body, 0);
+            self.to = to;
+            self.run.push(0..end);
+        }
+        let body_bytes_max = self.endpoint.config().body_bytes_max;
+        let now = self.now();
+        while self.bodies.len() - end >= 2 * body_bytes_max {
+            let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.bodies[end..]) else { return };
+            let (to, body) = (destination(transmit.to), end..end + transmit.len);
+            if !self.run.is_empty() && to != self.to {
+                self.next = Some((to, body));
+                return;
+            }
+            (self.to, end) = (to, body.end);
+            self.run.push(body);
+        }
+    }
+
+    /// Whether all of the run is sent.
+    fn send_run(&mut self) -> io::Result<bool> {
+        while self.taken < self.run.len() {
+            let rest = self.run[self.taken..].iter();
+            let packet = |body: &Range<usize>| Packet { head: &[], payload: &self.bodies[body.clone()] };
+            let mut packets = [Packet { head: &[], payload: &[] }; PACKETS_MAX];
+            let mut count = 0;
+            for (to, body) in packets.iter_mut().zip(rest) {
+                *to = packet(body);
+                count += 1;
+            }
+            match self.link.send(self.to, &packets[..count])? {
+                0 => return Ok(false),
+                taken => self.taken += taken,
+            }
+        }
+        Ok(true)
+    }
+
+    fn want_room(&mut self, wanted: bool) -> io::Result<()> {
+        if self.wants_room != wanted {
+            self.wants_room = wanted;
+            self.link.want_room(wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until something comes, the protocol has something to do, or so long.
+    pub fn sleep(&mut self, ns_max: Nanos) {
+        let now = self.now();
+        let until = self.endpoint.poll_timeout().unwrap_or(Nanos::MAX);
+        let ns = if self.wants_room { ns_max } else { until.saturating_sub(now).min(ns_max) };
+        if ns > 0 {
+            super::link::sleep(&self.link, ns);
+        }
+    }
+}
+
+/// Packets handed to the link at once: a run of segments has 64.
+const PACKETS_MAX: usize = 64;
+
+fn destination(to: Destination) -> To {
+    match to {
+        Destination::Rank(rank) => To::Rank(rank),
+        Destination::Group { id, addressed } => {
+            To::Group { group: GroupId(id.0), addressed: Addressed(addressed) }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! What comes.
+
+use super::pair::due;
+use super::{Endpoint, Event};
+use crate::branch::{Branch, Word};
+use crate::group::{GroupId, GroupIndex};
+use crate::inbound::{Kept, Place};
+use crate::limits::{ACK_DELAY_NS, BURST_LOST_MIN, GATHER_NS, HEAD_BYTES, REPORT_DELAY_NS, STRIKES_MAX};
+use crate::outbound::Wanted;
+use crate::parity::Runs;
+use crate::slots::{SlotId, To};
+use crate::wire::{ANSWER, BLOCK, Kind, Malformed, Numbers, Packet, Parsed, Repr, Spread};
+use crate::{NEVER, Nanos, Peer, expand, rtt};
+
+impl Endpoint {
+    /// Takes a packet that `from` has sent; `group`: to a group. The link knows both for sure.
+    pub fn handle(
+        &mut self,
+        now: Nanos,
+        from: Peer,
+        group: Option<GroupId>,
+        body: &[u8],
+    ) -> Result<(), Malformed> {
+        let parsed = Packet::new(body).parse();
+        let kind = parsed.map(|parsed| parsed.repr.kind);
+        let multicast = matches!(kind, Ok(Kind::Multicast | Kind::Parity));
+        if from >= self.config.size || from == self.config.me || multicast != group.is_some() {
+            self.counters.malformed += 1;
+            return Err(parsed.err().unwrap_or(Malformed::Range));
+        }
+        let parsed = parsed.inspect_err(|_| self.counters.malformed += 1)?;
+        if !self.pair(from).lost {
+            self.dispatch(now, from, group, &parsed);
+            self.plan(from);
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, now: Nanos, from: Peer, group: Option<GroupId>, parsed: &Parsed<'_>) {
+        let Parsed { repr, spread, payload } = parsed;
+        if repr.stamp != 0 {
+            self.pair(from).inn.stamp = (repr.stamp, now);
+        }
+        match (repr.kind, group, spread) {
+            (Kind::Multicast | Kind::Parity, Some(id), Some((spread, numbers))) => {
+                let member = self.group_named(id, spread.check);
+                let number = member.and_then(|group| numbers.get(self.groups[group.0 as usize].me));
+                match (member, number) {
+                    (Some(group), Some(number)) => self.hear_multicast(now, from, (group, number), parsed),
+                    _ => self.counters.not_addressed += 1,
+                }
+            }
+            (Kind::Report, _, Some((spread, numbers))) => self.hear_report(now, from, repr, spread, numbers),
+            _ => {
+                self.hear_numbers(now, from, repr.ack, repr);
+                self.hear_single(now, from, repr, payload);
+            }
+        }
+    }
+
+    /// A packet for this rank alone, whose acknowledgement has been heard.
+    fn hear_single(&mut self, now: Nanos, from: Peer, repr: &Repr, payload: &[u8]) {
+        match repr.kind {
+            Kind::Data => {
+                let next = self.pair(from).inn.highest();
+                let Some(seq) = expand(repr.seq, next) else { return };
+                if seq >= next {
+                    self.pair(from).inn.via = None;
+                }
+                self.accept(now, from, seq, repr.flags, payload);
+            }
+            Kind::Ack => self.counters.acks_heard += 1,
+            Kind::Request => self.hear_request(now, from, repr.seq, payload),
+            Kind::Bye => self.hear_bye(from, now, repr.flags & ANSWER != 0),
+            _ => {}
+        }
+        if repr.flags & ANSWER != 0 && repr.kind != Kind::Data && repr.kind != Kind::Bye {
+            self.owe(from, due::ACK);
+        }
+    }
+
+    /// A multicast, or its parity, in which this rank has a number.
+    fn hear_multicast(&mut self, now: Nanos, from: Peer, to: (GroupIndex, u32), parsed: &Parsed<'_>) {
+        let ((group, number), Parsed { repr, spread: Some((spread, _)), payload }) = (to, parsed) else {
+            return;
+        };
+        let Some(seq) = expand(number, self.pair(from).inn.highest()) else { return };
+        let parity = repr.kind == Kind::Parity;
+        let start = if parity { Some(seq) } else { seq.checked_sub(spread.place.into()) };
+        if let (true, Some(start)) = (spread.covered, start) {
+            let run = self.runs(from);
+            match parity {
+                true => run.parity(start, spread.place, payload),
+                false => run.packet(start, spread.place, payload),
+            }
+        }
+        if !parity {
+            let large = self.groups[group.0 as usize].is_large();
+            self.pair(from).inn.via = large.then_some(group);
+            self.accept(now, from, seq, repr.flags, payload);
+        }
+        if let (true, Some(start)) = (spread.covered, start) {
+            self.restore(now, from, start);
+        }
+    }
+
+    fn group_named(&self, id: GroupId, check: u32) -> Option<GroupIndex> {
+        let named = self.names.iter().find(|(other, other_check, _)| (*other, *other_check) == (id, check));
+        named.map(|(.., index)| *index)
+    }
+
+    fn runs(&mut self, from: Peer) -> &mut Runs {
+        let bytes = self.config.payload_bytes_max();
+        self.pair(from).inn.runs.get_or_insert_with(|| Box::new(Runs::new(bytes)))
+    }
+
+    /// Takes the packet that parity brings back, if it lacks no other.
+    fn restore(&mut self, now: Nanos, from: Peer, start: u64) {
+        let Some(mut runs) = self.pair(from).inn.runs.take() else { return };
+        if let Some((seq, payload)) = runs.restore(start) {
+            // It may have ended a block: parity does not say.
+            if self.accept(now, from, seq, BLOCK, payload) {
+                self.counters.restored += 1;
+            }
+        }
+        self.pair(from).inn.runs = Some(runs);
+    }
+
+    /// Keeps a payload, if it is new, and sees to the acknowledgement. Whether it was new.
+    fn accept(&mut self, now: Nanos, from: Peer, seq: u64, flags: u8, payload: &[u8]) -> bool {
+        let place = self.pair(from).inn.place(seq);
+        let new = match place {
+            Place::New(next) => self.keep(now, from, seq, next, payload),
+            Place::Duplicate => {
+                self.counters.duplicates += 1;
+                self.strike(from, seq, flags);
+                false
+            }
+            Place::Outside => {
+                self.counters.outside += 1;
+                false
+            }
+        };
+        let inn = &mut self.pair(from).inn;
+        if flags & BLOCK != 0 {
+            inn.ends_block(seq);
+        }
+        if flags & ANSWER != 0 {
+            self.owe(from, due::ACK);
+        } else if inn.owes_block() || (flags & BLOCK != 0 && place == Place::Duplicate) {
+            self.tell(now, from);
+        } else {
+            inn.ack_at = inn.ack_at.min(now + ACK_DELAY_NS);
+        }
+        new
+    }
+
+    fn keep(&mut self, now: Nanos, from: Peer, seq: u64, next: bool, payload: &[u8]) -> bool {
+        let Some(buffer) = self.held.take(next) else {
+            self.counters.no_buffer += 1;
+            return false;
+        };
+        self.counters.held_max = self.counters.held_max.max(self.held.in_use());
+        let block = self.received.take();
+        self.received.bytes_mut(block)[..payload.len()].copy_from_slice(payload);
+        let kept = Kept { block, len: payload.len() as u16, from: buffer };
+        let wire_bytes = (HEAD_BYTES + payload.len()) as u64 + self.config.packet_cost_bytes;
+        let inn = &mut self.pair(from).inn;
+        if inn.keep(seq, kept, wire_bytes, now) {
+            inn.waiting = false;
+            self.ready.push_back(from);
+        }
+        self.counters.accepted += 1;
+        true
+    }
+
+    /// The sender sends again what was reported to it along the tree: nobody carries the reports.
+    fn strike(&mut self, from: Peer, seq: u64, flags: u8) {
+        let inn = &mut self.pair(from).inn;
+        if flags & (ANSWER | BLOCK) != 0 && inn.via.is_some() && seq < inn.told {
+            inn.strikes = inn.strikes.saturating_add(1);
+        }
+    }
+
+    /// Tells a sender what has come of it: by a packet, or along the tree of the group.
+    pub(super) fn tell(&mut self, now: Nanos, from: Peer) {
+        let inn = &self.pair(from).inn;
+        match inn.via {
+            Some(group) if inn.strikes < STRIKES_MAX => self.tell_branch(now, from, group),
+            _ => self.owe(from, due::ACK),
+        }
+    }
+
+    fn tell_branch(&mut self, now: Nanos, from: Peer, group: GroupIndex) {
+        let g = &self.groups[group.0 as usize];
+        let (me, Some(root)) = (g.me, g.index_of(from)) else { return };
+        let shared_left = self.held.shared_left();
+        let repr = self.pair(from).head(Kind::Report, now, shared_left);
+        if u32::from(repr.room) < self.config.window / 2 {
+            // The others need not hear of it.
+            return self.owe(from, due::ACK);
+        }
+        let Repr { ack, room, echo, rate, .. } = repr;
+        self.word(now, group, root, Word { index: me, expects: ack, room, echo, rate });
+    }
+
+    fn word(&mut self, now: Nanos, group: GroupIndex, root: u32, word: Word) {
+        let at = self.branch(group, root);
+        let branch = &mut self.branches[at as usize];
+        let full = branch.hear(word);
+        if full {
+            self.report(at);
+        } else if branch.report_at == NEVER && !branch.queued {
+            branch.report_at = now + REPORT_DELAY_NS;
+            self.timers.call_by(self.config.size + at, branch.report_at);
+        }
+    }
+
+    pub(super) fn report(&mut self, at: u32) {
+        let branch = &mut self.branches[at as usize];
+        if !std::mem::replace(&mut branch.queued, true) {
+            self.reports.push_back(at);
+        }
+    }
+
+    /// The branch of a sender in a group; there are few.
+    fn branch(&mut self, group: GroupIndex, root: u32) -> u32 {
+        let found = self.branches.iter().position(|branch| (branch.group, branch.root) == (group, root));
+        found.unwrap_or_else(|| {
+            self.branches.push(Branch::new(&self.groups[group.0 as usize], group, root));
+            self.branches.len() - 1
+        }) as u32
+    }
+
+    /// Members tell what they have: of this rank's packets, or of those of a sender above.
+    fn hear_report(&mut self, now: Nanos, from: Peer, repr: &Repr, spread: &Spread, numbers: &Numbers<'_>) {
+        self.counters.acks_heard += 1;
+        let named = self.names.iter().find(|(_, check, _)| *check == spread.check);
+        let Some(&(.., group)) = named else { return };
+        let root = u32::from(spread.about);
+        let g = &self.groups[group.0 as usize];
+        let last = usize::from(numbers.range().0) + usize::from(numbers.range().1);
+        if g.index_of(from).is_none() || root as usize >= g.members.len() || last > g.members.len() {
+            return;
+        }
+        let mine = g.me == root;
+        for (index, expects) in numbers.iter().filter(|(index, _)| *index != root) {
+            let Repr { room, echo, rate, .. } = *repr;
+            if mine {
+                let peer = self.groups[group.0 as usize].members[index as usize];
+                self.hear_numbers(now, peer, expects, repr);
+                self.plan(peer);
+            } else {
+                self.word(now, group, root, Word { index, expects, room, echo, rate });
+            }
+        }
+    }
+
+    /// A peer expects this number next.
+    fn hear_numbers(&mut self, now: Nanos, peer: Peer, expects: u32, repr: &Repr) {
+        let (bytes, window) = (self.packet_bytes(), self.config.window);
+        let pair = self.pair(peer);
+        if pair.lost {
+            return;
+        }
+        if let Some(rtt) = rtt::since(repr.echo, now) {
+            pair.rtt.sample(rtt);
+        }
+        pair.pace.report(repr.rate);
+        pair.out.quiet_since = now;
+        let Some(ack) = expand(expects, pair.out.acked()) else { return };
+        let done = pair.out.hear(ack, repr.room);
+        for _ in 0..done {
+            let slot = self.pair(peer).out.release();
+            self.acknowledged(slot);
+        }
+        let jitter = self.jitter();
+        let pair = self.pair(peer);
+        if done > 0 {
+            pair.pace.acked(done as u32, now.saturating_sub(pair.rtt.long()), now);
+            pair.fit_window(bytes, window);
+            pair.out.probes = 0;
+            pair.out.probe_at = pair.next_probe(now, jitter);
+        }
+        pair.out.blocked &= pair.out.free() == 0;
+        if pair.out.is_empty() && !pair.out.blocked {
+            pair.out.probe_at = NEVER;
+        }
+    }
+
+    pub(super) fn acknowledged(&mut self, slot: SlotId) {
+        let kept = self.slots.get_mut(slot);
+        kept.unacked = kept.unacked.saturating_sub(1);
+        self.slots.free_if_done(slot);
+    }
+
+    /// A receiver asks for a packet, and by bits for later ones (figure 23).
+    fn hear_request(&mut self, now: Nanos, from: Peer, seq: u32, bits: &[u8]) {
+        self.counters.requests_heard += 1;
+        let Some(first) = expand(seq, self.pair(from).out.acked()) else { return };
+        self.asked(now, from, first);
+        for at in (0..bits.len() as u64 * 8).filter(|at| bits[*at as usize / 8] >> (at % 8) & 1 == 1) {
+            self.asked(now, from, first + 1 + at);
+        }
+        let named: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+        if named >= BURST_LOST_MIN && now > self.gather_until + GATHER_NS {
+            self.gather_until = now + GATHER_NS;
+        }
+    }
+
+    fn asked(&mut self, now: Nanos, from: Peer, seq: u64) {
+        let pair = self.pair(from);
+        let delta = pair.rtt.delta();
+        match pair.out.asked(seq, now, delta) {
+            Wanted::Lost(slot, before) => {
+                pair.pace.lost(before, now);
+                self.send_again(from, slot, false);
+            }
+            Wanted::Unsent => self.counters.requests_unsent += 1,
+            Wanted::TooSoon => self.counters.requests_too_soon += 1,
+            Wanted::Old => {}
+        }
+    }
+
+    /// A peer shall have a packet again.
+    pub(super) fn send_again(&mut self, peer: Peer, slot: SlotId, urgent: bool) {
+        let kept = self.slots.get_mut(slot);
+        let index = match kept.to {
+            To::Rank(..) => Some(0),
+            To::Group(group) | To::Parity(group) => self.groups[group.0 as usize].index_of(peer),
+        };
+        let Some(index) = index else { return };
+        kept.want(index);
+        kept.urgent |= urgent;
+        if !std::mem::replace(&mut kept.again, true) {
+            kept.queues += 1;
+            self.again.push_back(slot);
+        }
+    }
+
+    /// A control packet is due.
+    pub(super) fn owe(&mut self, peer: Peer, what: u8) {
+        let pair = self.pair(peer);
+        pair.due |= what;
+        if !std::mem::replace(&mut pair.queued, true) {
+            self.control.push_back(peer);
+        }
+    }
+
+    /// A sender that was told of little room hears when there is more.
+    pub(super) fn offer_room(&mut self, from: Peer) {
+        let (shared_left, window) = (self.held.shared_left(), self.config.window);
+        let inn = &self.pair(from).inn;
+        let room = u32::from(inn.room(shared_left));
+        if u32::from(inn.room_told) < window / 4 && room >= window / 2 {
+            self.owe(from, due::ACK);
+        }
+    }
+
+    pub(super) fn lose(&mut self, peer: Peer) {
+        let pair = self.pair(peer);
+        pair.lost = true;
+        pair.out.blocked = false;
+        pair.out.probe_at = NEVER;
+        (pair.inn.request_at, pair.inn.ack_at, pair.bye_at) = (NEVER, NEVER, NEVER);
+        self.forget(peer);
+        self.events.push_back(Event::Lost(peer));
+    }
+}

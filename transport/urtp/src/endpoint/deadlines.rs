@@ -1,0 +1,120 @@
+//! What happens because time passes: the only place where the protocol tries again.
+
+use super::Endpoint;
+use super::pair::due;
+use crate::limits::{REQUEST_NS_MAX, REQUEST_SHARE_NS};
+use crate::{NEVER, Nanos, Peer};
+
+impl Endpoint {
+    /// When [`Endpoint::poll_transmit`] may have something though nothing else happens.
+    pub fn poll_timeout(&mut self) -> Option<Nanos> {
+        if !self.control.is_empty() || !self.reports.is_empty() {
+            return Some(0);
+        }
+        let fresh = (!self.fresh.is_empty() || self.run.is_some()).then_some(self.paced_until);
+        let again = (!self.again.is_empty()).then_some(self.paced_until.max(self.gather_until));
+        self.timers.next().into_iter().chain(fresh).chain(again).min()
+    }
+
+    /// Sees to it that a pair's next deadline is kept.
+    pub(super) fn plan(&mut self, peer: Peer) {
+        let deadline = self.pair(peer).deadline();
+        if deadline != NEVER {
+            self.timers.call_by(peer, deadline);
+        } else if self.pair(peer).out.blocked {
+            // The first look comes with the next call, which knows the time.
+            self.timers.call_by(peer, 0);
+        }
+    }
+
+    pub(super) fn run_timers(&mut self, now: Nanos) {
+        while let Some(owner) = self.timers.pop(now) {
+            if let Some(at) = owner.checked_sub(self.config.size) {
+                self.branch_timer(at, now);
+            } else {
+                self.pair_timer(owner, now);
+                self.plan(owner);
+            }
+        }
+    }
+
+    fn branch_timer(&mut self, at: u32, now: Nanos) {
+        let branch = &self.branches[at as usize];
+        if branch.report_at <= now {
+            self.report(at);
+        } else if branch.report_at != NEVER {
+            self.timers.call_by(self.config.size + at, branch.report_at);
+        }
+    }
+
+    fn pair_timer(&mut self, peer: Peer, now: Nanos) {
+        let pair = self.pair(peer);
+        if pair.lost {
+            return;
+        }
+        if pair.inn.ack_at <= now {
+            pair.inn.ack_at = NEVER;
+            self.tell(now, peer);
+        }
+        if self.pair(peer).inn.request_at <= now {
+            self.request(peer, now);
+        }
+        let jitter = self.jitter();
+        let pair = self.pair(peer);
+        if pair.out.blocked && pair.out.probe_at == NEVER {
+            pair.out.quiet_since = now;
+            pair.out.probe_at = pair.next_probe(now, jitter);
+        }
+        if pair.out.probe_at <= now {
+            self.probe(peer, now);
+        }
+        if self.pair(peer).bye_at <= now {
+            self.bye_timer(peer, now);
+        }
+    }
+
+    /// Asks for what is missing, at growing intervals, and not so often that all members together flood the sender.
+    fn request(&mut self, peer: Peer, now: Nanos) {
+        let jitter = self.jitter();
+        let via = self.pair(peer).inn.via;
+        let members = via.map_or(0, |group| self.groups[group.0 as usize].members.len() as u64);
+        let pair = self.pair(peer);
+        let inn = &mut pair.inn;
+        let wanted = inn.has_gap() || (inn.waiting && inn.ready() == 0);
+        if !wanted {
+            (inn.request_at, inn.requests) = (NEVER, 0);
+            return;
+        }
+        let share = members * REQUEST_SHARE_NS;
+        let once = pair.rtt.request().max(share);
+        let wait = once.saturating_mul(1 << inn.requests.min(16)).min(REQUEST_NS_MAX.max(share));
+        inn.requests += 1;
+        inn.quiet_until = now + once / 2;
+        inn.request_at = now + wait + wait * jitter / 4096;
+        self.owe(peer, due::REQUEST);
+    }
+
+    /// Nothing has been heard for too long: the oldest packet goes again, and shall be answered.
+    fn probe(&mut self, peer: Peer, now: Nanos) {
+        let jitter = self.jitter();
+        let timeout = self.config.peer_timeout;
+        let pair = self.pair(peer);
+        if pair.out.is_empty() && !pair.out.blocked {
+            pair.out.probe_at = NEVER;
+            return;
+        }
+        if timeout.is_some_and(|timeout| now - pair.out.quiet_since > timeout) {
+            return self.lose(peer);
+        }
+        pair.out.probe_at = pair.next_probe(now, jitter);
+        pair.out.probes += 1;
+        match pair.out.oldest() {
+            Some(slot) => self.send_again(peer, slot, true),
+            // What waits for the pace will go by itself; the memory may be full of what others lack.
+            None if pair.out.blocked && pair.out.is_empty() && pair.out.free() == 0 => {
+                self.owe(peer, due::POLL)
+            }
+            None => pair.out.blocked &= pair.out.free() == 0,
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! What goes out: control packets, what was lost, what is new.
+
+use super::pair::due;
+use super::{Destination, Endpoint, Transmit};
+use crate::group::GroupIndex;
+use crate::limits::{BLOCKS_PER_WINDOW, DIRECT_MEMBERS_MAX, GROUP_FRESH_NS, HEAD_BYTES, MULTICAST_AGAIN_MIN};
+use crate::limits::{REQUEST_BITS_MAX, SPREAD_BYTES};
+use crate::slots::{SlotId, To};
+use crate::wire::numbers::Plan;
+use crate::wire::{ANSWER, BLOCK, Kind, Numbers, Packet, Repr, Spread};
+use crate::{NEVER, Nanos, Peer, expand, rtt};
+
+impl Endpoint {
+    /// The next packet that goes out now, written to `out`, which has at least `config.body_bytes_max` bytes. `None`: nothing
+    /// until [`Endpoint::poll_timeout`], or until something else happens.
+    pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        self.run_timers(now);
+        if let Some(transmit) = self.transmit_control(now, out).or_else(|| self.transmit_report(now, out)) {
+            return Some(transmit);
+        }
+        if self.paced_until > now {
+            return None;
+        }
+        let again = if self.gather_until > now { None } else { self.transmit_again(now, out) };
+        again.or_else(|| self.transmit_fresh(now, out))
+    }
+
+    /// Bytes of a full packet on the wire.
+    pub(super) fn packet_bytes(&self) -> u64 {
+        self.config.body_bytes_max as u64 + self.config.packet_cost_bytes
+    }
+
+    /// The next payload waits until this one has gone at this pace; some may go together.
+    fn spend(&mut self, now: Nanos, len: usize, rate: u64) {
+        let time = |bytes: u64| bytes * 1_000_000_000 / rate.max(1);
+        let earliest = (now + 1).saturating_sub(time(self.config.burst_bytes));
+        self.paced_until = self.paced_until.max(earliest) + time(len as u64 + self.config.packet_cost_bytes);
+    }
+
+    fn transmit_control(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        while let Some(&peer) = self.control.front() {
+            let shared_left = self.held.shared_left();
+            let pair = self.pair(peer);
+            let what = 1 << pair.due.trailing_zeros().min(7);
+            if pair.due & what == 0 || pair.lost {
+                (pair.queued, pair.due) = (false, 0);
+                self.control.pop_front();
+                continue;
+            }
+            // Any packet acknowledges.
+            pair.due &= !(what | due::ACK);
+            let kind = match what {
+                due::REQUEST => Kind::Request,
+                due::POLL => Kind::Poll,
+                due::BYE => Kind::Bye,
+                _ => Kind::Ack,
+            };
+            let len = self.write_control(peer, kind, now, shared_left, out);
+            return Some(Transmit { to: Destination::Rank(peer), len });
+        }
+        None
+    }
+
+    fn write_control(
+        &mut self,
+        peer: Peer,
+        kind: Kind,
+        now: Nanos,
+        shared_left: usize,
+        out: &mut [u8],
+    ) -> usize {
+        let pair = self.pair(peer);
+        let mut repr = pair.head(kind, now, shared_left);
+        let mut len = HEAD_BYTES;
+        let counter = match kind {
+            Kind::Request => {
+                repr.seq = repr.ack;
+                let mut bits = [0; REQUEST_BITS_MAX / 8];
+                let bytes = pair.inn.missing(&mut bits);
+                out[len..len + bytes].copy_from_slice(&bits[..bytes]);
+                len += bytes;
+                &mut self.counters.requests
+            }
+            Kind::Poll => {
+                repr.flags = ANSWER;
+                &mut self.counters.polls
+            }
+            _ => {
+                repr.flags = if kind == Kind::Bye && !pair.bye_heard { ANSWER } else { 0 };
+                &mut self.counters.acks
+            }
+        };
+        *counter += 1;
+        out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
+        len
+    }
+
+    fn transmit_report(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        loop {
+            let &at = self.reports.front()?;
+            let branch = &mut self.branches[at as usize];
+            let group = &self.groups[branch.group.0 as usize];
+            let Some(plan) = Plan::new(branch.latest(), branch.from) else {
+                branch.reported();
+                self.reports.pop_front();
+                continue;
+            };
+            let spread = Spread { check: group.check, about: branch.root as u16, place: 0, covered: false };
+            let (len, seq) = spread.emit(&plan, out);
+            let (room, echo, rate) = branch.sum();
+            let repr = Repr { seq, room, echo, rate, stamp: rtt::stamp(now), ..Repr::of(Kind::Report) };
+            out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
+            let to = group.members[group.parent(group.me, branch.root) as usize];
+            branch.from = plan.end();
+            self.counters.reports += 1;
+            return Some(Transmit { to: Destination::Rank(to), len });
+        }
+    }
+
+    /// What was lost, to those that lack it: to one after the other, or to all at once if they are many.
+    fn transmit_again(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        while let Some(&slot) = self.again.front() {
+            let kept = self.slots.get(slot);
+            let transmit = match kept.to {
+                To::Group(group) if kept.wanting >= MULTICAST_AGAIN_MIN => {
+                    self.again_to_many(slot, group, now, out)
+                }
+                _ => self.again_to_one(slot, now, out),
+            };
+            let kept = self.slots.get_mut(slot);
+            if kept.wanting == 0 {
+                (kept.again, kept.urgent) = (false, false);
+                kept.queues -= 1;
+                self.again.pop_front();
+                self.slots.free_if_done(slot);
+            }
+            if transmit.is_some() {
+                return transmit;
+            }
+        }
+        None
+    }
+
+    /// The first member that still lacks the packet.
+    fn again_to_one(&mut self, slot: SlotId, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        while let Some(index) = self.slots.get(slot).wanting_first() {
+            self.slots.get_mut(slot).satisfy(index);
+            let (peer, seq) = self.receiver(slot, index)?;
+            if self.pair(peer).out.lacks(seq) && !self.pair(peer).lost {
+                let flags = if self.slots.get(slot).urgent { ANSWER } else { 0 };
+                self.counters.resent += 1;
+                return Some(self.write_data(slot, peer, seq, flags, now, out));
+            }
+        }
+        None
+    }
+
+    /// A receiver of a kept packet, and the packet's number there.
+    fn receiver(&mut self, slot: SlotId, index: u32) -> Option<(Peer, u64)> {
+        match self.slots.get(slot).to {
+            To::Rank(peer, seq) => Some((peer, seq)),
+            To::Group(group) => {
+                let number = Packet::new(self.slots.bytes(slot)).parse().ok()?.spread?.1.get(index)?;
+                let peer = self.groups[group.0 as usize].members[index as usize];
+                Some((peer, expand(number, self.pair(peer).out.next())?))
+            }
+            To::Parity(_) => None,
+        }
+    }
+
+    fn again_to_many(
+        &mut self,
+        slot: SlotId,
+        group: GroupIndex,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Option<Transmit> {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        for index in 0..self.groups[group.0 as usize].members.len() as u32 {
+            let wants = self.slots.get(slot).wants(index);
+            let receiver = if wants { self.receiver(slot, index) } else { None };
+            let lacking = receiver.filter(|(peer, seq)| self.pair(*peer).out.lacks(*seq));
+            if let Some((peer, seq)) = lacking {
+                self.goes(peer, seq, now);
+            }
+            numbers.push(lacking.map(|(_, seq)| seq as u32));
+        }
+        let transmit =
+            Plan::new(&numbers, 0).map(|plan| self.write_multicast_again(slot, group, &plan, now, out));
+        if transmit.is_none() {
+            (0..numbers.len() as u32).for_each(|index| self.slots.get_mut(slot).satisfy(index));
+        }
+        self.numbers = numbers;
+        transmit
+    }
+
+    fn write_multicast_again(
+        &mut self,
+        slot: SlotId,
+        group: GroupIndex,
+        plan: &Plan<'_>,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Transmit {
+        let g = &self.groups[group.0 as usize];
+        let spread = Spread { check: g.check, about: 0, place: 0, covered: false };
+        let (head, seq) = spread.emit(plan, out);
+        let kept = self.slots.get(slot);
+        // Many answers at once are what the tree is there to avoid.
+        let flags = match (kept.urgent, kept.wanting as usize <= DIRECT_MEMBERS_MAX) {
+            (true, true) => ANSWER,
+            (true, false) => BLOCK,
+            _ => 0,
+        };
+        let repr = Repr { seq, flags, stamp: rtt::stamp(now), ..Repr::of(Kind::Multicast) };
+        out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
+        let payload = &self.slots.bytes(slot)[kept.head.into()..];
+        let len = head + payload.len();
+        out[head..len].copy_from_slice(payload);
+        let id = g.id;
+        plan.addressed().for_each(|index| self.slots.get_mut(slot).satisfy(index as u32));
+        self.counters.multicast_again += 1;
+        let addressed = self.addressed(group, plan.addressed());
+        self.spend(now, len, self.groups[group.0 as usize].rate);
+        Transmit { to: Destination::Group { id, addressed }, len }
+    }
+
+    fn addressed(&self, group: GroupIndex, indices: impl Iterator<Item = usize>) -> u64 {
+        let members = &self.groups[group.0 as usize].members;
+        indices.fold(0, |bits, index| bits | 1 << (members[index] % 64))
+    }
+
+    fn transmit_fresh(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        if self.fresh.is_empty() {
+            self.end_run();
+        }
+        while let Some(slot) = self.fresh.pop_front() {
+            let transmit = match self.slots.get(slot).to {
+                _ if self.slots.get(slot).unacked == 0 && !self.is_parity(slot) => None,
+                To::Rank(peer, seq) => Some(self.fresh_to_one(slot, peer, seq, now, out)),
+                To::Group(group) => self.fresh_to_group(slot, group, now, out),
+                To::Parity(group) => self.fresh_parity(slot, group, now, out),
+            };
+            self.slots.get_mut(slot).queues -= 1;
+            self.slots.free_if_done(slot);
+            if transmit.is_some() {
+                return transmit;
+            }
+        }
+        None
+    }
+
+    fn is_parity(&self, slot: SlotId) -> bool {
+        matches!(self.slots.get(slot).to, To::Parity(_))
+    }
+
+    fn fresh_to_one(&mut self, slot: SlotId, peer: Peer, seq: u64, now: Nanos, out: &mut [u8]) -> Transmit {
+        let pair = self.pair(peer);
+        pair.out.since_block += 1;
+        let ends = pair.out.since_block >= pair.out.window / BLOCKS_PER_WINDOW || pair.out.blocked;
+        if ends {
+            pair.out.since_block = 0;
+        }
+        let flags = if ends { BLOCK } else { 0 };
+        self.write_data(slot, peer, seq, flags, now, out)
+    }
+
+    /// A packet for one rank, also one that was multicast.
+    fn write_data(
+        &mut self,
+        slot: SlotId,
+        peer: Peer,
+        seq: u64,
+        flags: u8,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Transmit {
+        let shared_left = self.held.shared_left();
+        let pair = self.pair(peer);
+        let repr = Repr { seq: seq as u32, flags, ..pair.head(Kind::Data, now, shared_left) };
+        pair.due &= !due::ACK;
+        let rate = pair.pace.rate();
+        out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
+        let payload = &self.slots.bytes(slot)[self.slots.get(slot).head.into()..];
+        let len = HEAD_BYTES + payload.len();
+        out[HEAD_BYTES..len].copy_from_slice(payload);
+        self.goes(peer, seq, now);
+        self.spend(now, len, rate);
+        Transmit { to: Destination::Rank(peer), len }
+    }
+
+    /// A packet goes out: unless something is heard, the sender will ask.
+    fn goes(&mut self, peer: Peer, seq: u64, now: Nanos) {
+        let jitter = self.jitter();
+        let pair = self.pair(peer);
+        pair.out.goes(seq, now);
+        if pair.out.probe_at == NEVER {
+            pair.out.quiet_since = now;
+            pair.out.probe_at = pair.next_probe(now, jitter);
+        }
+        self.plan(peer);
+    }
+
+    fn fresh_to_group(
+        &mut self,
+        slot: SlotId,
+        group: GroupIndex,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Option<Transmit> {
+        self.refresh(group, now);
+        let bytes = self.slots.bytes(slot);
+        let len = bytes.len();
+        out[..len].copy_from_slice(bytes);
+        let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
+        let addressed = self.goes_to_members(group, &numbers, now);
+        let g = &mut self.groups[group.0 as usize];
+        g.since_block += 1;
+        let ends = g.since_block >= g.window / BLOCKS_PER_WINDOW;
+        if ends {
+            g.since_block = 0;
+        }
+        let (id, rate) = (g.id, g.rate);
+        out[1] = if ends { BLOCK } else { 0 };
+        out[12..16].copy_from_slice(&rtt::stamp(now).to_le_bytes());
+        self.spend(now, len, rate);
+        Some(Transmit { to: Destination::Group { id, addressed }, len })
+    }
+
+    fn goes_to_members(&mut self, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) -> u64 {
+        let mut addressed = 0;
+        for (index, number) in numbers.iter() {
+            let peer = self.groups[group.0 as usize].members[index as usize];
+            addressed |= 1 << (peer % 64);
+            if let Some(seq) = expand(number, self.pair(peer).out.next()) {
+                self.goes(peer, seq, now);
+            }
+        }
+        addressed
+    }
+
+    fn fresh_parity(
+        &mut self,
+        slot: SlotId,
+        group: GroupIndex,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Option<Transmit> {
+        let bytes = self.slots.bytes(slot);
+        let len = bytes.len();
+        out[..len].copy_from_slice(bytes);
+        let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
+        let addressed = self.addressed(group, numbers.iter().map(|(index, _)| index as usize));
+        let g = &self.groups[group.0 as usize];
+        let (id, rate) = (g.id, g.rate);
+        self.counters.parities += 1;
+        self.spend(now, len, rate);
+        Some(Transmit { to: Destination::Group { id, addressed }, len })
+    }
+
+    /// The slowest member's pace, and the smallest window.
+    fn refresh(&mut self, group: GroupIndex, now: Nanos) {
+        let g = &self.groups[group.0 as usize];
+        if now < g.fresh_until {
+            return;
+        }
+        let (mut rate, mut window) = (self.config.rate, self.config.window);
+        for index in 0..g.members.len() {
+            let peer = self.groups[group.0 as usize].members[index];
+            if let Some(pair) = self.pairs[peer as usize].as_ref().filter(|pair| !pair.lost) {
+                (rate, window) = (rate.min(pair.pace.rate()), window.min(pair.out.window));
+            }
+        }
+        let g = &mut self.groups[group.0 as usize];
+        (g.rate, g.window, g.fresh_until) = (rate, window, now + GROUP_FRESH_NS);
+    }
+}
+
+const _: () = assert!(HEAD_BYTES + SPREAD_BYTES < 64);

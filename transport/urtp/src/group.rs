@@ -1,0 +1,133 @@
+//! Groups: member lists that multicasts name.
+//!
+//! Numbers belong to pairs of ranks, not to groups, so a group is only a way to address: communicators with the same members
+//! are one group, its number follows from the list, and nobody has to agree on it. The link maps it on one of
+//! [`ADDRESSES`](crate::limits::ADDRESSES) addresses, so a rank hears multicasts that are not for it, and drops them. A rank that
+//! does not know the group yet gets what it lacks point-to-point.
+
+use crate::limits::{DIRECT_MEMBERS_MAX, FAN_IN, MEMBERS_MAX};
+use crate::{Nanos, Peer};
+
+/// What a link calls a group: 31 bits that follow from its members.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct GroupId(pub u32);
+
+/// What an endpoint calls a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct GroupIndex(pub(crate) u32);
+
+/// A group in which this rank is.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) id: GroupId,
+    pub(crate) check: u32,
+    pub(crate) members: Box<[Peer]>,
+    /// Members by rank, with their indices.
+    by_rank: Box<[(Peer, u32)]>,
+    /// This rank's index.
+    pub(crate) me: u32,
+    /// The slowest member's pace and the smallest window, as of lately.
+    pub(crate) rate: u64,
+    pub(crate) window: u32,
+    pub(crate) fresh_until: Nanos,
+    /// Multicasts since the last that ended a block.
+    pub(crate) since_block: u32,
+}
+
+impl Group {
+    /// `None` unless `me` is a member, and nobody is twice.
+    pub(crate) fn new(members: &[Peer], me: Peer) -> Option<Group> {
+        let mut by_rank: Box<[_]> = members.iter().zip(0..).map(|(rank, index)| (*rank, index)).collect();
+        by_rank.sort_unstable();
+        let twice = by_rank.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        if twice || members.len() > MEMBERS_MAX {
+            return None;
+        }
+        let (id, check) = name(members);
+        let mut group = Group {
+            id,
+            check,
+            members: members.into(),
+            by_rank,
+            me: 0,
+            rate: 0,
+            window: 0,
+            fresh_until: 0,
+            since_block: 0,
+        };
+        group.me = group.index_of(me)?;
+        Some(group)
+    }
+
+    pub(crate) fn index_of(&self, peer: Peer) -> Option<u32> {
+        let at = self.by_rank.binary_search_by_key(&peer, |(rank, _)| *rank).ok()?;
+        Some(self.by_rank[at].1)
+    }
+
+    /// Whether acknowledgements go along a tree.
+    pub(crate) fn is_large(&self) -> bool {
+        self.members.len() > DIRECT_MEMBERS_MAX
+    }
+
+    /// To which member one reports what it has of `root`'s packets. Members are counted from the root on: the member at place
+    /// r reports to the one at (r - 1) / [`FAN_IN`].
+    pub(crate) fn parent(&self, index: u32, root: u32) -> u32 {
+        let n = self.members.len() as u32;
+        let place = (index + n - root) % n;
+        (place.saturating_sub(1) / FAN_IN as u32 + root) % n
+    }
+
+    /// Members whose reports come together at one, itself among them.
+    pub(crate) fn subtree(&self, index: u32, root: u32) -> u32 {
+        let (n, fan) = (self.members.len() as u64, FAN_IN as u64);
+        let (mut first, mut last) = (u64::from(index + n as u32 - root) % n, 0);
+        last += first;
+        let mut members = 0;
+        while first < n {
+            members += last.min(n - 1) + 1 - first;
+            (first, last) = (first * fan + 1, last * fan + fan);
+        }
+        members as u32
+    }
+}
+
+/// The number of a list, and its check (FNV-1a, 64 bits, mixed at the end).
+fn name(members: &[Peer]) -> (GroupId, u32) {
+    let bytes = members.iter().flat_map(|rank| rank.to_le_bytes());
+    let hash = bytes
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+    let hash = (hash ^ (hash >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let hash = hash ^ (hash >> 32);
+    (GroupId(hash as u32 >> 1), (hash >> 32) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_holds_every_member_once() {
+        for n in [1u32, 2, 9, 17, 64, 73, 74, 1024] {
+            let members: Vec<_> = (0..n).collect();
+            let group = Group::new(&members, 0).expect("a group");
+            for root in [0, n / 3, n - 1] {
+                assert_eq!(group.subtree(root, root), n);
+                let children = |index| (0..n).filter(move |i| *i != root).filter(move |i| *i != index);
+                for index in [root, 0, n / 2] {
+                    let below = children(index).filter(|i| group.parent(*i, root) == index);
+                    let sum: u32 = below.map(|i| group.subtree(i, root)).sum();
+                    assert_eq!(group.subtree(index, root), 1 + sum, "{n} members, {index} below {root}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_lists_of_different_members_with_this_rank_are_groups() {
+        assert!(Group::new(&[3, 1, 3], 3).is_none());
+        assert!(Group::new(&[3, 1], 2).is_none());
+        let group = Group::new(&[9, 4, 7], 4).expect("a group");
+        assert_eq!((group.me, group.index_of(7), group.index_of(5)), (1, Some(2), None));
+        assert_ne!(group.id, Group::new(&[4, 9, 7], 4).expect("another group").id);
+    }
+}

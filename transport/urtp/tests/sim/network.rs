@@ -1,0 +1,147 @@
+//! The network: when a packet arrives, and whether.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use tern_urtp::{GroupId, Nanos, Peer};
+
+/// Numbers from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+    }
+
+    fn chance(&mut self, part: f64) -> bool {
+        part > 0.0 && (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < part
+    }
+}
+
+/// What packets meet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weather {
+    /// The part that is lost, by each receiver for itself.
+    pub loss: f64,
+    /// The part that comes twice.
+    pub doubled: f64,
+    /// How long a packet takes, and up to how much longer.
+    pub delay_ns: Nanos,
+    pub jitter_ns: Nanos,
+    /// Bytes per second of each sender's link, if it has a limit.
+    pub rate: Option<u64>,
+    /// Bytes that wait before that link, at most.
+    pub queue_bytes: u64,
+}
+
+/// What happens.
+#[derive(Clone)]
+pub enum Happening {
+    Arrive { from: Peer, to: Peer, group: Option<GroupId>, body: Rc<[u8]> },
+    Wake(Peer),
+    Take(Peer),
+    Vanish(Peer),
+}
+
+struct Entry(Nanos, u64, Happening);
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+impl Eq for Entry {}
+
+pub struct Network {
+    pub now: Nanos,
+    weather: Weather,
+    random: Random,
+    events: BinaryHeap<Reverse<Entry>>,
+    pushed: u64,
+    /// Until when each sender's link is busy.
+    busy: Vec<Nanos>,
+    /// Packets on the senders' links, and those that a full queue dropped.
+    pub carried: u64,
+    pub overflowed: u64,
+}
+
+impl Network {
+    pub fn new(size: u32, weather: Weather, seed: u64) -> Network {
+        Network {
+            now: 0,
+            weather,
+            random: Random::new(!seed),
+            events: BinaryHeap::new(),
+            pushed: 0,
+            busy: vec![0; size as usize],
+            carried: 0,
+            overflowed: 0,
+        }
+    }
+
+    pub fn at(&mut self, time: Nanos, event: Happening) {
+        self.pushed += 1;
+        self.events.push(Reverse(Entry(time.max(self.now), self.pushed, event)));
+    }
+
+    /// The next event; the time is that of it.
+    pub fn next(&mut self) -> Option<Happening> {
+        let Reverse(Entry(time, _, event)) = self.events.pop()?;
+        self.now = time;
+        Some(event)
+    }
+
+    /// A packet goes out to these receivers at once: the link carries it once.
+    pub fn send(&mut self, from: Peer, to: &[Peer], group: Option<GroupId>, body: &[u8]) {
+        self.carried += 1;
+        let Some(leaves) = self.leaves(from, body.len() as u64 + 114) else {
+            self.overflowed += 1;
+            return;
+        };
+        let body: Rc<[u8]> = body.into();
+        for &to in to {
+            let copies = if self.random.chance(self.weather.doubled) { 2 } else { 1 };
+            for _ in 0..copies {
+                if self.random.chance(self.weather.loss) {
+                    continue;
+                }
+                let late = self.random.below(self.weather.jitter_ns + 1);
+                let arrives = leaves + self.weather.delay_ns + late;
+                self.at(arrives, Happening::Arrive { from, to, group, body: body.clone() });
+            }
+        }
+    }
+
+    fn leaves(&mut self, from: Peer, bytes: u64) -> Option<Nanos> {
+        let Some(rate) = self.weather.rate else { return Some(self.now) };
+        let busy = &mut self.busy[from as usize];
+        let time = |bytes: u64| bytes * 1_000_000_000 / rate;
+        if busy.saturating_sub(self.now) > time(self.weather.queue_bytes) {
+            return None;
+        }
+        *busy = (*busy).max(self.now) + time(bytes);
+        Some(*busy)
+    }
+}
