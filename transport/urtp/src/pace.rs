@@ -76,11 +76,11 @@ impl Pace {
     }
 
     fn judge(&mut self, loss: u32, now: Nanos) {
-        if let Some((rate, before)) = self.trial.take() {
-            if loss > before * 7 / 10 {
-                (self.usual_loss, self.rate) = (loss.min(before), rate);
-                return;
-            }
+        if let Some((rate, before)) = self.trial.take()
+            && loss > before * 7 / 10
+        {
+            (self.usual_loss, self.rate) = (loss.min(before), rate);
+            return;
         }
         let bad = loss > self.usual_loss + PACE_CHANCE;
         if bad && !self.bad && loss < PACE_FLOOD {
