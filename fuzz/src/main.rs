@@ -47,6 +47,7 @@ fn choose() -> Chosen {
         tern_coll::fuzz,
         tern_runtime::fuzz,
         tern_sim::fuzz,
+        tern_urtp::fuzz,
         mpirun::fuzz
     ];
     let names: Vec<&str> = all.iter().map(|target| target.name).collect();

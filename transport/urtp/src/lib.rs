@@ -26,6 +26,9 @@ mod branch;
 mod config;
 mod counters;
 mod endpoint;
+#[cfg(any(test, fuzzing))]
+#[path = "../../../fuzz/targets/urtp.rs"]
+pub mod fuzz;
 mod group;
 mod inbound;
 pub mod limits;
