@@ -2,6 +2,7 @@
 
 #[path = "../driver.rs"]
 mod driver;
+#[allow(dead_code, reason = "each room uses its part")]
 #[path = "../input.rs"]
 mod input;
 
