@@ -89,7 +89,7 @@ impl Net {
     /// `mpirun` with so many ranks on each host.
     pub fn mpirun(&self, jobs: &Jobs<'_>, each: u32) -> Command {
         let hosts: Vec<String> = (1..=self.hosts).map(|host| format!("{}:{each}", self.host(host))).collect();
-        let mut command = Command::new(jobs.options.mpirun());
+        let mut command = jobs.bare_mpirun();
         command.arg("--launcher").arg(format!("{} enter", self.script.display()));
         command.args(["--host", &hosts.join(",")]);
         command
