@@ -78,7 +78,7 @@ fn has_work(process: &mut Process) -> bool {
 }
 
 fn run() {
-    block_signals();
+    tern_transport::signals::block();
     ask_for_short_waits();
     let mut naps = Naps::default();
     while STATE.load(Ordering::SeqCst) != ENDS {
@@ -197,16 +197,6 @@ fn ask_for_short_waits() {
             now.sched_runtime = SLICE_NS;
             libc::syscall(libc::SYS_sched_setattr, 0, &raw const now, 0);
         }
-    }
-}
-
-/// The program's signal handlers run on the program's threads.
-fn block_signals() {
-    // SAFETY: the set is filled before it is used, and only this thread's mask changes.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
     }
 }
 

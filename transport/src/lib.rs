@@ -22,6 +22,8 @@ pub mod limits;
 #[cfg(not(loom))]
 pub mod loopback;
 pub mod shm;
+#[cfg(not(loom))]
+pub mod signals;
 mod sync;
 #[cfg(not(loom))]
 pub mod tcp;

@@ -249,23 +249,13 @@ impl BothBell {
 fn spawn_watcher(watch: Arc<Watch>, memory: Arc<Bell>) -> Option<(Arc<Watch>, JoinHandle<()>)> {
     let watched = watch.clone();
     let watcher = move || {
-        block_signals();
+        crate::signals::block();
         while watched.wait() {
             memory.ring();
         }
     };
     let thread = std::thread::Builder::new().name("tern-sockets".into()).spawn(watcher).ok()?;
     Some((watch, thread))
-}
-
-/// The program's signal handlers run on the program's threads.
-fn block_signals() {
-    // SAFETY: the set is filled before it is used, and only this thread's mask changes.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
 }
 
 impl Drop for BothBell {
