@@ -182,6 +182,23 @@ static void *room(size_t n)
     return made;
 }
 
+/* All iterations once: seconds. */
+static double timed(int *passed)
+{
+    make_keys();
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    for (int n = 1; n <= ITERATIONS; n++) *passed += iterate(n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Wtime() - start;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -202,17 +219,17 @@ int main(int argc, char **argv)
 
     make_keys();
     iterate(1);
-    int passed = 0;
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
-    for (int n = 1; n <= ITERATIONS; n++) passed += iterate(n);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double seconds = MPI_Wtime() - start;
+    int turns = argc > 2 ? atoi(argv[2]) : 1, passed = 0;
+    double *seconds = calloc(turns < 1 ? 1 : (size_t)turns, sizeof *seconds);
+    if (turns < 1 || seconds == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int turn = 0; turn < turns; turn++) seconds[turn] = timed(&passed);
+    qsort(seconds, (size_t)turns, sizeof *seconds, compare);
     MPI_Allreduce(MPI_IN_PLACE, &passed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    int verified = passed == ITERATIONS * TESTS && is_sorted();
+    int verified = passed == turns * ITERATIONS * TESTS && is_sorted();
+    double operations = ITERATIONS * (double)(1 << class->keys_log) * 1e-6, best = seconds[0];
     if (rank == 0)
-        printf("IS class %c ranks %d seconds %10.4f Mop/s %10.2f verified %s\n", name, ranks, seconds,
-            ITERATIONS * (double)(1 << class->keys_log) / seconds * 1e-6, verified ? "yes" : "no");
+        printf("IS class %c ranks %d seconds %10.6f Mop/s %10.2f median %10.2f verified %s\n", name, ranks, best,
+            operations / best, operations / seconds[turns / 2], verified ? "yes" : "no");
     MPI_Finalize();
     return !verified;
 }

@@ -20,6 +20,7 @@ pub enum Algorithm {
     Hierarchical,
     HierarchicalChain,
     Linear,
+    Multicast,
     NeighbourExchange,
     Pairwise,
     Rabenseifner,
@@ -40,20 +41,26 @@ pub enum Algorithm {
 pub fn algorithms(collective: Collective) -> &'static [Algorithm] {
     use Algorithm::*;
     match collective {
-        Collective::Barrier => &[Dissemination, UnbalancedTree, Hierarchical],
-        Collective::Bcast => &[Binomial, ScatterRing, Chain, BinaryTree, Hierarchical, HierarchicalChain],
-        Collective::Gather | Collective::Scatter => &[Linear, Binomial, Hierarchical],
+        Collective::Barrier => &[Dissemination, UnbalancedTree, Hierarchical, Multicast],
+        Collective::Bcast => {
+            &[Binomial, ScatterRing, Chain, BinaryTree, Hierarchical, HierarchicalChain, Multicast]
+        }
+        // What many send to one is not what one sends to many.
+        Collective::Gather => &[Linear, Binomial, Hierarchical],
+        Collective::Scatter => &[Linear, Binomial, Hierarchical, Multicast],
         Collective::Gatherv | Collective::Scatterv => &[Linear],
-        Collective::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighbourExchange, Hierarchical],
-        Collective::Allgatherv => &[Ring],
+        Collective::Allgather => {
+            &[Ring, RecursiveDoubling, Bruck, NeighbourExchange, Hierarchical, Multicast]
+        }
+        Collective::Allgatherv => &[Ring, Multicast],
         Collective::Alltoall => &[Direct, Pairwise, Bruck],
         Collective::Alltoallv | Collective::Alltoallw => &[Direct, Pairwise],
         Collective::Reduce => &[Binomial, Chain, Rabenseifner, Hierarchical],
         Collective::Allreduce => {
-            &[RecursiveDoubling, ReduceBcast, Ring, SegmentedRing, Rabenseifner, Hierarchical]
+            &[RecursiveDoubling, ReduceBcast, Ring, SegmentedRing, Rabenseifner, Hierarchical, Multicast]
         }
         Collective::ReduceScatter | Collective::ReduceScatterBlock => {
-            &[ReduceThenScatter, Pairwise, RecursiveHalving, Hierarchical]
+            &[ReduceThenScatter, Pairwise, RecursiveHalving, Hierarchical, Multicast]
         }
         Collective::Scan | Collective::Exscan => &[Doubling],
         Collective::NeighborAllgather
@@ -73,7 +80,10 @@ pub fn has_shm(collective: Collective) -> bool {
             | Collective::Gather
             | Collective::Scatter
             | Collective::Allgather
+            | Collective::Allgatherv
             | Collective::Alltoall
+            | Collective::Alltoallv
+            | Collective::Alltoallw
             | Collective::Reduce
             | Collective::Allreduce
     )
@@ -82,6 +92,11 @@ pub fn has_shm(collective: Collective) -> bool {
 /// Whether the result of a reduction is scattered, block by block in rank order.
 fn scatters_result(collective: Collective) -> bool {
     matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock)
+}
+
+/// Whether working machine by machine takes operands in an order that the call allows, and leaves blocks in theirs.
+fn keeps_order(query: &Query) -> bool {
+    query.in_rank_order || query.commutative && !scatters_result(query.collective)
 }
 
 impl Algorithm {
@@ -99,9 +114,9 @@ impl Algorithm {
             && match self {
                 Algorithm::NeighbourExchange => ranks % 2 == 0,
                 Algorithm::Hierarchical | Algorithm::HierarchicalChain => {
-                    let any_order = query.commutative && !scatters_result(query.collective);
-                    (2..ranks).contains(&query.machines) && (query.in_rank_order || any_order)
+                    (2..ranks).contains(&query.machines) && keeps_order(query)
                 }
+                Algorithm::Multicast => query.multicast && query.machines >= 2 && keeps_order(query),
                 Algorithm::Shm => query.shm,
                 _ => true,
             }
@@ -138,6 +153,10 @@ impl Algorithm {
             (Collective::Bcast | Collective::Reduce, Algorithm::Chain) => Some(limits::CHAIN_SEGMENT_BYTES),
             (Collective::Bcast, Algorithm::HierarchicalChain) => Some(limits::FAR_SEGMENT_BYTES),
             (Collective::Bcast, Algorithm::BinaryTree) => Some(limits::TREE_SEGMENT_BYTES),
+            (
+                Collective::Bcast | Collective::Allgather | Collective::Allgatherv | Collective::Allreduce,
+                Algorithm::Multicast,
+            ) => Some(limits::CAST_SEGMENT_BYTES),
             (Collective::Allreduce, Algorithm::SegmentedRing) => Some(limits::RING_SEGMENT_BYTES),
             _ => None,
         }
@@ -156,6 +175,7 @@ impl Algorithm {
             Algorithm::Hierarchical => "hierarchical",
             Algorithm::HierarchicalChain => "hierarchical-chain",
             Algorithm::Linear => "linear",
+            Algorithm::Multicast => "multicast",
             Algorithm::NeighbourExchange => "neighbour-exchange",
             Algorithm::Pairwise => "pairwise",
             Algorithm::Rabenseifner => "rabenseifner",
@@ -181,6 +201,7 @@ impl Algorithm {
                 matches!(self, Algorithm::Hierarchical | Algorithm::HierarchicalChain),
                 "several machines, one with several ranks",
             ),
+            (self == Algorithm::Multicast, "multicast among machines"),
             (self == Algorithm::Shm, "slots of shared memory"),
         ];
         let needs: Vec<_> = needs.iter().filter(|(needed, _)| *needed).map(|(_, what)| *what).collect();
@@ -218,6 +239,18 @@ mod tests {
         assert_eq!(Algorithm::named(Collective::Barrier, "shm"), Some(Algorithm::Shm));
         assert_eq!(Algorithm::named(Collective::Scan, "shm"), None);
         assert_eq!(Algorithm::named(Collective::Barrier, "ring"), None);
+    }
+
+    #[test]
+    fn multicasts_need_machines_but_no_two_ranks_on_one() {
+        let query = Query { multicast: true, ..Query::new(Collective::Allreduce, 8, 8) };
+        let on = |machines| Algorithm::Multicast.suits(&Query { machines, ..query });
+        assert_eq!([1, 2, 8].map(on), [false, true, true]);
+        let query = Query { machines: 4, ..query };
+        assert!(!Algorithm::Multicast.suits(&Query { multicast: false, ..query }));
+        assert!(Algorithm::Multicast.suits(&Query { commutative: false, ..query }));
+        assert!(!Algorithm::Multicast.suits(&Query { commutative: false, in_rank_order: false, ..query }));
+        assert_eq!(Algorithm::Multicast.needs(Collective::Bcast), "multicast among machines");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn chunks(packed: Span, chunk: u64, first: u32, number: u32) -> Span {
     clipped(packed, chunk.saturating_mul(u64::from(first)), chunk.saturating_mul(u64::from(number)))
 }
 
-fn clipped(span: Span, first: u64, count: u64) -> Span {
+pub(crate) fn clipped(span: Span, first: u64, count: u64) -> Span {
     let first = first.min(span.count);
     span.part(first, count.min(span.count - first))
 }

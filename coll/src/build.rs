@@ -10,7 +10,7 @@ use crate::schedule::{Schedule, Span};
 use crate::shape::{Comm, Member, Root};
 use crate::table::{Choice, Query, Row, select};
 use crate::tree::Tree;
-use crate::{allgather, alltoall, barrier, bcast, gather, neighbor, scan, scatter};
+use crate::{allgather, alltoall, barrier, bcast, gather, multicast, neighbor, scan, scatter};
 
 /// Fills an empty schedule with this rank's part of a call, by the algorithm that `rows` and the built-in table
 /// choose. All ranks of the call use the same rows.
@@ -55,12 +55,19 @@ fn tiers<'a>(comm: &Comm<'a>) -> Tiers<'a> {
     Tiers::new(machines, comm.rank)
 }
 
+/// Bytes of a segment of a call by multicast.
+fn cast_bytes(choice: Choice, comm: &Comm, collective: Collective) -> u64 {
+    let multicast = comm.multicast.expect("an algorithm by multicast suits where that works only");
+    choice.segment(collective).min(multicast.bytes_max)
+}
+
 fn build_intra(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
     let (me, algorithm) = (comm.member(), plan.choice.algorithm);
     match *call {
         Call::Barrier => match algorithm {
             Algorithm::UnbalancedTree => barrier::unbalanced_tree(s, me),
             Algorithm::Hierarchical => hierarchical::barrier(s, tiers(comm)),
+            Algorithm::Multicast => multicast::barrier(s, tiers(comm)),
             _ => barrier::dissemination(s, me),
         },
         Call::Bcast { data, root } => {
@@ -69,18 +76,29 @@ fn build_intra(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
             let tree = match algorithm {
                 Algorithm::Hierarchical => Tree::Binomial,
                 Algorithm::HierarchicalChain => Tree::Chain,
+                Algorithm::Multicast => {
+                    let bytes = cast_bytes(plan.choice, comm, Collective::Bcast);
+                    return multicast::bcast(s, tiers(comm), root, data, bytes);
+                }
                 _ => return build_bcast(plan.choice, me, root, data, s),
             };
             hierarchical::bcast(s, tiers(comm), root, data, tree, segment_bytes);
         }
         Call::Gather { .. } | Call::Gatherv { .. } | Call::Scatter { .. } | Call::Scatterv { .. } => {
-            build_rooted(algorithm, comm, call, s);
+            build_rooted(plan.choice, comm, call, s);
         }
         Call::Allgather { send, recv } => {
             build_allgather(plan, comm, send.map(|send| send.in_send()), recv.in_recv(), s);
         }
         Call::Allgatherv { send, recv } => {
-            allgather::ring(s, me, send.map(|send| send.in_send()), |rank| recv.in_recv(rank));
+            let (send, block) = (send.map(|send| send.in_send()), |rank| recv.in_recv(rank));
+            if algorithm == Algorithm::Multicast {
+                let bytes = cast_bytes(plan.choice, comm, Collective::Allgatherv);
+                let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
+                multicast::allgatherv(s, tiers(comm), send, block, bytes, within);
+            } else {
+                allgather::ring(s, me, send, block);
+            }
         }
         Call::Alltoall { send, recv } => build_alltoall(algorithm, comm, send, recv, s),
         Call::Alltoallv { send, recv } | Call::Alltoallw { send, recv } => {
@@ -111,8 +129,8 @@ fn build_bcast(choice: Choice, me: Member, root: u32, data: Span, s: &mut Schedu
     }
 }
 
-fn build_rooted(algorithm: Algorithm, comm: &Comm, call: &Call, s: &mut Schedule) {
-    let me = comm.member();
+fn build_rooted(choice: Choice, comm: &Comm, call: &Call, s: &mut Schedule) {
+    let (me, algorithm) = (comm.member(), choice.algorithm);
     match *call {
         Call::Gather { send, recv, root } => {
             let (root, send, first) = (rank_of(root, comm), send.map(|send| send.in_send()), recv.in_recv());
@@ -131,6 +149,10 @@ fn build_rooted(algorithm: Algorithm, comm: &Comm, call: &Call, s: &mut Schedule
             match algorithm {
                 Algorithm::Binomial => scatter::binomial(s, me, root, first, recv),
                 Algorithm::Hierarchical => hierarchical::scatter(s, tiers(comm), root, first, recv),
+                Algorithm::Multicast => {
+                    let bytes = cast_bytes(choice, comm, Collective::Scatter);
+                    multicast::scatter(s, tiers(comm), root, first, recv, bytes);
+                }
                 _ => scatter::linear(s, me, root, |rank| first.block(rank), recv),
             }
         }
@@ -151,6 +173,11 @@ fn build_allgather(plan: Plan, comm: &Comm, send: Option<Span>, first: Span, s: 
         Algorithm::Hierarchical => {
             let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
             hierarchical::allgather(s, tiers(comm), send, first, within);
+        }
+        Algorithm::Multicast => {
+            let bytes = cast_bytes(plan.choice, comm, Collective::Allgather);
+            let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
+            multicast::allgather(s, tiers(comm), send, first, bytes, within);
         }
         _ => allgather::ring(s, me, send, |rank| first.block(rank)),
     }

@@ -21,6 +21,12 @@ pub trait Port {
     /// Starts a receive; `None` if it is complete already.
     fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
 
+    /// Starts a send to several ranks of the own group; `None` if it is complete already. See [`Step::Multicast`].
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+
+    /// Starts a receive of what comes by multicast; `None` if it is complete already.
+    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+
     /// Whether a send or receive is complete; a complete one is asked about only once.
     fn test(&mut self, handle: &mut Self::Handle) -> Result<bool, Self::Error>;
 
@@ -79,7 +85,7 @@ impl<H> Exec<H> {
                 return Ok(Poll::Pending);
             }
             self.next += 1;
-            self.perform(step, port)?;
+            self.perform(schedule, step, port)?;
         }
         Ok(if self.settle(port)? { Poll::Ready(()) } else { Poll::Pending })
     }
@@ -111,10 +117,17 @@ impl<H> Exec<H> {
         std::mem::take(&mut self.pending)
     }
 
-    fn perform<P: Port<Handle = H>>(&mut self, step: &Step, port: &mut P) -> Result<(), P::Error> {
+    fn perform<P>(&mut self, schedule: &Schedule, step: &Step, port: &mut P) -> Result<(), P::Error>
+    where
+        P: Port<Handle = H>,
+    {
         match step {
             Step::Send { to, from } => self.pending.extend(port.isend(*to, from)?),
             Step::Recv { from, into } => self.pending.extend(port.irecv(*from, into)?),
+            Step::Multicast { to, from } => {
+                self.pending.extend(port.imulticast(schedule.listeners(to), from)?);
+            }
+            Step::Listen { from, into } => self.pending.extend(port.ilisten(*from, into)?),
             Step::Wait => {}
             Step::Reduce { left, right } => port.reduce(left, right)?,
             Step::Copy { from, to } => port.copy(from, to)?,
@@ -166,6 +179,14 @@ mod tests {
         }
 
         fn irecv(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+            self.start()
+        }
+
+        fn imulticast(&mut self, _: &[u32], _: &Slice) -> Result<Option<u32>, &'static str> {
+            self.start()
+        }
+
+        fn ilisten(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
             self.start()
         }
 

@@ -6,7 +6,7 @@
 //! Where a call has a root, it leads its own machine, so no data makes a detour. Reductions are always led by the
 //! lowest ranks, so that the result has the same bits for every root.
 
-use crate::limits::LEADERS_RING_BYTES_MIN;
+use crate::limits::{LEADERS_RING_BYTES_MIN, LEADERS_TREE_BYTES_MAX};
 use crate::machines::Machines;
 use crate::reduce_scatter::{self, Blocks};
 use crate::schedule::{Schedule, Span};
@@ -17,12 +17,12 @@ use crate::{allgather, barrier, bcast, gather, reduce, scatter};
 /// The two tiers as one rank sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiers<'a> {
-    machines: &'a Machines,
-    machine: u32,
+    pub(crate) machines: &'a Machines,
+    pub(crate) machine: u32,
     /// The ranks of this machine.
-    local: Member<'a>,
+    pub(crate) local: Member<'a>,
     /// The number of the leader among them.
-    lead: u32,
+    pub(crate) lead: u32,
     /// The leaders of all machines.
     leaders: Ranks<'a>,
 }
@@ -37,7 +37,7 @@ impl<'a> Tiers<'a> {
     }
 
     /// The same with `root` as the leader of its machine, and the number of that machine.
-    fn led_by(self, root: u32) -> (Self, u32) {
+    pub(crate) fn led_by(self, root: u32) -> (Self, u32) {
         let home = self.machines.of(root);
         let lead = if home == self.machine {
             self.machines.place(root) - self.machines.places_of(home).0
@@ -49,13 +49,13 @@ impl<'a> Tiers<'a> {
     }
 
     /// This rank among the leaders, if it is one.
-    fn leader(&self) -> Option<Member<'a>> {
+    pub(crate) fn leader(&self) -> Option<Member<'a>> {
         let leader = Member { rank: self.machine, size: self.machines.count(), ranks: self.leaders };
         (self.local.rank == self.lead).then_some(leader)
     }
 
     /// The blocks of a machine, where all blocks lie machine after machine.
-    fn blocks(&self, all: Span, machine: u32) -> Span {
+    pub(crate) fn blocks(&self, all: Span, machine: u32) -> Span {
         self.machine_blocks(all, machine, 1)
     }
 
@@ -66,7 +66,7 @@ impl<'a> Tiers<'a> {
     }
 
     /// The first place and the number of places of `number` machines from a first one on.
-    fn places_of(&self, first: u32, number: u32) -> (u32, u32) {
+    pub(crate) fn places_of(&self, first: u32, number: u32) -> (u32, u32) {
         if number == 0 {
             return (0, 0);
         }
@@ -76,7 +76,7 @@ impl<'a> Tiers<'a> {
     }
 
     /// The rank of a member of this machine.
-    fn rank_of(&self, local: u32) -> u32 {
+    pub(crate) fn rank_of(&self, local: u32) -> u32 {
         self.machines.rank_at(self.machines.places_of(self.machine).0 + local)
     }
 }
@@ -183,7 +183,13 @@ pub fn allgather(
 }
 
 /// The blocks that start with `first`, if they lie machine after machine, else memory where they would.
-fn machine_after_machine(s: &mut Schedule, tiers: &Tiers, first: Span, block_bytes: u64, ranks: u32) -> Span {
+pub(crate) fn machine_after_machine(
+    s: &mut Schedule,
+    tiers: &Tiers,
+    first: Span,
+    block_bytes: u64,
+    ranks: u32,
+) -> Span {
     if tiers.machines.is_in_rank_order() {
         return first;
     }
@@ -212,6 +218,8 @@ pub fn reduce_scatter(
         let machines = Blocks { all: result, range: machine };
         if leader.power_of_two() {
             reduce_scatter::recursive_halving(s, leader, &machines, part);
+        } else if blocks.all.bytes() <= LEADERS_TREE_BYTES_MAX {
+            reduce_scatter::reduce_then_scatter(s, leader, &machines, part);
         } else {
             reduce_scatter::pairwise(s, leader, &machines, part);
         }
@@ -295,13 +303,19 @@ fn scatter_from_home(s: &mut Schedule, tiers: &Tiers, home: u32, first: Span, re
     scatter::linear(s, tiers.local, tiers.lead, |local| first.block(tiers.rank_of(local)), recv);
 }
 
-fn others(tiers: &Tiers, home: u32) -> impl Iterator<Item = u32> + use<> {
+pub(crate) fn others(tiers: &Tiers, home: u32) -> impl Iterator<Item = u32> + use<> {
     (0..tiers.machines.count()).filter(move |machine| *machine != home)
 }
 
 /// Every block of another machine than `home` as it lies in `all` and as it lies in rank order; none if that is the
 /// same.
-fn each_elsewhere(tiers: &Tiers, home: u32, all: Span, first: Span, mut each: impl FnMut(Span, Span)) {
+pub(crate) fn each_elsewhere(
+    tiers: &Tiers,
+    home: u32,
+    all: Span,
+    first: Span,
+    mut each: impl FnMut(Span, Span),
+) {
     if all.buf == first.buf {
         return;
     }

@@ -4,6 +4,9 @@
 //! schedule that counts on buffering is reported as a deadlock. Every byte in flight is guarded: a step that
 //! writes what is being sent, or touches what is being received, is a race, even where the outcome
 //! happened to be right. Ranks run in an order drawn from a seed.
+//!
+//! A multicast completes when all its receivers have started to receive it, so a schedule needs no memory for what comes
+//! early. How much may come early all the same is found by [`run_late`].
 
 mod memory;
 mod network;
@@ -18,7 +21,7 @@ pub use memory::{Memory, Shape};
 use crate::exec::{Exec, Port};
 use crate::schedule::{Buf, Peer, Schedule, Slice, Temp, Ty};
 use memory::Access;
-use network::{Message, Network};
+use network::{Kind, Message, Network};
 
 /// A process: its group (0, or 1 for the other side of an intercommunicator) and its rank there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +52,15 @@ pub type Operation = fn(left: &[u8], right: &mut [u8]);
 /// What a collective has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
+    /// Messages; a multicast is one.
+    pub messages: u64,
+    /// Their packed bytes.
+    pub bytes: u64,
+}
+
+/// What one rank has to keep at once of multicasts that have come before it has started to receive them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Early {
     /// Messages.
     pub messages: u64,
     /// Their packed bytes.
@@ -66,13 +78,36 @@ pub enum Fault {
     Unknown(Process, Slice),
     /// The two sides of a message, or of a copy or reduction, differ in packed bytes.
     Mismatch(Process, Process, u64, u64),
+    /// The first sends to the second, or the second expects, both multicasts and messages to one alone, which are not
+    /// in order.
+    Mixed(Process, Process),
     /// No process can go on; the messages that wait for their other side.
     Deadlock(Vec<String>),
 }
 
 /// Runs all parts to their end. The memories hold the outcome.
 pub fn run(parts: &mut [Part], operation: Operation, seed: u64) -> Result<Traffic, Fault> {
-    let network = RefCell::new(Network::default());
+    conduct(parts, operation, seed, None).map(|network| network.traffic)
+}
+
+/// As [`run`], but what is sent is taken at once, however much it is, and the part `late` goes on only when no other can:
+/// what then waits for it is the most that can come early.
+pub fn run_late(
+    parts: &mut [Part],
+    operation: Operation,
+    seed: u64,
+    late: usize,
+) -> Result<(Traffic, Early), Fault> {
+    conduct(parts, operation, seed, Some(late)).map(|network| (network.traffic, network.early_max()))
+}
+
+fn conduct(
+    parts: &mut [Part],
+    operation: Operation,
+    seed: u64,
+    late: Option<usize>,
+) -> Result<Network, Fault> {
+    let network = RefCell::new(Network::new(late.map(|late| parts[late].process)));
     let mut machines: Vec<Machine> = parts.iter_mut().map(|part| Machine::new(part, operation)).collect();
     let mut order: Vec<usize> = (0..machines.len()).collect();
     let mut random = seed | 1;
@@ -80,12 +115,18 @@ pub fn run(parts: &mut [Part], operation: Operation, seed: u64) -> Result<Traffi
         shuffle(&mut order, &mut random);
         let before = network.borrow().events;
         let mut done = true;
-        for index in &order {
+        for index in order.iter().filter(|index| Some(**index) != late) {
             done &= machines[*index].advance(&network)?;
             network.borrow_mut().deliver(&mut machines)?;
         }
+        if let Some(late) = late.filter(|_| network.borrow().events == before) {
+            done &= machines[late].advance(&network)?;
+            network.borrow_mut().deliver(&mut machines)?;
+        } else {
+            done &= late.is_none();
+        }
         if done {
-            return Ok(network.into_inner().traffic);
+            return Ok(network.into_inner());
         }
         if network.borrow().events == before {
             return Err(Fault::Deadlock(network.borrow().unmatched()));
@@ -206,20 +247,44 @@ struct OnNetwork<'m, 'a, 'n> {
     network: &'n RefCell<Network>,
 }
 
+impl OnNetwork<'_, '_, '_> {
+    fn start(&mut self, kind: Kind, to: &[Process], from: &Slice) -> Result<Option<Message>, Fault> {
+        let sender = self.machine.process;
+        if self.network.borrow().takes_at_once() {
+            let packed = self.machine.read(from)?;
+            return self.network.borrow_mut().take(kind, sender, to, packed).map(|()| None);
+        }
+        self.machine.guard(from, false)?;
+        self.network.borrow_mut().send(kind, sender, to, *from).map(Some)
+    }
+
+    fn expect(&mut self, kind: Kind, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
+        self.machine.guard(into, true)?;
+        let from = self.machine.peer(from);
+        self.network.borrow_mut().recv(kind, from, self.machine.process, *into).map(Some)
+    }
+}
+
 impl Port for OnNetwork<'_, '_, '_> {
     type Handle = Message;
     type Error = Fault;
 
     fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Message>, Fault> {
-        self.machine.guard(from, false)?;
         let to = self.machine.peer(to);
-        Ok(Some(self.network.borrow_mut().send(self.machine.process, to, *from)))
+        self.start(Kind::Single, &[to], from)
     }
 
     fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
-        self.machine.guard(into, true)?;
-        let from = self.machine.peer(from);
-        Ok(Some(self.network.borrow_mut().recv(from, self.machine.process, *into)))
+        self.expect(Kind::Single, from, into)
+    }
+
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Message>, Fault> {
+        let to: Vec<Process> = to.iter().map(|rank| self.machine.peer(Peer::Local(*rank))).collect();
+        self.start(Kind::Multicast, &to, from)
+    }
+
+    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
+        self.expect(Kind::Multicast, from, into)
     }
 
     fn test(&mut self, handle: &mut Message) -> Result<bool, Fault> {

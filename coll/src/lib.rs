@@ -11,8 +11,8 @@
 //! - [`Call`] describes one call of the standard, and [`build`] turns it into a schedule;
 //! - [`Algorithm`] names the algorithms, and [`table`] says which one serves which call; it can be printed, and a
 //!   user's rows come before it;
-//! - one file per collective holds its algorithms; [`hierarchical`] holds those by machine, [`inter`] those of
-//!   intercommunicators;
+//! - one file per collective holds its algorithms; [`hierarchical`] holds those by machine,
+//!   [`multicast`] those that use a wire once for all machines, [`inter`] those of intercommunicators;
 //! - [`interp`] executes all ranks of a communicator in one process, for tests and for the simulator.
 #![forbid(unsafe_code)]
 
@@ -34,6 +34,7 @@ pub mod inter;
 pub mod interp;
 pub mod limits;
 pub mod machines;
+pub mod multicast;
 pub mod neighbor;
 pub mod reduce;
 pub mod reduce_scatter;
@@ -50,6 +51,6 @@ pub use call::{Call, Collective, Data, Numbers, Types, Vector};
 pub use exec::{Exec, Port};
 pub use machines::{Machines, Run};
 pub use neighbor::{Neighbors, Pairing};
-pub use schedule::{Buf, Layout, Peer, Schedule, Slice, Span, Step, Temp, Ty};
-pub use shape::{Comm, Member, Ranks, Root};
+pub use schedule::{Audience, Buf, Layout, Peer, Schedule, Slice, Span, Step, Temp, Ty};
+pub use shape::{Comm, Member, Multicast, Ranks, Root};
 pub use table::{Choice, Query, Row};

@@ -2,8 +2,8 @@
 
 /// A rank's program for one collective.
 ///
-/// Steps run in order. [`Step::Send`] and [`Step::Recv`] only start; [`Step::Wait`] holds the program until
-/// everything started before it is complete; [`Step::Reduce`] and [`Step::Copy`] run at once, also while
+/// Steps run in order. [`Step::Send`], [`Step::Recv`], [`Step::Multicast`] and [`Step::Listen`] only start;
+/// [`Step::Wait`] holds the program until everything started before it is complete; [`Step::Reduce`] and [`Step::Copy`] run at once, also while
 /// messages are in flight. An algorithm therefore puts a wait between a message and the first step that needs
 /// what it brings, or that overwrites what it takes.
 ///
@@ -12,6 +12,8 @@
 pub struct Schedule {
     steps: Vec<Step>,
     temps: Vec<Temp>,
+    /// Ranks that multicasts go to, audience after audience.
+    listeners: Vec<u32>,
     in_flight: bool,
     window: Window,
 }
@@ -46,7 +48,23 @@ pub enum Step {
         /// Where it lands.
         into: Slice,
     },
-    /// Wait for every send and receive started so far.
+    /// Start to send a slice to several ranks of this process's own group at once. Towards each of them it is a message
+    /// in order after earlier multicasts, but not after what is sent to it alone: so in one call, a rank uses only one
+    /// of both towards another rank.
+    Multicast {
+        /// Who receives it.
+        to: Audience,
+        /// What is sent.
+        from: Slice,
+    },
+    /// As [`Step::Recv`], where what is awaited comes by [`Step::Multicast`].
+    Listen {
+        /// Who sends it.
+        from: Peer,
+        /// Where it lands.
+        into: Slice,
+    },
+    /// Wait for every send and receive started so far, to one or to many.
     Wait,
     /// `right = left OP right`, element by element: the argument order of `MPI_User_function`, where `left` is
     /// `invec` and `right` is `inoutvec`. `left` always comes from lower ranks, so that operations that do
@@ -74,6 +92,13 @@ pub enum Peer {
     Local(u32),
     /// A rank of the remote group of an intercommunicator.
     Remote(u32),
+}
+
+/// Ranks of a multicast: a part of the list that the schedule keeps. See [`Schedule::listeners`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audience {
+    first: u32,
+    count: u32,
 }
 
 /// Some elements of one type in one buffer.
@@ -165,6 +190,10 @@ impl Layout {
 }
 
 impl Span {
+    /// What a signal carries.
+    pub const NOTHING: Span =
+        Span { buf: Buf::Recv, offset: 0, count: 0, ty: Ty::Byte, layout: Layout::BYTE };
+
     /// `count` elements from the start of a buffer.
     pub fn new(buf: Buf, count: u64, ty: Ty, layout: Layout) -> Span {
         Span { buf, offset: 0, count, ty, layout }
@@ -215,6 +244,7 @@ impl Schedule {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.temps.clear();
+        self.listeners.clear();
         self.in_flight = false;
         self.window = Window::default();
     }
@@ -262,6 +292,35 @@ impl Schedule {
         &self.temps
     }
 
+    /// The ranks of an audience.
+    pub fn listeners(&self, audience: &Audience) -> &[u32] {
+        &self.listeners[audience.first as usize..][..audience.count as usize]
+    }
+
+    /// Ranks to multicast to, as often as need be. They are other ranks of this process's own group.
+    pub fn audience(&mut self, ranks: impl IntoIterator<Item = Peer>) -> Audience {
+        let first = self.listeners.len();
+        self.listeners.extend(ranks.into_iter().map(|peer| match peer {
+            Peer::Local(rank) => rank,
+            Peer::Remote(_) => unreachable!("multicasts stay within a group"),
+        }));
+        Audience { first: first as u32, count: (self.listeners.len() - first) as u32 }
+    }
+
+    /// Starts to multicast a span; nothing if nobody listens.
+    pub fn multicast(&mut self, to: Audience, from: Span) {
+        if to.count > 0 {
+            self.push(Step::Multicast { to, from: from.slice() });
+            self.in_flight = true;
+        }
+    }
+
+    /// Starts to receive what a peer multicasts into a span.
+    pub fn listen(&mut self, from: Peer, into: Span) {
+        self.push(Step::Listen { from, into: into.slice() });
+        self.in_flight = true;
+    }
+
     /// Starts to send a span. An empty one is sent as an empty message.
     pub fn send(&mut self, to: Peer, from: Span) {
         self.push(Step::Send { to, from: from.slice() });
@@ -290,12 +349,12 @@ impl Schedule {
 
     /// Sends an empty message: a signal.
     pub fn signal(&mut self, to: Peer) {
-        self.send(to, Span::new(Buf::Recv, 0, Ty::Byte, Layout::BYTE));
+        self.send(to, Span::NOTHING);
     }
 
     /// Receives an empty message.
     pub fn await_signal(&mut self, from: Peer) {
-        self.recv(from, Span::new(Buf::Recv, 0, Ty::Byte, Layout::BYTE));
+        self.recv(from, Span::NOTHING);
     }
 
     /// Waits for all that is in flight; nothing if nothing is.
@@ -404,6 +463,21 @@ mod tests {
             assert_eq!(steps, whole.steps(), "{steps_min}");
             assert_eq!(windows, [4, 4, 3, 2, 2, 2, 2, 2, 1, 1][steps_min], "{steps_min}");
         }
+    }
+
+    #[test]
+    fn an_audience_is_named_by_its_place_and_forgotten_with_the_schedule() {
+        let mut schedule = Schedule::new();
+        let of = |ranks: std::ops::Range<u32>| ranks.map(Peer::Local);
+        let (first, nobody, last) =
+            (schedule.audience(of(3..5)), schedule.audience(of(0..0)), schedule.audience(of(7..8)));
+        for audience in [first, nobody, last] {
+            schedule.multicast(audience, Span::NOTHING);
+        }
+        assert_eq!((schedule.listeners(&first), schedule.listeners(&last)), (&[3, 4][..], &[7][..]));
+        assert_eq!(schedule.steps().len(), 2, "nobody hears nothing");
+        schedule.clear();
+        assert_eq!(schedule, Schedule::new());
     }
 
     #[test]

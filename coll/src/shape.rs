@@ -14,6 +14,15 @@ pub struct Comm<'a> {
     pub remote: Option<u32>,
     /// Where the ranks of the own group are; `None` if all share one machine, or if nobody has said.
     pub machines: Option<&'a Machines>,
+    /// What multicasts among its ranks can do; `None` where they do not work. All ranks are told the same.
+    pub multicast: Option<Multicast>,
+}
+
+/// What a multicast can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multicast {
+    /// Bytes of one message at most; at least 1.
+    pub bytes_max: u64,
 }
 
 /// The root of a call.
@@ -53,18 +62,23 @@ pub enum Ranks<'a> {
 impl<'a> Comm<'a> {
     /// A rank of an intracommunicator.
     pub fn intra(rank: u32, size: u32) -> Self {
-        Comm { rank, size, remote: None, machines: None }
+        Comm { rank, size, remote: None, machines: None, multicast: None }
     }
 
     /// A rank of an intercommunicator.
     pub fn inter(rank: u32, size: u32, remote: u32) -> Self {
-        Comm { rank, size, remote: Some(remote), machines: None }
+        Comm { rank, size, remote: Some(remote), machines: None, multicast: None }
     }
 
     /// The same, with its ranks on these machines.
     pub fn on(self, machines: &'a Machines) -> Self {
         debug_assert_eq!(machines.size(), self.size);
         Comm { machines: Some(machines), ..self }
+    }
+
+    /// The same, with multicasts of so many bytes.
+    pub fn with_multicast(self, bytes_max: u64) -> Self {
+        Comm { multicast: Some(Multicast { bytes_max: bytes_max.max(1) }), ..self }
     }
 
     /// This process within the whole of its own group.

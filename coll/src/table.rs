@@ -56,9 +56,12 @@ pub struct Query {
     pub commutative: bool,
     /// Whether the call can go over slots in shared memory ([`Algorithm::Shm`]).
     pub shm: bool,
+    /// Whether machines can be reached by multicast ([`Algorithm::Multicast`]).
+    pub multicast: bool,
 }
 
 const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
 const ANY: Bounds = Bounds::ANY;
 
 /// A row for any number of machines.
@@ -75,12 +78,27 @@ const fn far(collective: Collective, bytes: Bounds, algorithm: Algorithm) -> Row
 impl Row {
     /// The same for at most so many ranks.
     const fn ranks_max(self, max: u64) -> Row {
-        Row { ranks: Bounds::up_to(max), ..self }
+        Row { ranks: Bounds { max, ..self.ranks }, ..self }
+    }
+
+    /// The same for more than so many ranks.
+    const fn ranks_above(self, least: u64) -> Row {
+        Row { ranks: Bounds { min: least + 1, ..self.ranks }, ..self }
+    }
+
+    /// The same for so many machines at least.
+    const fn machines_min(self, min: u64) -> Row {
+        Row { machines: Bounds { min, ..self.machines }, ..self }
     }
 
     /// The same for at most so many machines.
     const fn machines_max(self, max: u64) -> Row {
         Row { machines: Bounds { max, ..self.machines }, ..self }
+    }
+
+    /// The same for more than so many machines.
+    const fn machines_above(self, least: u64) -> Row {
+        Row { machines: Bounds { min: least + 1, ..self.machines }, ..self }
     }
 
     /// The same with segments of so many bytes.
@@ -97,83 +115,249 @@ const fn above(least: u64) -> Bounds {
     Bounds::from(least + 1)
 }
 
+const fn between(least: u64, max: u64) -> Bounds {
+    Bounds { min: least + 1, max }
+}
+
 /// Bytes that go over a network at once; see [`FAR_SEGMENT_BYTES`].
 const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 
 /// The built-in table. The last row of each collective fits every call.
 ///
-/// The rows for several machines come from the simulator (`tern sim --choose`), with 16 ranks on each and a network of
-/// 25 Gbit/s: chains and rings have the best bandwidth, but their time grows with every machine or rank, so the more there
-/// are, the later they begin to pay.
-/// Those for more than eight ranks of one machine come from it as well, with 64 ranks on it; `transport/sim/tests/table.rs`
-/// keeps both. Those for fewer are what was measured.
+/// The rows come from the simulator, with a network of 25 Gbit/s between machines and 1, 4, 16 or 48 ranks on each, or with
+/// all on one: chains and rings have the best bandwidth, but their time grows with every machine or rank, so the more there
+/// are, the later they begin to pay. `transport/sim/tests/table.rs` keeps them near the best. How many ranks machines have is
+/// seen from both numbers together: "at most 4 machines, more than 4 ranks" has several on some machine. Where machines
+/// have one rank each, as the leaders of a hierarchical allreduce, hierarchical rows are passed over.
+///
+/// Those by multicast, which are for networks that have it, were measured on the test network (1 Gbit/s, 8 hosts on two cores): a
+/// long broadcast takes half the time or less. All that is short takes longer than over connections there, since two cores take every
+/// packet of a multicast seven times. Where each host has cores of its own, the simulator lets a barrier of 8 machines and more, and what
+/// is short for all from 3 to 32, gain up to a half: a table of the user's can say so.
 pub const TABLE: &[Row] = &[
     far(Collective::Barrier, ANY, Algorithm::Hierarchical),
     row(Collective::Barrier, ANY, ANY, Algorithm::Dissemination),
-    far(Collective::Bcast, up_to(32 * KIB), Algorithm::Hierarchical),
-    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(8),
-    far(Collective::Bcast, above(128 * KIB), Algorithm::HierarchicalChain).machines_max(32),
-    far(Collective::Bcast, up_to(512 * KIB), Algorithm::Hierarchical),
-    far(Collective::Bcast, ANY, Algorithm::HierarchicalChain).machines_max(128),
-    far(Collective::Bcast, up_to(8192 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, above(64 * KIB), Algorithm::Multicast).machines_min(3),
+    far(Collective::Bcast, up_to(16 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, up_to(64 * KIB), Algorithm::HierarchicalChain).machines_max(5).ranks_max(64),
+    far(Collective::Bcast, up_to(64 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(11).ranks_above(144),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::Hierarchical).machines_max(2).ranks_above(60),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(11),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::Hierarchical),
+    far(Collective::Bcast, up_to(160 * KIB), Algorithm::HierarchicalChain).machines_max(28),
+    far(Collective::Bcast, up_to(160 * KIB), Algorithm::Hierarchical).machines_max(200),
+    far(Collective::Bcast, up_to(512 * KIB), Algorithm::HierarchicalChain).machines_max(96),
+    far(Collective::Bcast, up_to(512 * KIB), Algorithm::Hierarchical).machines_max(200),
+    far(Collective::Bcast, between(128 * KIB, 512 * KIB), Algorithm::BinaryTree).machines_above(200),
+    far(Collective::Bcast, up_to(2 * MIB), Algorithm::HierarchicalChain).machines_max(200),
+    far(Collective::Bcast, between(512 * KIB, 2 * MIB), Algorithm::BinaryTree).machines_above(200),
     far(Collective::Bcast, ANY, Algorithm::HierarchicalChain),
-    row(Collective::Bcast, up_to(32 * KIB), ANY, Algorithm::Binomial),
-    row(Collective::Bcast, up_to(512 * KIB), up_to(8), Algorithm::Binomial),
-    row(Collective::Bcast, ANY, up_to(3), Algorithm::Binomial),
-    row(Collective::Bcast, ANY, up_to(8), Algorithm::ScatterRing),
-    row(Collective::Bcast, ANY, ANY, Algorithm::BinaryTree),
+    far(Collective::Bcast, between(128 * KIB, MIB), Algorithm::BinaryTree).machines_above(16),
+    far(Collective::Bcast, above(32 * KIB), Algorithm::BinaryTree).machines_above(52),
+    far(Collective::Bcast, between(16 * KIB, 32 * KIB), Algorithm::ScatterRing).machines_max(2),
+    row(Collective::Bcast, up_to(128 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Bcast, ANY, up_to(4), Algorithm::Binomial),
+    row(Collective::Bcast, up_to(256 * KIB), up_to(52), Algorithm::Binomial),
+    row(Collective::Bcast, up_to(MIB), up_to(52), Algorithm::ScatterRing),
+    row(Collective::Bcast, up_to(MIB), ANY, Algorithm::BinaryTree),
+    row(Collective::Bcast, ANY, ANY, Algorithm::ScatterRing),
+    // Beyond 64 KiB the memory that ranks on the way need would be more than the root has to gain.
+    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).machines_max(2),
+    far(Collective::Gather, above(KIB), Algorithm::Linear).machines_max(2).ranks_max(64),
+    far(Collective::Gather, up_to(256), Algorithm::Binomial).machines_above(44).ranks_max(512),
+    far(Collective::Gather, up_to(32), Algorithm::Binomial).machines_above(44),
+    far(Collective::Gather, up_to(256), Algorithm::Binomial).machines_above(72),
     far(Collective::Gather, up_to(4 * KIB), Algorithm::Hierarchical),
-    row(Collective::Gather, up_to(4 * KIB), ANY, Algorithm::Binomial),
-    // Beyond, the memory that ranks on the way need would be more than the root has to gain.
-    row(Collective::Gather, up_to(64 * KIB), Bounds::from(9), Algorithm::Binomial),
+    far(Collective::Gather, up_to(64), Algorithm::Binomial).machines_above(16),
+    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).machines_above(36),
+    far(Collective::Gather, up_to(2 * KIB), Algorithm::Binomial).machines_above(300),
+    far(Collective::Gather, between(16 * KIB, 32 * KIB), Algorithm::Hierarchical).machines_max(2),
+    far(Collective::Gather, ANY, Algorithm::Linear),
+    row(Collective::Gather, up_to(4 * KIB), up_to(13), Algorithm::Linear),
+    row(Collective::Gather, up_to(64 * KIB), ANY, Algorithm::Binomial),
     row(Collective::Gather, ANY, ANY, Algorithm::Linear),
     row(Collective::Gatherv, ANY, ANY, Algorithm::Linear),
+    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).machines_max(2),
+    far(Collective::Scatter, above(KIB), Algorithm::Linear).machines_max(2).ranks_max(64),
+    far(Collective::Scatter, up_to(256), Algorithm::Binomial).machines_above(44).ranks_max(512),
+    far(Collective::Scatter, up_to(32), Algorithm::Binomial).machines_above(44),
+    far(Collective::Scatter, up_to(256), Algorithm::Binomial).machines_above(72),
     far(Collective::Scatter, up_to(4 * KIB), Algorithm::Hierarchical),
+    far(Collective::Scatter, up_to(64), Algorithm::Binomial).machines_above(16),
+    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).machines_above(36),
+    far(Collective::Scatter, up_to(2 * KIB), Algorithm::Binomial).machines_above(300),
+    far(Collective::Scatter, ANY, Algorithm::Linear),
+    row(Collective::Scatter, up_to(4 * KIB), up_to(11), Algorithm::Linear),
     row(Collective::Scatter, up_to(4 * KIB), ANY, Algorithm::Binomial),
     row(Collective::Scatter, ANY, ANY, Algorithm::Linear),
     row(Collective::Scatterv, ANY, ANY, Algorithm::Linear),
     far(Collective::Allgather, up_to(4 * KIB), Algorithm::Hierarchical),
-    far(Collective::Allgather, Bounds { min: 4 * KIB + 1, max: FAR_AT_ONCE }, Algorithm::Ring),
-    far(Collective::Allgather, ANY, Algorithm::Hierarchical),
-    row(Collective::Allgather, up_to(32 * KIB), ANY, Algorithm::RecursiveDoubling),
-    row(Collective::Allgather, up_to(2 * KIB), ANY, Algorithm::Bruck),
-    row(Collective::Allgather, up_to(32 * KIB), ANY, Algorithm::NeighbourExchange),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(2),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(10).ranks_above(10),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(36).ranks_above(36),
+    far(Collective::Allgather, above(4 * KIB), Algorithm::Hierarchical),
+    far(Collective::Allgather, above(4 * KIB), Algorithm::RecursiveDoubling),
+    far(Collective::Allgather, up_to(64 * KIB), Algorithm::Bruck).machines_above(6),
+    far(Collective::Allgather, up_to(128 * KIB), Algorithm::Bruck).machines_above(20).machines_max(40),
+    far(Collective::Allgather, above(4 * KIB), Algorithm::NeighbourExchange),
+    row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::RecursiveDoubling),
+    row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::Bruck),
+    row(Collective::Allgather, ANY, ANY, Algorithm::RecursiveDoubling),
+    row(Collective::Allgather, ANY, ANY, Algorithm::NeighbourExchange),
     row(Collective::Allgather, ANY, ANY, Algorithm::Ring),
     row(Collective::Allgatherv, ANY, ANY, Algorithm::Ring),
     // The T3D's measurements (section 3.3) put the direct exchange before the logarithmic one, except where the
     // messages are so many and so small that their number is all that counts.
-    row(Collective::Alltoall, up_to(32 * KIB), up_to(8), Algorithm::Direct),
+    far(Collective::Alltoall, up_to(512), Algorithm::Direct).ranks_max(16),
+    far(Collective::Alltoall, up_to(512), Algorithm::Bruck),
+    row(Collective::Alltoall, up_to(64), up_to(15), Algorithm::Direct),
     row(Collective::Alltoall, up_to(64), ANY, Algorithm::Bruck),
-    row(Collective::Alltoall, up_to(32 * KIB), ANY, Algorithm::Direct),
-    row(Collective::Alltoall, ANY, ANY, Algorithm::Pairwise),
+    row(Collective::Alltoall, ANY, ANY, Algorithm::Direct),
     row(Collective::Alltoallv, ANY, ANY, Algorithm::Direct),
     row(Collective::Alltoallw, ANY, ANY, Algorithm::Direct),
-    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Hierarchical),
-    far(Collective::Reduce, above(128 * KIB), Algorithm::Chain).ranks_max(64).cut(FAR_AT_ONCE),
-    far(Collective::Reduce, up_to(1024 * KIB), Algorithm::Hierarchical),
-    far(Collective::Reduce, above(1024 * KIB), Algorithm::Chain).ranks_max(512).cut(FAR_AT_ONCE),
-    far(Collective::Reduce, ANY, Algorithm::Hierarchical),
-    row(Collective::Reduce, up_to(KIB), ANY, Algorithm::Binomial),
-    row(Collective::Reduce, up_to(64 * KIB), up_to(8), Algorithm::Binomial),
-    row(Collective::Reduce, ANY, up_to(3), Algorithm::Binomial),
+    far(Collective::Reduce, up_to(16 * KIB), Algorithm::Hierarchical),
+    far(Collective::Reduce, up_to(16 * KIB), Algorithm::Binomial),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Chain).ranks_max(12).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Hierarchical).machines_max(4).ranks_above(16),
+    far(Collective::Reduce, up_to(32 * KIB), Algorithm::Rabenseifner).ranks_max(96),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Chain)
+        .machines_max(11)
+        .ranks_max(64)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Rabenseifner).ranks_max(64),
+    far(Collective::Reduce, between(128 * KIB, 512 * KIB), Algorithm::Chain)
+        .machines_max(28)
+        .ranks_max(64)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Reduce, between(256 * KIB, 512 * KIB), Algorithm::Chain)
+        .machines_max(44)
+        .ranks_max(256)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(32 * KIB), Algorithm::Rabenseifner).machines_above(12).ranks_max(400),
+    far(Collective::Reduce, up_to(512 * KIB), Algorithm::Hierarchical).machines_max(64),
+    far(Collective::Reduce, up_to(512 * KIB), Algorithm::Rabenseifner),
+    far(Collective::Reduce, up_to(MIB), Algorithm::Chain).machines_max(50).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(MIB), Algorithm::Hierarchical).machines_max(64),
+    far(Collective::Reduce, up_to(MIB), Algorithm::Rabenseifner),
+    far(Collective::Reduce, up_to(2 * MIB), Algorithm::Rabenseifner).machines_above(100),
+    far(Collective::Reduce, ANY, Algorithm::Chain).machines_max(128).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, ANY, Algorithm::Rabenseifner),
+    row(Collective::Reduce, up_to(4 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Reduce, up_to(128 * KIB), up_to(7), Algorithm::Binomial),
+    row(Collective::Reduce, between(128 * KIB, MIB), up_to(7), Algorithm::Chain),
+    row(Collective::Reduce, between(512 * KIB, MIB), up_to(26), Algorithm::Chain),
+    row(Collective::Reduce, up_to(MIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Reduce, up_to(1536 * KIB), up_to(44), Algorithm::Chain),
+    row(Collective::Reduce, up_to(1536 * KIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Reduce, up_to(2 * MIB), up_to(56), Algorithm::Chain),
+    row(Collective::Reduce, up_to(2 * MIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Reduce, ANY, up_to(104), Algorithm::Chain),
     row(Collective::Reduce, ANY, ANY, Algorithm::Rabenseifner),
     row(Collective::Reduce, ANY, ANY, Algorithm::Binomial),
-    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical),
-    far(Collective::Allreduce, above(64 * KIB), Algorithm::SegmentedRing).ranks_max(64).cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing).ranks_max(192).cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, up_to(512 * KIB), Algorithm::Hierarchical),
-    far(Collective::Allreduce, above(512 * KIB), Algorithm::SegmentedRing).ranks_max(512).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(16 * KIB), Algorithm::Hierarchical),
+    far(Collective::Allreduce, up_to(16 * KIB), Algorithm::RecursiveDoubling),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Hierarchical).machines_max(2),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).machines_max(4).ranks_above(30),
+    far(Collective::Allreduce, between(128 * KIB, 512 * KIB), Algorithm::Hierarchical)
+        .machines_max(2)
+        .ranks_max(8),
+    far(Collective::Allreduce, between(512 * KIB, MIB), Algorithm::Hierarchical)
+        .machines_max(2)
+        .ranks_above(8)
+        .ranks_max(32),
+    far(Collective::Allreduce, ANY, Algorithm::SegmentedRing)
+        .machines_max(4)
+        .ranks_above(4)
+        .ranks_max(80)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
+        .machines_max(4)
+        .ranks_above(80)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Rabenseifner)
+        .machines_max(16)
+        .ranks_above(16)
+        .ranks_max(64),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::SegmentedRing)
+        .machines_max(16)
+        .ranks_above(16)
+        .ranks_max(28)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).machines_max(16).ranks_above(16),
+    far(Collective::Allreduce, above(64 * KIB), Algorithm::SegmentedRing)
+        .machines_max(16)
+        .ranks_above(16)
+        .ranks_max(80)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
+        .machines_max(16)
+        .ranks_above(80)
+        .ranks_max(400)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::Hierarchical).machines_above(16),
+    far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
+        .machines_max(64)
+        .ranks_above(64)
+        .ranks_max(256)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, above(512 * KIB), Algorithm::SegmentedRing)
+        .machines_max(100)
+        .ranks_above(256)
+        .ranks_max(400)
+        .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, ANY, Algorithm::Hierarchical),
-    row(Collective::Allreduce, up_to(16 * KIB), ANY, Algorithm::RecursiveDoubling),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::SegmentedRing).machines_max(3).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::RecursiveDoubling).machines_max(2),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Rabenseifner).machines_above(3).machines_max(4),
+    far(Collective::Allreduce, between(64 * KIB, 256 * KIB), Algorithm::RecursiveDoubling)
+        .machines_above(3)
+        .machines_max(4),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::SegmentedRing).machines_max(7).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, between(64 * KIB, 128 * KIB), Algorithm::SegmentedRing)
+        .machines_max(14)
+        .cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, ANY, Algorithm::Ring).machines_max(7),
+    far(Collective::Allreduce, above(MIB), Algorithm::Ring).machines_max(14),
+    far(Collective::Allreduce, above(2 * MIB), Algorithm::Ring).machines_max(30),
+    far(Collective::Allreduce, ANY, Algorithm::Rabenseifner),
+    row(Collective::Allreduce, up_to(2 * KIB), ANY, Algorithm::RecursiveDoubling),
+    row(Collective::Allreduce, ANY, up_to(7), Algorithm::SegmentedRing),
+    row(Collective::Allreduce, up_to(128 * KIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Allreduce, up_to(512 * KIB), up_to(30), Algorithm::SegmentedRing),
     row(Collective::Allreduce, up_to(512 * KIB), ANY, Algorithm::Rabenseifner),
+    row(Collective::Allreduce, up_to(MIB), above(104), Algorithm::Rabenseifner),
     row(Collective::Allreduce, ANY, ANY, Algorithm::Ring),
     row(Collective::Allreduce, ANY, ANY, Algorithm::ReduceBcast),
     far(Collective::ReduceScatter, ANY, Algorithm::Hierarchical),
-    row(Collective::ReduceScatter, up_to(512 * KIB), ANY, Algorithm::RecursiveHalving),
+    far(Collective::ReduceScatter, ANY, Algorithm::RecursiveHalving),
+    far(Collective::ReduceScatter, up_to(16 * KIB), Algorithm::Pairwise).ranks_max(4),
+    far(Collective::ReduceScatter, up_to(16 * KIB), Algorithm::ReduceThenScatter),
+    far(Collective::ReduceScatter, ANY, Algorithm::Pairwise).ranks_max(32),
+    far(Collective::ReduceScatter, up_to(256 * KIB), Algorithm::ReduceThenScatter),
+    far(Collective::ReduceScatter, up_to(512 * KIB), Algorithm::ReduceThenScatter).ranks_above(150),
+    row(Collective::ReduceScatter, up_to(MIB), up_to(7), Algorithm::Pairwise),
+    row(Collective::ReduceScatter, up_to(MIB), ANY, Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatter, up_to(2 * MIB), above(32), Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatter, up_to(4 * KIB), ANY, Algorithm::ReduceThenScatter),
+    row(Collective::ReduceScatter, up_to(16 * KIB), up_to(44), Algorithm::Pairwise),
+    row(Collective::ReduceScatter, up_to(16 * KIB), ANY, Algorithm::ReduceThenScatter),
     row(Collective::ReduceScatter, ANY, ANY, Algorithm::Pairwise),
+    // Where the order of operands matters.
     row(Collective::ReduceScatter, ANY, ANY, Algorithm::ReduceThenScatter),
     far(Collective::ReduceScatterBlock, ANY, Algorithm::Hierarchical),
-    row(Collective::ReduceScatterBlock, up_to(512 * KIB), ANY, Algorithm::RecursiveHalving),
+    far(Collective::ReduceScatterBlock, ANY, Algorithm::RecursiveHalving),
+    far(Collective::ReduceScatterBlock, up_to(16 * KIB), Algorithm::Pairwise).ranks_max(4),
+    far(Collective::ReduceScatterBlock, up_to(16 * KIB), Algorithm::ReduceThenScatter),
+    far(Collective::ReduceScatterBlock, ANY, Algorithm::Pairwise).ranks_max(32),
+    far(Collective::ReduceScatterBlock, up_to(256 * KIB), Algorithm::ReduceThenScatter),
+    far(Collective::ReduceScatterBlock, up_to(512 * KIB), Algorithm::ReduceThenScatter).ranks_above(150),
+    row(Collective::ReduceScatterBlock, up_to(MIB), up_to(7), Algorithm::Pairwise),
+    row(Collective::ReduceScatterBlock, up_to(MIB), ANY, Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatterBlock, up_to(2 * MIB), above(32), Algorithm::RecursiveHalving),
+    row(Collective::ReduceScatterBlock, up_to(4 * KIB), ANY, Algorithm::ReduceThenScatter),
+    row(Collective::ReduceScatterBlock, up_to(16 * KIB), up_to(44), Algorithm::Pairwise),
+    row(Collective::ReduceScatterBlock, up_to(16 * KIB), ANY, Algorithm::ReduceThenScatter),
     row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::Pairwise),
     row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::ReduceThenScatter),
     row(Collective::Scan, ANY, ANY, Algorithm::Doubling),
@@ -245,7 +429,8 @@ impl Choice {
 impl Query {
     /// A call on one machine that goes by messages, with operands in any order.
     pub fn new(collective: Collective, bytes: u64, ranks: u32) -> Query {
-        Query { collective, bytes, ranks, machines: 1, in_rank_order: true, commutative: true, shm: false }
+        let (machines, in_rank_order, commutative) = (1, true, true);
+        Query { collective, bytes, ranks, machines, in_rank_order, commutative, shm: false, multicast: false }
     }
 
     /// A call by messages.
@@ -254,6 +439,7 @@ impl Query {
             machines: comm.machines.map_or(1, |machines| machines.count()),
             in_rank_order: comm.machines.is_none_or(|machines| machines.is_in_rank_order()),
             commutative: call.commutative(),
+            multicast: comm.multicast.is_some(),
             ..Query::new(call.collective(), call.bytes(comm.size), comm.size)
         }
     }
@@ -302,7 +488,7 @@ mod tests {
 
     #[test]
     fn the_operation_the_ranks_and_the_machines_decide() {
-        let allreduce = Query::new(Collective::Allreduce, 1 << 30, 5);
+        let allreduce = Query::new(Collective::Allreduce, 1 << 30, 50);
         assert_eq!(chosen(&[], allreduce), Algorithm::Ring);
         assert_eq!(chosen(&[], Query { commutative: false, ..allreduce }), Algorithm::ReduceBcast);
         assert_eq!(chosen(&[], Query::new(Collective::Allgather, 8, 8)), Algorithm::RecursiveDoubling);
@@ -310,6 +496,25 @@ mod tests {
         let barrier = Query::new(Collective::Barrier, 0, 4);
         assert_eq!(chosen(&[], Query { machines: 2, ..barrier }), Algorithm::Hierarchical);
         assert_eq!(chosen(&[], Query { machines: 4, ..barrier }), Algorithm::Dissemination);
+    }
+
+    #[test]
+    fn multicasts_are_chosen_where_there_are_some_and_they_pay() {
+        let query = |collective, bytes, machines| Query {
+            machines,
+            multicast: true,
+            ..Query::new(collective, bytes, 4 * machines)
+        };
+        let bcast = query(Collective::Bcast, 1 << 22, 8);
+        assert_eq!(chosen(&[], bcast), Algorithm::Multicast);
+        assert_ne!(chosen(&[], Query { multicast: false, ..bcast }), Algorithm::Multicast);
+        // One rank on each machine: nothing is there to do by machine.
+        assert_eq!(chosen(&[], Query { ranks: 8, ..bcast }), Algorithm::Multicast);
+        assert_ne!(chosen(&[], query(Collective::Bcast, 8, 8)), Algorithm::Multicast);
+        assert_ne!(chosen(&[], query(Collective::Bcast, 1 << 22, 2)), Algorithm::Multicast);
+        assert_ne!(chosen(&[], query(Collective::Allreduce, 1 << 20, 8)), Algorithm::Multicast);
+        let by_hand = row(Collective::Bcast, ANY, ANY, Algorithm::Multicast);
+        assert_eq!(chosen(&[by_hand], query(Collective::Bcast, 8, 2)), Algorithm::Multicast);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Tree {
     }
 }
 
-/// Passes pieces on from a parent to children: the next one is received while the one before is sent.
+/// Passes pieces on from a parent to children: see [`relay`].
 pub fn pass_on(
     s: &mut Schedule,
     parent: Option<Peer>,
@@ -53,9 +53,20 @@ pub fn pass_on(
     pieces: u64,
     piece: impl Fn(u64) -> Span,
 ) {
+    relay(s, |s, piece| parent.into_iter().for_each(|parent| s.recv(parent, piece)), children, pieces, piece);
+}
+
+/// Passes pieces on to children: the next one is received, by `receive`, while the one before is sent.
+pub fn relay(
+    s: &mut Schedule,
+    receive: impl Fn(&mut Schedule, Span),
+    children: impl Iterator<Item = Peer> + Clone,
+    pieces: u64,
+    piece: impl Fn(u64) -> Span,
+) {
     for index in 0..=pieces {
-        if let Some(parent) = parent.filter(|_| index < pieces) {
-            s.recv(parent, piece(index));
+        if index < pieces {
+            receive(s, piece(index));
         }
         if index > 0 {
             children.clone().for_each(|child| s.send(child, piece(index - 1)));

@@ -25,7 +25,7 @@ struct Rank {
 impl Rank {
     fn new(group: u32, comm: Comm, case: &Case) -> Rank {
         let mut schedule = Schedule::new();
-        let comm = Comm { machines: case.machines.as_deref(), ..comm };
+        let comm = case.place(comm);
         match case.choice {
             Some(choice) => build_with(choice, &comm, &Call::Barrier, &mut schedule),
             None => build(&comm, &Call::Barrier, &[], &mut schedule),
@@ -50,7 +50,13 @@ impl Rank {
                     let pair = (self.process, self.peer(to));
                     signals.entry(pair).or_default().push_back(self.known.clone());
                 }
-                Step::Recv { from, .. } => self.awaited.push(self.peer(from)),
+                Step::Multicast { to, .. } => {
+                    for to in self.schedule.listeners(&to) {
+                        let pair = (self.process, self.peer(Peer::Local(*to)));
+                        signals.entry(pair).or_default().push_back(self.known.clone());
+                    }
+                }
+                Step::Recv { from, .. } | Step::Listen { from, .. } => self.awaited.push(self.peer(from)),
                 Step::Wait if !self.hear(signals) => break,
                 Step::Wait => {}
                 Step::Reduce { .. } | Step::Copy { .. } => panic!("a barrier moves no data"),

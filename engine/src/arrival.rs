@@ -29,6 +29,9 @@ pub(crate) struct Early {
     pub taken: bool,
 }
 
+/// Bytes of a type signature before a message.
+const SIGNATURE_BYTES: usize = size_of::<u64>();
+
 /// What is here of an early message.
 #[derive(Debug)]
 pub(crate) enum What {
@@ -36,8 +39,8 @@ pub(crate) enum What {
     Short([u8; AM_INLINE_BYTES_MAX]),
     /// All of it.
     Landed(UserBuf),
-    /// It is landing in this block; a receive may wait for that already.
-    Landing { block: UserBuf, waiter: Option<Id> },
+    /// It is landing in this block, after its signature if it is `signed`; a receive may wait for that already.
+    Landing { block: UserBuf, signed: bool, waiter: Option<Id> },
     /// Only the request.
     Offered(Offer),
 }
@@ -118,7 +121,11 @@ impl Sink for Core {
 
     #[inline(always)]
     fn enough(&self) -> bool {
-        self.posted.is_empty()
+        let enough = self.posted.is_empty();
+        if enough {
+            self.left.set(true);
+        }
+        enough
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
@@ -178,11 +185,16 @@ impl Core {
 
     fn keep(&mut self, early: Early) -> Id {
         let envelope = early.envelope;
-        self.early_bytes += early.memory_bytes();
-        self.early_bytes_peak = self.early_bytes_peak.max(self.early_bytes);
-        let id = self.early.insert(early);
+        let id = self.store(early);
         self.unexpected.keep(envelope, id.index() as u32);
         id
+    }
+
+    /// Keeps an early arrival that no receive is to find.
+    fn store(&mut self, early: Early) -> Id {
+        self.early_bytes += early.memory_bytes();
+        self.early_bytes_peak = self.early_bytes_peak.max(self.early_bytes);
+        self.early.insert(early)
     }
 
     /// Takes an early arrival out of the store.
@@ -268,6 +280,9 @@ impl Core {
 
     /// A message of more than a line: the header handler names the landing place.
     fn eager(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        if header.flags & FLAG_SIGNED != 0 {
+            return self.land_signed(from, header, len);
+        }
         let envelope = envelope(header);
         let Some(index) = self.posted.take(&envelope) else {
             return self.land_early(from, header, len);
@@ -287,27 +302,65 @@ impl Core {
         if len > EARLY_BYTES_MAX {
             return Landing::Nothing;
         }
+        let (early, block) = self.landing(from, header, len);
+        let id = self.keep(early);
+        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
+    }
+
+    /// An early arrival that begins to land in a block.
+    fn landing(&mut self, from: Peer, header: &Header, len: usize) -> (Early, UserBuf) {
         let block = self.block(len);
-        let what = What::Landing { block: block.clone(), waiter: None };
+        let signed = header.flags & FLAG_SIGNED != 0;
+        let what = What::Landing { block: block.clone(), signed, waiter: None };
         let not_ready = header.flags & FLAG_READY_MODE != 0;
+        let body = if signed { len.saturating_sub(SIGNATURE_BYTES) } else { len };
         let early = Early {
             from,
             envelope: envelope(header),
-            len: len as u64,
+            len: body as u64,
             what,
             ack: None,
             signature: 0,
             not_ready,
             taken: false,
         };
-        let id = self.keep(early);
-        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
+        (early, block)
+    }
+
+    /// A long message that leads with its signature: a multicast. It lands beside the memory of a receive that waits for it,
+    /// which has no room for that.
+    #[cold]
+    fn land_signed(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        if !(SIGNATURE_BYTES..=EARLY_BYTES_MAX).contains(&len) {
+            return Landing::Nothing;
+        }
+        let posted = self.posted.take(&envelope(header));
+        let Some(id) = posted.and_then(|index| self.requests.id_at(index)) else {
+            return self.land_early(from, header, len);
+        };
+        let (mut early, buf) = self.landing(from, header, len);
+        if let What::Landing { waiter, .. } = &mut early.what {
+            *waiter = Some(id);
+        }
+        if let Some(request) = self.requests.get_mut(id) {
+            (request.state, request.peer) = (State::Lands, from);
+        }
+        let early = self.store(early);
+        Landing::Place { buf, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(early.raw())) }
     }
 
     fn early_landed(&mut self, id: Id) {
         let Some(early) = self.early.get_mut(id) else { return };
-        let What::Landing { block, waiter } = &early.what else { return };
-        let (block, waiter) = (block.clone(), *waiter);
+        let What::Landing { block, signed, waiter } = &early.what else { return };
+        let (mut block, signed, waiter) = (block.clone(), *signed, *waiter);
+        if signed {
+            let mut signature = [0; SIGNATURE_BYTES];
+            block.read(0, &mut signature);
+            early.signature = u64::from_le_bytes(signature);
+            let body = UserBuf::owned(early.len as usize);
+            UserBuf::copy(&block, SIGNATURE_BYTES, &body, 0, early.len as usize);
+            block = body;
+        }
         early.what = What::Landed(block);
         if let Some(request) = waiter {
             self.hand_over(id, request);

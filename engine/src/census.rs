@@ -27,7 +27,7 @@ impl<T: Transport> Engine<T> {
             early: core.early.len(),
             posted: core.posted.len(),
             unexpected: core.unexpected.len(),
-            unsent: core.peers.waiting() + core.streams.len() + core.actions.len(),
+            unsent: core.peers.waiting() + core.streams.len() + core.casts.len() + core.actions.len(),
         }
     }
 

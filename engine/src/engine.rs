@@ -1,6 +1,7 @@
 //! The engine itself: what it holds, and how it makes progress.
 
 use crate::arrival::Early;
+use crate::cast::Casts;
 use crate::limits::CREDIT_RETURN_FRACTION;
 use crate::matching::{Pattern, Posted, Unexpected};
 use crate::peers::{PeerState, Peers, Waiting};
@@ -9,6 +10,7 @@ use crate::settings::Settings;
 use crate::slab::{Id, Slab};
 use crate::types::Types;
 use crate::wire::{Kind, Lead, Offer, Ready};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_mem::{Datatype, UserBuf};
@@ -42,10 +44,14 @@ pub(crate) struct Core {
     pub backlogged: Vec<Peer>,
     /// Sends that have fragments left.
     pub streams: Vec<Id>,
+    /// Multicasts that could not go yet.
+    pub casts: Casts,
     /// Blocks for early arrivals, to be used again.
     pub pool: Vec<UserBuf>,
     /// Where all early arrivals land, if no bytes are moved: see [`Engine::forget_early_bytes`].
     pub void: Option<UserBuf>,
+    /// The last poll stopped since nobody waits for more: something may be left that has arrived already.
+    pub left: Cell<bool>,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
 }
@@ -83,8 +89,10 @@ impl<T: Transport> Engine<T> {
             actions: VecDeque::new(),
             backlogged: Vec::new(),
             streams: Vec::new(),
+            casts: Casts::default(),
             pool: Vec::new(),
             void: None,
+            left: Cell::new(false),
             completions: 0,
         };
         Engine { transport, core }
@@ -114,17 +122,24 @@ impl<T: Transport> Engine<T> {
     /// Takes what has arrived and moves on what can move. Returns whether anything happened.
     #[inline]
     pub fn poll(&mut self) -> bool {
+        self.core.left.set(false);
         let arrived = self.transport.poll(&mut self.core);
         let core = &self.core;
-        if core.actions.is_empty() && core.backlogged.is_empty() && core.streams.is_empty() {
+        if core.has_nothing_to_do() {
             return arrived;
         }
         self.advance() || arrived
     }
 
+    /// Whether the last poll may have left something that has arrived, since nobody waited for it: no bell rings for it again.
+    #[inline]
+    pub fn has_left(&self) -> bool {
+        self.core.left.get()
+    }
+
     /// Whether sends are still on their way out: `MPI_Finalize` waits for them.
     pub fn has_unsent(&self) -> bool {
-        !(self.core.backlogged.is_empty() && self.core.streams.is_empty() && self.core.actions.is_empty())
+        !self.core.has_nothing_to_do()
     }
 
     /// Whether nothing is under way that the program could ask for or that must still be sent.
@@ -262,6 +277,7 @@ impl<T: Transport> Engine<T> {
                 self.core.backlogged.swap_remove(at);
             }
         }
+        moved |= self.push_casts();
         self.push_streams() || moved
     }
 
@@ -347,6 +363,15 @@ pub struct Description {
 }
 
 impl Core {
+    /// Whether nothing waits for the transport.
+    #[inline(always)]
+    pub fn has_nothing_to_do(&self) -> bool {
+        self.actions.is_empty()
+            && self.backlogged.is_empty()
+            && self.streams.is_empty()
+            && self.casts.is_empty()
+    }
+
     /// Puts something at the end of a peer's FIFO.
     pub fn enqueue(&mut self, peer: Peer, waiting: Waiting) {
         let state = self.peers.know(peer);

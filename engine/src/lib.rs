@@ -8,6 +8,7 @@
 
 pub mod arrival;
 mod cancel;
+mod cast;
 pub mod census;
 pub mod engine;
 #[cfg(any(test, fuzzing))]

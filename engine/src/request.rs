@@ -82,6 +82,8 @@ pub(crate) struct Request {
 pub(crate) enum State {
     /// Send: in the peer's FIFO.
     Queued(Outgoing),
+    /// Send to many: not yet taken by the transport.
+    Casts,
     /// Send: waits to be matched (TA), with the message already there.
     AwaitsAck,
     /// Send: the request is out; the receiver will say how.

@@ -166,7 +166,13 @@ fn offer(id: Id, request: &Request) -> Offer {
 }
 
 #[inline(always)]
-fn message<'a>(kind: Kind, flags: u8, envelope: &Envelope, lead: &'a [u8], body: &'a UserBuf) -> Am<'a> {
+pub(crate) fn message<'a>(
+    kind: Kind,
+    flags: u8,
+    envelope: &Envelope,
+    lead: &'a [u8],
+    body: &'a UserBuf,
+) -> Am<'a> {
     let header = Header {
         kind: kind as u8,
         flags,

@@ -74,6 +74,11 @@ impl Settings {
         if limits.get { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
     }
 
+    /// Bytes of a multicast at most: see [`crate::Engine::cast_bytes_max`].
+    pub fn cast_bytes_max(&self) -> usize {
+        crate::cast::bytes_max(self.window_units())
+    }
+
     /// The window in credit units, within what the header can carry.
     pub fn window_units(&self) -> u32 {
         (self.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX) / CREDIT_UNIT_BYTES) as u32

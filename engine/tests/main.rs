@@ -1,5 +1,6 @@
 //! Several engines in one process over a network that is bad on purpose.
 
+mod casts;
 mod hostile;
 mod protocols;
 mod support;

@@ -1,5 +1,6 @@
 //! Random traffic between several engines, checked against the definition of matching step by step.
 
+use crate::support::datagrams::Datagrams;
 use crate::support::job::{Job, Plan};
 use crate::support::machine::Machine;
 use crate::support::machines::Machines;
@@ -32,6 +33,15 @@ fn sockets_carry_any_traffic_though_connections_break() {
         let mut plan = Plan::random(seed);
         (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
         plan.run::<Sockets>();
+    }
+}
+
+#[test]
+fn datagrams_carry_any_traffic() {
+    for seed in 0..20 {
+        let mut plan = Plan::random(seed);
+        (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
+        plan.run::<Datagrams>();
     }
 }
 

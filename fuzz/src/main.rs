@@ -43,6 +43,7 @@ macro_rules! of_rooms {
 fn choose() -> Chosen {
     let all = of_rooms![
         tern_transport::tcp::fuzz,
+        tern_transport::urtp::fuzz,
         tern_engine::fuzz,
         tern_coll::fuzz,
         tern_runtime::fuzz,

@@ -122,6 +122,7 @@ fn notice(bytes: &[u8]) {
     whole[..len].copy_from_slice(&bytes[..len]);
     match Notice::decode(&whole) {
         Some(Notice::Publish { card, .. }) => assert!(card.len() <= CARD_BYTES_MAX),
+        Some(Notice::Tell { text, .. }) => assert!(text.len() <= 3 * NOTICE_BYTES),
         Some(Notice::Ask { wanted, .. }) => assert!(wanted.len() <= NOTICE_BYTES / 4),
         Some(Notice::Abort(abort)) => assert!(abort.message.len() <= 3 * NOTICE_BYTES),
         None => {}
@@ -134,6 +135,7 @@ fn notices() -> Vec<Vec<u8>> {
         Notice::Abort(abort),
         Notice::Publish { rank: 1, card: b"card".as_slice().into() },
         Notice::Ask { rank: 1, wanted: vec![2, 3] },
+        Notice::Tell { rank: 1, text: "text".into() },
     ];
     all.iter().map(|notice| notice.encode()[..40].to_vec()).collect()
 }

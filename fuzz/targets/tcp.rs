@@ -1,9 +1,9 @@
 //! Everything that comes over a connection between ranks, and the card that says where one is.
 
 #[path = "../driver.rs"]
-mod driver;
+pub(crate) mod driver;
 #[path = "../input.rs"]
-mod input;
+pub(crate) mod input;
 
 use std::collections::VecDeque;
 use std::io;

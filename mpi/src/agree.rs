@@ -57,6 +57,26 @@ impl Circle {
         Ok(known)
     }
 
+    /// Nobody goes on before all have come: messages to one rank each, whatever else the network can do.
+    pub fn meet(&self) -> Result {
+        self.allgather(&[]).map(drop)
+    }
+
+    /// The greatest of everybody's numbers. In round k a process tells the one 2^k places on what it knows, so after
+    /// log2(n) rounds each has heard, directly or not, from all; from some more than once, which changes nothing.
+    pub fn max(&self, mine: u64) -> Result<u64> {
+        let size = self.group.size();
+        let (mut known, mut distance) = (mine, 1);
+        while distance < size {
+            let to = self.member(((u64::from(self.rank) + u64::from(distance)) % u64::from(size)) as u32);
+            let from = (self.rank + size - distance) % size;
+            let heard = self.exchange(to, &known.to_le_bytes(), from, 8)?;
+            known = known.max(number(&heard, 0));
+            distance *= 2;
+        }
+        Ok(known)
+    }
+
     /// Everybody's record, however long each is, in the order of ranks.
     pub fn allgather_any_length(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let lengths = self.allgather(&record(&[mine.len() as u64]))?;

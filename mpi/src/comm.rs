@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::Machines;
 use tern_engine::{Envelope, Group};
-use tern_transport::Peer;
+use tern_transport::{Circle, Peer};
 
 /// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +109,8 @@ pub struct Comm {
     pub topology: Option<Arc<Topology>>,
     /// Which ranks of its group share a machine, once a collective had to know; `None` if all do.
     pub machines: OnceCell<Option<Box<Machines>>>,
+    /// By what its collectives multicast, once one had to know; `Some(None)` where that does not work.
+    pub circle: Option<Option<Circle>>,
 }
 
 impl Comm {
@@ -128,6 +130,7 @@ impl Comm {
             children: Contexts::NONE,
             topology: None,
             machines: OnceCell::new(),
+            circle: None,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
-use crate::{network, progress};
+use crate::{multicast, network, progress};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -110,6 +110,7 @@ fn start(required: c_int) -> Result {
     if progresses {
         progress::start();
     }
+    multicast::settle()?;
     PROVIDED.store(required, Ordering::Relaxed);
     IS_MAIN.set(true);
     set_phase(Phase::Running);
@@ -139,6 +140,10 @@ pub fn attach(process: &mut Process) -> Result {
     let fabric = network::connect(&mut job, &environment.transport)?;
     process.bell = Some(fabric.doorbell());
     process.crowded = job.cores.is_crowded();
+    process.spin_polls_most = wait::spin_polls_max(&fabric);
+    process.spin_polls_max = process.spin_polls_most;
+    process.route = environment.transport.route;
+    process.multicast = multicast::wanted(&environment.transport, job.size, job.hosts);
     process.progress_thread = environment.progress_thread;
     process.check_types = environment.engine.check_types;
     process.check_collectives = environment.engine.check_collectives;
@@ -176,8 +181,9 @@ fn finalize() -> Result {
     crate::attr::delete_all(MPI_COMM_SELF)?;
     crate::bsend::release_all("MPI_Finalize", None)?;
     send_what_is_left("MPI_Finalize");
+    multicast::retire("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
-    crate::coll::barrier_on("MPI_Finalize", MPI_COMM_WORLD)?;
+    crate::coll::last_barrier("MPI_Finalize", MPI_COMM_WORLD)?;
     progress::stop();
     let mut process = enter();
     process.comms.set_predefined(None, None);

@@ -40,6 +40,7 @@ pub mod info;
 pub mod init;
 pub mod intercomm;
 pub mod limits;
+mod multicast;
 pub mod neighbor;
 mod network;
 pub mod op;

@@ -7,6 +7,11 @@ use std::time::Duration;
 /// and double it.
 pub const SPIN_POLLS_MAX: u32 = 4096;
 
+/// The same where a poll is a system call for each connection, and where it is one now and then beside shared memory.
+pub const SPIN_POLLS_NETWORK_MAX: u32 = 128;
+/// See [`SPIN_POLLS_NETWORK_MAX`].
+pub const SPIN_POLLS_MIXED_MAX: u32 = 512;
+
 /// The same where other programs crowd the machine: a message that is on its way already still meets a spinning rank.
 pub const SPIN_POLLS_MIN: u32 = 64;
 
@@ -43,6 +48,13 @@ pub const CONTEXTS_PER_BLOCK: u32 = 4096;
 
 /// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
+
+/// Tag of what the ranks of one machine agree on while some of them agree with those of others: in both groups ranks are counted
+/// from 0, so the same tag would take one for the other.
+pub const NEAR_AGREEMENT_TAG: i32 = i32::MAX - 1;
+
+/// Ranks of a job that uses multicast: beyond, what each keeps for all others would be more than all else.
+pub const MULTICAST_RANKS_MAX: u32 = 4096;
 
 /// Temporary memory that a collective leaves for the next one: what small and medium calls need, and little beside what a
 /// rank has anyway.

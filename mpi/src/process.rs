@@ -41,8 +41,16 @@ pub struct Process {
     pub crowded: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
+    /// What it is at most.
+    pub spin_polls_most: u32,
     /// Whether waits yield before they sleep.
     pub yielding: crate::wait::Yielding,
+    /// Collectives count each rank as a machine of its own: a way to try multicasts on one.
+    pub ranks_apart: bool,
+    /// `TERN_TRANSPORT`.
+    pub route: tern_transport::Route,
+    /// Whether multicast works.
+    pub multicast: crate::multicast::Verdict,
     /// `TERN_PROGRESS=thread`.
     pub progress_thread: bool,
     /// `TERN_CHECK=types`.
@@ -94,7 +102,11 @@ impl Process {
             polls: 0,
             crowded: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
+            spin_polls_most: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),
+            ranks_apart: false,
+            route: tern_transport::Route::Auto,
+            multicast: crate::multicast::Verdict::Open,
             progress_thread: false,
             check_types: false,
             coll_rows: Vec::new(),

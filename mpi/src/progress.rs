@@ -23,6 +23,8 @@ const AWAY: u8 = 0;
 const PARKED: u8 = 1;
 /// It is to end.
 const ENDS: u8 = 2;
+/// It sleeps until the doorbell rings.
+const SLEEPS: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(AWAY);
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
@@ -52,8 +54,21 @@ pub fn stop() {
 /// Whoever leaves the library: the thread goes on if it has something to do.
 #[inline]
 pub fn leaving(process: &mut Process) {
-    if STATE.load(Ordering::Relaxed) == PARKED {
-        wake(process);
+    match STATE.load(Ordering::Relaxed) {
+        PARKED => wake(process),
+        SLEEPS => rouse(process),
+        _ => {}
+    }
+}
+
+/// A call has left something behind of which no bell tells: bytes that wait for the next poll, or a message that has been read, and
+/// left since nobody waited for it, and that somebody may wait for now.
+#[cold]
+fn rouse(process: &mut Process) {
+    let left =
+        process.engine_mut().is_some_and(|engine| engine.has_left() || engine.transport().has_residue());
+    if let Some(bell) = process.bell.as_ref().filter(|_| left) {
+        bell.ring();
     }
 }
 
@@ -169,12 +184,16 @@ fn work(process: Guard) {
     let Some(bell) = process.bell.clone().filter(|_| !moved) else { return };
     let armed = bell.arm();
     let (mut process, moved) = wait::progress(process);
-    let stays = !moved && has_work(&mut process) && STATE.load(Ordering::SeqCst) != ENDS;
+    let stays = !moved && has_work(&mut process);
+    // Under the lock: whoever leaves the library afterwards sees it.
+    let stays = stays && STATE.compare_exchange(AWAY, SLEEPS, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     drop(process);
-    match stays {
-        true => drop(bell.sleep(armed, None)),
-        false => bell.disarm(),
+    if !stays {
+        return bell.disarm();
     }
+    bell.sleep(armed, None);
+    // Unless it is to end.
+    let _ = STATE.compare_exchange(SLEEPS, AWAY, Ordering::SeqCst, Ordering::SeqCst);
 }
 
 fn park(process: Guard) {

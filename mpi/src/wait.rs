@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use tern_runtime::Blocked;
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
-use tern_transport::Doorbell;
+use tern_transport::{Doorbell, Fabric};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
@@ -110,6 +110,15 @@ pub fn is_anybody_waiting() -> bool {
     WAITS.load(Ordering::Relaxed) > 0
 }
 
+/// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
+pub fn spin_polls_max(fabric: &Fabric) -> u32 {
+    match (fabric.is_networked(), fabric.shares_memory()) {
+        (false, _) => SPIN_POLLS_MAX,
+        (true, false) => SPIN_POLLS_NETWORK_MAX,
+        (true, true) => SPIN_POLLS_MIXED_MAX,
+    }
+}
+
 /// Waits for an event.
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
@@ -198,7 +207,7 @@ impl<T> Patience<T> {
     fn learn(&mut self, process: &mut Process) {
         if self.yields > 0 {
             process.spin_polls_max = (process.spin_polls_max / 2).max(SPIN_POLLS_MIN);
-        } else if process.spin_polls_max < SPIN_POLLS_MAX {
+        } else if process.spin_polls_max < process.spin_polls_most {
             process.spin_polls_max *= 2;
         }
         self.spin_polls_max = process.spin_polls_max;

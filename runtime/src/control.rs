@@ -15,6 +15,7 @@ const BODY_BYTES_MAX: usize = NOTICE_BYTES - HEADER_BYTES;
 const ABORT: u16 = 1;
 const PUBLISH: u16 = 2;
 const ASK: u16 = 3;
+const TELL: u16 = 4;
 
 /// What a rank tells its launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,13 @@ pub enum Notice<'a> {
         rank: u32,
         /// Whose cards it wants.
         wanted: Vec<u32>,
+    },
+    /// It has found something out that a person may want to know.
+    Tell {
+        /// Who says so.
+        rank: u32,
+        /// What it is.
+        text: Cow<'a, str>,
     },
 }
 
@@ -55,6 +63,7 @@ impl Notice<'_> {
             Notice::Abort(abort) => {
                 encode(ABORT, abort.rank, abort.code as u32, clip(&abort.message, BODY_BYTES_MAX).as_bytes())
             }
+            Notice::Tell { rank, text } => encode(TELL, *rank, 0, clip(text, BODY_BYTES_MAX).as_bytes()),
             Notice::Publish { rank, card } => encode(PUBLISH, *rank, 0, clip_bytes(card)),
             Notice::Ask { rank, wanted } => {
                 let wanted = &wanted[..wanted.len().min(ASKED_AT_ONCE_MAX)];
@@ -74,6 +83,7 @@ impl Notice<'_> {
         let (kind, rank, code) = (half(6), word(bytes, 8)?, word(bytes, 12)? as i32);
         match kind {
             ABORT => Some(Notice::Abort(AbortNotice { rank, code, message: String::from_utf8_lossy(body) })),
+            TELL => Some(Notice::Tell { rank, text: String::from_utf8_lossy(body) }),
             PUBLISH if body.len() <= CARD_BYTES_MAX => Some(Notice::Publish { rank, card: body.into() }),
             ASK if body.len() % 4 == 0 => {
                 let wanted = (0..body.len()).step_by(4).filter_map(|at| word(body, at)).collect();
@@ -96,6 +106,7 @@ impl Notice<'_> {
             }
             Notice::Publish { rank, card } => Notice::Publish { rank, card: card.into_owned().into() },
             Notice::Ask { rank, wanted } => Notice::Ask { rank, wanted },
+            Notice::Tell { rank, text } => Notice::Tell { rank, text: text.into_owned().into() },
         }
     }
 }
@@ -145,6 +156,7 @@ mod tests {
             Notice::Publish { rank: 1, card: vec![7; CARD_BYTES_MAX].into() },
             Notice::Publish { rank: 1, card: vec![].into() },
             Notice::Ask { rank: 2, wanted: (0..ASKED_AT_ONCE_MAX as u32).collect() },
+            Notice::Tell { rank: 3, text: "all is well".into() },
         ];
         for notice in notices {
             assert_eq!(Notice::decode(&notice.encode()), Some(notice));

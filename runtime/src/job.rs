@@ -117,6 +117,14 @@ impl Job {
         }
     }
 
+    /// Tells what this rank has found out to whoever wants to know all: `mpirun --verbose` prints it.
+    pub fn tell(&self, text: &str) {
+        if let Some(Control::Pipe(pipe)) = &self.control {
+            // To be heard is not worth waiting for.
+            let _ = Notice::Tell { rank: self.rank, text: text.into() }.send(pipe);
+        }
+    }
+
     /// Whether the launcher wants to hear of the end of MPI.
     pub fn takes_leave(&self) -> bool {
         matches!(self.control, Some(Control::Pmi(_)))

@@ -70,6 +70,8 @@ pub const INSTANCES: &[Instance] = &[
     forced("shm-no-rings", &[("TERN_RINGS", "0")]),
     forced("tcp", &[("TERN_TRANSPORT", "tcp")]),
     TCP_CUTS,
+    // Each rank counts as a machine, so collectives multicast.
+    forced("urtp", &[("TERN_TRANSPORT", "urtp")]),
     THREAD,
     TCP_THREAD,
     CHECKS,

@@ -31,9 +31,12 @@ pub fn stage(options: &Options, report: &Report) -> bool {
     step(options, report, "stage", &["scripts/stage.sh", &prefix])
 }
 
-/// Fortran beyond its programs, interoperation with other MPI libraries, and mpi4py.
+/// The instructions of the reductions, Fortran beyond its programs, interoperation with other MPI libraries, and mpi4py.
 pub fn outside_suites(options: &Options, report: &Report) {
     let prefix = options.prefix.to_string_lossy();
+    // Only an optimised build has the instructions that count.
+    let kernels = ["cargo", "run", "--quiet", "--release", "--package", "tern-mem", "--example", "kernels"];
+    step(options, report, "reduction kernels", &kernels);
     suite(options, report, "Fortran", &["tests/fortran/run.sh", &prefix], count_last_line);
     suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
     suite(options, report, "mpi4py", &["scripts/mpi4py.sh", &prefix], count_last_line);

@@ -1,6 +1,7 @@
 // What `tern tune` runs: times of one collective, of messages between two ranks, or of a rank's own work.
 // usage: measure coll SECONDS_PER_POINT NAME BYTES...
 //        measure messages SECONDS_PER_POINT BYTES...
+//        measure exchange SECONDS_PER_POINT BYTES...
 //        measure compute SECONDS_PER_POINT
 // The bytes are those that choose an algorithm: the whole vector of a broadcast or reduction, one block elsewhere.
 // Roots rotate, so that no root runs ahead of the others.
@@ -291,6 +292,37 @@ static int measure_messages(int argc, char **argv) {
     return 0;
 }
 
+// Both ranks send what they have just computed and combine it with what comes, as in an allreduce: each has its own
+// message to copy, so none helps the other.
+static void exchanges(void *arg, long iterations) {
+    const struct pair *p = arg;
+    char *own = p->buffer, *other = own + p->bytes;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Sendrecv(own, p->bytes, MPI_BYTE, 1 - p->rank, 0, other, p->bytes, MPI_BYTE, 1 - p->rank, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Reduce_local(other, own, p->bytes / 8, MPI_DOUBLE, MPI_SUM);
+    }
+}
+
+static int measure_exchange(int argc, char **argv) {
+    double budget = atof(argv[2]);
+    if (world_size() != 2) {
+        fprintf(stderr, "measure: messages are exchanged between two ranks\n");
+        return 2;
+    }
+    long most = 8;
+    for (int i = 3; i < argc; i++)
+        most = atol(argv[i]) > most ? atol(argv[i]) : most;
+    struct pair *p = make_pair(most);
+    struct team team = mpi_team();
+    for (int i = 3; i < argc; i++) {
+        p->bytes = (int)atol(argv[i]);
+        report(p, "exchange", measure(&team, exchanges, p, budget));
+        report(p, "local-sum", sample(p, local_sum, budget));
+    }
+    return 0;
+}
+
 static int measure_compute(double budget) {
     static const int sizes[] = {64 << 10, 1 << 20};
     struct pair *p = make_pair(1 << 20);
@@ -310,10 +342,13 @@ int main(int argc, char **argv) {
         status = measure_collective(argc, argv);
     else if (argc > 3 && strcmp(argv[1], "messages") == 0)
         status = measure_messages(argc, argv);
+    else if (argc > 3 && strcmp(argv[1], "exchange") == 0)
+        status = measure_exchange(argc, argv);
     else if (argc > 2 && strcmp(argv[1], "compute") == 0)
         status = measure_compute(atof(argv[2]));
     else
-        fprintf(stderr, "usage: measure coll SECONDS NAME BYTES... | messages SECONDS BYTES... | compute SECONDS\n");
+        fprintf(stderr, "usage: measure coll SECONDS NAME BYTES... | messages SECONDS BYTES... | "
+                        "exchange SECONDS BYTES... | compute SECONDS\n");
     MPI_Finalize();
     return status;
 }

@@ -46,6 +46,13 @@ impl Am<'_> {
         self.lead.len() + self.len
     }
 
+    /// Packs the payload bytes from `from` on to `to`, as many as it holds.
+    pub(crate) fn read_payload(&self, from: usize, to: &mut [u8]) {
+        debug_assert!(from + to.len() <= self.payload_len());
+        // SAFETY: the slice is writable.
+        unsafe { self.write_payload(to.as_mut_ptr(), from, to.len()) }
+    }
+
     /// Packs payload bytes `[from, from + n)` to `to`.
     ///
     /// # Safety

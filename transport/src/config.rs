@@ -17,13 +17,20 @@ pub enum Route {
     Shm,
     /// TCP, within a machine as well.
     Tcp,
+    /// Datagrams that are made reliable, within a machine as well.
+    Urtp,
 }
 
 impl Route {
     /// All, in the order of their words.
-    pub const ALL: [Route; 3] = [Route::Auto, Route::Shm, Route::Tcp];
+    pub const ALL: [Route; 4] = [Route::Auto, Route::Shm, Route::Tcp, Route::Urtp];
     /// What `TERN_TRANSPORT` calls each.
-    pub const WORDS: [&str; 3] = ["auto", "shm", "tcp"];
+    pub const WORDS: [&str; 4] = ["auto", "shm", "tcp", "urtp"];
+
+    /// Whether messages go over a network within a machine as well.
+    pub fn is_network(self) -> bool {
+        matches!(self, Route::Tcp | Route::Urtp)
+    }
 }
 
 /// Settings of the transports; the same on every rank of a job.
@@ -41,6 +48,8 @@ pub struct Config {
     pub cma: bool,
     /// `TERN_TRANSPORT`.
     pub route: Route,
+    /// `TERN_MULTICAST`: collectives among machines use multicast where it works.
+    pub multicast: bool,
     /// Settings of the TCP transport.
     pub tcp: TcpConfig,
     /// What all ranks must have in common.
@@ -56,6 +65,7 @@ impl Default for Config {
             cell_bytes: CELL_BYTES,
             cma: true,
             route: Route::Auto,
+            multicast: true,
             tcp: TcpConfig::default(),
             accord: Accord::default(),
         }

@@ -1,19 +1,24 @@
 //! All ways that a rank has to the ranks of its job, as one transport.
 
 mod network;
+mod packets;
 
+use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use tern_mem::UserBuf;
 
-use crate::config::{Config, Route};
+use crate::config::Config;
 use crate::loopback::Loopback;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
 use crate::tcp::{Directory, TcpError};
+use crate::urtp::probe::Observation;
 use crate::{
-    Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
+    Am, Circle, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Taken, Token, Transfer, TransferError,
+    Transport,
 };
 use network::Network;
 
@@ -44,7 +49,7 @@ pub struct Outside {
 impl Place {
     /// Whether messages will go over TCP: the only case in which [`Place::outside`] is needed.
     pub fn needs_network(&self, config: &Config) -> bool {
-        self.size > 1 && (config.route == Route::Tcp || self.neighbours.is_some())
+        self.size > 1 && (config.route.is_network() || self.neighbours.is_some())
     }
 }
 
@@ -106,9 +111,66 @@ impl Fabric {
         }
     }
 
+    /// The address of this machine by which it multicasts: that of the interface by which the ranks of others are reached, if a
+    /// connection to one has been made.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.network.as_ref()?.address()
+    }
+
+    /// Opens sockets for datagrams at the interface that has an address: of the ranks of one job, all or none do.
+    pub fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
+        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.open_packets(address)
+    }
+
+    /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts; takes up to
+    /// [`PROBE_MS`](crate::limits::PROBE_MS). It goes on in [`Transport::poll`] until [`Fabric::end_probe`].
+    pub fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
+        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.begin_probe(members)
+    }
+
+    /// Whether everybody has been heard, or the time is over.
+    pub fn has_probed(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_probed())
+    }
+
+    /// What has been observed until now.
+    pub fn observed(&self) -> Option<Observation> {
+        self.network.as_ref()?.observed()
+    }
+
+    /// Says and hears nothing more.
+    pub fn end_probe(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.end_probe();
+        }
+    }
+
+    /// What datagrams are used for from now on: multicasts, or, where they are forced, everything. The same on all ranks.
+    pub fn use_packets(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.use_packets();
+        }
+    }
+
+    /// Sends nothing more by datagrams. [`Fabric::is_quiet`] tells when all that was sent has arrived.
+    pub fn retire_packets(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.retire_packets();
+        }
+    }
+
+    /// Whether all that was sent by datagrams has arrived.
+    pub fn is_quiet(&self) -> bool {
+        self.network.as_ref().is_none_or(|network| network.is_quiet())
+    }
     /// Whether messages may go over TCP.
     pub fn is_networked(&self) -> bool {
         self.network.is_some()
+    }
+
+    /// Whether messages to some ranks go over shared memory.
+    pub fn shares_memory(&self) -> bool {
+        self.shm.is_some() || self.network.as_ref().is_some_and(|network| network.shares_memory())
     }
 
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
@@ -187,6 +249,20 @@ impl Transport for Fabric {
             (Some(shm), _) => shm.lend(peer, am, done),
             (_, Some(network)) => network.lend(peer, am, done),
             _ => self.loopback.lend(peer, am, done),
+        }
+    }
+
+    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
+        self.network.as_mut()?.circle(members)
+    }
+
+    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+        self.network.as_mut().ok_or(Full)?.multicast(circle, to, am, done)
+    }
+
+    fn expect(&mut self, peer: Peer) {
+        if let Some(network) = &mut self.network {
+            network.expect(peer);
         }
     }
 

@@ -98,6 +98,19 @@ pub enum Transfer {
     Failed(TransferError),
 }
 
+/// Ranks among which a transport can multicast, under its own number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Circle(pub u32);
+
+/// What became of the memory of a message that was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It may be reused; [`Sink::done`] will not be called.
+    Copied,
+    /// It stays as it is until [`Sink::done`] is called with the token.
+    Kept,
+}
+
 /// Names a shared copy that a receiver has opened; travels in the message that invites the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShareKey(pub u64);
@@ -165,30 +178,62 @@ pub trait Transport {
         Err(Full)
     }
 
-    /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets).
-    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer;
+    /// Makes ranks known among which multicasts may go, this one among them. All of them call it with the same list, in the
+    /// same order, but not at the same time. `None`: they go another way.
+    fn circle(&mut self, _members: &[Peer]) -> Option<Circle> {
+        None
+    }
+
+    /// Sends one active message to several other members of a circle, who receive it as if each had been sent it. It is in order
+    /// after earlier multicasts to each of them, but not after what was sent to it alone.
+    fn multicast(
+        &mut self,
+        _circle: Circle,
+        _to: &[Peer],
+        _am: &Am<'_>,
+        _done: Token,
+    ) -> Result<Taken, Full> {
+        Err(Full)
+    }
+
+    /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1).
+    fn expect(&mut self, _peer: Peer) {}
+
+    /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets). This and what follows fails where
+    /// [`Limits`] do not promise it.
+    fn get(&mut self, _peer: Peer, _from: Remote, _into: &UserBuf, _done: Token) -> Transfer {
+        Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
+    }
 
     /// Writes bytes `0..into.len` of `from` to `into` (protocol RAT: the sender puts).
-    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer;
+    fn put(&mut self, _peer: Peer, _from: &UserBuf, _into: Remote, _done: Token) -> Transfer {
+        Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
+    }
 
     /// Receiver: opens a shared copy from the peer's `from` into `into` (contiguous, `from.len` bytes). The key goes to the
     /// sender, who may help by [`Transport::share_join`]; no byte is copied yet. `None`: no room for another one
     /// now, use get.
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey>;
+    fn share_open(&mut self, _peer: Peer, _from: Remote, _into: &UserBuf, _done: Token) -> Option<ShareKey> {
+        None
+    }
 
     /// Receiver: claims and copies chunks until none is left.
-    fn share_pull(&mut self, key: ShareKey) -> Transfer;
+    fn share_pull(&mut self, _key: ShareKey) -> Transfer {
+        Transfer::Failed(TransferError::BadKey)
+    }
 
     /// Sender: claims and copies chunks until none is left, if the shared copy `key` of `peer` still exists;
     /// if it is over already, that is [`Transfer::Done`].
     fn share_join(
         &mut self,
-        peer: Peer,
-        key: ShareKey,
-        from: &UserBuf,
-        into: Remote,
-        done: Token,
-    ) -> Transfer;
+        _peer: Peer,
+        _key: ShareKey,
+        _from: &UserBuf,
+        _into: Remote,
+        _done: Token,
+    ) -> Transfer {
+        Transfer::Failed(TransferError::BadKey)
+    }
 
     /// Takes what has arrived, to the sink. Returns whether anything was there.
     fn poll(&mut self, sink: &mut impl Sink) -> bool;

@@ -87,8 +87,12 @@ pub const MEETING_BYTES: usize = 512 * 1024;
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
 pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 
-/// Flags of a room: two posts and two turns a rank, one that says how far it is; per tray a gift and an offer a rank.
-pub const TEAM_FLAGS: usize = (5 + TRAYS) * TEAM_RANKS_MAX + TRAYS;
+/// Ranks that read one rank's memory at once: the kernel's lock on a process's pages makes more of them wait for each other.
+pub const READERS_MAX: usize = 4;
+
+/// Flags of a room: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
+/// tray a gift and an offer a rank.
+pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS;
 
 /// Bytes of data of a room.
 pub const TEAM_BYTES: usize = 2 * MEETING_BYTES + TRAYS * TRAY_BYTES;
@@ -318,6 +322,28 @@ pub const HELLO_MS_MAX: u64 = 16;
 
 /// Nanoseconds between the hellos of members that begin together: one of 1,500 bytes takes 12 µs at 1 Gbit/s.
 pub const HELLO_NS_PER_MEMBER: u64 = 15_000;
+
+/// Bytes of a message to one rank that is copied to packets at once, whatever the network carries: in the worst case half of the
+/// smallest window, so that one can be on its way while another is made.
+pub const PACKETS_EAGER_BYTES: usize = 3584;
+
+/// Packets of a long message that go before another one's: a datagram of segments.
+pub const PACKETS_PER_TURN: usize = 40;
+
+/// The pace of packets before receivers have told what comes through: 1 Gbit/s, the slowest network of today's machines.
+pub const PACE_FIRST_BYTES_PER_S: u64 = 125_000_000;
+
+/// The fastest pace where the interface does not tell its own: 10 Gbit/s.
+pub const PACE_MOST_BYTES_PER_S: u64 = 1_250_000_000;
+
+/// The pace over loop-back, which has no queue to overrun but the receiver's, and that is within the window.
+pub const PACE_LOOP_BACK_BYTES_PER_S: u64 = 10_000_000_000;
+
+/// Polls for which the link is looked at each time, after something came or was expected: about 100 µs.
+pub const POLLS_OF_INTEREST: u32 = 256;
+
+/// Polls for each look at the link otherwise: a look is two system calls, and whoever waits for a multicast says so.
+pub const POLLS_PER_IDLE_LINK_POLL: u32 = 32;
 
 const _: () =
     assert!(DATAGRAMS_PER_CALL <= PACKETS_PER_CALL_MAX && DATAGRAM_BYTES_MAX <= SEGMENTED_BYTES_MAX);

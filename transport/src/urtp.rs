@@ -6,11 +6,23 @@
 //! | how fast packets may go | `pacer.rs` |
 //! | whether multicast works among the hosts | `probe.rs` |
 //! | the protocol (`tern_urtp`) over a link: reliable packets to one rank or many | `channel.rs` |
+//! | how active messages lie in packets, on their way in and out | `frame.rs`, `inbox.rs`, `outbox.rs` |
+//! | the transport | `transport.rs` |
 
 pub mod channel;
+mod frame;
+#[cfg(any(test, fuzzing))]
+#[path = "../../fuzz/targets/messages.rs"]
+pub mod fuzz;
+mod inbox;
 pub mod link;
+mod outbox;
 pub mod pacer;
 pub mod probe;
+mod transport;
+
+pub(crate) use transport::Paces;
+pub use transport::Urtp;
 
 /// Time on a clock that never goes back: nanoseconds since some start.
 pub type Nanos = u64;

@@ -1,6 +1,6 @@
 //! Calls that reduce.
 
-use super::{Plan, bcast_within, rank_of, tiers};
+use super::{Plan, bcast_within, cast_bytes, rank_of, tiers};
 use crate::algorithm::Algorithm;
 use crate::call::{Call, Collective, Data, Numbers};
 use crate::hierarchical;
@@ -8,10 +8,10 @@ use crate::reduce_scatter::Blocks;
 use crate::schedule::{Layout, Schedule, Span};
 use crate::shape::{Comm, Member};
 use crate::table::{Choice, Query};
-use crate::{allreduce, reduce, reduce_scatter};
+use crate::{allreduce, multicast, reduce, reduce_scatter};
 
 pub(super) fn build_reduction(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
-    let algorithm = plan.choice.algorithm;
+    let (choice, algorithm) = (plan.choice, plan.choice.algorithm);
     match *call {
         Call::Reduce { data, in_place, root, .. } => {
             let root = rank_of(root, comm);
@@ -21,20 +21,23 @@ pub(super) fn build_reduction(plan: Plan, comm: &Comm, call: &Call, s: &mut Sche
         }
         Call::Allreduce { data, in_place, .. } => {
             let (own, home) = (data.operand(in_place), data.operand(true));
-            if algorithm == Algorithm::Hierarchical {
-                build_by_machine(plan, comm, call.commutative(), own, home, s);
-            } else {
-                build_allreduce(plan.choice, comm.member(), own, home, s);
+            match algorithm {
+                Algorithm::Hierarchical => build_by_machine(plan, comm, call.commutative(), own, home, s),
+                Algorithm::Multicast => {
+                    let bytes = cast_bytes(choice, comm, Collective::Allreduce);
+                    multicast::allreduce(s, tiers(comm), own, home, bytes);
+                }
+                _ => build_allreduce(plan.choice, comm.member(), own, home, s),
             }
         }
         Call::ReduceScatter { counts, layout, in_place, .. } => {
             let operand = counted(counts, layout, in_place);
             let home = home(counts.count(comm.rank as usize), layout);
-            build_reduce_scatter(algorithm, comm, &operand, home, s);
+            build_reduce_scatter(choice, comm, &operand, home, s);
         }
         Call::ReduceScatterBlock { data, in_place, .. } => {
             let operand = uniform(data, comm.size, in_place);
-            build_reduce_scatter(algorithm, comm, &operand, data.operand(true), s);
+            build_reduce_scatter(choice, comm, &operand, data.operand(true), s);
         }
         _ => unreachable!("{} reduces nothing", call.collective()),
     }
@@ -77,14 +80,18 @@ fn build_by_machine(plan: Plan, comm: &Comm, commutative: bool, own: Span, home:
 }
 
 fn build_reduce_scatter(
-    algorithm: Algorithm,
+    choice: Choice,
     comm: &Comm,
     operand: &Blocks<impl Fn(u32, u32) -> (u64, u64)>,
     home: Span,
     s: &mut Schedule,
 ) {
     let me = comm.member();
-    match algorithm {
+    match choice.algorithm {
+        Algorithm::Multicast => {
+            let bytes = cast_bytes(choice, comm, Collective::ReduceScatter);
+            multicast::reduce_scatter(s, tiers(comm), operand, home, bytes);
+        }
         Algorithm::Pairwise => reduce_scatter::pairwise(s, me, operand, home),
         Algorithm::RecursiveHalving => reduce_scatter::recursive_halving(s, me, operand, home),
         Algorithm::Hierarchical => hierarchical::reduce_scatter(s, tiers(comm), operand, home),

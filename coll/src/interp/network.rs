@@ -1,12 +1,21 @@
 //! Messages between the processes of the interpreter.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use super::{Fault, Machine, Process, Traffic};
+use super::{Early, Fault, Machine, Process, Traffic};
 use crate::schedule::Slice;
 
 /// One side of a message.
 pub(super) type Message = u64;
+
+/// How messages go from one process to another: all of a call in the same way, since there is no order between both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// To one process alone.
+    Single,
+    /// To several at once.
+    Multicast,
+}
 
 /// What has been started and not delivered, by sender and receiver.
 #[derive(Default)]
@@ -14,7 +23,13 @@ pub(super) struct Network {
     pairs: BTreeMap<(Process, Process), Pair>,
     ready: Vec<(Process, Process)>,
     finished: HashSet<Message>,
+    /// Receivers that a multicast has not reached yet.
+    missing: HashMap<Message, usize>,
     next: Message,
+    /// Who comes last, if what is sent is taken at once.
+    late: Option<Process>,
+    early: Early,
+    early_max: Early,
     /// Grows with everything that happens, so a standstill shows.
     pub events: u64,
     pub traffic: Traffic,
@@ -22,28 +37,100 @@ pub(super) struct Network {
 
 #[derive(Default)]
 struct Pair {
-    sends: VecDeque<(Message, Slice)>,
+    kind: Option<Kind>,
+    sends: VecDeque<(Message, Source)>,
     recvs: VecDeque<(Message, Slice)>,
 }
 
+/// Where the data of a message are until it is received.
+enum Source {
+    /// With the sender.
+    Slice(Slice),
+    /// On the way.
+    Taken(Vec<u8>),
+}
+
 impl Network {
-    pub fn send(&mut self, from: Process, to: Process, slice: Slice) -> Message {
-        let message = self.start(from, to);
-        self.pairs.entry((from, to)).or_default().sends.push_back((message, slice));
-        message
+    /// One on which messages wait for their receivers; with a process that is `late`, one that takes them at once.
+    pub fn new(late: Option<Process>) -> Network {
+        Network { late, ..Network::default() }
     }
 
-    pub fn recv(&mut self, from: Process, to: Process, slice: Slice) -> Message {
-        let message = self.start(from, to);
-        self.pairs.entry((from, to)).or_default().recvs.push_back((message, slice));
-        message
+    pub fn takes_at_once(&self) -> bool {
+        self.late.is_some()
     }
 
-    fn start(&mut self, from: Process, to: Process) -> Message {
-        self.ready.push((from, to));
+    /// The most that has waited for who is late.
+    pub fn early_max(&self) -> Early {
+        self.early_max
+    }
+
+    /// Starts to send to one process or to several, whose data stay where they are until all have them.
+    pub fn send(
+        &mut self,
+        kind: Kind,
+        from: Process,
+        to: &[Process],
+        slice: Slice,
+    ) -> Result<Message, Fault> {
+        let message = self.start();
+        self.missing.insert(message, to.len());
+        for to in to {
+            self.pair(kind, from, *to)?.sends.push_back((message, Source::Slice(slice)));
+        }
+        Ok(message)
+    }
+
+    /// Sends, and the sender is through with it.
+    pub fn take(&mut self, kind: Kind, from: Process, to: &[Process], packed: Vec<u8>) -> Result<(), Fault> {
+        let message = self.start();
+        self.missing.insert(message, to.len());
+        for to in to {
+            let pair = self.pair(kind, from, *to)?;
+            let awaited = pair.recvs.len() > pair.sends.len();
+            pair.sends.push_back((message, Source::Taken(packed.clone())));
+            if kind == Kind::Multicast && Some(*to) == self.late && !awaited {
+                self.early.messages += 1;
+                self.early.bytes += packed.len() as u64;
+                self.early_max.messages = self.early_max.messages.max(self.early.messages);
+                self.early_max.bytes = self.early_max.bytes.max(self.early.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn recv(&mut self, kind: Kind, from: Process, to: Process, slice: Slice) -> Result<Message, Fault> {
+        let message = self.start();
+        let late = Some(to) == self.late && kind == Kind::Multicast;
+        let pair = self.pair(kind, from, to)?;
+        // What has come for this receive is early no longer.
+        let came = pair.sends.get(pair.recvs.len()).and_then(|(_, source)| match source {
+            Source::Taken(packed) => Some(packed.len() as u64),
+            Source::Slice(_) => None,
+        });
+        pair.recvs.push_back((message, slice));
+        if let Some(bytes) = came.filter(|_| late) {
+            self.early.messages -= 1;
+            self.early.bytes -= bytes;
+        }
+        Ok(message)
+    }
+
+    fn start(&mut self) -> Message {
         self.events += 1;
         self.next += 1;
         self.next
+    }
+
+    /// The messages from one process to another, of which there is one more.
+    fn pair(&mut self, kind: Kind, from: Process, to: Process) -> Result<&mut Pair, Fault> {
+        self.ready.push((from, to));
+        let pair = self.pairs.entry((from, to)).or_default();
+        let to_itself = kind == Kind::Multicast && from == to;
+        if *pair.kind.get_or_insert(kind) != kind || to_itself {
+            return Err(Fault::Mixed(from, to));
+        }
+        Ok(pair)
     }
 
     /// Whether a side of a message is done; forgets it then.
@@ -61,14 +148,31 @@ impl Network {
                 continue;
             }
             let sent = pair.sends.pop_front().into_iter().zip(pair.recvs.pop_front());
-            for ((send, from), (recv, into)) in sent {
-                let bytes = transfer(machines, names, &from, &into)?;
-                self.finished.extend([send, recv]);
-                self.traffic.messages += 1;
-                self.traffic.bytes += bytes;
+            for ((send, source), (recv, into)) in sent {
+                let last = self.reached(send);
+                let packed = leave(machines, names.0, source, last)?;
+                let bytes = packed.len() as u64;
+                arrive(machines, names, &into, packed)?;
+                self.finished.insert(recv);
+                if last {
+                    self.finished.insert(send);
+                    self.traffic.messages += 1;
+                    self.traffic.bytes += bytes;
+                }
             }
         }
         Ok(())
+    }
+
+    /// One more receiver has a message; whether that was the last.
+    fn reached(&mut self, message: Message) -> bool {
+        let missing = self.missing.get_mut(&message).expect("a message that was sent");
+        *missing -= 1;
+        let last = *missing == 0;
+        if last {
+            self.missing.remove(&message);
+        }
+        last
     }
 
     /// The messages that wait for their other side, in words.
@@ -86,25 +190,32 @@ impl Network {
     }
 }
 
-fn transfer(
+/// The data of a message; its sender may use their memory again after the last receiver.
+fn leave(machines: &mut [Machine], from: Process, source: Source, last: bool) -> Result<Vec<u8>, Fault> {
+    let slice = match source {
+        Source::Taken(packed) => return Ok(packed),
+        Source::Slice(slice) => slice,
+    };
+    let sender = machine(machines, from);
+    let packed = sender.read(&slice)?;
+    if last {
+        sender.unguard(&slice, false)?;
+    }
+    Ok(packed)
+}
+
+fn arrive(
     machines: &mut [Machine],
     (from, to): (Process, Process),
-    source: &Slice,
     target: &Slice,
-) -> Result<u64, Fault> {
-    let packed = {
-        let sender = machine(machines, from);
-        let packed = sender.read(source)?;
-        sender.unguard(source, false)?;
-        packed
-    };
+    packed: Vec<u8>,
+) -> Result<(), Fault> {
     let receiver = machine(machines, to);
     receiver.unguard(target, true)?;
     receiver.write(target, &packed).map_err(|fault| match fault {
         Fault::Mismatch(_, _, room, sent) => Fault::Mismatch(from, to, sent, room),
         other => other,
-    })?;
-    Ok(packed.len() as u64)
+    })
 }
 
 fn machine<'m, 'a>(machines: &'m mut [Machine<'a>], process: Process) -> &'m mut Machine<'a> {

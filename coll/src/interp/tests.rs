@@ -74,3 +74,77 @@ fn overlapping_copies_and_writes_outside_are_found() {
     let to_send = outcome([part(0, |s| s.copy(bytes(Buf::Recv, 0, 4), bytes(Buf::Send, 0, 4)))]);
     assert!(matches!(to_send, Err(Fault::Race(..))), "{to_send:?}");
 }
+
+#[test]
+fn a_multicast_is_one_message_and_stays_until_all_have_it() {
+    let hears = |s: &mut Schedule| s.listen(Peer::Local(0), bytes(Buf::Recv, 0, 8));
+    let parts = |overwrites: bool| {
+        let sends = move |s: &mut Schedule| {
+            let to = s.audience([1, 2].map(Peer::Local));
+            s.multicast(to, bytes(Buf::Recv, 0, 8));
+            if overwrites {
+                s.copy(bytes(Buf::Send, 0, 1), bytes(Buf::Recv, 7, 1));
+            }
+        };
+        let mut parts = [part(0, sends), part(1, hears), part(2, hears)];
+        parts[0].recv.set(&Shape::byte(), &bytes(Buf::Recv, 0, 8).slice(), &[7; 8]);
+        parts
+    };
+    let mut right = parts(false);
+    assert_eq!(run(&mut right, nothing, 1), Ok(Traffic { messages: 1, bytes: 8 }));
+    assert!(right[1].recv == right[0].recv && right[2].recv == right[0].recv);
+    assert!(matches!(outcome(parts(true)), Err(Fault::Race(..))));
+}
+
+#[test]
+fn a_multicast_waits_for_all_who_are_to_hear_it() {
+    let sends = |s: &mut Schedule| {
+        let to = s.audience([1, 2].map(Peer::Local));
+        s.multicast(to, bytes(Buf::Send, 0, 1));
+    };
+    let hears = |s: &mut Schedule| s.listen(Peer::Local(0), bytes(Buf::Recv, 0, 1));
+    let deaf = outcome([part(0, sends), part(1, hears), part(2, |_| {})]);
+    assert_eq!(deaf, Err(Fault::Deadlock(vec!["0.0 sends 1 to 0.2".into()])));
+}
+
+/// There is no order between both, so one could be taken for the other.
+#[test]
+fn multicasts_and_messages_to_one_do_not_go_together() {
+    let both = |s: &mut Schedule| {
+        let to = s.audience([Peer::Local(1)]);
+        s.multicast(to, bytes(Buf::Send, 0, 1));
+        s.send(Peer::Local(1), bytes(Buf::Send, 0, 1));
+    };
+    let takes = |s: &mut Schedule| {
+        s.listen(Peer::Local(0), bytes(Buf::Recv, 0, 1));
+        s.listen(Peer::Local(0), bytes(Buf::Recv, 1, 1));
+    };
+    let [sender, receiver] = [0, 1].map(|rank| Process { group: 0, rank });
+    assert_eq!(outcome([part(0, both), part(1, takes)]), Err(Fault::Mixed(sender, receiver)));
+    let single = outcome([part(0, |s| s.send(Peer::Local(1), bytes(Buf::Send, 0, 1))), part(1, takes)]);
+    assert_eq!(single, Err(Fault::Mixed(sender, receiver)), "a receiver, too, has to know what it awaits");
+    let aloud = |s: &mut Schedule| {
+        let to = s.audience([Peer::Local(0)]);
+        s.multicast(to, bytes(Buf::Send, 0, 1));
+    };
+    assert_eq!(outcome([part(0, aloud)]), Err(Fault::Mixed(sender, sender)));
+}
+
+#[test]
+fn what_comes_early_is_counted_until_it_is_awaited() {
+    let sends = |s: &mut Schedule| {
+        let to = s.audience([Peer::Local(1)]);
+        for count in [1, 2, 3] {
+            s.multicast(to, bytes(Buf::Send, 0, count));
+        }
+    };
+    let hears = |s: &mut Schedule| {
+        for count in [1, 2, 3] {
+            s.listen(Peer::Local(0), bytes(Buf::Recv, 0, count));
+            s.wait();
+        }
+    };
+    let early = |late| run_late(&mut [part(0, sends), part(1, hears)], nothing, 1, late).unwrap().1;
+    assert_eq!(early(1), Early { messages: 3, bytes: 6 });
+    assert_eq!(early(0), Early::default(), "nobody sends anything to the sender");
+}

@@ -142,7 +142,10 @@ mod tests {
         let cases = [
             ("\nfoo any any any ring", "line 2: there is no collective 'foo'; there are barrier, bcast"),
             ("scan any any any ring", "scan has no algorithm 'ring'; it has doubling"),
-            ("barrier any any any ring", "it has dissemination, unbalanced-tree, hierarchical, shm"),
+            (
+                "barrier any any any ring",
+                "it has dissemination, unbalanced-tree, hierarchical, multicast, shm",
+            ),
             ("bcast 1-x any any chain", "bytes: '1-x' is no range"),
             ("bcast any 8-2 any chain", "ranks: the range 8-2 is empty"),
             ("bcast any any any chain 0", "segment: '0' is no number of bytes"),

@@ -4,28 +4,42 @@
 
 use std::sync::Arc;
 
-use tern_coll::{Algorithm, Choice, Collective, Machines, Query, Run, algorithms};
+use tern_coll::{Algorithm, Choice, Collective, Comm, Machines, Query, Run, algorithms};
 
 /// An algorithm, or what the table chooses, and where the ranks are.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub choice: Option<Choice>,
     pub machines: Option<Arc<Machines>>,
+    /// Bytes of a multicast at most, where that works.
+    pub multicast: Option<u64>,
 }
 
 impl Case {
     /// What the table chooses on one machine.
     pub fn table() -> Case {
-        Case { choice: None, machines: None }
+        Case { choice: None, machines: None, multicast: None }
     }
 
     /// An algorithm on one machine.
     pub fn of(choice: impl Into<Choice>) -> Case {
-        Case { choice: Some(choice.into()), machines: None }
+        Case { choice: Some(choice.into()), ..Case::table() }
+    }
+
+    /// The same on these machines.
+    pub fn on(&self, machines: &Arc<Machines>) -> Case {
+        Case { machines: Some(machines.clone()), ..self.clone() }
+    }
+
+    /// A rank's communicator on the machines of the case.
+    pub fn place<'a>(&'a self, comm: Comm<'a>) -> Comm<'a> {
+        let comm = Comm { machines: self.machines.as_deref(), ..comm };
+        self.multicast.map_or(comm, |bytes_max| comm.with_multicast(bytes_max))
     }
 
     /// Whether the algorithm can serve a call; the table always can.
     pub fn suits(&self, query: Query) -> bool {
+        let query = Query { multicast: self.multicast.is_some(), ..query };
         let query = match &self.machines {
             None => query,
             Some(machines) => {
@@ -41,14 +55,16 @@ impl Case {
 pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
     let places = places(size);
     let mut all = vec![Case::table()];
-    all.extend(places.iter().map(|machines| Case { machines: Some(machines.clone()), ..Case::table() }));
+    all.extend(places.iter().map(|machines| Case::table().on(machines)));
     for algorithm in algorithms(collective) {
         for choice in choices(collective, *algorithm) {
             let case = Case::of(choice);
-            if matches!(algorithm, Algorithm::Hierarchical | Algorithm::HierarchicalChain) {
-                all.extend(places.iter().map(|on| Case { machines: Some(on.clone()), ..case.clone() }));
-            } else {
-                all.push(case);
+            match algorithm {
+                Algorithm::Hierarchical | Algorithm::HierarchicalChain => {
+                    all.extend(places.iter().map(|machines| case.on(machines)));
+                }
+                Algorithm::Multicast => all.extend(multicasts(&case, &places, size)),
+                _ => all.push(case),
             }
         }
     }
@@ -56,11 +72,23 @@ pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
     all
 }
 
+/// By multicast on every set of machines, and on one for each rank: with messages as long as they like, and with short ones.
+fn multicasts(case: &Case, places: &[Arc<Machines>], size: u32) -> Vec<Case> {
+    let apart: Vec<Run> = (0..size).map(|host| Run { host, ranks: 1 }).collect();
+    let apart = Arc::new(Machines::new(&apart));
+    let on = |machines: &Arc<Machines>, bytes_max| Case { multicast: Some(bytes_max), ..case.on(machines) };
+    // Segments that are cut short already need no short messages.
+    let lengths = if case.choice.is_some_and(|choice| choice.segment_bytes > 0) { 1 } else { 2 };
+    let each = |machines| [1 << 20, 20].into_iter().take(lengths).map(move |most| on(machines, most));
+    places.iter().chain([&apart]).flat_map(each).collect()
+}
+
 fn choices(collective: Collective, algorithm: Algorithm) -> Vec<Choice> {
     let usual = Choice::from(algorithm);
     let short = [24, 72].map(|segment_bytes| Choice { segment_bytes, ..usual });
     match algorithm.segment_bytes(collective) {
         None => vec![usual],
+        Some(_) if algorithm == Algorithm::Multicast => vec![usual, short[1]],
         Some(_) => vec![usual, short[0], short[1]],
     }
 }

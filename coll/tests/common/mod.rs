@@ -70,7 +70,7 @@ impl<'a> Rank<'a> {
 
     fn part(&self, case: &Case) -> Part {
         let mut schedule = Schedule::new();
-        let comm = Comm { machines: case.machines.as_deref(), ..self.comm };
+        let comm = case.place(self.comm);
         match case.choice {
             Some(choice) => build_with(choice, &comm, &self.call, &mut schedule),
             None => build(&comm, &self.call, &[], &mut schedule),
@@ -97,11 +97,16 @@ pub fn check(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) {
 
 /// Runs a call on all its ranks.
 pub fn run(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) -> Vec<Part> {
-    let mut parts: Vec<Part> = ranks.iter().map(|rank| rank.part(case)).collect();
+    let mut parts = parts(ranks, case);
     if let Err(fault) = interp::run(&mut parts, operation, seed) {
         panic!("{}\n{fault:?}{}", describe(&ranks[0], case), steps(&fault, &parts));
     }
     parts
+}
+
+/// What each rank does and holds, before the call.
+pub fn parts(ranks: &[Rank], case: &Case) -> Vec<Part> {
+    ranks.iter().map(|rank| rank.part(case)).collect()
 }
 
 fn describe(rank: &Rank, case: &Case) -> String {
@@ -111,7 +116,7 @@ fn describe(rank: &Rank, case: &Case) -> String {
 fn steps(fault: &Fault, parts: &[Part]) -> String {
     let process = match fault {
         Fault::Outside(process, _) | Fault::Race(process, _) | Fault::Unknown(process, _) => process,
-        Fault::Mismatch(process, ..) => process,
+        Fault::Mismatch(process, ..) | Fault::Mixed(process, _) => process,
         Fault::Deadlock(_) => return String::new(),
     };
     let part = parts.iter().find(|part| part.process == *process).expect("one of the processes");

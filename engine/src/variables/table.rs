@@ -15,6 +15,7 @@ pub const SHARED: &[&str] = &[
     "TERN_CHECK",
     "TERN_CREDIT_BYTES",
     "TERN_TRANSPORT",
+    "TERN_MULTICAST",
     "TERN_TCP_EAGER_BYTES",
     "TERN_TCP_CHECKSUM",
     "TERN_ENCRYPT",
@@ -104,16 +105,21 @@ const FLOW_CONTROL: Category = Category {
 
 const NETWORK: Category = Category {
     name: "network",
-    description: "TCP between machines; the same on all ranks of a job",
+    description: "TCP and datagrams between machines; the same on all ranks of a job",
     variables: &[
         Variable {
             name: "TERN_TRANSPORT",
-            meaning: "What carries messages: shared memory within a machine and TCP between machines, or one of them alone.",
+            meaning: "What carries messages: shared memory within a machine and TCP between machines, one of them alone, or datagrams that are made reliable.",
             values: Values::Choice(
                 &Route::WORDS,
                 |all| all.transport.route as usize,
                 |all, at| all.transport.route = Route::ALL[at],
             ),
+        },
+        Variable {
+            name: "TERN_MULTICAST",
+            meaning: "1: collectives among machines use multicast if it works among the hosts; 0: they do not.",
+            values: Values::Switch(|all| all.transport.multicast, |all, on| all.transport.multicast = on),
         },
         Variable {
             name: "TERN_TCP_EAGER_BYTES",

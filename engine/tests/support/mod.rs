@@ -1,6 +1,7 @@
 //! What the engine's tests share: a bad network, memory that notices who touches it, an oracle of matching.
 
 pub mod attacker;
+pub mod datagrams;
 pub mod job;
 pub mod machine;
 pub mod machines;

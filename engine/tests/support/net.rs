@@ -62,8 +62,9 @@ struct Wires {
     transfers_done: usize,
     /// Memory that others may access now, by rank.
     memory: Vec<Vec<UserBuf>>,
-    /// All messages that were ever sent: their sender and kind.
+    /// All messages that were ever sent: their sender and kind. A multicast is one.
     sent: Vec<(Peer, u8)>,
+    circles: Vec<Vec<Peer>>,
 }
 
 struct Message {
@@ -130,6 +131,7 @@ impl Net {
             transfers_done: 0,
             memory: vec![Vec::new(); size],
             sent: Vec::new(),
+            circles: Vec::new(),
         })))
     }
 
@@ -174,6 +176,18 @@ impl World for Net {
 }
 
 impl Wires {
+    fn has_room(&self, from: Peer, to: Peer) -> bool {
+        self.queues[from as usize * self.size + to as usize].len() < self.conditions.queue_max
+    }
+
+    fn queue(&mut self, from: Peer, to: Peer, am: &Am<'_>) {
+        let mut payload = am.lead.to_vec();
+        payload.resize(am.payload_len(), 0);
+        am.body.read(am.offset, &mut payload[am.lead.len()..]);
+        self.queues[from as usize * self.size + to as usize]
+            .push_back(Message { header: am.header, payload });
+    }
+
     fn find(&self, rank: Peer, remote: Remote) -> Option<(UserBuf, usize)> {
         let (addr, len) = (remote.addr as usize, remote.len as usize);
         self.memory[rank as usize].iter().find_map(|buf| {
@@ -323,16 +337,35 @@ impl Transport for End {
         let wires = &mut *self.net.0.borrow_mut();
         let room = wires.conditions.limits.eager_bytes_max.max(AM_INLINE_BYTES_MAX);
         assert!(am.payload_len() <= room, "the transport takes {room} bytes, not {}", am.payload_len());
-        let pair = self.rank as usize * wires.size + peer as usize;
-        if wires.queues[pair].len() >= wires.conditions.queue_max {
+        if !wires.has_room(self.rank, peer) {
             return Err(Full);
         }
-        let mut payload = am.lead.to_vec();
-        payload.resize(am.payload_len(), 0);
-        am.body.read(am.offset, &mut payload[am.lead.len()..]);
         wires.sent.push((self.rank, am.header.kind));
-        wires.queues[pair].push_back(Message { header: am.header, payload });
+        wires.queue(self.rank, peer, am);
         Ok(())
+    }
+
+    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
+        let circles = &mut self.net.0.borrow_mut().circles;
+        circles.push(members.to_vec());
+        Some(Circle(circles.len() as u32 - 1))
+    }
+
+    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+        let wires = &mut *self.net.0.borrow_mut();
+        let members = &wires.circles[circle.0 as usize];
+        assert!(to.iter().all(|peer| *peer != self.rank && members.contains(peer)));
+        if !to.iter().all(|peer| wires.has_room(self.rank, *peer)) {
+            return Err(Full);
+        }
+        wires.sent.push((self.rank, am.header.kind));
+        to.iter().for_each(|peer| wires.queue(self.rank, *peer, am));
+        if wires.conditions.slow && wires.rng.chance(50) {
+            let polls_left = wires.rng.below(20);
+            wires.transfers[self.rank as usize].push(Slow { polls_left, end: Outcome::Over, token: done });
+            return Ok(Taken::Kept);
+        }
+        Ok(Taken::Copied)
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {

@@ -8,6 +8,14 @@ pub trait Combine<T> {
     fn combine(a: T, b: T) -> T;
 }
 
+/// An operation with a quick way that is right for nearly all elements.
+pub trait Quick<T>: Combine<T> {
+    /// `a op b`, unless [`Quick::is_wrong`] says of the result that it may be wrong. Without a branch.
+    fn quick(a: T, b: T) -> T;
+    /// Whether a quick result may be wrong.
+    fn is_wrong(result: &T) -> bool;
+}
+
 /// Numbers with a sum and a product. Integers wrap, as two's complement does in every MPI library.
 pub trait Arithmetic: Copy {
     /// The sum.
@@ -72,6 +80,24 @@ impl<T: PartialOrd> Combine<T> for Max {
         if a > b { a } else { b }
     }
 }
+
+macro_rules! always_quick {
+    ($($op:ty)*) => {$(
+        impl<T: PartialOrd> Quick<T> for $op {
+            #[inline(always)]
+            fn quick(a: T, b: T) -> T {
+                Self::combine(a, b)
+            }
+
+            #[inline(always)]
+            fn is_wrong(_: &T) -> bool {
+                false
+            }
+        }
+    )*};
+}
+
+always_quick! { Min Max }
 
 impl<T: ops::BitAnd<Output = T>> Combine<T> for Band {
     #[inline(always)]

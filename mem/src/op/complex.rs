@@ -1,6 +1,6 @@
 //! Complex numbers, with the product that C defines.
 
-use super::combine::Arithmetic;
+use super::combine::{Arithmetic, Prod, Quick};
 use super::half::Half;
 
 /// Real part and imaginary part, as C and Fortran store them.
@@ -23,13 +23,39 @@ macro_rules! complex_floats {
 
             #[inline(always)]
             fn times(self, other: Self) -> Self {
-                let re = self.re * other.re - self.im * other.im;
-                let im = self.re * other.im + self.im * other.re;
-                if re.is_nan() && im.is_nan() { self.infinite_product(other) } else { Complex { re, im } }
+                let plain = self.plain_product(other);
+                if plain.is_nowhere() { self.infinite_product(other) } else { plain }
+            }
+        }
+
+        impl Quick<Complex<$float>> for Prod {
+            #[inline(always)]
+            fn quick(a: Complex<$float>, b: Complex<$float>) -> Complex<$float> {
+                a.plain_product(b)
+            }
+
+            #[inline(always)]
+            fn is_wrong(result: &Complex<$float>) -> bool {
+                result.is_nowhere()
             }
         }
 
         impl Complex<$float> {
+            /// The product by the formula of the textbook, which is right unless it [`is_nowhere`](Self::is_nowhere).
+            #[inline(always)]
+            fn plain_product(self, other: Self) -> Self {
+                Complex {
+                    re: self.re * other.re - self.im * other.im,
+                    im: self.re * other.im + self.im * other.re,
+                }
+            }
+
+            /// Whether neither part is a number.
+            #[inline(always)]
+            fn is_nowhere(self) -> bool {
+                self.re.is_nan() & self.im.is_nan()
+            }
+
             /// The product where the plain formula gave no number at all: an infinite factor still makes
             /// an infinite product (C17, G.5.1).
             #[cold]
@@ -73,10 +99,12 @@ macro_rules! complex_floats {
 complex_floats! { f32 f64 }
 
 impl Complex<Half> {
+    #[inline(always)]
     fn widen(self) -> Complex<f32> {
         Complex { re: self.re.widen(), im: self.im.widen() }
     }
 
+    #[inline(always)]
     fn round(wide: Complex<f32>) -> Self {
         Complex { re: Half::round(wide.re), im: Half::round(wide.im) }
     }
@@ -89,6 +117,19 @@ impl Arithmetic for Complex<Half> {
 
     fn times(self, other: Self) -> Self {
         Complex::round(self.widen().times(other.widen()))
+    }
+}
+
+impl Quick<Complex<Half>> for Prod {
+    #[inline(always)]
+    fn quick(a: Complex<Half>, b: Complex<Half>) -> Complex<Half> {
+        Complex::round(a.widen().plain_product(b.widen()))
+    }
+
+    /// Rounding makes no number of what was none, and the other way round.
+    #[inline(always)]
+    fn is_wrong(result: &Complex<Half>) -> bool {
+        result.widen().is_nowhere()
     }
 }
 

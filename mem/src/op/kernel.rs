@@ -4,7 +4,7 @@
 //! result often takes the place of the second operand; that case has its own loop, because with two
 //! pointers the compiler must assume an overlap of any kind and falls back to one element at a time.
 
-use super::combine::Combine;
+use super::combine::{Combine, Quick};
 
 /// `out[i] = a[i] op b[i]` for `count` elements of the type that the kernel was made for.
 ///
@@ -72,6 +72,88 @@ pub unsafe extern "C" fn wide<T: Copy, F: Combine<T>>(
 unsafe fn each_avx2<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
     // SAFETY: the caller's promise.
     unsafe { each::<T, F>(a, b, out, count) }
+}
+
+/// A kernel that combines `PIECE` elements at a time, all of which are loaded before any is stored. It is for two kinds of
+/// operations.
+///
+/// Some choose one of their operands. Where the result takes the place of an operand, the compiler sees in a plain loop that
+/// what is chosen may be there already, and stores the others under a mask, which some processors do four times slower. Here
+/// it does not know whether the pointers are equal. Others are quick for nearly all elements: only a piece with one that
+/// is not is combined again.
+///
+/// # Safety
+/// See [`Kernel`]; any bytes must be a valid `T`.
+pub unsafe extern "C" fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    count: usize,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the instructions exist, as was just asked; the rest is the caller's promise.
+        return unsafe { pieces_avx2::<T, F, PIECE>(a, b, out, count) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { each_piece::<T, F, PIECE>(a, b, out, count) }
+}
+
+/// [`pieces`] compiled for 256-bit registers.
+///
+/// # Safety
+/// See [`pieces`]; the machine must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn pieces_avx2<T: Copy, F: Quick<T>, const PIECE: usize>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    count: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { each_piece::<T, F, PIECE>(a, b, out, count) }
+}
+
+/// The loop of [`pieces`], and what is left in the end.
+///
+/// # Safety
+/// See [`pieces`].
+#[inline(always)]
+unsafe fn each_piece<T: Copy, F: Quick<T>, const PIECE: usize>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    count: usize,
+) {
+    let whole = count / PIECE;
+    let (left, right, to) = (a.cast::<[T; PIECE]>(), b.cast::<[T; PIECE]>(), out.cast::<[T; PIECE]>());
+    for i in 0..whole {
+        // SAFETY: the caller promises `whole * PIECE` elements and more at each pointer.
+        unsafe {
+            let (left, right) = (left.add(i).read_unaligned(), right.add(i).read_unaligned());
+            to.add(i).write_unaligned(piece::<T, F, PIECE>(left, right));
+        }
+    }
+    let done = whole * PIECE * size_of::<T>();
+    // SAFETY: so many bytes are not beyond the last element, and as many elements are left.
+    unsafe { each::<T, F>(a.add(done), b.add(done), out.add(done), count % PIECE) }
+}
+
+#[inline(always)]
+fn piece<T: Copy, F: Quick<T>, const PIECE: usize>(left: [T; PIECE], right: [T; PIECE]) -> [T; PIECE] {
+    let mut results = right;
+    let mut wrong = false;
+    for (a, result) in left.iter().zip(&mut results) {
+        *result = F::quick(*a, *result);
+        wrong |= F::is_wrong(result);
+    }
+    if wrong { again::<T, F, PIECE>(&left, &right) } else { results }
+}
+
+#[cold]
+fn again<T: Copy, F: Combine<T>, const PIECE: usize>(left: &[T; PIECE], right: &[T; PIECE]) -> [T; PIECE] {
+    std::array::from_fn(|i| F::combine(left[i], right[i]))
 }
 
 /// A kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.

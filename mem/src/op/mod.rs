@@ -205,6 +205,13 @@ pub unsafe fn reduce3(
     }
 }
 
+/// Where the code of an operation on a type is, if there is any: for `examples/kernels.rs`, which looks at its
+/// instructions.
+#[doc(hidden)]
+pub fn code(op: PredefinedOp, basic: Basic) -> Option<*const u8> {
+    select::kernel(op, basic).map(|kernel| kernel as *const u8)
+}
+
 fn kernel_for(op: PredefinedOp, basic: Basic) -> Kernel {
     match select::kernel(op, basic) {
         Some(kernel) => kernel,

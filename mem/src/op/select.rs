@@ -4,11 +4,11 @@ use super::PredefinedOp as Op;
 use super::combine::*;
 use super::complex::Complex;
 use super::half::Half;
-use super::kernel::{Kernel, each, each_part, wide};
+use super::kernel::{Kernel, each_part, pieces, wide};
 use super::native;
-use super::pair::{Located, Maxloc, Minloc};
+use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc};
 use crate::basic::{Basic, Class, Machine};
-use std::ffi::{c_int, c_long, c_short};
+use std::ffi::{c_int, c_long};
 
 /// The kernel, where [`Op::allows`] says yes; `MPI_REPLACE` and `MPI_NO_OP` are copies and have none.
 pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
@@ -25,15 +25,15 @@ pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
 
 fn integer(op: Op, machine: Machine) -> Option<Kernel> {
     match machine {
-        Machine::I8 => narrow_integer::<i8>(op),
-        Machine::I16 => narrow_integer::<i16>(op),
-        Machine::I32 => wide_integer::<i32>(op),
-        Machine::I64 => wide_integer::<i64>(op),
-        Machine::I128 => narrow_integer::<i128>(op),
-        Machine::U8 => narrow_integer::<u8>(op),
-        Machine::U16 => narrow_integer::<u16>(op),
-        Machine::U32 => wide_integer::<u32>(op),
-        Machine::U64 => wide_integer::<u64>(op),
+        Machine::I8 => integers::<i8>(op),
+        Machine::I16 => integers::<i16>(op),
+        Machine::I32 => integers::<i32>(op),
+        Machine::I64 => extremes::<i64, 16>(op).or_else(|| integers::<i64>(op)),
+        Machine::I128 => integers::<i128>(op),
+        Machine::U8 => integers::<u8>(op),
+        Machine::U16 => integers::<u16>(op),
+        Machine::U32 => integers::<u32>(op),
+        Machine::U64 => extremes::<u64, 16>(op).or_else(|| integers::<u64>(op)),
         _ => None,
     }
 }
@@ -59,28 +59,27 @@ impl<T> Integer for T where
 {
 }
 
-fn wide_integer<T: Integer>(op: Op) -> Option<Kernel> {
+fn integers<T: Integer>(op: Op) -> Option<Kernel> {
     match op {
         Op::Sum => Some(wide::<T, Sum>),
         Op::Prod => Some(wide::<T, Prod>),
         Op::Min => Some(wide::<T, Min>),
         Op::Max => Some(wide::<T, Max>),
-        _ => narrow_integer::<T>(op),
+        Op::Band => Some(wide::<T, Band>),
+        Op::Bor => Some(wide::<T, Bor>),
+        Op::Bxor => Some(wide::<T, Bxor>),
+        Op::Land => Some(wide::<T, Land>),
+        Op::Lor => Some(wide::<T, Lor>),
+        Op::Lxor => Some(wide::<T, Lxor>),
+        _ => None,
     }
 }
 
-fn narrow_integer<T: Integer>(op: Op) -> Option<Kernel> {
+/// The extremes of types whose elements can be stored under a mask ([`pieces`]).
+fn extremes<T: Copy + PartialOrd, const PIECE: usize>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Sum => Some(each::<T, Sum>),
-        Op::Prod => Some(each::<T, Prod>),
-        Op::Min => Some(each::<T, Min>),
-        Op::Max => Some(each::<T, Max>),
-        Op::Band => Some(each::<T, Band>),
-        Op::Bor => Some(each::<T, Bor>),
-        Op::Bxor => Some(each::<T, Bxor>),
-        Op::Land => Some(each::<T, Land>),
-        Op::Lor => Some(each::<T, Lor>),
-        Op::Lxor => Some(each::<T, Lxor>),
+        Op::Min => Some(pieces::<T, Min, PIECE>),
+        Op::Max => Some(pieces::<T, Max, PIECE>),
         _ => None,
     }
 }
@@ -88,8 +87,8 @@ fn narrow_integer<T: Integer>(op: Op) -> Option<Kernel> {
 fn floating(op: Op, machine: Machine) -> Option<Kernel> {
     match machine {
         Machine::F16 => real::<Half>(op),
-        Machine::F32 => real::<f32>(op),
-        Machine::F64 => real::<f64>(op),
+        Machine::F32 => extremes::<f32, 32>(op).or_else(|| real::<f32>(op)),
+        Machine::F64 => extremes::<f64, 16>(op).or_else(|| real::<f64>(op)),
         Machine::LongDouble => native::long_double(op),
         Machine::F128 => native::quad(op),
         _ => None,
@@ -111,9 +110,9 @@ fn complex(op: Op, machine: Machine) -> Option<Kernel> {
         (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>),
         (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>),
         (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>),
-        (Op::Prod, Machine::ComplexF16) => Some(each::<Complex<Half>, Prod>),
-        (Op::Prod, Machine::ComplexF32) => Some(wide::<Complex<f32>, Prod>),
-        (Op::Prod, Machine::ComplexF64) => Some(wide::<Complex<f64>, Prod>),
+        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>),
+        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>),
+        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>),
         (_, Machine::ComplexLongDouble) => native::complex_long_double(op),
         (_, Machine::ComplexF128) => native::complex_quad(op),
         _ => None,
@@ -123,10 +122,10 @@ fn complex(op: Op, machine: Machine) -> Option<Kernel> {
 fn pair(op: Op, basic: Basic) -> Option<Kernel> {
     match basic {
         Basic::FloatInt => located::<f32, c_int>(op),
-        Basic::DoubleInt => located::<f64, c_int>(op),
-        Basic::LongInt => located::<c_long, c_int>(op),
+        Basic::DoubleInt => located::<f64, LowInt>(op),
+        Basic::LongInt => located::<c_long, LowInt>(op),
         Basic::TwoInt => located::<c_int, c_int>(op),
-        Basic::ShortInt => located::<c_short, c_int>(op),
+        Basic::ShortInt => located::<LowShort, c_int>(op),
         Basic::LongDoubleInt => native::long_double_int(op),
         Basic::TwoReal => located::<f32, f32>(op),
         Basic::TwoDoublePrecision => located::<f64, f64>(op),
@@ -137,8 +136,8 @@ fn pair(op: Op, basic: Basic) -> Option<Kernel> {
 
 fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Minloc => Some(each::<Located<V, I>, Minloc>),
-        Op::Maxloc => Some(each::<Located<V, I>, Maxloc>),
+        Op::Minloc => Some(wide::<Located<V, I>, Minloc>),
+        Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>),
         _ => None,
     }
 }

@@ -294,6 +294,25 @@ fn halves_round_and_overflow() {
 }
 
 #[test]
+fn an_infinite_factor_makes_an_infinite_product_wherever_it_stands() {
+    let bytes =
+        |numbers: &[(f64, f64)]| numbers.iter().flat_map(|z| [z.0, z.1]).flat_map(f64::to_ne_bytes).collect();
+    for place in 0..33 {
+        let mut left = [(2.0, 0.0); 33];
+        left[place] = (f64::INFINITY, f64::NAN);
+        let (left, mut right): (Vec<u8>, Vec<u8>) = (bytes(&left), bytes(&[(1.0, 1.0); 33]));
+        super::reduce_slices(Prod, Basic::CDoubleComplex, &left, &mut right);
+        let parts: Vec<f64> =
+            right.chunks(8).map(|bytes| f64::from_ne_bytes(bytes.try_into().unwrap())).collect();
+        let products = parts.chunks(2).enumerate();
+        for (i, product) in products {
+            let right = if i == place { product[0].is_infinite() } else { product == [2.0, 2.0] };
+            assert!(right, "{place}: {i} is {product:?}");
+        }
+    }
+}
+
+#[test]
 fn the_lower_index_wins_a_tie() {
     let pair = |value: i32, index: i32| {
         let mut bytes = [0; 8];

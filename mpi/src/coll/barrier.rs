@@ -1,7 +1,8 @@
 //! Barrier (MPI 5.0 section 6.3).
 
+use super::running::{Form, blocking_in};
 use super::shape::shape;
-use super::{Setup, blocking, joint, nonblocking, persistent};
+use super::{Setup, joint, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
 use crate::process::enter;
@@ -29,6 +30,16 @@ entry! {
 
 /// A barrier within the call `call`.
 pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
+    barrier_in(Form::Blocking, call, comm)
+}
+
+/// The last barrier of a process, which then leaves: it uses no multicast, since who has left answers nobody who has lost
+/// one.
+pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
+    barrier_in(Form::Plain, call, comm)
+}
+
+fn barrier_in(form: Form, call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let found = process.comm(comm)?;
     if found.group.size() == 1 && found.remote.is_none() {
@@ -36,7 +47,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     }
     if forced(&process.coll_rows, &shape(&process, found), &Call::Barrier).is_some() {
         drop(process);
-        return blocking(call, comm, barrier);
+        return blocking_in(form, call, comm, barrier);
     }
     if matches!(found.team, TeamPlace::Unasked) {
         drop(process);
@@ -48,7 +59,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     if joint::meet(process, call, comm)? {
         return Ok(());
     }
-    blocking(call, comm, barrier)
+    blocking_in(form, call, comm, barrier)
 }
 
 /// Plans a barrier by messages.

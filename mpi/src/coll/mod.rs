@@ -9,6 +9,7 @@ pub mod allgather;
 pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
+mod circle;
 pub mod gather;
 mod joint;
 pub mod operation;
@@ -22,7 +23,7 @@ mod scratch;
 pub mod setup;
 pub mod shape;
 
-pub use barrier::barrier_on;
+pub use barrier::{barrier_on, last_barrier};
 pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};
 pub use running::{Running, blocking, meet, next_tag};
 pub use setup::Setup;

@@ -11,6 +11,7 @@ use tern_abi::*;
 use tern_coll::{Buf, Peer, Port, Slice, Temp, Ty};
 use tern_engine::{Envelope, Fault, Group, Mode, Pattern, RequestId, Started, Status};
 use tern_mem::{Datatype, UserBuf};
+use tern_transport::Circle;
 
 /// What to do about lengths that differ.
 const SAME_DATA: &str = "counts and datatypes must describe the same data on all ranks (section 6.1)";
@@ -53,6 +54,10 @@ pub struct Names {
     /// `TERN_CHECK=types`: both sides of a message must name the same basic type.
     check_types: bool,
     rank: u32,
+    /// By what the local group is reached by multicast.
+    circle: Option<Circle>,
+    /// Whom a multicast goes to.
+    listeners: Vec<tern_transport::Peer>,
     local: Reach,
     remote: Option<Reach>,
     /// [`Buf::Send`] and the send types.
@@ -75,6 +80,8 @@ impl Default for Names {
             tag: 0,
             check_types: false,
             rank: 0,
+            circle: None,
+            listeners: Vec::new(),
             local: Reach { context: 0, group: Group::EMPTY },
             remote: None,
             send: Memory::NONE,
@@ -95,6 +102,7 @@ impl Names {
         self.tag = tag;
         self.check_types = check_types;
         self.rank = comm.rank;
+        self.circle = comm.circle.flatten();
         let lane = if comm.remote.is_some() { Lane::Local } else { Lane::Coll };
         self.local = Reach { context: comm.lane(lane), group: comm.group.clone() };
         let remote = comm.remote.clone();
@@ -307,6 +315,26 @@ impl Port for Ground<'_> {
         let pattern = Pattern { context: reach.context, source: rank, tag: self.names.tag };
         let started = self.engine.receive(pattern, &buf, signature);
         Ok(self.started(started, Some(buf.len() as u64)))
+    }
+
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
+        let names = &mut *self.names;
+        let Some(circle) = names.circle else { return Ok(None) };
+        let (buf, signature) = (names.buffer(from), names.signature(from, from.count));
+        names.listeners.clear();
+        names.listeners.extend(to.iter().filter_map(|rank| names.local.group.peer(*rank)));
+        let envelope = Envelope { context: names.local.context, source: names.rank, tag: names.tag };
+        let started = self.engine.cast(circle, &names.listeners, envelope, &buf, signature);
+        Ok(self.started(started, None))
+    }
+
+    fn ilisten(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
+        let handle = self.irecv(from, into)?;
+        let (reach, rank) = self.names.reach(from);
+        if let Some(peer) = reach.group.peer(rank).filter(|_| handle.is_some()) {
+            self.engine.expect(peer);
+        }
+        Ok(handle)
     }
 
     fn test(&mut self, handle: &mut Handle) -> std::result::Result<bool, CallOut> {

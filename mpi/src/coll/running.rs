@@ -1,7 +1,8 @@
 //! A collective that has been prepared: the blocking form runs it to its end, the others move on as messages
 //! come.
 
-use super::joint::{self, Way};
+use super::circle;
+use super::joint::{self, Blocks, Way};
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
 use crate::check::{Check, Record, State};
@@ -24,8 +25,12 @@ pub struct Running {
     pub(super) names: Names,
     /// The call is blocking, and the communicator has a team that can move data.
     pub(super) may_join: bool,
+    /// The call may use multicasts, where the communicator has them.
+    pub(super) may_multicast: bool,
     /// How the call goes over shared memory; without this, by the schedule.
     pub(super) way: Option<Way>,
+    /// What a vector form moves that way; kept from call to call, so that nothing is allocated.
+    pub(super) blocks: Blocks,
     exec: Exec<Handle>,
     /// Completions of the engine when this last had to wait: until there are more, nothing has changed.
     seen: Option<u64>,
@@ -45,15 +50,25 @@ pub(super) enum Stage {
 
 /// Prepares a collective and runs it to its end.
 pub fn blocking(call: &'static str, comm: MPI_Comm, plan: impl FnOnce(&mut Setup) -> Result) -> Result {
+    blocking_in(Form::Blocking, call, comm, plan)
+}
+
+/// As [`blocking`], in either of its forms.
+pub(super) fn blocking_in(
+    form: Form,
+    call: &'static str,
+    comm: MPI_Comm,
+    plan: impl FnOnce(&mut Setup) -> Result,
+) -> Result {
     let mut process = enter();
     if matches!(process.comm(comm)?.team, TeamPlace::Unasked) {
         drop(process);
         team::agree(call, comm)?;
         process = enter();
     }
-    let mut running = prepare(call, comm, &mut process, Form::Blocking, plan)?;
+    let mut running = prepare(call, comm, &mut process, form, plan)?;
     let outcome = match running.way.take() {
-        Some(way) => joint::run(process, comm, &running.names, &way),
+        Some(way) => joint::run(process, comm, &running.names, &way, &running.blocks),
         None => running.run(process),
     };
     running.keep();
@@ -71,6 +86,8 @@ pub fn meet(call: &'static str, comm: MPI_Comm) -> Result {
 pub(super) enum Form {
     /// Blocking.
     Blocking,
+    /// Blocking, and without multicasts.
+    Plain,
     /// Non-blocking or persistent.
     Request,
 }
@@ -112,12 +129,16 @@ impl Running {
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
         let tag = next_tag(process.comm_mut(comm)?);
+        if form != Form::Plain {
+            circle::ask(process, comm)?;
+        }
         let this = process.comm(comm)?;
         self.names.address(call, this, tag, process.check_types);
+        self.may_multicast = form != Form::Plain;
         if process.check_collectives {
             self.record = Record::named(call);
         }
-        self.may_join = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
+        self.may_join = form != Form::Request && this.team.team().is_some_and(Team::has_room);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
         if process.check_collectives { self.checked(process, comm, tag, outcome) } else { outcome }

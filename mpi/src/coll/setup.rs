@@ -171,15 +171,18 @@ impl<'a> Setup<'a> {
 
     /// Finds a way over shared memory, or makes the schedule of the call.
     pub fn plan(&mut self, call: &Call) {
-        let shape = shape(self.process, self.comm);
+        let mut shape = shape(self.process, self.comm);
+        shape.multicast = shape.multicast.filter(|_| self.running.may_multicast);
         if self.process.check_collectives {
             let names = &self.running.names;
             let (send, recv) = (names.send.datatype.as_deref(), names.recv.datatype.as_deref());
             self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
         }
         if self.running.may_join && forced(&self.process.coll_rows, &shape, call).is_none() {
-            self.running.way = Way::of(call, &shape, self.running.names.operation.as_ref());
+            self.running.way =
+                Way::of(call, &shape, self.running.names.operation.as_ref(), self.process.check_types);
             if self.running.way.is_some() {
+                self.running.blocks.fill(call, shape.size);
                 return;
             }
         }

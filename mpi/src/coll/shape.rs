@@ -1,16 +1,18 @@
-//! What schedules have to know of a communicator: rank, sizes, and which ranks share a machine.
+//! What schedules have to know of a communicator: rank, sizes, which ranks share a machine, and whether these can be
+//! reached by multicast.
 
 use crate::comm::Comm;
 use crate::process::Process;
-use tern_coll::{Machines, Run};
+use tern_coll::{Machines, Multicast, Run};
 
 /// A communicator as schedules see it.
 #[inline]
 pub fn shape<'a>(process: &'a Process, comm: &'a Comm) -> tern_coll::Comm<'a> {
     let remote = comm.remote.as_ref().map(|remote| remote.size());
-    let far = process.job.as_ref().is_some_and(|job| job.hosts > 1);
+    let far = process.ranks_apart || process.job.as_ref().is_some_and(|job| job.hosts > 1);
     let machines = if far { machines(process, comm) } else { None };
-    tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote, machines }
+    let multicast = if comm.circle.flatten().is_some() { multicast(process) } else { None };
+    tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote, machines, multicast }
 }
 
 /// The machines of a communicator's own group, found out at its first collective; `None` if there is one.
@@ -20,7 +22,17 @@ fn machines<'a>(process: &'a Process, comm: &'a Comm) -> Option<&'a Machines> {
 }
 
 fn find_machines(process: &Process, comm: &Comm) -> Option<Box<Machines>> {
-    machines_of_first(process, comm, comm.group.size()).map(Box::new)
+    let size = comm.group.size();
+    if process.ranks_apart {
+        let apart: Vec<Run> = (0..size).map(|host| Run { host, ranks: 1 }).collect();
+        return (size > 1).then(|| Box::new(Machines::new(&apart)));
+    }
+    machines_of_first(process, comm, size).map(Box::new)
+}
+
+#[cold]
+fn multicast(process: &Process) -> Option<Multicast> {
+    process.engine_ref().map(|engine| Multicast { bytes_max: engine.cast_bytes_max() as u64 })
 }
 
 /// The machines of the first members of a communicator; `None` if there is one.

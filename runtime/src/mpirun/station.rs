@@ -226,6 +226,11 @@ impl Station {
                     let message = message.trim_end().to_owned();
                     self.events.push(Up::Abort { rank, code, message });
                 }
+                // What it says is for a person to read, on one line.
+                Notice::Tell { rank, text } if self.is_own(rank) && self.plan.settings.verbose => {
+                    let line: String = text.chars().filter(|letter| !letter.is_control()).collect();
+                    self.events.push(Up::Say(line));
+                }
                 Notice::Publish { rank, card } if self.is_own(rank) => self.on_card(rank, &card),
                 Notice::Ask { rank, wanted } if self.is_own(rank) => {
                     wanted.into_iter().for_each(|wanted| self.on_question(wanted, Asker::Rank(rank)));

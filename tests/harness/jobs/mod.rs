@@ -6,6 +6,7 @@ mod hosts;
 mod killed;
 mod leftovers;
 mod mpiexec;
+mod multicast;
 mod net;
 mod netpipe;
 mod places;
@@ -49,6 +50,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
         .chain(net::TESTS)
+        .chain(multicast::TESTS)
         .chain(settings::TESTS)
         .chain(strangers::TESTS)
         .chain(mpiexec::TESTS)

@@ -11,7 +11,7 @@ use super::{JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_sa
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// Everything is gone everywhere this soon after something has died.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
+pub const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that says nothing for 15 s is given up; then come the end of its job and a busy machine.
 const SILENT_HOST_WITHIN: Duration = Duration::from_secs(20);
 /// A job on a few hosts runs after this time, even on a busy machine.
@@ -69,13 +69,15 @@ macro_rules! net_or_skip {
     };
 }
 
+pub(super) use net_or_skip;
+
 impl Net {
     /// The name of a host; they are counted from 1.
     pub fn host(&self, host: u32) -> String {
         format!("{}-{host}", self.name)
     }
 
-    fn try_to(&self, words: &[&str]) -> Result<Outcome, String> {
+    pub fn try_to(&self, words: &[&str]) -> Result<Outcome, String> {
         run_command(Command::new(&self.script).args(words))
     }
 
@@ -96,7 +98,7 @@ impl Net {
     }
 
     /// Starts a job of two ranks on each host that checks its own traffic for so many seconds, and waits until they talk.
-    fn start(&self, jobs: &Jobs<'_>, what: [&str; 2], variables: &[&str]) -> Result<Running, String> {
+    pub fn start(&self, jobs: &Jobs<'_>, what: [&str; 2], variables: &[&str]) -> Result<Running, String> {
         let mut command = self.mpirun(jobs, 2);
         for variable in variables {
             command.args(["-x", variable]);
@@ -116,7 +118,7 @@ impl Net {
     }
 
     /// The processes of a host.
-    fn processes(&self, host: u32) -> Result<Vec<u32>, String> {
+    pub fn processes(&self, host: u32) -> Result<Vec<u32>, String> {
         let outcome = run_command(Command::new("ip").args(["netns", "pids", &self.host(host)]))?;
         Ok(outcome.stdout.lines().filter_map(|line| line.trim().parse().ok()).collect())
     }
@@ -137,18 +139,18 @@ pub fn processes(mark: &str, name: &str) -> Vec<u32> {
     marked_processes(mark).into_iter().filter(is_it).collect()
 }
 
-fn finish(running: Running) -> Result<Outcome, String> {
+pub fn finish(running: Running) -> Result<Outcome, String> {
     running.wait(JOB_LIMIT).map_err(|error| error.to_string())
 }
 
 /// The traffic has ended well, after some rounds.
-fn expect_right(outcome: &Outcome) -> Result<(), String> {
+pub fn expect_right(outcome: &Outcome) -> Result<(), String> {
     expect_code(outcome, 0)?;
     expect(outcome.stdout.contains(" rounds are right"), "its rounds are right", outcome)
 }
 
 /// A job has ended in time, by an error, and nothing is left of it.
-fn expect_end(running: Running, within: Duration, code: i32, words: &[&str]) -> Result<(), String> {
+pub fn expect_end(running: Running, within: Duration, code: i32, words: &[&str]) -> Result<(), String> {
     let (mark, began) = (running.mark(), Instant::now());
     let outcome = finish(running)?;
     expect(began.elapsed() < within, &format!("it ends within {within:?}"), &outcome)?;

@@ -12,6 +12,7 @@ use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed
 pub const TESTS: &[Test] = &[
     Test { name: "every algorithm by table", run: every_algorithm },
     Test { name: "algorithms by machine, by table", run: by_machine },
+    Test { name: "algorithms by multicast, by table", run: by_multicast },
     Test { name: "a table that is wrong", run: wrong_table },
     Test { name: "tern tune writes a table", run: tune },
 ];
@@ -61,13 +62,31 @@ fn by_machine(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
+/// Each rank counts as a machine, and all that can go by multicast does, also where types are compared.
+fn by_multicast(jobs: &Jobs<'_>) -> Verdict {
+    let rows = Collective::ALL.iter().filter_map(|collective| {
+        let algorithm = Algorithm::named(*collective, "multicast")?;
+        Some(format!("{}\n", row_for_all(*collective, algorithm)))
+    });
+    let file = table(jobs, "multicast", &rows.collect::<String>())?;
+    for program in ["coll_data", "coll_reduce", "coll_requests", "coll_neighbor"] {
+        for (ranks, check) in [(2, ""), (3, "types"), (5, "types,collectives")] {
+            let mut command = jobs.mpirun(ranks);
+            command.env("TERN_TRANSPORT", "urtp").env("TERN_COLL_TABLE", &file).env("TERN_CHECK", check);
+            let outcome = run_command(command.arg(jobs.conformance(program)?))?;
+            expect(outcome.success(), &format!("{program} passes on {ranks} ranks, {check}"), &outcome)?;
+        }
+    }
+    passed()
+}
+
 /// A row that names the algorithm of this number for every call of a collective; counted around.
 fn row(collective: Collective, number: usize) -> Row {
     let all = algorithms(collective);
     row_for_all(collective, all[number % all.len()])
 }
 
-fn row_for_all(collective: Collective, algorithm: Algorithm) -> Row {
+pub fn row_for_all(collective: Collective, algorithm: Algorithm) -> Row {
     let segment_bytes = algorithm.segment_bytes(collective).map_or(0, |_| SEGMENT_BYTES);
     let choice = Choice { algorithm, segment_bytes };
     Row { collective, bytes: Bounds::ANY, ranks: Bounds::ANY, machines: Bounds::ANY, choice }
@@ -102,7 +121,7 @@ fn tune(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-fn table(jobs: &Jobs<'_>, name: &str, text: &str) -> Result<PathBuf, String> {
+pub fn table(jobs: &Jobs<'_>, name: &str, text: &str) -> Result<PathBuf, String> {
     let file = jobs.options.programs().join(format!("{name}.table"));
     let folder = file.parent().expect("a file in a folder");
     fs::create_dir_all(folder)

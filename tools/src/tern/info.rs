@@ -39,7 +39,22 @@ fn transports() -> String {
     let mut table = Table::default();
     table.row(["shm", "shared memory, between the ranks of one machine"]);
     table.row(["self", "a queue in the rank's own memory, from a rank to itself"]);
+    table.row(["tcp", "connections, between machines"]);
+    table.row(["urtp", &multicast()]);
     table.text()
+}
+
+/// Whether it works is found out by each job, among its hosts.
+fn multicast() -> String {
+    let set = environment();
+    let why = match () {
+        () if !set.transport.multicast => "off, since TERN_MULTICAST=0",
+        () if set.transport.tcp.encrypt => {
+            "off, since TERN_ENCRYPT=1: its packets are authenticated, not encrypted"
+        }
+        () => "each job finds out at its start whether it works among its hosts, and mpirun -v says so",
+    };
+    format!("reliable multicast, for collectives between machines; {why}")
 }
 
 /// A star marks what the environment sets.

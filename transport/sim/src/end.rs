@@ -14,12 +14,17 @@ pub type Shared = Rc<RefCell<Network>>;
 pub struct End {
     rank: Peer,
     network: Shared,
+    /// The network has multicast.
+    multicast: bool,
 }
+
+/// All ranks of the job: the only circle.
+pub const CIRCLE: Circle = Circle(0);
 
 impl End {
     /// The end of a rank.
-    pub fn new(rank: Peer, network: Shared) -> Self {
-        End { rank, network }
+    pub fn new(rank: Peer, network: Shared, multicast: bool) -> Self {
+        End { rank, network, multicast }
     }
 }
 
@@ -31,6 +36,15 @@ impl Transport for End {
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.network.borrow_mut().send(self.rank, peer, am);
         Ok(())
+    }
+
+    fn circle(&mut self, _: &[Peer]) -> Option<Circle> {
+        self.multicast.then_some(CIRCLE)
+    }
+
+    fn multicast(&mut self, _: Circle, to: &[Peer], am: &Am<'_>, _: Token) -> Result<Taken, Full> {
+        self.network.borrow_mut().multicast(self.rank, to, am);
+        Ok(Taken::Copied)
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {

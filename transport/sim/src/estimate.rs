@@ -18,7 +18,8 @@ pub fn messages(job: &Job, params: &Params) -> u64 {
     let mut schedule = Schedule::new();
     let mut sends = |rank| {
         program.build(rank, 1, 0, usize::MAX, &mut schedule);
-        schedule.steps().iter().filter(|step| matches!(step, Step::Send { .. })).count() as u64
+        let is_sent = |step: &&Step| matches!(step, Step::Send { .. } | Step::Multicast { .. });
+        schedule.steps().iter().filter(is_sent).count() as u64
     };
     let root = sends(job.root);
     let others: u64 = others.filter(|&rank| rank != job.root || job.ranks == 1).map(&mut sends).sum();

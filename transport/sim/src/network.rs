@@ -3,6 +3,9 @@
 //! A message of k bytes keeps its sender's core busy for o, the sender's link for the larger of g and k G, travels
 //! for L and k G, and keeps the receiver's link as long as the sender's; the receiver's core is busy for o when it
 //! takes it. Between machines, all ranks of one machine share its link. What is on its way is a [`Flight`].
+//!
+//! A multicast costs its sender, and the sender's link, what one message to the farthest receiver costs; each receiver and
+//! its link pay for it as for any message.
 
 mod transfers;
 
@@ -167,10 +170,32 @@ impl Network {
         if self.is_busy(from) {
             return self.transfers.put_off(from, Act::Send(flight));
         }
-        self.launch(flight);
+        self.launch(&[flight]);
     }
 
-    fn launch(&mut self, index: u32) {
+    /// Sends a message from the rank that runs now to several.
+    pub fn multicast(&mut self, from: Peer, to: &[Peer], am: &Am<'_>) {
+        self.count(from, 1, am.payload_len() as u64);
+        let flights: Box<[u32]> = to.iter().map(|to| self.take_off(from, *to, am)).collect();
+        if self.is_busy(from) {
+            return self.transfers.put_off(from, Act::Multicast(flights));
+        }
+        self.launch(&flights);
+    }
+
+    /// The flights of one message leave.
+    fn launch(&mut self, flights: &[u32]) {
+        let how_far = |index: &&u32| {
+            let Flight { from, to, .. } = self.flights[**index as usize];
+            self.topology.distance(from, to) as usize
+        };
+        let Some(&farthest) = flights.iter().max_by_key(how_far) else { return };
+        let leaves = self.leave(farthest);
+        flights.iter().for_each(|index| self.fly(*index, leaves));
+    }
+
+    /// The sender's part of a flight: when it is on the sender's link.
+    fn leave(&mut self, index: u32) -> Picos {
         let Flight { from, to, len, .. } = self.flights[index as usize];
         let (costs, distance) = self.costs(from, to);
         self.now += costs.send;
@@ -178,9 +203,17 @@ impl Network {
         let link = self.link(from, distance);
         let leaves = now.max(link.out);
         link.out = leaves + travels.max(costs.gap);
+        self.now += times(len.into(), costs.send_per_byte);
+        leaves
+    }
+
+    /// The way of a flight that leaves at a moment.
+    fn fly(&mut self, index: u32, leaves: Picos) {
+        let Flight { from, to, len, .. } = self.flights[index as usize];
+        let costs = self.costs(from, to).0;
+        let travels = times(len.into(), costs.per_byte);
         let lines = if len as usize > AM_INLINE_BYTES_MAX { costs.lines } else { 0 };
         let arrival = leaves + costs.latency + lines + travels;
-        self.now += times(len.into(), costs.send_per_byte);
         let arrival = match &mut self.weather {
             Some(weather) => weather.arrival(&self.topology, from, to, leaves, arrival),
             None => Some(arrival),

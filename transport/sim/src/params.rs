@@ -6,6 +6,7 @@
 //! ranks_per_core = 1
 //! ranks_per_host = 64
 //! hosts_per_switch = 32
+//! multicast = false
 //!
 //! [compute]
 //! call_ns = 300.0
@@ -54,6 +55,8 @@ pub struct Params {
     pub ranks_per_host: u32,
     /// Machines at one switch.
     pub hosts_per_switch: u32,
+    /// Machines can be reached by multicast.
+    pub multicast: bool,
     /// What a rank's own work costs.
     pub compute: Compute,
     /// What messages cost, by [`Distance`].
@@ -150,6 +153,7 @@ impl Default for Params {
             ranks_per_core: 1,
             ranks_per_host: 64,
             hosts_per_switch: 32,
+            multicast: false,
             compute: Compute::default(),
             levels: [core(), host(), network("switch", 8000.0), network("far", 12000.0)],
         }
@@ -252,6 +256,7 @@ struct File {
     ranks_per_core: Option<u32>,
     ranks_per_host: Option<u32>,
     hosts_per_switch: Option<u32>,
+    multicast: Option<bool>,
     compute: Option<Compute>,
     #[serde(default)]
     level: Vec<toml::Table>,
@@ -263,6 +268,7 @@ struct Written<'a> {
     ranks_per_core: u32,
     ranks_per_host: u32,
     hosts_per_switch: u32,
+    multicast: bool,
     compute: Compute,
     level: &'a [Level],
 }
@@ -281,6 +287,7 @@ impl Params {
         params.ranks_per_core = file.ranks_per_core.unwrap_or(params.ranks_per_core);
         params.ranks_per_host = file.ranks_per_host.unwrap_or(params.ranks_per_host);
         params.hosts_per_switch = file.hosts_per_switch.unwrap_or(params.hosts_per_switch);
+        params.multicast = file.multicast.unwrap_or(params.multicast);
         params.compute = file.compute.unwrap_or(params.compute);
         for changed in file.level {
             params.change(changed)?;
@@ -310,8 +317,10 @@ impl Params {
 
     /// A file with all keys.
     pub fn to_toml(&self) -> String {
-        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, compute, ref levels } = *self;
-        let file = Written { ranks_per_core, ranks_per_host, hosts_per_switch, compute, level: levels };
+        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, ref levels } =
+            *self;
+        let file =
+            Written { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, level: levels };
         toml::to_string(&file).expect("parameters are numbers and words")
     }
 

@@ -1,6 +1,6 @@
 //! Executes the steps of one rank's schedule over its engine, and charges its clock.
 
-use crate::end::{End, Shared};
+use crate::end::{CIRCLE, End, Shared};
 use crate::memory::{Memory, contents};
 use crate::params::Compute;
 use crate::{Picos, picos};
@@ -132,6 +132,18 @@ impl Port for RankPort<'_> {
         let pattern = Pattern { context: CONTEXT, source: number(from), tag: self.tag };
         let started = self.engine.receive(pattern, &buf, 0);
         self.begun(started, u32::try_from(buf.len()).ok())
+    }
+
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Handle>, Defect> {
+        self.step(0);
+        let buf = self.buffer(from)?;
+        let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
+        let started = self.engine.cast(CIRCLE, to, envelope, &buf, 0);
+        self.begun(started, None)
+    }
+
+    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Handle>, Defect> {
+        self.irecv(from, into)
     }
 
     fn test(&mut self, handle: &mut Handle) -> Result<bool, Defect> {

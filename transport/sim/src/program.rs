@@ -7,6 +7,7 @@ use tern_coll::{
     Buf, Call, Collective, Comm, Data, Layout, Machines, Neighbors, Numbers, Pairing, Peer, Root, Schedule,
     Span, Ty, Types, Vector, build, build_with,
 };
+use tern_engine::Settings;
 
 /// What all ranks of a job know of their call; kept once for all.
 pub struct Program {
@@ -15,6 +16,8 @@ pub struct Program {
     element: Layout,
     count: u64,
     machines: Option<Machines>,
+    /// Bytes of a multicast at most, if the network has that.
+    multicast: Option<u64>,
     arrays: Arrays,
 }
 
@@ -34,7 +37,9 @@ impl Program {
         let machines = Topology::new(params).machines(job.ranks);
         let arrays = Arrays::new(job, element, count);
         let machines = (machines.count() > 1).then_some(machines);
-        Program { job: job.clone(), element, count, machines, arrays }
+        let bytes_max = Settings::default().cast_bytes_max() as u64;
+        let multicast = params.multicast.then_some(bytes_max);
+        Program { job: job.clone(), element, count, machines, multicast, arrays }
     }
 
     /// Bytes of one element.
@@ -70,7 +75,8 @@ impl Program {
     /// A rank of the job.
     pub fn comm(&self, rank: u32) -> Comm<'_> {
         let comm = Comm::intra(rank, self.job.ranks);
-        self.machines.as_ref().map_or(comm, |machines| comm.on(machines))
+        let comm = self.machines.as_ref().map_or(comm, |machines| comm.on(machines));
+        self.multicast.map_or(comm, |bytes_max| comm.with_multicast(bytes_max))
     }
 
     /// The neighbours of a rank on a ring: the one before and the one after.

@@ -73,7 +73,7 @@ impl World {
         let compute = if job.work == Work::PingPong { Compute::NOTHING } else { params.compute };
         let ground = Ground { network: network.clone(), memory, element_bytes, compute };
         let world = World {
-            ranks: ranks(job, &network),
+            ranks: ranks(job, params, &network),
             rounds: Rounds::new(program, real),
             ground,
             network,
@@ -238,12 +238,13 @@ impl World {
     }
 }
 
-fn ranks(job: &Job, network: &Shared) -> Vec<Rank> {
+fn ranks(job: &Job, params: &Params, network: &Shared) -> Vec<Rank> {
     // Early arrivals of all ranks land here where nobody looks at them.
     let settings = Settings::default();
     let void = UserBuf::owned(tern_engine::limits::CREDIT_BYTES_DEFAULT);
     let rank = |rank| {
-        let mut engine = Engine::new(job.ranks, End::new(rank, network.clone()), settings.clone());
+        let mut engine =
+            Engine::new(job.ranks, End::new(rank, network.clone(), params.multicast), settings.clone());
         if job.payload == Payload::Lengths {
             engine.forget_early_bytes(void.clone());
         }

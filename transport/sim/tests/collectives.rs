@@ -22,6 +22,16 @@ fn small_machines() -> Params {
     Params { ranks_per_core: 1, ranks_per_host: 3, hosts_per_switch: 2, ..Params::default() }
 }
 
+/// The machines that an algorithm is tried on: for multicasts those of three ranks, and of one.
+fn machines_for(algorithm: Option<Algorithm>) -> Vec<Params> {
+    match algorithm {
+        Some(Algorithm::Multicast) => {
+            [3, 1].map(|ranks_per_host| Params { ranks_per_host, multicast: true, ..small_machines() }).into()
+        }
+        _ => vec![small_machines()],
+    }
+}
+
 fn checked(job: Job, params: &Params) {
     let outcome = quiet(&Job { payload: Payload::Bytes, ..job.clone() }, params);
     assert_eq!(outcome.hang, None, "{job:?}");
@@ -31,9 +41,10 @@ fn checked(job: Job, params: &Params) {
 
 #[test]
 fn every_collective_gives_what_the_standard_says() {
-    let params = small_machines();
     for kind in Collective::ALL {
-        for algorithm in choices(kind) {
+        for (algorithm, params) in
+            choices(kind).flat_map(|choice| machines_for(choice).into_iter().map(move |on| (choice, on)))
+        {
             for (ranks, bytes) in [(1, 8), (2, 24), (3, 0), (5, 8), (8, 56), (9, 7), (17, 16)] {
                 let root = ranks / 2;
                 let choice = algorithm.map(Into::into);
@@ -45,9 +56,10 @@ fn every_collective_gives_what_the_standard_says() {
 
 #[test]
 fn large_messages_go_by_every_protocol() {
-    let params = small_machines();
     for kind in Collective::ALL {
-        for algorithm in choices(kind) {
+        for (algorithm, params) in
+            choices(kind).flat_map(|choice| machines_for(choice).into_iter().map(move |on| (choice, on)))
+        {
             for bytes in [6000, 40_000, 100_001] {
                 let choice = algorithm.map(Into::into);
                 checked(Job { choice, root: 1, repeats: 2, ..collective(kind, 7, bytes) }, &params);
@@ -107,6 +119,32 @@ fn a_ping_pong_takes_what_the_parameters_say() {
             assert!(error < 0.01, "{bytes} bytes over {distance:?}: {error} ns off {one_way}");
             assert_eq!((outcome.messages, outcome.bytes), (20, 20 * bytes));
         }
+    }
+}
+
+/// The root's core and link carry a multicast once, each receiver's once, at the same time: whatever their number, one
+/// segment takes as long as a message to one.
+#[test]
+fn a_multicast_takes_as_long_as_one_message() {
+    let mut params =
+        Params { ranks_per_host: 1, hosts_per_switch: 100, multicast: true, ..Params::default() };
+    (params.compute.call_ns, params.compute.step_ns) = (0.0, 0.0);
+    let level = params.level(Distance::Switch).clone();
+    let bcast = |ranks, bytes| {
+        let choice = Some(Algorithm::Multicast.into());
+        quiet(&Job { choice, ..collective(Collective::Bcast, ranks, bytes) }, &params)
+    };
+    let wire = |bytes: u64| level.gap_per_byte_ns * bytes as f64;
+    let one_way = level.overhead_send_ns + level.latency_ns + level.overhead_receive_ns;
+    for ranks in [2, 8, 64] {
+        let (one, segments) = (bcast(ranks, 8000), 4);
+        assert!((one.time_ns() - (one_way + wire(8000))).abs() < 0.01, "{ranks}: {one:?}");
+        assert_eq!((one.messages, one.bytes), (1, 8000));
+        // The wire is busy until the last segment has gone; what it takes to send the others is hidden behind it.
+        let bytes = segments * tern_coll::limits::CAST_SEGMENT_BYTES;
+        let long = bcast(ranks, bytes);
+        assert!((long.time_ns() - (one_way + wire(bytes))).abs() < 0.01, "{ranks}: {long:?}");
+        assert_eq!((long.messages, long.rank_bytes_max), (segments, bytes));
     }
 }
 

@@ -74,8 +74,15 @@ pub(crate) fn sends_from_and_to_gaps<W: World>() {
             source.set(&bytes);
             let am = Am { header: header(seed), lead: &[], body: &source.buf(), offset: 0, len };
             let (transport, peer) = world.sender();
-            transport.send(peer, &am).unwrap();
+            let mut sent = transport.send(peer, &am).is_ok();
             let mut lander = Lander(target.buf(), false);
+            while !sent {
+                // What came before must be out of the way; all of it has landed.
+                world.receiver().0.poll(&mut Lander(UserBuf::empty(), false));
+                world.help();
+                let (transport, peer) = world.sender();
+                sent = transport.send(peer, &am).is_ok();
+            }
             while !lander.1 {
                 world.help();
                 world.receiver().0.poll(&mut lander);

@@ -1,11 +1,14 @@
-//! The ranks of a job that spans machines: shared memory with those of this machine, TCP with the others.
+//! The ranks of a job that spans machines: shared memory with those of this machine, TCP with the others, and multicast among all.
 
+use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tern_mem::UserBuf;
 
+use super::packets::Packets;
 use super::{ConnectError, Place};
 use crate::config::{Config, Route};
 use crate::limits::POLLS_PER_TCP_POLL;
@@ -13,14 +16,22 @@ use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
 use crate::shm::{AttachError, Shm};
 use crate::tcp::{SocketBell, Tcp, Watch};
+use crate::urtp::Urtp;
+use crate::urtp::link::address_for_all;
+use crate::urtp::probe::Observation;
 use crate::{
-    Am, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer,
-    TransferError, Transport,
+    Am, Circle, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Taken, Token,
+    Transfer, TransferError, Transport,
 };
 
-/// TCP, and shared memory with the ranks of this machine unless TCP is forced.
+/// TCP, and shared memory with the ranks of this machine unless a network is forced.
 pub(super) struct Network {
+    me: Peer,
+    size: u32,
+    secret: [u8; 32],
+    route: Route,
     tcp: Tcp,
+    packets: Option<Packets>,
     here: Option<Here>,
     polls: u32,
 }
@@ -38,10 +49,10 @@ impl Network {
             return Err(ConnectError::OnlyShm);
         }
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
-        let (me, size) = (place.me, place.size);
+        let (me, size, secret, route) = (place.me, place.size, outside.secret, config.route);
         let tcp =
             Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?.with_accord(config.accord);
-        let neighbours = place.neighbours.filter(|ranks| config.route != Route::Tcp && ranks.len() > 1);
+        let neighbours = place.neighbours.filter(|ranks| !route.is_network() && ranks.len() > 1);
         let here = match neighbours {
             None => None,
             Some(ranks) => {
@@ -53,7 +64,7 @@ impl Network {
                 Some(Here { shm, ranks: ranks.into(), bell })
             }
         };
-        Ok(Network { tcp, here, polls: 0 })
+        Ok(Network { me, size, secret, route, tcp, packets: None, here, polls: 0 })
     }
 
     /// The way of the rank to itself, which shares a bell with the others.
@@ -77,11 +88,75 @@ impl Network {
 
     #[inline]
     pub(super) fn has_residue(&mut self) -> bool {
-        self.tcp.has_residue()
+        self.tcp.has_residue() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_residue())
     }
 
     pub(super) fn failure(&self) -> Option<&str> {
-        self.tcp.failure().map(|(_, why)| why.as_str())
+        let tcp = self.tcp.failure().map(|(_, why)| why.as_str());
+        tcp.or_else(|| self.packets.as_ref()?.urtp.failure())
+    }
+
+    pub(super) fn shares_memory(&self) -> bool {
+        self.here.is_some()
+    }
+
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.tcp.address().map(address_for_all)
+    }
+
+    pub(super) fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
+        let packets = Packets::open(self.me, self.size, &self.secret, address, self.tcp.bell())?;
+        self.packets = Some(packets);
+        Ok(())
+    }
+
+    pub(super) fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
+        self.packets.as_mut().ok_or(io::ErrorKind::NotConnected)?.urtp.begin_probe(members)
+    }
+
+    pub(super) fn has_probed(&self) -> bool {
+        self.packets.as_ref().is_some_and(|packets| packets.urtp.has_probed())
+    }
+
+    pub(super) fn observed(&self) -> Option<Observation> {
+        self.packets.as_ref()?.urtp.observed()
+    }
+
+    pub(super) fn end_probe(&mut self) {
+        if let Some(packets) = &mut self.packets {
+            packets.urtp.end_probe();
+        }
+    }
+
+    pub(super) fn use_packets(&mut self) {
+        if let Some(packets) = &mut self.packets {
+            packets.multicasts = true;
+            packets.carries_messages = self.route == Route::Urtp;
+        }
+    }
+
+    pub(super) fn retire_packets(&mut self) {
+        if let Some(packets) = &mut self.packets {
+            (packets.multicasts, packets.carries_messages) = (false, false);
+        }
+    }
+
+    pub(super) fn is_quiet(&self) -> bool {
+        self.packets.as_ref().is_none_or(|packets| packets.urtp.is_flushed())
+    }
+    /// Datagrams, if they carry messages to one rank.
+    #[inline]
+    fn carrier(&mut self) -> Option<&mut Urtp> {
+        self.packets.as_mut().filter(|packets| packets.carries_messages).map(|packets| &mut packets.urtp)
+    }
+
+    /// Datagrams, if multicasts go by them.
+    fn caster(&mut self) -> Option<&mut Urtp> {
+        self.packets.as_mut().filter(|packets| packets.multicasts).map(|packets| &mut packets.urtp)
+    }
+
+    fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
+        self.packets.as_mut().is_some_and(|packets| packets.urtp.poll_if_due(sink, must))
     }
 
     /// Shared memory and the peer's number there, if the peer is on this machine.
@@ -133,16 +208,22 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
 
 impl Transport for Network {
     fn limits(&mut self, peer: Peer) -> Limits {
+        let route = self.route;
         match self.near(peer) {
             Some((shm, index)) => shm.limits(index),
+            // For good, though the first messages go by TCP.
+            None if route == Route::Urtp => Urtp::LIMITS,
             None => self.tcp.limits(peer),
         }
     }
 
     #[inline]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        match self.near(peer) {
-            Some((shm, index)) => shm.send(index, am),
+        if let Some((shm, index)) = self.near(peer) {
+            return shm.send(index, am);
+        }
+        match self.carrier() {
+            Some(urtp) => urtp.send(peer, am),
             None => self.tcp.send(peer, am),
         }
     }
@@ -162,7 +243,25 @@ impl Transport for Network {
     }
 
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
-        self.tcp.lend(peer, am, done)
+        match self.carrier() {
+            Some(urtp) => urtp.lend(peer, am, done),
+            None => self.tcp.lend(peer, am, done),
+        }
+    }
+
+    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
+        self.caster()?.circle(members)
+    }
+
+    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+        // What was begun before datagrams were retired goes on.
+        self.packets.as_mut().ok_or(Full)?.urtp.multicast(circle, to, am, done)
+    }
+
+    fn expect(&mut self, peer: Peer) {
+        if let Some(urtp) = self.caster() {
+            urtp.expect(peer);
+        }
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
@@ -208,13 +307,16 @@ impl Transport for Network {
     /// Beside shared memory, sockets are looked at less often: a look is a system call.
     #[inline]
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
-        let Some(Here { shm, ranks, bell }) = &mut self.here else { return self.tcp.poll(sink) };
-        let near = shm.poll(&mut Renumbered { sink, ranks });
+        let slept = self.packets.is_some() && self.tcp.bell().has_slept();
+        let Some(Here { shm, ranks, bell }) = &mut self.here else {
+            return self.tcp.poll(sink) | self.poll_packets(sink, slept);
+        };
+        let mut any = shm.poll(&mut Renumbered { sink, ranks });
         self.polls = self.polls.wrapping_add(1);
         if self.polls % POLLS_PER_TCP_POLL == 0 || bell.has_slept() {
-            return self.tcp.poll(sink) | near;
+            any |= self.tcp.poll(sink);
         }
-        near
+        any | self.poll_packets(sink, slept)
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {

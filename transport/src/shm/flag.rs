@@ -1,4 +1,5 @@
-//! A line that one rank writes at a time and others wait for: a count that only grows, and what fits beside it.
+//! A line that one rank writes at a time and others wait for: a count that only grows, and what fits beside it. Or, in other
+//! lines, a count of those who do something now.
 
 use crate::limits::NOTE_BYTES;
 use crate::sync::{AtomicU64, Ordering};
@@ -46,6 +47,22 @@ impl Flag {
             bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
         }
         note
+    }
+
+    /// Where many ranks count up and down: one more, unless there are `most`.
+    #[inline]
+    pub(crate) fn enter(&self, most: u64) -> bool {
+        let enters = self.count.fetch_add(1, Ordering::Relaxed) < most;
+        if !enters {
+            self.leave();
+        }
+        enters
+    }
+
+    /// One less.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The half of the count that changes, for the kernel to compare and sleep on.

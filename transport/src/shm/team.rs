@@ -211,7 +211,7 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
 
 /// Flags that a team of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (5 + TRAYS) * size + TRAYS
+    (6 + TRAYS) * size + TRAYS
 }
 
 /// Meetings.
@@ -388,6 +388,24 @@ impl Team {
     }
 }
 
+/// Reading other ranks' memory by the kernel.
+impl Team {
+    /// Ranks that may read one rank's memory at once.
+    pub const READERS_MAX: usize = READERS_MAX;
+
+    /// Joins those who read `rank`'s memory, unless there are as many as may.
+    #[inline]
+    pub fn begin_reading(&self, rank: u32) -> bool {
+        self.flag(self.readers_line(rank)).enter(READERS_MAX as u64)
+    }
+
+    /// Leaves them, after a [`Team::begin_reading`] that said yes.
+    #[inline]
+    pub fn end_reading(&self, rank: u32) {
+        self.flag(self.readers_line(rank)).leave();
+    }
+}
+
 /// Waiting.
 impl Team {
     /// Whether it has come.
@@ -497,14 +515,19 @@ impl Team {
     }
 
     #[inline]
+    fn readers_line(&self, rank: u32) -> usize {
+        5 * self.ranks() + rank as usize
+    }
+
+    #[inline]
     fn gift_line(&self, handover: u64) -> usize {
-        5 * self.ranks() + (handover % TRAYS as u64) as usize
+        6 * self.ranks() + (handover % TRAYS as u64) as usize
     }
 
     #[inline]
     fn offer_line(&self, handover: u64, rank: u32) -> usize {
         let tray = (handover % TRAYS as u64) as usize;
-        5 * self.ranks() + TRAYS + tray * self.ranks() + rank as usize
+        6 * self.ranks() + TRAYS + tray * self.ranks() + rank as usize
     }
 
     #[inline]

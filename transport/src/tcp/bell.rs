@@ -23,8 +23,17 @@ pub(crate) struct SocketBell {
 struct State {
     /// Threads that have armed and neither slept nor disarmed.
     sleepers: u32,
-    /// Nobody sleeps longer: a timer of the transport is due.
+    /// Nobody sleeps longer: a timer of the connections is due.
     deadline: Option<Instant>,
+    /// The same for datagrams, whose timers are shorter than a millisecond at times.
+    packet_deadline: Option<Instant>,
+}
+
+impl State {
+    fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline.into_iter().chain(self.packet_deadline).min();
+        deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
 }
 
 impl SocketBell {
@@ -67,13 +76,10 @@ impl SocketBell {
         unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
     }
 
-    /// The descriptors that are ready; waits for at most so long, in milliseconds, or for ever if negative.
-    pub(crate) fn ready(&self, timeout_ms: i32, ready: &mut Vec<RawFd>) -> bool {
+    /// The descriptors that are ready; waits for at most so long, or for ever.
+    pub(crate) fn ready(&self, timeout: Option<Duration>, ready: &mut Vec<RawFd>) -> bool {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
-        let (epoll, room) = (self.epoll.as_raw_fd(), events.len() as i32);
-        // SAFETY: the events live during the call.
-        let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), room, timeout_ms) };
-        let count = usize::try_from(count).unwrap_or(0);
+        let count = usize::try_from(wait(self.epoll.as_raw_fd(), &mut events, timeout)).unwrap_or(0);
         ready.extend(events[..count].iter().map(|event| event.u64 as RawFd));
         count > 0
     }
@@ -81,6 +87,11 @@ impl SocketBell {
     /// Nobody sleeps beyond that.
     pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
         self.state().deadline = deadline;
+    }
+
+    /// As [`SocketBell::set_deadline`], for what comes in datagrams.
+    pub(crate) fn set_packet_deadline(&self, deadline: Option<Instant>) {
+        self.state().packet_deadline = deadline;
     }
 
     /// Whether somebody slept since this was asked: what is rare may have woken it.
@@ -102,7 +113,7 @@ impl SocketBell {
 
     /// How long a sleep may last at most.
     pub(crate) fn time_left(&self) -> Option<Duration> {
-        self.state().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.state().time_left()
     }
 
     /// As [`Doorbell::ring`], if anybody sleeps; without a system call otherwise.
@@ -141,10 +152,8 @@ impl Doorbell for SocketBell {
     fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
         let mut woken = true;
         if self.rings.load(Ordering::SeqCst) == armed {
-            let due =
-                self.state().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let timeout = timeout.into_iter().chain(due).min();
-            woken = self.ready(timeout.map_or(-1, milliseconds), &mut Vec::new());
+            let timeout = timeout.into_iter().chain(self.time_left()).min();
+            woken = self.ready(timeout, &mut Vec::new());
         }
         self.slept.store(true, Ordering::Relaxed);
         self.leave();
@@ -204,6 +213,36 @@ impl Watch {
         // SAFETY: eight bytes that live for ever.
         unsafe { libc::write(self.end.as_raw_fd(), (&raw const ONE).cast(), 8) };
     }
+}
+
+/// Waits for events, to the nanosecond where the kernel can (Linux 5.11).
+fn wait(epoll: RawFd, events: &mut [libc::epoll_event], timeout: Option<Duration>) -> i32 {
+    let room = events.len() as i32;
+    let brief = timeout.filter(|time| !time.is_zero() && time.subsec_nanos() % 1_000_000 != 0);
+    if let Some(time) = brief {
+        let time = libc::timespec {
+            tv_sec: time.as_secs() as libc::time_t,
+            tv_nsec: time.subsec_nanos() as libc::c_long,
+        };
+        let no_signals = std::ptr::null::<libc::sigset_t>();
+        // SAFETY: the events and the time live during the call.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                epoll,
+                events.as_mut_ptr(),
+                room,
+                &raw const time,
+                no_signals,
+                size_of::<libc::sigset_t>(),
+            )
+        };
+        if count >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS) {
+            return count as i32;
+        }
+    }
+    // SAFETY: the events live during the call.
+    unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), room, timeout.map_or(-1, milliseconds)) }
 }
 
 /// Rounded up: who wakes too early would have to sleep again.

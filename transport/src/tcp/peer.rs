@@ -1,5 +1,6 @@
 //! One peer: what is sent and received, over whichever connection there is, and how the next one comes about.
 
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -111,6 +112,11 @@ impl Link {
 
     pub(crate) fn fd(&self) -> Option<i32> {
         self.line.as_ref().map(Line::fd)
+    }
+
+    /// This machine's end of the connection.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        self.line.as_ref()?.own_address()
     }
 
     /// Whether there is something that no connection has taken.

@@ -1,11 +1,10 @@
 //! [`Tcp`]: the transport of one rank to its peers on other machines.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tern_mem::UserBuf;
 
 use super::bell::SocketBell;
 use super::card::Card;
@@ -19,10 +18,7 @@ use super::porter::{Guest, Porter};
 use crate::accord::Accord;
 use crate::config::TcpConfig;
 use crate::limits::*;
-use crate::{
-    Am, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer,
-    TransferError, Transport,
-};
+use crate::{Am, Doorbell, Full, Header, Landing, Limits, Peer, Sink, Token, TransferError, Transport};
 
 /// Why a rank cannot use TCP.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +112,11 @@ impl Tcp {
     /// A peer that is given up, and why: the job cannot go on.
     pub fn failure(&self) -> Option<&(Peer, String)> {
         self.lost.as_ref()
+    }
+
+    /// The address of this machine at which some connection ends.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.live.iter().find_map(|peer| self.links[*peer as usize].as_ref()?.own_address())
     }
 
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
@@ -246,7 +247,7 @@ impl Tcp {
     fn poll_ready(&mut self, sink: &mut impl Sink) -> bool {
         let mut any = false;
         self.ready.clear();
-        self.bell.ready(0, &mut self.ready);
+        self.bell.ready(Some(Duration::ZERO), &mut self.ready);
         for at in (0..self.live.len()).rev() {
             let Some(peer) = self.live.get(at).copied() else { continue };
             let Some(link) = &self.links[peer as usize] else { continue };
@@ -446,26 +447,6 @@ impl Transport for Tcp {
 
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         self.send_frame(peer, am, Some(Loan(done)))
-    }
-
-    fn get(&mut self, _: Peer, _: Remote, _: &UserBuf, _: Token) -> Transfer {
-        Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
-    }
-
-    fn put(&mut self, _: Peer, _: &UserBuf, _: Remote, _: Token) -> Transfer {
-        Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
-    }
-
-    fn share_open(&mut self, _: Peer, _: Remote, _: &UserBuf, _: Token) -> Option<ShareKey> {
-        None
-    }
-
-    fn share_pull(&mut self, _: ShareKey) -> Transfer {
-        Transfer::Failed(TransferError::BadKey)
-    }
-
-    fn share_join(&mut self, _: Peer, _: ShareKey, _: &UserBuf, _: Remote, _: Token) -> Transfer {
-        Transfer::Failed(TransferError::BadKey)
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! The bytes of one connection.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, RawFd};
 
 use socket2::Socket;
@@ -39,6 +40,12 @@ impl Line {
 
     pub(crate) fn fd(&self) -> RawFd {
         self.socket().as_raw_fd()
+    }
+
+    /// This machine's end of it.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        // An IPv6 socket that an IPv4 peer has connected to tells an address that no interface has.
+        Some(self.socket().local_addr().ok()?.as_socket()?.ip().to_canonical())
     }
 
     /// Whether bytes can be read though the socket has none.

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tern_urtp::{Config, Destination, Endpoint, GroupIndex};
 
@@ -62,6 +62,19 @@ impl<L: Link> Channel<L> {
         &self.link
     }
 
+    /// As [`Channel::link`], while nothing else uses it: for a probe.
+    pub fn link_mut(&mut self) -> &mut L {
+        &mut self.link
+    }
+
+    /// When the protocol has something to do though nothing comes. `None`: it has nothing to do. Where the link is full, it
+    /// tells when there is room.
+    pub fn wakes_at(&mut self) -> Option<Instant> {
+        let until = self.endpoint.poll_timeout()?;
+        let until = if self.wants_room { until.max(self.now() + ROOM_NS) } else { until };
+        Some(self.start + Duration::from_nanos(until))
+    }
+
     /// The time as the protocol counts it.
     pub fn now(&self) -> Nanos {
         self.start.elapsed().as_nanos() as Nanos
@@ -76,6 +89,13 @@ impl<L: Link> Channel<L> {
 
     /// Takes what has come, and sends what may go now. Whether anything has come.
     pub fn poll(&mut self) -> io::Result<bool> {
+        let came = self.receive()?;
+        self.transmit()?;
+        Ok(came)
+    }
+
+    /// Takes what has come to the protocol. Whether that was anything.
+    pub fn receive(&mut self) -> io::Result<bool> {
         let now = self.now();
         let endpoint = &mut self.endpoint;
         let mut take = |arrival: Arrival<'_>| {
@@ -86,13 +106,11 @@ impl<L: Link> Channel<L> {
             // What makes no sense is counted by the protocol, and nobody else's concern.
             let _ = endpoint.handle(now, arrival.from, group, arrival.body);
         };
-        let came = self.link.receive(&mut take)? > 0;
-        self.transmit()?;
-        Ok(came)
+        Ok(self.link.receive(&mut take)? > 0)
     }
 
     /// Sends until nothing may go now, or the link is full.
-    fn transmit(&mut self) -> io::Result<()> {
+    pub fn transmit(&mut self) -> io::Result<()> {
         loop {
             if self.taken == self.run.len() {
                 self.gather();
@@ -168,6 +186,9 @@ impl<L: Link> Channel<L> {
         }
     }
 }
+
+/// How long to wait for room that the link tells of by itself, nanoseconds.
+const ROOM_NS: Nanos = 10_000_000;
 
 /// Packets handed to the link at once: a run of segments has 64.
 const PACKETS_MAX: usize = 64;

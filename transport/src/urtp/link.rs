@@ -26,9 +26,10 @@ use std::os::fd::RawFd;
 
 use super::Nanos;
 use crate::Peer;
+use crate::limits::MULTICAST_ADDRESSES;
 pub use ether::{EtherAddress, EtherConfig, EtherLink};
 pub use head::{Addressed, GroupId, To};
-pub use interface::Interface;
+pub use interface::{Interface, address_for_all};
 pub use udp::{UdpConfig, UdpLink};
 
 /// The body of a packet to be sent.
@@ -128,6 +129,57 @@ pub trait Link {
 
     /// Packets since the link was made.
     fn counters(&self) -> Counters;
+}
+
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn limits(&self) -> LinkLimits {
+        (**self).limits()
+    }
+
+    fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize> {
+        (**self).send(to, packets)
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+        (**self).receive(take)
+    }
+
+    fn join(&mut self, group: GroupId) -> io::Result<()> {
+        (**self).join(group)
+    }
+
+    fn leave(&mut self, group: GroupId) {
+        (**self).leave(group);
+    }
+
+    fn fd(&self) -> RawFd {
+        (**self).fd()
+    }
+
+    fn want_room(&mut self, wanted: bool) -> io::Result<()> {
+        (**self).want_room(wanted)
+    }
+
+    fn pace(&mut self, bytes_per_s: u64) {
+        (**self).pace(bytes_per_s);
+    }
+
+    fn counters(&self) -> Counters {
+        (**self).counters()
+    }
+}
+
+/// The group at whose address a rank hears those who do not know its own: one of the job's addresses, so that others are not
+/// bothered much, and what is for it alone passes no other's filter.
+fn doors(rank: Peer) -> GroupId {
+    GroupId(rank % MULTICAST_ADDRESSES)
+}
+
+/// Notes where a peer is, the first time that it has proved to be there.
+fn learn(peers: &mut [Option<calls::Address>], from: Option<Peer>, whence: &calls::Address) {
+    if let Some(place) = from.and_then(|from| peers.get_mut(from as usize)) {
+        place.get_or_insert(*whence);
+    }
 }
 
 /// Sleeps until the link has something, or so long.

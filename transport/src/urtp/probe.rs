@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Nanos;
 use super::link::{self, Addressed, Arrival, GroupId, Link, Packet, To};
@@ -146,13 +146,13 @@ impl Probe {
     }
 
     /// When to look again, if nothing comes.
-    pub fn wakes_at(&self) -> Nanos {
-        self.hello_at.min(self.deadline)
+    pub fn wakes_at(&self, now: Nanos) -> Nanos {
+        if now < self.deadline { self.hello_at.min(self.deadline) } else { self.hello_at }
     }
 
     /// Writes a hello if one is due: the set of the members heard, one bit each, and zeros.
     pub fn hello(&mut self, now: Nanos, out: &mut Vec<u8>) -> bool {
-        if now < self.hello_at || now >= self.deadline || self.members.len() > 8 * self.bytes {
+        if now < self.hello_at || self.members.len() > 8 * self.bytes {
             return false;
         }
         self.hello_at = now + self.pause;
@@ -191,30 +191,73 @@ impl Probe {
     }
 }
 
-/// Runs a probe over a link, which joins the group of hellos for that time. What else comes in the meantime is dropped: those
-/// who sent it send it again.
-pub fn run(link: &mut impl Link, me: Peer, members: &[Peer]) -> io::Result<Observation> {
-    link.join(PROBE_GROUP)?;
-    let start = Instant::now();
-    let now = || start.elapsed().as_nanos() as Nanos;
-    let mut probe = Probe::new(me, members, link.limits().body_bytes_max, now());
-    let mut hello = Vec::new();
-    while !probe.is_over(now()) {
-        if probe.hello(now(), &mut hello) {
+/// A probe over a link.
+pub struct Probing {
+    probe: Probe,
+    start: Instant,
+    hello: Vec<u8>,
+}
+
+impl Probing {
+    /// Begins; the link joins the group of hellos, [`PROBE_GROUP`].
+    pub fn new(link: &mut impl Link, me: Peer, members: &[Peer]) -> io::Result<Probing> {
+        link.join(PROBE_GROUP)?;
+        let probe = Probe::new(me, members, link.limits().body_bytes_max, 0);
+        Ok(Probing { probe, start: Instant::now(), hello: Vec::new() })
+    }
+
+    fn now(&self) -> Nanos {
+        self.start.elapsed().as_nanos() as Nanos
+    }
+
+    /// Says hello if it is time, and takes what has come; what else comes in the meantime is dropped: those who sent it send it
+    /// again. Whether anything came.
+    pub fn poll(&mut self, link: &mut impl Link) -> io::Result<bool> {
+        let now = self.now();
+        if self.probe.hello(now, &mut self.hello) {
             let to = To::Group { group: PROBE_GROUP, addressed: Addressed::ALL };
-            link.send(to, &[Packet { head: &[], payload: &hello }])?;
+            link.send(to, &[Packet { head: &[], payload: &self.hello }])?;
         }
+        let probe = &mut self.probe;
         let mut take = |arrival: Arrival<'_>| {
             if matches!(arrival.to, To::Group { group: PROBE_GROUP, .. }) {
-                probe.heard(arrival.from, arrival.body, now());
+                probe.heard(arrival.from, arrival.body, now);
             }
         };
-        if link.receive(&mut take)? == 0 {
-            link::sleep(link, probe.wakes_at().saturating_sub(now()));
-        }
+        Ok(link.receive(&mut take)? > 0)
     }
+
+    /// Whether everybody has been heard, or the time is over. It may go on all the same, for those who began late.
+    pub fn is_over(&self) -> bool {
+        self.probe.is_over(self.now())
+    }
+
+    /// What has been observed until now.
+    pub fn observation(&self) -> Observation {
+        self.probe.observation()
+    }
+
+    /// When to poll again, if nothing comes.
+    pub fn wakes_at(&self) -> Instant {
+        self.start + Duration::from_nanos(self.probe.wakes_at(self.now()))
+    }
+}
+
+/// Runs a probe over a link to its end.
+pub fn run(link: &mut impl Link, me: Peer, members: &[Peer]) -> io::Result<Observation> {
+    let mut probing = Probing::new(link, me, members)?;
+    let observed = loop {
+        let came = probing.poll(link)?;
+        if probing.is_over() {
+            break probing.observation();
+        }
+        if !came {
+            let left = probing.wakes_at().saturating_duration_since(Instant::now());
+            link::sleep(link, left.as_nanos() as Nanos);
+        }
+    };
     link.leave(PROBE_GROUP);
-    Ok(probe.observation())
+    Ok(observed)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ const TESTS: &[(&str, fn())] = &[
     ("no rank leaves a meeting early", teams::nobody_is_early),
     ("meetings move data", teams::meetings_move_data),
     ("what is handed over stays until all have it", teams::handovers_keep_what_is_not_read),
+    ("few ranks read one rank's memory at once", teams::few_read_from_one),
     ("slots are used again", teams::slots_are_used_again),
     ("a rank asleep in a meeting hears its bell", teams::bell_wakes),
     ("whoever waits for room is rung: small messages", room::small),

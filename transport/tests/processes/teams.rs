@@ -94,6 +94,29 @@ pub fn handovers_keep_what_is_not_read() {
     });
 }
 
+/// Never do more ranks read from one than may, nor does a place stay taken.
+pub fn few_read_from_one() {
+    const SIZE: u32 = 8;
+    let readers = job::map(&job::memfd(), 4096);
+    job::run(SIZE, true, |fabric, me| {
+        let team = team(&fabric, Seat { leader: 1, slot: 2, rank: me, size: SIZE });
+        for round in 0..ROUNDS {
+            let start = Instant::now();
+            while !team.begin_reading(3) {
+                assert!(start.elapsed() < Duration::from_secs(5), "places stay taken");
+                std::thread::yield_now();
+            }
+            let before = readers[0].fetch_add(1, Ordering::SeqCst);
+            assert!(before < Team::READERS_MAX as u64, "{before} read already");
+            if round % 3 == 0 {
+                std::thread::yield_now();
+            }
+            readers[0].fetch_sub(1, Ordering::SeqCst);
+            team.end_reading(3);
+        }
+    });
+}
+
 fn stamp(rank: u32, round: u64) -> [u8; 8] {
     (round << 8 | u64::from(rank)).to_ne_bytes()
 }

@@ -19,8 +19,10 @@ pub struct Config {
     pub shared_buffers: usize,
     /// Packets that may wait for acknowledgements.
     pub send_buffers: usize,
-    /// The pace before receivers have said theirs, and at most, bytes per second.
+    /// The pace at most, bytes per second.
     pub rate: u64,
+    /// The pace before receivers have said theirs.
+    pub rate_first: u64,
     /// Bytes that may go at once: what the queues of the network hold for sure.
     pub burst_bytes: u64,
     /// Bytes that a packet takes on the wire beside its body.
@@ -46,6 +48,7 @@ impl Config {
             shared_buffers: (peers * window as usize).min(16_384),
             send_buffers: (peers * window as usize).clamp(1, 4096),
             rate: 125_000_000,
+            rate_first: u64::MAX,
             burst_bytes: 64 << 10,
             packet_cost_bytes: 114,
             parity: None,
@@ -61,6 +64,7 @@ impl Config {
         // The largest multicast must fit in the worst case.
         self.send_buffers = self.send_buffers.max(parts_max(self.size as usize) + 2);
         self.rate = self.rate.max(RATE_MIN);
+        self.rate_first = self.rate_first.clamp(RATE_MIN, self.rate);
         self.parity = self.parity.map(|run| run.clamp(2, PARITY_RUN_MAX));
         self
     }

@@ -161,20 +161,26 @@ impl Endpoint {
         self.held.in_use()
     }
 
-    /// Makes a group of these ranks known. The same list is the same group. `None`: it cannot be one, or its name is taken
-    /// (once in 2^31 lists), and whoever wants to multicast sends point-to-point.
+    /// Makes a group of these ranks known. The same list is the same group. `None`: it cannot be one, or its name of 63 bits is
+    /// taken.
     pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
         let group = Group::new(members, self.config.me)?;
         if members.iter().any(|peer| *peer >= self.config.size) {
             return None;
         }
-        if let Some((_, _, index)) = self.names.iter().find(|(id, ..)| *id == group.id) {
+        let name = (group.id, group.check);
+        if let Some((.., index)) = self.names.iter().find(|(id, check, _)| (*id, *check) == name) {
             return (*self.groups[index.0 as usize].members == *members).then_some(*index);
         }
         let index = GroupIndex(self.groups.len() as u32);
-        self.names.push((group.id, group.check, index));
+        self.names.push((name.0, name.1, index));
         self.groups.push(group);
         Some(index)
+    }
+
+    /// A member's index in a group.
+    pub fn group_member(&self, group: GroupIndex, peer: Peer) -> Option<u32> {
+        self.groups[group.0 as usize].index_of(peer)
     }
 
     /// What the link calls a group.
@@ -191,7 +197,7 @@ impl Endpoint {
             return Ok(());
         }
         if self.pair(to).out.free() == 0 {
-            self.block(to);
+            self.block(to, 1);
             return Err(SendError::Full);
         }
         if self.slots.left() == 0 {
@@ -211,6 +217,16 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Whether [`Endpoint::send`] takes so many packets for a peer now. If not, room for them is asked for.
+    pub fn has_room(&mut self, to: Peer, packets: usize) -> bool {
+        let pair = self.pair(to);
+        if pair.out.free() < packets as u64 && !pair.lost {
+            self.block(to, packets as u64);
+            return false;
+        }
+        self.slots.left() >= packets
+    }
+
     /// Bytes of payload in a multicast to a group.
     pub fn multicast_bytes_max(&self, group: GroupIndex) -> usize {
         self.config.multicast_bytes_max(self.groups[group.0 as usize].members.len())
@@ -224,8 +240,19 @@ impl Endpoint {
         addressed: impl Fn(u32) -> bool,
         payload: &[u8],
     ) -> Result<(), SendError> {
+        self.multicast_with(group, addressed, payload.len(), |to| to.copy_from_slice(payload))
+    }
+
+    /// As [`Endpoint::multicast`]; `fill` writes the `len` bytes, once for each packet that it takes to name all members.
+    pub fn multicast_with(
+        &mut self,
+        group: GroupIndex,
+        addressed: impl Fn(u32) -> bool,
+        len: usize,
+        mut fill: impl FnMut(&mut [u8]),
+    ) -> Result<(), SendError> {
         let Some(g) = self.groups.get(group.0 as usize) else { return Err(SendError::Invalid) };
-        if payload.len() > self.config.multicast_bytes_max(g.members.len()) {
+        if len > self.config.multicast_bytes_max(g.members.len()) {
             return Err(SendError::Invalid);
         }
         let mut numbers = std::mem::take(&mut self.numbers);
@@ -233,7 +260,7 @@ impl Endpoint {
             let mut from = 0;
             while let Some(plan) = Plan::new(&numbers, from) {
                 from = plan.end();
-                self.multicast_part(group, &plan, payload);
+                self.multicast_part(group, &plan, len, &mut fill);
             }
         });
         self.numbers = numbers;
@@ -267,26 +294,32 @@ impl Endpoint {
         match full {
             None if self.slots.left() > parts => return Ok(()),
             None => {}
-            Some(peer) => self.block(peer),
+            Some(peer) => self.block(peer, 1),
         }
         Err(SendError::Full)
     }
 
-    /// The window of a peer is full: if it is the peer that takes nothing, it will be asked.
-    fn block(&mut self, peer: Peer) {
-        self.pair(peer).out.blocked = true;
+    /// The window of a peer has no room for so many packets: if it is the peer that takes nothing, it will be asked.
+    fn block(&mut self, peer: Peer, packets: u64) {
+        self.pair(peer).out.set_needs(packets);
         self.plan(peer);
     }
 
     /// One packet of a multicast: usually the only one.
-    fn multicast_part(&mut self, group: GroupIndex, plan: &Plan<'_>, payload: &[u8]) {
+    fn multicast_part(
+        &mut self,
+        group: GroupIndex,
+        plan: &Plan<'_>,
+        payload_len: usize,
+        fill: &mut impl FnMut(&mut [u8]),
+    ) {
         let check = self.groups[group.0 as usize].check;
         let slot = self.slots.take(To::Group(group));
         let block = self.slots.block_mut(slot);
         let (head, seq) = Spread { check, about: 0, place: 0, covered: false }.emit(plan, block);
         block[..HEAD_BYTES].copy_from_slice(&Repr { seq, ..Repr::of(Kind::Multicast) }.bytes());
-        let len = head + payload.len();
-        block[head..len].copy_from_slice(payload);
+        let len = head + payload_len;
+        fill(&mut block[head..len]);
         let mut unacked = 0;
         for index in plan.addressed() {
             let peer = self.groups[group.0 as usize].members[index];
@@ -417,7 +450,7 @@ impl Endpoint {
     }
 
     fn pair(&mut self, peer: Peer) -> &mut Pair {
-        let (window, rate) = (self.config.window, self.config.rate);
-        self.pairs[peer as usize].get_or_insert_with(|| Box::new(Pair::new(window, rate)))
+        let config = &self.config;
+        self.pairs[peer as usize].get_or_insert_with(|| Box::new(Pair::new(config)))
     }
 }

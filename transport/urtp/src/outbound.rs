@@ -25,8 +25,8 @@ pub(crate) struct Outbound {
     ring: Box<[Sent]>,
     /// Packets since the last that ended a block.
     pub(crate) since_block: u32,
-    /// Something could not be sent because the window was full.
-    pub(crate) blocked: bool,
+    /// So many packets could not be sent because the window had no room for them.
+    needs: u64,
     /// When to ask what has come.
     pub(crate) probe_at: Nanos,
     /// Probes that were not answered.
@@ -58,7 +58,7 @@ impl Outbound {
             window: window_max,
             ring: vec![empty; window_max as usize].into(),
             since_block: 0,
-            blocked: false,
+            needs: 0,
             probe_at: NEVER,
             probes: 0,
             quiet_since: 0,
@@ -77,6 +77,28 @@ impl Outbound {
 
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// The window, of which a part is a block: a small one before the receiver has said anything.
+    pub(crate) fn window_known(&self) -> u32 {
+        if self.acked == 0 { self.window.min(WINDOW_FIRST) } else { self.window }
+    }
+
+    /// Packets wait for room.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.free() < self.needs
+    }
+
+    /// So many packets wait for room; 0, and none do.
+    pub(crate) fn set_needs(&mut self, packets: u64) {
+        self.needs = packets;
+    }
+
+    /// Nobody waits for room that is there.
+    pub(crate) fn unblock(&mut self) {
+        if !self.is_blocked() {
+            self.needs = 0;
+        }
     }
 
     pub(crate) fn acked(&self) -> u64 {

@@ -27,9 +27,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub(crate) fn new(rate_max: u64) -> Pace {
+    pub(crate) fn new(rate_first: u64, rate_max: u64) -> Pace {
         Pace {
-            rate: rate_max,
+            rate: rate_first,
             rate_max,
             reported: 0,
             acked: 0,
@@ -92,7 +92,15 @@ impl Pace {
         } else {
             self.bad = false;
             self.usual_loss = (7 * self.usual_loss + loss) / 8;
-            self.rate = (self.rate + self.rate / 8).min(self.rate_max);
+            self.speed_up();
+        }
+    }
+
+    /// Faster, unless the receiver says that no more comes through.
+    fn speed_up(&mut self) {
+        let faster = (self.rate + self.rate / 8).min(self.rate_max);
+        if self.reported == 0 || faster <= self.reported + self.reported / 4 {
+            self.rate = faster;
         }
     }
 
@@ -110,7 +118,7 @@ mod tests {
 
     /// Sends epochs over a link of this capacity that also loses `own` thousandths. Returns the paces.
     fn paces(capacity: u64, own: u32, epochs: usize) -> Vec<u64> {
-        let mut pace = Pace::new(1_000_000_000);
+        let mut pace = Pace::new(1_000_000_000, 1_000_000_000);
         let epoch = || {
             let through = capacity.min(pace.rate()) * u64::from(1000 - own) / 1000;
             let acked = (u64::from(PACE_EPOCH_PACKETS) * through / pace.rate()) as u32;

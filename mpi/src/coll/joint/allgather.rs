@@ -2,9 +2,12 @@
 
 use super::direct::{Fetch, part};
 use super::gather::blocks;
+use super::way::Blocks;
 use super::{Joint, pieces, whole_lines};
+use crate::coll::port::unequal;
+use crate::error::Result;
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use tern_coll::{Buf, Data, Span, Ty};
+use tern_coll::{Buf, Data, Slice, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
@@ -12,39 +15,61 @@ impl Joint<'_> {
     /// Without `send`, this rank's block is in its place.
     pub(super) fn allgather(&mut self, send: Option<Data>, recv: Data) {
         let everything = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
-        let (all, bytes) = (self.buffer(everything), recv.bytes() as usize);
-        let block = |rank: u32| part(everything, u64::from(rank) * recv.count, recv.count);
-        let own = self.buffer(send.map_or(block(self.team.rank()), |send| send.in_send()));
-        if self.swaps(bytes) {
-            self.swap((&own, 0), (&all, self.other() as usize * bytes), bytes);
-        } else if !(self.size() == 2
-            && bytes >= JOINT_FETCH_BYTES_MIN
-            && self.fetch_block(&own, block(self.other())))
-        {
-            for (at, len) in pieces(bytes, whole_lines(Team::MEETING_BYTES / self.size())) {
-                self.allgather_piece(&own, &all, at, len);
-            }
+        let block = |rank: u32| part(everything, u64::from(rank) * recv.count, recv.count).slice();
+        let place = self.names.buffer(&block(self.team.rank()));
+        let own = send.map(|send| self.buffer(send.in_send()));
+        self.collect(own.as_ref().unwrap_or(&place), recv.bytes() as usize, block);
+        if let Some(own) = own {
+            UserBuf::copy(&own, 0, &place, 0, own.len());
         }
-        if send.is_some() {
-            UserBuf::copy(&own, 0, &all, self.me() * bytes, bytes);
+    }
+
+    /// Blocks of any length, the longest of `longest` bytes.
+    pub(super) fn allgatherv(&mut self, send: Option<Data>, longest: usize, blocks: &Blocks) -> Result {
+        let block = |rank: u32| blocks.from[rank as usize];
+        let place = self.names.buffer(&block(self.team.rank()));
+        let own = send.map(|send| self.buffer(send.in_send()));
+        self.collect(own.as_ref().unwrap_or(&place), longest, block);
+        let Some(own) = own else { return Ok(()) };
+        UserBuf::copy(&own, 0, &place, 0, own.len().min(place.len()));
+        match own.len() == place.len() {
+            true => Ok(()),
+            false => Err(unequal(self.names.call, self.team.rank(), own.len(), place.len())),
+        }
+    }
+
+    /// Gets the blocks of all others, of which the longest has `longest` bytes; this rank's is `own`.
+    fn collect(&mut self, own: &UserBuf, longest: usize, block: impl Fn(u32) -> Slice) {
+        if self.swaps(longest) {
+            let into = self.names.buffer(&block(self.other()));
+            return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
+        }
+        let is_long = self.size() == 2 && longest >= JOINT_FETCH_BYTES_MIN;
+        if is_long && self.fetch_block(own, block(self.other())) {
+            return;
+        }
+        for (at, len) in pieces(longest, whole_lines(Team::MEETING_BYTES / self.size())) {
+            self.collect_piece(own, &block, at, len);
         }
     }
 
     /// Each of two ranks fetches the other's block.
-    fn fetch_block(&mut self, own: &UserBuf, block: Span) -> bool {
-        let wanted = Fetch { from: self.other(), offset: 0, into: self.buffer(block) };
-        self.fetch_all(Some(own), std::iter::once(wanted))
+    fn fetch_block(&mut self, own: &UserBuf, block: Slice) -> bool {
+        let names = self.names;
+        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: names.buffer(&block) })
     }
 
-    /// Bytes `at..at + len` of each block.
-    fn allgather_piece(&mut self, own: &UserBuf, all: &UserBuf, at: usize, len: usize) {
+    /// Bytes `at..at + len` of each block that is so long.
+    fn collect_piece(&mut self, own: &UserBuf, block: &impl Fn(u32) -> Slice, at: usize, len: usize) {
+        let left = |bytes: usize| bytes.saturating_sub(at).min(len);
         let meeting = self.team.meet();
         let table = self.team.table(meeting);
-        table.will_write(self.me() * len, len);
-        UserBuf::copy(own, at, table.buf(), self.me() * len, len);
+        table.will_write(self.me() * len, left(own.len()));
+        UserBuf::copy(own, at, table.buf(), self.me() * len, left(own.len()));
         self.all_come(meeting);
-        for rank in (0..self.size()).filter(|&rank| rank != self.me()) {
-            UserBuf::copy(table.buf(), rank * len, all, rank * own.len() + at, len);
+        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+            let into = self.names.buffer(&block(rank));
+            UserBuf::copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
         }
     }
 }

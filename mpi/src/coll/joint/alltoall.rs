@@ -23,15 +23,14 @@ impl Joint<'_> {
         }
         if self.swaps(bytes) {
             let at = self.other() as usize * bytes;
-            return self.swap((&from, at), (&into, at), bytes);
+            return self.swap((&from, at, bytes), (&into, at, bytes));
         }
         if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
-            let (me, size) = (self.team.rank(), self.team.size());
-            // In an order in which no two ranks read from the same one (MPI for the T3D, section 3.3).
-            let wanted = (1..size).map(|step| (me + step) % size).map(|from| {
+            let (me, names) = (self.me(), self.names);
+            let wanted = |from: u32| {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);
-                Fetch { from, offset: me as usize * bytes, into: self.names.buffer(&block.slice()) }
-            });
+                Fetch { offset: me * bytes, into: names.buffer(&block.slice()) }
+            };
             if self.fetch_all(send.is_some().then_some(&from), wanted) {
                 return;
             }

@@ -4,53 +4,87 @@ use super::{Joint, note_of_word, word_of};
 use crate::process::enter;
 use tern_coll::Span;
 use tern_mem::UserBuf;
-use tern_transport::{Remote, Token, Transfer, Transport};
+use tern_transport::limits::TEAM_RANKS_MAX;
+use tern_transport::{Remote, Team, Token, Transfer, Transport};
+
+const _: () = assert!(TEAM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 
 /// A block to be fetched: the bytes from `offset` on of what a rank has told the address of.
 pub(super) struct Fetch {
-    pub from: u32,
     pub offset: usize,
     pub into: UserBuf,
 }
 
 impl Joint<'_> {
-    /// Each rank tells where its data lie and fetches what `wanted` names; nobody's data may change until all have what they
-    /// want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
-    pub(super) fn fetch_all(
-        &mut self,
-        from: Option<&UserBuf>,
-        mut wanted: impl Iterator<Item = Fetch>,
-    ) -> bool {
+    /// Each rank tells where its data lie and fetches what `wanted` names of each other rank; nobody's data may change until
+    /// all have what they want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
+    pub(super) fn fetch_all(&mut self, from: Option<&UserBuf>, wanted: impl Fn(u32) -> Fetch) -> bool {
         let from = from.filter(|_| self.can_fetch());
         let address = from.and_then(UserBuf::as_flat).map_or(0, |(base, _)| base as u64);
         let told = self.meet_with(address);
         if !self.all_say(told) {
             return false;
         }
-        let fetched = wanted.all(|fetch| self.fetch(told, &fetch));
+        let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
         let met = self.meet_with(u64::from(fetched));
         self.all_say(met)
     }
 
+    /// The other ranks, in an order in which no two turn to the same one at once (MPI for the T3D, section 3.3).
+    pub(super) fn others(&self) -> impl Iterator<Item = u32> + use<> {
+        let (me, size) = (self.team.rank(), self.team.size());
+        (1..size).map(move |step| (me + step) % size)
+    }
+
+    /// Reads from each other rank; false once that fails. Ranks get ahead of others, and then many read from the same one: who
+    /// would be one too many passes that rank over and comes back. Nobody waits, since who reads may not have a core: where
+    /// only such ranks are left, they are read all the same.
+    pub(super) fn read_in_turns(&self, read: impl Fn(u32) -> bool) -> bool {
+        if self.size() <= Team::READERS_MAX + 1 {
+            return self.others().all(read);
+        }
+        let mut left = self.others().fold(0u64, |all, rank| all | 1 << rank);
+        while left != 0 {
+            let before = left;
+            for rank in self.others().filter(|&rank| before & 1 << rank != 0) {
+                if self.team.begin_reading(rank) {
+                    let done = read(rank);
+                    self.team.end_reading(rank);
+                    if !done {
+                        return false;
+                    }
+                    left &= !(1 << rank);
+                }
+            }
+            if left == before {
+                return self.others().filter(|&rank| left & 1 << rank != 0).all(read);
+            }
+        }
+        true
+    }
+
     /// Whether the kernel lets this rank read all others' memory.
-    fn can_fetch(&self) -> bool {
+    pub(super) fn can_fetch(&self) -> bool {
         let mut process = enter();
         let Ok(engine) = process.engine() else { return false };
         let transport = engine.transport();
-        let mut others = (0..self.team.size()).filter(|&rank| rank != self.team.rank());
-        others.all(|rank| self.names.peer(rank).is_some_and(|peer| transport.limits(peer).get))
+        self.others().all(|rank| self.names.peer(rank).is_some_and(|peer| transport.limits(peer).get))
     }
 
-    fn fetch(&self, told: u64, fetch: &Fetch) -> bool {
-        let addr = word_of(&self.team.post_of(told, fetch.from)) + fetch.offset as u64;
-        let from = Remote { addr, len: fetch.into.len() as u64 };
+    fn fetch(&self, told: u64, rank: u32, fetch: &Fetch) -> bool {
+        let addr = word_of(&self.team.post_of(told, rank)).wrapping_add(fetch.offset as u64);
+        self.get(rank, Remote { addr, len: fetch.into.len() as u64 }, &fetch.into)
+    }
+
+    /// Gets a rank's memory; whether that was possible.
+    pub(super) fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
         let mut process = enter();
-        let (Some(peer), Ok(engine)) = (self.names.peer(fetch.from), process.engine()) else { return false };
-        matches!(engine.transport().get(peer, from, &fetch.into, Token(0)), Transfer::Done)
+        let (Some(peer), Ok(engine)) = (self.names.peer(rank), process.engine()) else { return false };
+        matches!(engine.transport().get(peer, from, into, Token(0)), Transfer::Done)
     }
 
     /// A meeting in which each rank leaves a word for all.
-    fn meet_with(&mut self, word: u64) -> u64 {
+    pub(super) fn meet_with(&mut self, word: u64) -> u64 {
         let meeting = self.team.meet();
         self.team.post(meeting, &note_of_word(word));
         match self.size() {
@@ -61,7 +95,7 @@ impl Joint<'_> {
     }
 
     /// Whether no rank left zero.
-    fn all_say(&self, meeting: u64) -> bool {
+    pub(super) fn all_say(&self, meeting: u64) -> bool {
         (0..self.team.size()).all(|rank| word_of(&self.team.post_of(meeting, rank)) != 0)
     }
 }

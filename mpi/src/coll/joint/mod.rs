@@ -7,13 +7,14 @@
 
 mod allgather;
 mod alltoall;
+mod alltoallv;
 mod bcast;
 mod direct;
 mod gather;
 mod reduce;
 mod way;
 
-pub use way::Way;
+pub use way::{Blocks, Way};
 
 use super::port::Names;
 use crate::error::{Result, fail};
@@ -41,10 +42,10 @@ struct Joint<'a> {
 }
 
 /// Does what `way` says on the communicator.
-pub fn run(mut process: Guard, comm: MPI_Comm, names: &Names, way: &Way) -> Result {
+pub fn run(mut process: Guard, comm: MPI_Comm, names: &Names, way: &Way, blocks: &Blocks) -> Result {
     let Some(mut team) = process.comm_mut(comm)?.team.take() else { return Err(in_use()) };
     drop(process);
-    let outcome = Joint { team: &mut team, names }.go(way);
+    let outcome = Joint { team: &mut team, names }.go(way, blocks);
     enter().comm_mut(comm)?.team = TeamPlace::Here(team);
     outcome
 }
@@ -78,7 +79,7 @@ fn in_use() -> Box<crate::error::Error> {
 }
 
 impl Joint<'_> {
-    fn go(&mut self, way: &Way) -> Result {
+    fn go(&mut self, way: &Way, blocks: &Blocks) -> Result {
         match *way {
             Way::Bcast { data, root } => return self.bcast(data, root),
             Way::Reduce { data, in_place, root } => self.reduce(data, in_place, root),
@@ -88,6 +89,8 @@ impl Joint<'_> {
             Way::Scatter { send, recv, root } => self.scatter(send, recv, root),
             Way::Allgather { send, recv } => self.allgather(send, recv),
             Way::Alltoall { send, recv } => self.alltoall(send, recv),
+            Way::Allgatherv { send, longest } => return self.allgatherv(send, longest, blocks),
+            Way::Alltoallv => return self.alltoallv(blocks),
         }
         Ok(())
     }
@@ -153,12 +156,12 @@ impl Joint<'_> {
         handover
     }
 
-    /// Two ranks exchange so many bytes by their flags.
-    fn swap(&mut self, from: (&UserBuf, usize), into: (&UserBuf, usize), bytes: usize) {
+    /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
+    fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) {
         let (meeting, other) = (self.team.meet(), self.other());
-        self.team.post(meeting, &note_of(from.0, from.1, bytes));
+        self.team.post(meeting, &note_of(from.0, from.1, from.2));
         self.wait(self.team.posted(meeting, other));
-        into.0.write(into.1, &self.team.post_of(meeting, other)[..bytes]);
+        into.0.write(into.1, &self.team.post_of(meeting, other)[..into.2]);
     }
 
     /// Whether two ranks exchange so many bytes by their flags.

@@ -86,7 +86,7 @@ impl Joint<'_> {
         // SAFETY: the area is mapped, and no other rank is told of it.
         let theirs = unsafe { UserBuf::flat(scratch, operands.bytes) };
         if self.swaps(operands.bytes) {
-            self.swap((&operands.own, 0), (&theirs, 0), operands.bytes);
+            self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes));
         } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, theirs) {
             return false;
         }
@@ -97,8 +97,7 @@ impl Joint<'_> {
     }
 
     fn fetch_operands(&mut self, operands: &Operands, into: UserBuf) -> bool {
-        let wanted = Fetch { from: self.other(), offset: 0, into };
-        self.fetch_all(Some(&operands.own), std::iter::once(wanted))
+        self.fetch_all(Some(&operands.own), |_| Fetch { offset: 0, into: into.clone() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::coll::operation::Operation;
 use crate::limits::*;
-use tern_coll::{Call, Comm, Data, Root};
+use tern_coll::{Call, Comm, Data, Root, Slice, Vector};
 use tern_transport::Team;
 
 /// A collective that goes over shared memory.
@@ -46,25 +46,74 @@ pub enum Way {
         send: Option<Data>,
         recv: Data,
     },
+    /// The blocks are in [`Blocks`].
+    Allgatherv {
+        send: Option<Data>,
+        /// Bytes of the longest block.
+        longest: usize,
+    },
+    /// `MPI_Alltoallv` and `MPI_Alltoallw`; the blocks are in [`Blocks`].
+    Alltoallv,
+}
+
+/// The blocks of a vector form, by rank.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// For each rank, if the call has them.
+    pub to: Vec<Slice>,
+    /// From each rank.
+    pub from: Vec<Slice>,
+}
+
+impl Blocks {
+    /// Takes the blocks of a call to or from `size` ranks; of one that has none, nothing.
+    pub fn fill(&mut self, call: &Call, size: u32) {
+        match call {
+            Call::Allgatherv { recv, .. } => self.fill_from(recv, size),
+            Call::Alltoallv { send: Some(send), recv } | Call::Alltoallw { send: Some(send), recv } => {
+                self.to.clear();
+                self.to.extend((0..size).map(|rank| send.in_send(rank).slice()));
+                self.fill_from(recv, size);
+            }
+            _ => {}
+        }
+    }
+
+    fn fill_from(&mut self, recv: &Vector, size: u32) {
+        self.from.clear();
+        self.from.extend((0..size).map(|rank| recv.in_recv(rank).slice()));
+    }
 }
 
 impl Way {
     /// How `call` goes among the ranks of a team; `None`: by messages. The answer is the same at all ranks of a correct
-    /// program.
-    pub fn of(call: &Call, comm: &Comm, operation: Option<&Operation>) -> Option<Way> {
-        let (way, size) = (Way::named(call, operation)?, comm.size as usize);
+    /// program. With `check_types`, vector forms go by messages, which carry signatures: that is where programs go wrong.
+    pub fn of(call: &Call, comm: &Comm, operation: Option<&Operation>, check_types: bool) -> Option<Way> {
+        let (way, size) = (Way::named(call, comm.size, operation)?, comm.size as usize);
+        if check_types && matches!(way, Way::Alltoallv | Way::Allgatherv { .. }) {
+            return None;
+        }
+        if let Way::Alltoallv = way {
+            // How much there is to move, no rank knows of all.
+            return Some(way);
+        }
         let bytes = way.block_bytes(comm.rank)?;
         (bytes > 0 && way.fits(bytes, size)).then(|| way.for_bytes(bytes, size))
     }
 
     /// The way without regard to bytes.
-    fn named(call: &Call, operation: Option<&Operation>) -> Option<Way> {
+    fn named(call: &Call, size: u32, operation: Option<&Operation>) -> Option<Way> {
         Some(match *call {
             Call::Bcast { data, root: Root::Rank(root) } => Way::Bcast { data, root },
             Call::Gather { send, recv, root: Root::Rank(root) } => Way::Gather { send, recv, root },
             Call::Scatter { send, recv, root: Root::Rank(root) } => Way::Scatter { send, recv, root },
             Call::Allgather { send, recv } => Way::Allgather { send, recv },
             Call::Alltoall { send, recv } => Way::Alltoall { send, recv },
+            Call::Allgatherv { send, recv } => {
+                let longest = (0..size).map(|rank| recv.in_recv(rank).bytes()).max()?;
+                Way::Allgatherv { send, longest: usize::try_from(longest).ok()? }
+            }
+            Call::Alltoallv { send: Some(_), .. } | Call::Alltoallw { send: Some(_), .. } => Way::Alltoallv,
             Call::Reduce { data, in_place, root: Root::Rank(root), .. } if combines(&data, operation) => {
                 Way::Reduce { data, in_place, root }
             }
@@ -75,9 +124,11 @@ impl Way {
         })
     }
 
-    /// Bytes of one rank's block, which the standard wants to be the same at all ranks (section 6.1).
+    /// Bytes of one rank's block, or of the longest, which the standard wants to be the same at all ranks (section 6.1).
     fn block_bytes(&self, me: u32) -> Option<usize> {
         let bytes = match self {
+            Way::Allgatherv { longest, .. } => return Some(*longest),
+            Way::Alltoallv => return None,
             Way::Bcast { data, .. }
             | Way::Reduce { data, .. }
             | Way::Allreduce { data, .. }
@@ -95,8 +146,8 @@ impl Way {
             Way::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Way::Reduce { .. } | Way::Allreduce { .. } | Way::Accumulate { .. } => true,
             Way::Gather { .. } | Way::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
-            Way::Allgather { .. } => size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX,
-            Way::Alltoall { .. } => true,
+            Way::Allgather { .. } | Way::Allgatherv { .. } => size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX,
+            Way::Alltoall { .. } | Way::Alltoallv => true,
         }
     }
 

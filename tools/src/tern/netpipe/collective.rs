@@ -29,9 +29,8 @@ pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
         };
         let everyone = lab.everyone(&job(vec![]));
         entrants.extend(everyone.into_iter().map(|entrant| Entrant { parameter: hosts.into(), ..entrant }));
-        for algorithm in
-            chosen.iter().filter(|algorithm| algorithm.suits(&Query::new(Collective::Bcast, 0, hosts)))
-        {
+        let query = Query { machines: hosts, multicast: true, ..Query::new(Collective::Bcast, 0, hosts) };
+        for algorithm in chosen.iter().filter(|algorithm| algorithm.suits(&query)) {
             let settings = vec![("TERN_COLL_TABLE".into(), table(*algorithm, scratch)?)];
             let named = |entrant| Entrant { system: format!("tern, {}", algorithm.name()), ..entrant };
             entrants.extend(lab.tern(hosts.into(), &job(settings)).map(named));

@@ -30,6 +30,7 @@ What:
 On what machine:
   --params FILE         parameters; --print-params shows them all, tern tune measures those of this machine
   --ranks-per-host K, --ranks-per-core K, --hosts-per-switch K
+  --multicast           its machines can be reached by multicast
 
 Faults, drawn from a seed:
   --seed S              where all chance comes from (default 1)
@@ -131,6 +132,7 @@ impl Options {
                 "--print-params" => options.task = Task::PrintParams,
                 "--choose" => options.task = Task::Choose,
                 "--check" => options.task = Task::Check,
+                "--multicast" => options.params.multicast = true,
                 "--verify" => options.payload = Payload::Bytes,
                 "--algorithm" => algorithm = Some(value(word, &mut rest)?),
                 option if option.starts_with('-') => options.set(option, value(option, &mut rest)?)?,
@@ -264,6 +266,7 @@ mod tests {
         assert_eq!(options.works, [Work::Collective(Collective::Allreduce)]);
         assert_eq!((options.ranks, options.bytes), (vec![2, 1024], vec![8, 1 << 20]));
         assert_eq!((options.which, options.params.ranks_per_host), (Which::One(Algorithm::Ring), 4));
+        assert!(!options.params.multicast && parse("bcast --multicast").unwrap().params.multicast);
         assert_eq!(parse("pingpong").unwrap().works, [Work::PingPong]);
         assert_eq!(parse("all --algorithm all").unwrap().which, Which::All);
     }

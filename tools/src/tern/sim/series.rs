@@ -99,7 +99,7 @@ pub fn query(collective: Collective, params: &Params, ranks: u32, bytes: u64) ->
         Collective::ReduceScatter | Collective::ReduceScatterBlock => bytes.saturating_mul(ranks.into()),
         _ => bytes,
     };
-    Query { machines, ..Query::new(collective, bytes, ranks) }
+    Query { machines, multicast: params.multicast, ..Query::new(collective, bytes, ranks) }
 }
 
 /// The algorithm that serves a job.

@@ -55,10 +55,10 @@ impl Effort {
         self.sizes.iter().copied().filter(|bytes| (least..=most).contains(bytes)).collect()
     }
 
-    /// How many jobs a collective takes, if nothing is found: each repetition measures all that is tried, and before and
-    /// after it what is there without a table.
+    /// How many jobs a collective takes at most. Each repetition measures all that is tried, and before and after it what is
+    /// there without a table; if something is found, each measures that once more, and again before and after it.
     pub fn jobs_of(&self, collective: Collective, ranks: u32) -> u64 {
-        (self.candidates(collective, ranks).len() + 2) as u64 * self.repetitions as u64
+        (self.candidates(collective, ranks).len() + 2 + 3) as u64 * self.repetitions as u64
     }
 
     /// What is tried for a collective of so many ranks on one machine, with the least bytes that it is tried for: the

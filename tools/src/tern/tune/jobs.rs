@@ -58,6 +58,13 @@ impl Jobs {
         times(&mut command)
     }
 
+    /// Times of exchanges between two ranks, with a sum after each, and of such sums alone.
+    pub fn exchanges(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+        let mut command = self.command_with(setup.options, 2, "exchange", point_s);
+        command.args(sizes.iter().map(u64::to_string)).envs(setup.settings.iter().copied());
+        times(&mut command)
+    }
+
     /// Times of a rank's own work.
     pub fn compute(&self, point_s: f64) -> Result<Vec<Time>, String> {
         times(&mut self.command_with(&[], 1, "compute", point_s))

@@ -14,7 +14,7 @@ use super::progress::Progress;
 pub const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 6;
+pub const JOBS: u64 = 7;
 
 const KIB: u64 = 1024;
 
@@ -29,11 +29,17 @@ const CROWDED: Setup = Setup { options: &[], settings: &[] };
 
 /// Sizes of messages at once: one line; some lines; as many as go by lines at all.
 const EAGER_SIZES: [u64; 3] = [8, 128, 4 * KIB];
-/// Sizes of messages that the receiver gets: the slope between the first two is the price of a byte, what the first takes
-/// beyond its bytes that of the beginning; the last is much longer than [`CACHE_BYTES`].
-const GET_SIZES: [u64; 3] = [8 * KIB, 64 * KIB, 1024 * KIB];
-/// Sizes of messages that both copy, without and with bytes beyond [`CACHE_BYTES`].
-const SHARE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
+/// Sizes of messages that the receiver gets: the slope between them is the price of a byte, what the first takes beyond
+/// its bytes that of the beginning.
+const GET_SIZES: [u64; 2] = [8 * KIB, 64 * KIB];
+/// Sizes of messages that each rank copies for itself, since the other has its own to copy, without and with bytes beyond
+/// [`CACHE_BYTES`]. A ping-pong of gets would not do here: what its receiver has just written lies modified in the cache of
+/// its core, however long it is, from where it comes more slowly than from the cache that both cores share. Ranks that copy
+/// long messages alone have computed in between.
+const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
+/// Sizes of messages that both copy: the slope between the first two is the price of a byte, what the first takes beyond
+/// its bytes is for dividing the message; the last has bytes beyond [`CACHE_BYTES`].
+const SHARE_SIZES: [u64; 3] = [64 * KIB, CACHE_BYTES, 1024 * KIB];
 
 /// Up to so many bytes the buffers of a message, or of a sum, stay in a core's own cache: an eighth of a usual one, since
 /// a call has two to four of them.
@@ -47,6 +53,7 @@ struct Measured {
     compute: Least,
     eager: Least,
     get: Least,
+    exchange: Least,
     share: Least,
     core: Least,
     /// A barrier of two ranks by messages.
@@ -62,6 +69,9 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
         compute: Least::of(progress, "a rank's own work", repetitions, || jobs.compute(point_s))?,
         eager: on(&EAGER, &EAGER_SIZES, "messages at once")?,
         get: on(&GET, &GET_SIZES, "messages that the receiver gets")?,
+        exchange: Least::of(progress, "messages both ways", repetitions, || {
+            jobs.exchanges(&SHARE, &EXCHANGE_SIZES, point_s)
+        })?,
         share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
         barrier: Least::of(progress, "steps of a schedule", repetitions, || barrier(jobs, point_s))?,
         core: on_one_core(|| on(&CROWDED, &EAGER_SIZES[..1], "ranks on one core"))?,
@@ -169,19 +179,27 @@ impl Measured {
         // The offer comes first, and the answer leaves before the receiver goes on; its next message finds the other side
         // busy with the answer if taking that takes longer than sending another.
         let offer = self.eager.one_way(8) + send + (receive - send).max(0.0);
-        let [small, middle, large] = GET_SIZES.map(|bytes| (bytes, self.get.one_way(bytes)));
+        let [small, middle] = GET_SIZES.map(|bytes| (bytes, self.get.one_way(bytes)));
         let get_bytes = slope(small, middle);
         let get = (small.1 - get_bytes * small.0 as f64 - offer).max(0.0);
-        let cached = (CACHE_BYTES, offer + get + get_bytes * CACHE_BYTES as f64);
-        let [cached_share, large_share] = SHARE_SIZES.map(|bytes| (bytes, self.shared(bytes, get)));
-        let share_bytes = slope((0, 0.0), cached_share);
+        let [cached_alone, large_alone] = EXCHANGE_SIZES.map(|bytes| (bytes, self.alone(bytes, get)));
+        let [short, cached, large] = SHARE_SIZES.map(|bytes| (bytes, self.shared(bytes, get)));
+        let share_bytes = slope(short, cached);
         vec![
             ("get_ns", get),
             ("get_per_byte_ns", get_bytes),
-            ("get_far_per_byte_ns", slope(cached, large)),
+            ("get_far_per_byte_ns", slope(cached_alone, large_alone)),
+            ("share_ns", (short.1 - share_bytes * short.0 as f64).max(0.0)),
             ("share_per_byte_ns", share_bytes),
-            ("share_far_per_byte_ns", slope(cached_share, large_share)),
+            ("share_far_per_byte_ns", slope(cached, large)),
         ]
+    }
+
+    /// What the bytes of an exchanged message take a rank that copies them alone: beside them there are the sum, and the calls
+    /// to the kernel. (The offers are the same for all sizes.)
+    fn alone(&self, bytes: u64, call: f64) -> f64 {
+        let beside = self.exchange.ns("local-sum", bytes) + share_chunks(bytes) as f64 * call;
+        (self.exchange.ns("exchange", bytes) - beside).max(0.0)
     }
 
     /// What the bytes of a message take that both copy: beside them, there are the offer, the invitation, and the calls to the
@@ -239,8 +257,14 @@ mod tests {
                 ("local-sum", 1024 * KIB, 100.0),
             ]),
             eager,
-            get: trips(&[(8 * KIB, 1.2), (64 * KIB, 4.2), (1024 * KIB, 90.0)]),
-            share: trips(&[(256 * KIB, 9.0), (1024 * KIB, 42.0)]),
+            get: trips(&[(8 * KIB, 1.2), (64 * KIB, 4.2)]),
+            exchange: least(&[
+                ("exchange", 256 * KIB, 20.0),
+                ("local-sum", 256 * KIB, 5.0),
+                ("exchange", 1024 * KIB, 110.0),
+                ("local-sum", 1024 * KIB, 25.0),
+            ]),
+            share: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
         }
@@ -267,10 +291,10 @@ mod tests {
             let params = Params { ranks_per_host: 2, ..params.clone() };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 200.0
         };
-        // The first three as messages at once, the next by a get, the last by both.
-        for (bytes, us) in
-            [(8, 0.2), (128, 0.26), (4 * KIB, 0.9), (8 * KIB, 1.2), (256 * KIB, 9.0), (1024 * KIB, 42.0)]
-        {
+        // The first three as messages at once, the next by a get, the others by both.
+        let eager = [(8, 0.2), (128, 0.26), (4 * KIB, 0.9)];
+        let copied = [(8 * KIB, 1.2), (64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)];
+        for (bytes, us) in eager.into_iter().chain(copied) {
             let ratio = predicted(bytes) / (us * 1000.0);
             assert!((ratio - 1.0).abs() < 0.03, "{bytes} bytes: {} ns for {us} us", predicted(bytes));
         }

@@ -39,8 +39,9 @@ pub fn run(options: &Options) -> Result<String, String> {
     let all = || {
         options.collectives.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)))
     };
-    let total = all().map(|(collective, ranks)| effort.jobs_of(collective, ranks.measured)).sum::<u64>();
-    let progress = Progress::new(messages::JOBS * messages::REPETITIONS + total);
+    let jobs_of = |(collective, ranks): (_, Ranks)| effort.jobs_of(collective, ranks.measured);
+    let mut done = messages::JOBS * messages::REPETITIONS;
+    let progress = Progress::new(done + all().map(jobs_of).sum::<u64>());
     let costs = messages::measure(&jobs, effort.point_s, messages::REPETITIONS, &progress)?;
     write(&options.params, &format!("{}{costs}", header("What messages cost", "for tern sim")))?;
     let tuner = Tuner { jobs: &jobs, effort, progress: &progress, scatter: RefCell::default() };
@@ -53,6 +54,8 @@ pub fn run(options: &Options) -> Result<String, String> {
                 ranks.measured
             )),
         }
+        done += jobs_of((collective, ranks));
+        progress.reach(done);
         // What has been found so far is kept, should the user lose patience.
         write(&options.output, &table(&rows))?;
     }

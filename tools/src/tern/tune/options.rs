@@ -13,7 +13,8 @@ rows of those that are clearly faster to a file for TERN_COLL_TABLE. Also measur
 
   --ranks N            up to so many ranks: 2, 4, 8 ... and N (default: twice the cores, and the cores)
   --collective NAMES   only these collectives, separated by commas
-  --quick              fewer sizes and repetitions: a minute instead of several
+  --quick              fewer sizes and repetitions: a quarter of the time, which is about a minute on two
+                       cores and grows with them
   --output FILE        where to write the table (default: tern-coll.table)
   --params FILE        where to write the costs of messages (default: tern-params.toml)
 

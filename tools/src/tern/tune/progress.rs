@@ -1,5 +1,6 @@
 //! How far measuring is: a bar with the time that is left, or where nobody watches a line now and then.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,6 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub struct Progress {
     bar: ProgressBar,
     watched: bool,
+    /// A job is under way: the bar moves when it ends.
+    under_way: Cell<bool>,
 }
 
 /// How often the bar moves although no job has ended.
@@ -23,18 +26,19 @@ impl Progress {
         if watched {
             bar.enable_steady_tick(TICK);
         }
-        Progress { bar, watched }
+        Progress { bar, watched, under_way: Cell::new(false) }
     }
 
-    /// The next job begins.
+    /// The next job begins, and the one before has ended.
     pub fn step(&self, what: &str) {
+        self.bar.inc(self.under_way.replace(true).into());
         self.bar.set_message(what.to_owned());
-        self.bar.inc(1);
     }
 
-    /// There are more jobs than was thought.
-    pub fn more(&self, jobs: u64) {
-        self.bar.inc_length(jobs);
+    /// So many jobs have ended, or were not needed.
+    pub fn reach(&self, jobs: u64) {
+        self.under_way.set(false);
+        self.bar.set_position(jobs);
     }
 
     /// Something worth a line of its own.
@@ -49,5 +53,24 @@ impl Progress {
     /// All is done.
     pub fn end(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_counts_when_it_has_ended() {
+        let progress = Progress::new(10);
+        let mut seen = Vec::new();
+        for job in ["one", "two", "three"] {
+            progress.step(job);
+            seen.push(progress.bar.position());
+        }
+        progress.reach(8);
+        progress.step("four");
+        seen.push(progress.bar.position());
+        assert_eq!(seen, [0, 1, 2, 8]);
     }
 }

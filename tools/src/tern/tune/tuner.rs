@@ -124,7 +124,6 @@ impl<'t> Trial<'t> {
         }
         let (mut without, mut with) = (TimesOf::new(), TimesOf::new());
         let repetitions = self.tuner.effort.repetitions;
-        self.tuner.progress.more(3 * repetitions as u64);
         for _ in 0..repetitions {
             let before = self.run(&sizes, &[])?;
             self.run(&sizes, &rows)?.put_into(&mut with);

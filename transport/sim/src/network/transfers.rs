@@ -25,6 +25,8 @@ pub struct Transfers {
 pub(super) enum Act {
     /// It sends this flight.
     Send(u32),
+    /// It multicasts these flights.
+    Multicast(Box<[u32]>),
     /// It begins this transfer.
     Pull(u32),
 }
@@ -208,7 +210,8 @@ impl Network {
         (self.now, self.copies_until) = (time, 0);
         while self.copies_until == 0 {
             match self.transfers.next_act(rank) {
-                Some(Act::Send(flight)) => self.launch(flight),
+                Some(Act::Send(flight)) => self.launch(&[flight]),
+                Some(Act::Multicast(flights)) => self.launch(&flights),
                 Some(Act::Pull(key)) => self.start(key),
                 None => break,
             }

@@ -27,6 +27,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// Of nobody.
+    const NONE: Address = Address {
+        // SAFETY: numbers and arrays.
+        storage: unsafe { zeroed() },
+        bytes: 0,
+    };
+
     pub(crate) fn of_socket(address: std::net::SocketAddr) -> Address {
         let address = socket2::SockAddr::from(address);
         let mut storage = zeros::<libc::sockaddr_storage>();
@@ -142,14 +149,29 @@ pub(crate) struct Intake {
     memory: Box<[u8]>,
     /// Bytes of each block.
     stride: usize,
-    /// What the last call brought: bytes, and how long the segments are.
-    came: Vec<(usize, usize)>,
+    /// What the last call brought.
+    came: Vec<Came>,
+    /// Whence it came.
+    names: Box<[Address]>,
+}
+
+/// A datagram that came.
+#[derive(Clone, Copy)]
+struct Came {
+    bytes: usize,
+    /// Bytes of each segment but the last.
+    segment: usize,
 }
 
 impl Intake {
     /// For datagrams of at most so many bytes.
     pub(crate) fn new(stride: usize) -> Intake {
-        Intake { memory: vec![0; INTAKE_BYTES].into(), stride, came: Vec::with_capacity(DATAGRAMS_PER_CALL) }
+        Intake {
+            memory: vec![0; INTAKE_BYTES].into(),
+            stride,
+            came: Vec::with_capacity(DATAGRAMS_PER_CALL),
+            names: vec![Address::NONE; DATAGRAMS_PER_CALL].into(),
+        }
     }
 
     /// Takes what waits at a socket, up to what a call brings. Answers how many datagrams.
@@ -159,11 +181,13 @@ impl Intake {
         let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; DATAGRAMS_PER_CALL];
         let count = self.room();
         let blocks = self.memory.chunks_exact_mut(self.stride);
-        for (((message, control), piece), block) in
-            messages.iter_mut().zip(&mut controls).zip(&mut pieces).zip(blocks)
+        for ((((message, control), piece), block), name) in
+            messages.iter_mut().zip(&mut controls).zip(&mut pieces).zip(blocks).zip(&mut self.names)
         {
             *piece = libc::iovec { iov_base: block.as_mut_ptr().cast(), iov_len: block.len() };
             let head = &mut message.write(zeros::<libc::mmsghdr>()).msg_hdr;
+            head.msg_name = from_mut(&mut name.storage).cast();
+            head.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
             head.msg_iov = piece;
             head.msg_iovlen = 1;
             head.msg_control = from_mut(control).cast();
@@ -176,12 +200,13 @@ impl Intake {
             libc::recvmmsg(fd, messages.as_mut_ptr().cast(), count as u32, libc::MSG_DONTWAIT as _, none)
         };
         let Ok(got) = usize::try_from(got) else { return nothing_or(io::Error::last_os_error()) };
-        for (message, control) in messages[..got].iter().zip(&controls) {
+        for ((message, control), name) in messages[..got].iter().zip(&controls).zip(&mut self.names) {
             // SAFETY: it is among the first `count`, which were written.
             let message = unsafe { message.assume_init_ref() };
             let bytes = (message.msg_len as usize).min(self.stride);
             let segments = control.segments(message.msg_hdr.msg_controllen);
-            self.came.push((bytes, segments.unwrap_or(bytes)));
+            name.bytes = message.msg_hdr.msg_namelen;
+            self.came.push(Came { bytes, segment: segments.unwrap_or(bytes) });
         }
         Ok(got)
     }
@@ -191,10 +216,10 @@ impl Intake {
         (self.memory.len() / self.stride).min(DATAGRAMS_PER_CALL)
     }
 
-    /// What the last call brought, and how long the segments are.
-    pub(crate) fn datagrams(&self) -> impl Iterator<Item = (&[u8], usize)> {
-        let blocks = self.memory.chunks_exact(self.stride);
-        blocks.zip(&self.came).map(|(block, (bytes, segment))| (&block[..*bytes], *segment))
+    /// What the last call brought, how long the segments are, and whence it came.
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = (&[u8], usize, &Address)> {
+        let blocks = self.memory.chunks_exact(self.stride).zip(&self.names);
+        blocks.zip(&self.came).map(|((block, name), came)| (&block[..came.bytes], came.segment, name))
     }
 }
 

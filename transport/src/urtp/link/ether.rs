@@ -15,7 +15,7 @@ use super::inbound::Inbound;
 use super::outbound::Outbound;
 use super::seal::Keys;
 use super::udp::{first_count, is_full, is_lost};
-use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet};
+use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
 use crate::Peer;
 use crate::limits::*;
 
@@ -66,7 +66,7 @@ impl EtherLink {
             let address = group_address(keys.job, slot);
             (address, frame_address(interface.index, address), 0)
         });
-        Ok(EtherLink {
+        let mut link = EtherLink {
             sleeper: Sleeper::new(&[socket.as_raw_fd()])?,
             peers: vec![None; config.size as usize],
             groups: groups.collect(),
@@ -83,7 +83,9 @@ impl EtherLink {
             counters: Counters::default(),
             socket,
             interface,
-        })
+        };
+        link.join(doors(config.me))?;
+        Ok(link)
     }
 
     /// Where peers reach this rank.
@@ -116,7 +118,11 @@ impl Link for EtherLink {
     fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize> {
         let packets = &packets[..packets.len().min(DATAGRAMS_PER_CALL)];
         let address = match to {
-            To::Rank(rank) => self.peers.get(rank as usize).copied().flatten(),
+            // Its answer tells where it is.
+            To::Rank(rank) => {
+                let door = self.groups[slot(doors(rank))].1;
+                self.peers.get(rank as usize).map(|known| known.unwrap_or(door))
+            }
             To::Group { group, .. } => Some(self.groups[slot(group)].1),
         };
         let Some(address) = address else {
@@ -142,8 +148,9 @@ impl Link for EtherLink {
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
         let got = self.intake.fill(self.socket.as_raw_fd())?;
-        for (frame, segment) in self.intake.datagrams() {
-            self.inbound.open(frame, segment, &mut self.counters, take);
+        for (frame, segment, whence) in self.intake.datagrams() {
+            let from = self.inbound.open(frame, segment, &mut self.counters, take);
+            learn(&mut self.peers, from, whence);
         }
         Ok(got)
     }

@@ -19,14 +19,16 @@ impl Inbound {
         Inbound { me, keys, seen: vec![Seen::default(); size as usize].into() }
     }
 
-    /// Hands the packets of one datagram on. `segment` is the length of all but the last.
+    /// Hands the packets of one datagram on. `segment` is the length of all but the last. Answers who has sent it, if that is
+    /// proved.
     pub(crate) fn open(
         &mut self,
         datagram: &[u8],
         segment: usize,
         counters: &mut Counters,
         take: &mut dyn FnMut(Arrival<'_>),
-    ) {
+    ) -> Option<Peer> {
+        let mut from = None;
         if datagram.is_empty() {
             counters.malformed += 1;
         }
@@ -39,11 +41,13 @@ impl Inbound {
             match self.judge(&head, packet) {
                 Ok(()) => {
                     counters.received += 1;
+                    from = Some(head.from);
                     take(Arrival { from: head.from, to: head.to, body: &packet[HEAD_BYTES..] });
                 }
                 Err(fault) => *fault(counters) += 1,
             }
         }
+        from
     }
 
     /// Cheap questions first; what fails is told by its counter.

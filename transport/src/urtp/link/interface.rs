@@ -35,6 +35,13 @@ impl Interface {
         Interface::with(socket.local_addr()?.ip())
     }
 
+    /// How fast it is, if it says so: Ethernet does, radio and tunnels do not.
+    pub fn bytes_per_s(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/sys/class/net/{}/speed", self.name)).ok()?;
+        let mbit_per_s: u64 = text.trim().parse().ok().filter(|speed| *speed > 0)?;
+        Some(mbit_per_s * 125_000)
+    }
+
     /// The one that has this address.
     pub fn with(address: IpAddr) -> io::Result<Interface> {
         let name = getifaddrs()?
@@ -50,6 +57,16 @@ impl Interface {
             name,
         })
     }
+}
+
+/// The address by which this machine multicasts, where a connection ends at another one of the same interface: an IPv4 address if
+/// the interface has one. Connections that are made over a network that loses packets may be of either kind, and those who
+/// multicast must all be of one.
+pub fn address_for_all(address: IpAddr) -> IpAddr {
+    let all = || getifaddrs().into_iter().flatten();
+    let Some(here) = all().find(|entry| ip_of(entry) == Some(address)) else { return address };
+    let beside = all().filter(|entry| entry.interface_name == here.interface_name);
+    beside.filter_map(|entry| ip_of(&entry)).find(IpAddr::is_ipv4).unwrap_or(address)
 }
 
 fn ip_of(entry: &nix::ifaddrs::InterfaceAddress) -> Option<IpAddr> {
@@ -73,6 +90,16 @@ fn no_interface(address: IpAddr) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_multicast_by_one_kind_of_address() {
+        let [v4, v6] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        assert_eq!(address_for_all(v4), v4);
+        let has_v6 = Interface::with(v6).is_ok();
+        assert_eq!(address_for_all(v6), if has_v6 { v4 } else { v6 });
+        let elsewhere = Ipv4Addr::new(192, 0, 2, 1).into();
+        assert_eq!(address_for_all(elsewhere), elsewhere);
+    }
 
     #[test]
     fn loop_back_leads_to_itself() {

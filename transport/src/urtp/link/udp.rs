@@ -16,7 +16,7 @@ use super::head::{GroupId, To};
 use super::inbound::Inbound;
 use super::outbound::Outbound;
 use super::seal::Keys;
-use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet};
+use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
 use crate::Peer;
 use crate::limits::*;
 
@@ -100,7 +100,7 @@ impl UdpLink {
         let coalesced = [&own, &shared].map(|socket| config.coalesce && coalesce(socket));
         let limits = limits(config, &own, &shared)?;
         let datagram = limits.body_bytes_max + HEAD_BYTES;
-        Ok(UdpLink {
+        let mut link = UdpLink {
             sleeper: Sleeper::new(&[own.as_raw_fd(), shared.as_raw_fd()])?,
             peers: vec![None; config.size as usize],
             groups: group_addresses(&interface, keys.job),
@@ -115,7 +115,9 @@ impl UdpLink {
             shared,
             interface,
             limits,
-        })
+        };
+        link.join(doors(config.me))?;
+        Ok(link)
     }
 
     /// Where peers reach this rank.
@@ -137,7 +139,10 @@ impl UdpLink {
 
     fn destination(&self, to: To) -> Option<Address> {
         match to {
-            To::Rank(rank) => *self.peers.get(rank as usize)?,
+            // Its answer tells where it is.
+            To::Rank(rank) => {
+                Some(self.peers.get(rank as usize)?.unwrap_or(self.groups[slot(doors(rank))].1))
+            }
             To::Group { group, .. } => Some(self.groups[slot(group)].1),
         }
     }
@@ -172,9 +177,10 @@ impl UdpLink {
         let socket = [&self.own, &self.shared][which].as_raw_fd();
         let got = self.intake.fill(socket)?;
         let backlog = &mut self.backlogs[which];
-        for (datagram, segment) in self.intake.datagrams() {
+        for (datagram, segment, whence) in self.intake.datagrams() {
             backlog.add(datagram.len());
-            self.inbound.open(datagram, segment, &mut self.counters, take);
+            let from = self.inbound.open(datagram, segment, &mut self.counters, take);
+            learn(&mut self.peers, from, whence);
         }
         if got < self.intake.room() {
             backlog.end(self.limits.receive_queue_bytes);

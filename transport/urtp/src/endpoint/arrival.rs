@@ -282,8 +282,8 @@ impl Endpoint {
             pair.out.probes = 0;
             pair.out.probe_at = pair.next_probe(now, jitter);
         }
-        pair.out.blocked &= pair.out.free() == 0;
-        if pair.out.is_empty() && !pair.out.blocked {
+        pair.out.unblock();
+        if pair.out.is_empty() && !pair.out.is_blocked() {
             pair.out.probe_at = NEVER;
         }
     }
@@ -360,7 +360,7 @@ impl Endpoint {
     pub(super) fn lose(&mut self, peer: Peer) {
         let pair = self.pair(peer);
         pair.lost = true;
-        pair.out.blocked = false;
+        pair.out.set_needs(0);
         pair.out.probe_at = NEVER;
         (pair.inn.request_at, pair.inn.ack_at, pair.bye_at) = (NEVER, NEVER, NEVER);
         self.forget(peer);

@@ -21,7 +21,7 @@ impl Endpoint {
         let deadline = self.pair(peer).deadline();
         if deadline != NEVER {
             self.timers.call_by(peer, deadline);
-        } else if self.pair(peer).out.blocked {
+        } else if self.pair(peer).out.is_blocked() {
             // The first look comes with the next call, which knows the time.
             self.timers.call_by(peer, 0);
         }
@@ -61,7 +61,7 @@ impl Endpoint {
         }
         let jitter = self.jitter();
         let pair = self.pair(peer);
-        if pair.out.blocked && pair.out.probe_at == NEVER {
+        if pair.out.is_blocked() && pair.out.probe_at == NEVER {
             pair.out.quiet_since = now;
             pair.out.probe_at = pair.next_probe(now, jitter);
         }
@@ -99,7 +99,7 @@ impl Endpoint {
         let jitter = self.jitter();
         let timeout = self.config.peer_timeout;
         let pair = self.pair(peer);
-        if pair.out.is_empty() && !pair.out.blocked {
+        if pair.out.is_empty() && !pair.out.is_blocked() {
             pair.out.probe_at = NEVER;
             return;
         }
@@ -111,10 +111,8 @@ impl Endpoint {
         match pair.out.oldest() {
             Some(slot) => self.send_again(peer, slot, true),
             // What waits for the pace will go by itself; the memory may be full of what others lack.
-            None if pair.out.blocked && pair.out.is_empty() && pair.out.free() == 0 => {
-                self.owe(peer, due::POLL)
-            }
-            None => pair.out.blocked &= pair.out.free() == 0,
+            None if pair.out.is_empty() && pair.out.is_blocked() => self.owe(peer, due::POLL),
+            None => pair.out.unblock(),
         }
     }
 }

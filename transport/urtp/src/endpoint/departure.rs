@@ -258,7 +258,8 @@ impl Endpoint {
     fn fresh_to_one(&mut self, slot: SlotId, peer: Peer, seq: u64, now: Nanos, out: &mut [u8]) -> Transmit {
         let pair = self.pair(peer);
         pair.out.since_block += 1;
-        let ends = pair.out.since_block >= pair.out.window / BLOCKS_PER_WINDOW || pair.out.blocked;
+        let ends =
+            pair.out.since_block >= pair.out.window_known() / BLOCKS_PER_WINDOW || pair.out.is_blocked();
         if ends {
             pair.out.since_block = 0;
         }
@@ -369,7 +370,7 @@ impl Endpoint {
         for index in 0..g.members.len() {
             let peer = self.groups[group.0 as usize].members[index];
             if let Some(pair) = self.pairs[peer as usize].as_ref().filter(|pair| !pair.lost) {
-                (rate, window) = (rate.min(pair.pace.rate()), window.min(pair.out.window));
+                (rate, window) = (rate.min(pair.pace.rate()), window.min(pair.out.window_known()));
             }
         }
         let g = &mut self.groups[group.0 as usize];

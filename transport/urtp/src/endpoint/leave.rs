@@ -13,7 +13,8 @@ impl Endpoint {
         self.closing.get_or_insert(now);
         for peer in 0..self.config.size {
             let Some(pair) = self.pairs[peer as usize].as_mut().filter(|pair| !pair.lost) else { continue };
-            (pair.inn.waiting, pair.out.blocked, pair.bye_at) = (false, false, now);
+            (pair.inn.waiting, pair.bye_at) = (false, now);
+            pair.out.set_needs(0);
             if pair.bye_heard {
                 self.forget(peer);
             }

@@ -1,5 +1,6 @@
 //! What is known of one peer.
 
+use crate::config::Config;
 use crate::inbound::Inbound;
 use crate::limits::{PROBE_NS_MAX, REPORT_DELAY_NS, WINDOW_MIN};
 use crate::outbound::Outbound;
@@ -34,12 +35,12 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(window: u32, rate: u64) -> Pair {
+    pub(super) fn new(config: &Config) -> Pair {
         Pair {
-            out: Outbound::new(window),
-            inn: Inbound::new(window),
+            out: Outbound::new(config.window),
+            inn: Inbound::new(config.window),
             rtt: Rtt::default(),
-            pace: Pace::new(rate),
+            pace: Pace::new(config.rate_first, config.rate),
             due: 0,
             queued: false,
             lost: false,

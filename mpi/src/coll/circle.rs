@@ -1,0 +1,27 @@
+//! Where the collectives of a communicator can multicast.
+
+use super::shape::shape;
+use crate::error::Result;
+use crate::process::Process;
+use tern_abi::MPI_Comm;
+use tern_transport::Peer;
+
+/// Makes the ranks of a communicator that spans machines known for multicasts, before its first collective by a schedule. All
+/// its ranks come here with the same call, and get the same answer.
+#[inline]
+pub fn ask(process: &mut Process, comm: MPI_Comm) -> Result {
+    if process.comm(comm)?.circle.is_none() { find(process, comm) } else { Ok(()) }
+}
+
+#[cold]
+fn find(process: &mut Process, comm: MPI_Comm) -> Result {
+    let this = process.comm(comm)?;
+    let spans_machines = this.remote.is_none() && shape(process, this).machines.is_some();
+    let members: Option<Vec<Peer>> = spans_machines.then(|| this.group.members().collect());
+    let circle = match members {
+        Some(members) => process.engine()?.circle(&members),
+        None => None,
+    };
+    process.comm_mut(comm)?.circle = Some(circle);
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! All-to-all of blocks of any length: what a rank has for another is known to these two alone, so each rank says of every
+//! block how long it is, and of a long one where it lies.
+//!
+//! In one meeting all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
+//! the flag, among more in a table with a cell for each pair. Where anybody has a long block, which all have heard, they
+//! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
+
+use super::way::Blocks;
+use super::{Joint, pieces, whole_lines};
+use crate::coll::port::unequal;
+use crate::error::{Error, Result};
+use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use tern_mem::UserBuf;
+use tern_transport::shm::team::Note;
+use tern_transport::{Area, Remote, Team};
+
+/// What is said of a block, in the first bytes of its cell, or of the note between two.
+#[derive(Clone, Copy)]
+struct Heading {
+    bytes: u64,
+    /// Where it lies.
+    address: u64,
+}
+
+/// What all have said.
+struct Outlook {
+    /// The longest of all blocks.
+    longest: usize,
+    /// Some rank cannot take part in fetching.
+    obstacle: bool,
+}
+
+/// Beside the length of a rank's longest block: it cannot fetch, or what it has cannot be fetched.
+const OBSTACLE: u64 = 1 << 63;
+
+impl Heading {
+    const BYTES: usize = 16;
+
+    fn of(block: &UserBuf) -> Heading {
+        let address = block.as_flat().map_or(0, |(base, _)| base as u64);
+        Heading { bytes: block.len() as u64, address }
+    }
+
+    fn to_bytes(self) -> [u8; Heading::BYTES] {
+        let mut bytes = [0; Heading::BYTES];
+        bytes[..8].copy_from_slice(&self.bytes.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.address.to_ne_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Heading {
+        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Heading { bytes: word(0), address: word(8) }
+    }
+
+    fn len(&self) -> usize {
+        (self.bytes & !OBSTACLE) as usize
+    }
+}
+
+/// Bytes of a block that travel beside its heading in a note.
+const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
+
+impl Joint<'_> {
+    pub(super) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
+        let meeting = self.team.meet();
+        let mine = self.outlook_of(blocks);
+        let mut fault = None;
+        let outlook = match self.size() {
+            2 => self.tell_one(meeting, blocks, mine, &mut fault),
+            _ => self.tell_all(meeting, blocks, mine, &mut fault),
+        };
+        if outlook.longest > self.short_max() {
+            let fetched = !outlook.obstacle && self.fetch_long(meeting, blocks);
+            if !fetched {
+                self.pass_long(blocks, outlook.longest);
+            }
+        }
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// The longest block that travels with its heading.
+    fn short_max(&self) -> usize {
+        JOINT_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
+    }
+
+    /// Bytes of the table for one rank's block for another.
+    fn cell_bytes(&self) -> usize {
+        let cells = if self.size() == 2 { 2 } else { self.size() * self.size() };
+        whole_lines(Team::MEETING_BYTES / cells)
+    }
+
+    /// Where in the table such a block lies.
+    fn cell(&self, source: usize, dest: usize) -> usize {
+        let number = if self.size() == 2 { source } else { source * self.size() + dest };
+        number * self.cell_bytes()
+    }
+
+    /// What this rank says of itself.
+    fn outlook_of(&self, blocks: &Blocks) -> Outlook {
+        let (mut longest, mut is_flat, mut reads) = (0, true, false);
+        for rank in self.others().map(|rank| rank as usize) {
+            let (to, from) = (self.names.buffer(&blocks.to[rank]), self.names.buffer(&blocks.from[rank]));
+            longest = longest.max(to.len());
+            is_flat &= to.len() <= self.short_max() || to.as_flat().is_some();
+            reads |= from.len() > self.short_max();
+        }
+        Outlook { longest, obstacle: !is_flat || (reads && !self.can_fetch()) }
+    }
+
+    /// Two ranks tell each other.
+    fn tell_one(
+        &self,
+        meeting: u64,
+        blocks: &Blocks,
+        mine: Outlook,
+        fault: &mut Option<Box<Error>>,
+    ) -> Outlook {
+        let (me, other) = (self.me(), 1 - self.me());
+        let (to, into) = (self.names.buffer(&blocks.to[other]), self.names.buffer(&blocks.from[other]));
+        let table = self.team.table(meeting);
+        let mut note: Note = [0; Team::NOTE_BYTES];
+        let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
+        note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
+        if to.len() <= NOTED_BYTES_MAX {
+            to.read(0, &mut note[Heading::BYTES..][..to.len()]);
+        } else if to.len() <= self.short_max() {
+            table.will_write(self.cell(me, other), to.len());
+            UserBuf::copy(&to, 0, table.buf(), self.cell(me, other), to.len());
+        }
+        self.team.post(meeting, &note);
+        self.keep_own(blocks, fault);
+        self.wait(self.team.posted(meeting, other as u32));
+        let said = self.team.post_of(meeting, other as u32);
+        let len = Heading::from_bytes(&said).len();
+        self.compare(other, len, into.len(), fault);
+        if len <= NOTED_BYTES_MAX {
+            into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
+        } else if len <= self.short_max() {
+            UserBuf::copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
+        }
+        mine.and(&said)
+    }
+
+    /// More than two tell each other.
+    fn tell_all(
+        &self,
+        meeting: u64,
+        blocks: &Blocks,
+        mine: Outlook,
+        fault: &mut Option<Box<Error>>,
+    ) -> Outlook {
+        let table = self.team.table(meeting);
+        for dest in self.others().map(|rank| rank as usize) {
+            let to = self.names.buffer(&blocks.to[dest]);
+            let at = self.cell(self.me(), dest);
+            table.buf().write(at, &Heading::of(&to).to_bytes());
+            if to.len() <= self.short_max() {
+                UserBuf::copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
+            }
+        }
+        self.team.post(meeting, &super::note_of_word(word_of(&mine)));
+        let watch = self.team.arrive();
+        self.keep_own(blocks, fault);
+        match watch {
+            Some(watch) => self.wait(watch),
+            None => self.team.open(),
+        }
+        for source in self.others().map(|rank| rank as usize) {
+            let (into, at) = (self.names.buffer(&blocks.from[source]), self.cell(source, self.me()));
+            let len = heading_at(&table, at).len();
+            self.compare(source, len, into.len(), fault);
+            if len <= self.short_max() {
+                UserBuf::copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
+            }
+        }
+        self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank)))
+    }
+
+    /// What this rank has for itself.
+    fn keep_own(&self, blocks: &Blocks, fault: &mut Option<Box<Error>>) {
+        let (from, into) =
+            (self.names.buffer(&blocks.to[self.me()]), self.names.buffer(&blocks.from[self.me()]));
+        self.compare(self.me(), from.len(), into.len(), fault);
+        UserBuf::copy(&from, 0, &into, 0, from.len().min(into.len()));
+    }
+
+    fn compare(&self, source: usize, sent: usize, room: usize, fault: &mut Option<Box<Error>>) {
+        if sent != room {
+            fault.get_or_insert_with(|| unequal(self.names.call, source as u32, sent, room));
+        }
+    }
+
+    /// Fetches the blocks that are not short. False, at all ranks alike, if some rank could not.
+    fn fetch_long(&mut self, meeting: u64, blocks: &Blocks) -> bool {
+        let fetched = self.read_in_turns(|source| {
+            let said = self.heading(meeting, source as usize);
+            let into = self.names.buffer(&blocks.from[source as usize]);
+            let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
+            said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
+        });
+        let met = self.meet_with(u64::from(fetched));
+        self.all_say(met)
+    }
+
+    /// What a rank has said of its block for this one.
+    fn heading(&self, meeting: u64, source: usize) -> Heading {
+        match self.size() {
+            2 => Heading::from_bytes(&self.team.post_of(meeting, source as u32)),
+            _ => heading_at(&self.team.table(meeting), self.cell(source, self.me())),
+        }
+    }
+
+    /// Passes the blocks that are not short through the table, piece by piece.
+    fn pass_long(&mut self, blocks: &Blocks, longest: usize) {
+        for (at, len) in pieces(longest, self.cell_bytes()) {
+            let (meeting, short_max) = (self.team.meet(), self.short_max());
+            let table = self.team.table(meeting);
+            let left = |block: &UserBuf| match block.len() > short_max {
+                true => block.len().saturating_sub(at).min(len),
+                false => 0,
+            };
+            for dest in self.others().map(|rank| rank as usize) {
+                let to = self.names.buffer(&blocks.to[dest]);
+                UserBuf::copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
+            }
+            self.all_come(meeting);
+            for source in self.others().map(|rank| rank as usize) {
+                let into = self.names.buffer(&blocks.from[source]);
+                UserBuf::copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
+            }
+        }
+    }
+}
+
+impl Outlook {
+    /// Together with what another rank says in its note.
+    fn and(self, note: &Note) -> Outlook {
+        let said = super::word_of(note);
+        Outlook {
+            longest: self.longest.max((said & !OBSTACLE) as usize),
+            obstacle: self.obstacle || said & OBSTACLE != 0,
+        }
+    }
+}
+
+fn word_of(outlook: &Outlook) -> u64 {
+    outlook.longest as u64 | if outlook.obstacle { OBSTACLE } else { 0 }
+}
+
+fn heading_at(table: &Area, at: usize) -> Heading {
+    let mut bytes = [0; Heading::BYTES];
+    table.buf().read(at, &mut bytes);
+    Heading::from_bytes(&bytes)
+}

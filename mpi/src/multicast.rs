@@ -1,0 +1,276 @@
+//! Whether multicast works among the hosts of a job: found out once, in `MPI_Init`. If it does not, all goes by connections.
+//!
+//! One rank of each machine, its lowest, stands for it: these find out by which interface they reach each other, and listen to
+//! each other's multicasts for a tenth of a second at most (`tern_transport::urtp::probe`). The worst that one of them has seen
+//! is the verdict, and all ranks get the same one.
+
+use crate::agree::Circle;
+use crate::comm::Lane;
+use crate::error::{Result, fail};
+use crate::limits::{AGREEMENT_TAG, MULTICAST_RANKS_MAX, NEAR_AGREEMENT_TAG};
+use crate::process::{Process, enter};
+use crate::wait::{self, Waiting};
+use std::fmt;
+use std::net::IpAddr;
+use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
+use tern_engine::Group;
+use tern_transport::urtp::probe::Observation;
+use tern_transport::{Config, Peer, Route};
+
+/// What has been found out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Verdict {
+    /// There is nothing to find out, and why.
+    Unasked(&'static str),
+    /// Nobody has asked yet.
+    #[default]
+    Open,
+    /// It works, by this address of this machine.
+    Works(IpAddr),
+    /// It does not, and why.
+    Fails(String),
+}
+
+/// Whether a job asks at all.
+pub fn wanted(config: &Config, size: u32, hosts: u32) -> Verdict {
+    if size == 1 {
+        return Verdict::Unasked("there is one rank");
+    }
+    match config.route {
+        Route::Urtp => Verdict::Open,
+        Route::Shm => Verdict::Unasked("TERN_TRANSPORT=shm"),
+        _ if !config.multicast => Verdict::Unasked("TERN_MULTICAST=0"),
+        // Packets are authenticated, but everybody on the network can read them.
+        _ if config.tcp.encrypt => Verdict::Unasked("TERN_ENCRYPT=1"),
+        _ if hosts < 2 => Verdict::Unasked("all ranks are on one machine"),
+        _ if size > MULTICAST_RANKS_MAX => Verdict::Unasked("there are too many ranks"),
+        _ => Verdict::Open,
+    }
+}
+
+/// Finds out. All ranks come here with the same question.
+pub fn settle() -> Result {
+    let process = enter();
+    if process.multicast != Verdict::Open {
+        tell(&process);
+        return Ok(());
+    }
+    let forced = process.route == Route::Urtp;
+    let tiers = Tiers::of(&process)?;
+    drop(process);
+    let verdict = tiers.find_out()?;
+    let mut process = enter();
+    match &verdict {
+        Verdict::Works(_) => {
+            let fabric = process.engine()?.transport();
+            fabric.use_packets();
+            process.ranks_apart = forced;
+        }
+        Verdict::Fails(why) if forced => {
+            let text = format!("TERN_TRANSPORT=urtp: {why}; without it messages go by TCP");
+            return Err(fail(MPI_ERR_OTHER, text));
+        }
+        _ => {}
+    }
+    process.multicast = verdict;
+    tell(&process);
+    Ok(())
+}
+
+/// `mpirun --verbose` says it once.
+fn tell(process: &Process) {
+    if let Some(job) = process.job.as_ref().filter(|job| job.rank == 0 && job.size > 1) {
+        job.tell(&process.multicast.to_string());
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Unasked(why) => write!(f, "multicast is not used: {why}"),
+            Verdict::Open => write!(f, "multicast: nobody has asked yet"),
+            Verdict::Works(address) => write!(f, "multicast works among all hosts; rank 0 uses {address}"),
+            Verdict::Fails(why) => write!(f, "multicast is not used: {why}"),
+        }
+    }
+}
+
+/// Who talks to whom: the ranks of a machine, and of those that stand for theirs.
+struct Tiers {
+    near: Circle,
+    /// `None` for a rank that another one stands for.
+    far: Option<Circle>,
+}
+
+impl Tiers {
+    fn of(process: &Process) -> Result<Tiers> {
+        let world = process.comm(MPI_COMM_WORLD)?;
+        let (me, size) = (world.rank, world.group.size());
+        let circle = |members: Vec<Peer>, tag: i32| {
+            let group = Group::of(members);
+            let rank = group.rank_of(me)?;
+            let context = world.lane(Lane::Local);
+            Some(Circle { call: "MPI_Init", group, rank, context, tag })
+        };
+        let job = process.job.as_ref().filter(|_| process.route != Route::Urtp);
+        let (near, far): (Vec<Peer>, Vec<Peer>) = match job {
+            Some(job) => {
+                let places = job.places();
+                let first = |host| places.ranks_of(host).min();
+                (places.ranks_of(job.host_of(me)).collect(), (0..job.hosts).filter_map(first).collect())
+            }
+            None => (vec![me], (0..size).collect()),
+        };
+        let near = circle(near, NEAR_AGREEMENT_TAG)
+            .ok_or_else(|| fail(MPI_ERR_OTHER, "this rank is not on its own machine"))?;
+        Ok(Tiers { near, far: circle(far, AGREEMENT_TAG) })
+    }
+
+    /// The ranks that stand for machines meet, which takes connections between them and so tells an interface, and pass it on;
+    /// when all have opened their sockets, they listen to each other.
+    fn find_out(&self) -> Result<Verdict> {
+        let mut address = None;
+        if let Some(far) = &self.far {
+            far.meet()?;
+            address = enter().engine()?.transport().address();
+        }
+        let told = address.map(|address| address.to_string().into_bytes()).unwrap_or_default();
+        let told = self.near.bcast(0, self.far.as_ref().map(|_| &*told))?;
+        let address: Option<IpAddr> = std::str::from_utf8(&told).ok().and_then(|text| text.parse().ok());
+        let opened = address.is_some_and(|address| open(address).is_ok());
+        let mut worst = self.near.max(rank_of(&observation(opened, self.near.member(self.near.rank))))?;
+        if let Some(far) = &self.far {
+            // Who has no sockets is not heard, but all go through this together.
+            worst = worst.max(far.max(worst)?);
+            if worst == 0 {
+                worst = listen(far)?;
+            }
+        }
+        let told = worst.to_le_bytes();
+        let worst = self.near.bcast(0, self.far.as_ref().map(|_| &told[..]))?;
+        let worst = observed(crate::agree::number(&worst, 0));
+        Ok(match address {
+            Some(address) if worst.is_good() => Verdict::Works(address),
+            _ => Verdict::Fails(worst.to_string()),
+        })
+    }
+}
+
+fn open(address: IpAddr) -> std::io::Result<()> {
+    let mut process = enter();
+    let engine = process.engine().map_err(|_| std::io::ErrorKind::NotConnected)?;
+    engine.transport().open_packets(address)
+}
+
+/// The worst that somebody has observed. Where some hear each other and others do not, it is tried once more.
+fn listen(far: &Circle) -> Result<u64> {
+    let (worst, unheard) = try_once(far)?;
+    let hears_some = unheard.saturating_add(1) < far.group.size();
+    if worst == 0 || far.max(u64::from(hears_some))? == 0 {
+        return Ok(worst);
+    }
+    Ok(try_once(far)?.0)
+}
+
+/// The worst that somebody has observed, and how many this rank has not heard. Who has given somebody up goes on speaking and
+/// listening until all have, and then all look again: on a crowded machine, or where connections lose packets, one may begin
+/// when another has given it up.
+fn try_once(far: &Circle) -> Result<(u64, u32)> {
+    let mut mine = first_look(far)?;
+    let mut worst = far.max(rank_of(&mine))?;
+    if worst > 0 {
+        mine = look(far)?;
+        worst = far.max(rank_of(&mine))?;
+    }
+    enter().engine()?.transport().end_probe();
+    Ok((worst, mine.unheard))
+}
+
+fn look(far: &Circle) -> Result<Observation> {
+    let observed = enter().engine()?.transport().observed();
+    Ok(observed.unwrap_or(Observation::no_link(far.member(far.rank))))
+}
+
+fn first_look(far: &Circle) -> Result<Observation> {
+    let members: Vec<Peer> = far.group.members().collect();
+    let mut process = enter();
+    if process.engine()?.transport().begin_probe(&members).is_err() {
+        return Ok(Observation::no_link(far.member(far.rank)));
+    }
+    wait::until(
+        process,
+        |_| Waiting { detail: "for multicasts of other hosts".into(), ..Waiting::on(far.call) },
+        |process| process.engine_mut()?.transport().has_probed().then_some(()),
+    );
+    look(far)
+}
+
+fn observation(opened: bool, me: Peer) -> Observation {
+    match opened {
+        true => Observation { unheard: 0, by: me, first: me },
+        false => Observation::no_link(me),
+    }
+}
+
+/// An observation as a number that is the greater the worse it is, and 0 if all is well. Ranks have 24 bits: there are no more
+/// in a job that asks.
+fn rank_of(observation: &Observation) -> u64 {
+    let Observation { unheard, by, first } = *observation;
+    let few = |rank: Peer| u64::from(rank) & 0xFF_FFFF;
+    if unheard == 0 { 0 } else { u64::from(unheard.min(0xFFFF)) << 48 | few(by) << 24 | few(first) }
+}
+
+fn observed(number: u64) -> Observation {
+    let unheard = match (number >> 48) as u32 {
+        0xFFFF => Observation::NO_LINK,
+        unheard => unheard,
+    };
+    Observation { unheard, by: (number >> 24) as Peer & 0xFF_FFFF, first: number as Peer & 0xFF_FFFF }
+}
+
+const _: () = assert!(MULTICAST_RANKS_MAX < 0xFFFF);
+
+/// Before a rank leaves: nothing more goes by datagrams, and all that went has arrived.
+pub fn retire(call: &'static str) {
+    let mut process = enter();
+    let Some(engine) = process.engine_mut() else { return };
+    engine.transport().retire_packets();
+    wait::until(
+        process,
+        |_| Waiting { detail: "until all that was multicast has arrived".into(), ..Waiting::on(call) },
+        |process| process.engine_mut()?.transport().is_quiet().then_some(()),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_observation_is_the_greatest_number() {
+        let all = [
+            Observation { unheard: 0, by: 3, first: 3 },
+            Observation { unheard: 1, by: 3, first: 9 },
+            Observation { unheard: 2, by: 1, first: 0 },
+            Observation::no_link(2),
+        ];
+        let numbers = all.map(|observation| rank_of(&observation));
+        assert!(numbers.is_sorted() && numbers[0] == 0, "{numbers:?}");
+        for (observation, number) in all.iter().zip(numbers).skip(1) {
+            let again = observed(number);
+            assert_eq!((again.unheard, again.by), (observation.unheard, observation.by));
+        }
+    }
+
+    #[test]
+    fn only_jobs_on_several_machines_ask() {
+        let config = Config::default();
+        assert_eq!(wanted(&config, 4, 2), Verdict::Open);
+        assert!(matches!(wanted(&config, 4, 1), Verdict::Unasked(_)));
+        assert!(matches!(wanted(&Config { multicast: false, ..config }, 4, 2), Verdict::Unasked(_)));
+        let mut secret = config;
+        secret.tcp.encrypt = true;
+        assert!(matches!(wanted(&secret, 4, 2), Verdict::Unasked(_)));
+        assert_eq!(wanted(&Config { route: Route::Urtp, ..config }, 2, 1), Verdict::Open);
+    }
+}

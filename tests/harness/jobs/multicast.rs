@@ -1,0 +1,148 @@
+//! Collectives by multicast, on hosts with a network of their own.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+use tern_coll::{Algorithm, Collective};
+
+use super::net::{GONE_WITHIN, Net, expect_end, expect_right, finish, net, net_or_skip, processes};
+use super::tables::{row_for_all, table};
+use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
+use crate::process::{Outcome, Running, send};
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "multicast: collectives while packets are lost", run: loss },
+    Test { name: "multicast: several ranks on a host", run: several_ranks },
+    Test { name: "multicast: where it does not work", run: deaf },
+    Test { name: "multicast: IPv6 alone", run: only_ipv6 },
+    Test { name: "multicast: two jobs at once", run: two_jobs },
+    Test { name: "multicast: a rank dies", run: rank_dies },
+];
+
+/// What `mpirun -v` says where multicast is used, and where it is not.
+const WORKS: &str = "multicast works among all hosts";
+const FAILS: &str = "multicast is not used: ";
+
+/// By multicast wherever there is such an algorithm, whatever pays.
+fn by_multicast(jobs: &Jobs<'_>) -> Result<PathBuf, String> {
+    let rows = Collective::ALL.iter().filter_map(|collective| {
+        let algorithm = Algorithm::named(*collective, Algorithm::Multicast.name())?;
+        Some(format!("{}\n", row_for_all(*collective, algorithm)))
+    });
+    table(jobs, "multicast", &rows.collect::<String>())
+}
+
+/// A job whose collectives go by multicast, and that says whether it works.
+fn mpirun(net: &Net, jobs: &Jobs<'_>, each: u32) -> Result<Command, String> {
+    let mut command = net.mpirun(jobs, each);
+    command.arg("-v").args(["-x", &format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display())]);
+    Ok(command)
+}
+
+fn expect_used(outcome: &Outcome) -> Result<(), String> {
+    expect_code(outcome, 0)?;
+    expect(outcome.stderr.contains(WORKS), "multicast works", outcome)
+}
+
+/// Every collective and all its forms, at each host the same loss of everything that comes. Where more than one in a hundred
+/// is lost, TCP comes to a standstill: there, what goes to one rank alone goes by datagrams as well.
+fn loss(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    for (percent, transport) in [("0", "auto"), ("1", "auto"), ("5", "urtp"), ("20", "urtp")] {
+        for host in 1..=4 {
+            let outcome = net.try_to(&["loss", &net.host(host), percent])?;
+            if outcome.stderr.contains("needs nft") {
+                return skip("packets are lost by nft (package nftables), which is not here");
+            }
+            expect_code(&outcome, 0)?;
+        }
+        for program in ["coll_data", "coll_reduce", "coll_requests"] {
+            let mut command = mpirun(&net, jobs, 1)?;
+            command.args(["-x", &format!("TERN_TRANSPORT={transport}")]).arg(jobs.conformance(program)?);
+            expect_used(&run_command(&mut command)?)
+                .map_err(|words| format!("{program} at {percent} %: {words}"))?;
+        }
+    }
+    let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
+    if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+}
+
+/// Ranks of a host follow each other, or take turns with those of others.
+fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 3);
+    for order in ["slot", "node"] {
+        for (program, ranks) in [("coll_data", "7"), ("coll_reduce", "7"), ("comm", "6"), ("session", "6")] {
+            let mut command = mpirun(&net, jobs, 3)?;
+            command.args(["-n", ranks, "--map-by", order]).arg(jobs.conformance(program)?);
+            expect_used(&run_command(&mut command)?)
+                .map_err(|words| format!("{program} by {order}: {words}"))?;
+        }
+    }
+    passed()
+}
+
+/// One host hears nothing: all do without, and say so only if asked.
+fn deaf(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 3);
+    let outcome = net.try_to(&["deaf", &net.host(2)])?;
+    if outcome.stderr.contains("needs nft") {
+        return skip("packets are lost by nft (package nftables), which is not here");
+    }
+    expect_code(&outcome, 0)?;
+    let outcome = run_command(mpirun(&net, jobs, 1)?.arg(jobs.conformance("coll_data")?))?;
+    expect_code(&outcome, 0)?;
+    expect_said(&outcome, &[FAILS, "rank 1 did not hear"])?;
+    let outcome = run_command(net.mpirun(jobs, 1).arg(jobs.conformance("coll_data")?))?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stderr.is_empty(), "nothing is said of it", &outcome)?;
+    let mut forced = net.mpirun(jobs, 1);
+    let outcome =
+        run_command(forced.args(["-x", "TERN_TRANSPORT=urtp"]).arg(jobs.conformance("coll_data")?))?;
+    expect_code(&outcome, 16)?;
+    expect_said(&outcome, &["TERN_TRANSPORT=urtp: rank 1 did not hear", "without it messages go by TCP"])?;
+    let mut without = mpirun(&net, jobs, 1)?;
+    let outcome = run_command(without.args(["-x", "TERN_MULTICAST=0"]).arg(jobs.conformance("coll_data")?))?;
+    expect_code(&outcome, 0)?;
+    expect_said(&outcome, &[FAILS, "TERN_MULTICAST=0"])?;
+    passed()
+}
+
+fn only_ipv6(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 3);
+    for host in 1..=3 {
+        net.ask(&["only6", &net.host(host)])?;
+    }
+    expect_used(&run_command(mpirun(&net, jobs, 1)?.arg(jobs.conformance("coll_data")?))?)?;
+    passed()
+}
+
+/// On the same hosts, at the same time, with the same multicast addresses at worst.
+fn two_jobs(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 3);
+    let start = || -> Result<Running, String> {
+        let mut command = mpirun(&net, jobs, 1)?;
+        command.arg(jobs.net()?).args(["allreduce", "3"]);
+        Running::start(&mut command).map_err(|error| error.to_string())
+    };
+    let both = [start()?, start()?];
+    for running in both {
+        let outcome = finish(running)?;
+        expect_used(&outcome)?;
+        expect_right(&outcome)?;
+    }
+    passed()
+}
+
+/// In the middle of its collectives, though nobody has a connection to it that breaks.
+fn rank_dies(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 3);
+    let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
+    let running = net.start(jobs, ["allreduce", "60"], &[&table])?;
+    let ranks = processes(&running.mark(), "net");
+    let there: Vec<u32> = net.processes(3)?.into_iter().filter(|pid| ranks.contains(pid)).collect();
+    send(*there.first().ok_or("no rank runs on the third host")?, Signal::KILL);
+    expect_end(running, GONE_WITHIN, 137, &["rank ", "signal 9"])?;
+    passed()
+}

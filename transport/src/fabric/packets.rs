@@ -1,0 +1,46 @@
+//! Datagrams beside connections: whether multicasts go by them, and messages as well.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::Peer;
+use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
+use crate::tcp::SocketBell;
+use crate::urtp::link::{Interface, UdpConfig, UdpLink};
+use crate::urtp::{Paces, Urtp};
+
+/// The reliable channel over datagrams, and what it is used for.
+pub(super) struct Packets {
+    pub urtp: Urtp,
+    /// Multicasts go by it.
+    pub multicasts: bool,
+    /// Messages to one rank go by it.
+    pub carries_messages: bool,
+}
+
+impl Packets {
+    /// Opens sockets at the interface that has an address. Nothing is sent yet.
+    pub fn open(
+        me: Peer,
+        size: u32,
+        secret: &[u8],
+        address: IpAddr,
+        bell: &Arc<SocketBell>,
+    ) -> io::Result<Packets> {
+        let interface = Interface::with(address)?;
+        let paces = paces(&interface);
+        let link = UdpLink::new(&UdpConfig::new(me, size, secret, interface))?;
+        let urtp = Urtp::new(Box::new(link), me, size, paces, bell.clone());
+        Ok(Packets { urtp, multicasts: false, carries_messages: false })
+    }
+}
+
+/// Slow at first where a switch's queue may be on the way, and never faster than the interface.
+fn paces(interface: &Interface) -> Paces {
+    if interface.address.is_loopback() {
+        return Paces { first: PACE_LOOP_BACK_BYTES_PER_S, most: PACE_LOOP_BACK_BYTES_PER_S };
+    }
+    let most = interface.bytes_per_s().unwrap_or(PACE_MOST_BYTES_PER_S);
+    Paces { first: most.min(PACE_FIRST_BYTES_PER_S), most }
+}

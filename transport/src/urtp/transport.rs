@@ -1,0 +1,306 @@
+//! [`Urtp`]: active messages over the reliable channel, to one rank and to many.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tern_urtp::{Event, GroupIndex, SendError};
+
+use super::channel::Channel;
+use super::frame::{FIRST_BYTES, NEXT_BYTES, write_first};
+use super::inbox::Inbox;
+use super::link::Link;
+use super::outbox::{Marks, Outbox, To, mark};
+use super::probe::{Observation, PROBE_GROUP, Probing};
+use crate::limits::*;
+use crate::tcp::SocketBell;
+use crate::{Am, Circle, Doorbell, Full, Limits, Peer, Sink, Taken, Token, Transport};
+
+type AnyLink = Box<dyn Link + Send>;
+
+/// The transport of one rank over datagrams.
+pub struct Urtp {
+    me: Peer,
+    channel: Channel<AnyLink>,
+    bell: Arc<SocketBell>,
+    circles: Vec<(Box<[Peer]>, GroupIndex)>,
+    outbox: Outbox,
+    inbox: Inbox,
+    /// Peers of which packets can be taken.
+    ready: VecDeque<Peer>,
+    /// Loans that have ended.
+    done: Vec<Token>,
+    /// The members that the next multicast is for.
+    marks: Marks,
+    /// Polls for which it is worth while to look at the link each time.
+    interest: u32,
+    polls: u32,
+    /// When the protocol has something to do, as the bell was told.
+    wakes_at: Option<Instant>,
+    lost: Option<String>,
+    probing: Option<Probing>,
+}
+
+impl Urtp {
+    /// What it can do towards any peer.
+    pub(crate) const LIMITS: Limits =
+        Limits { eager_bytes_max: PACKETS_EAGER_BYTES, get: false, put: false, share: false };
+
+    /// Over a link: rank `me` of `size`. Sleepers on `bell` hear of it.
+    pub(crate) fn new(link: AnyLink, me: Peer, size: u32, pace: Paces, bell: Arc<SocketBell>) -> Urtp {
+        bell.watch(link.fd(), false);
+        let channel = Channel::new(link, me, size, |config| {
+            (config.rate, config.rate_first) = (pace.most, pace.first);
+            config.seed = u64::from(me) << 32 | u64::from(std::process::id());
+        });
+        Urtp {
+            me,
+            channel,
+            bell,
+            circles: Vec::new(),
+            outbox: Outbox::default(),
+            inbox: Inbox::default(),
+            ready: VecDeque::new(),
+            done: Vec::new(),
+            marks: Marks::new(),
+            interest: 0,
+            polls: 0,
+            wakes_at: None,
+            lost: None,
+            probing: None,
+        }
+    }
+
+    /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts.
+    pub(crate) fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
+        self.probing = Some(Probing::new(self.channel.link_mut(), self.me, members)?);
+        self.interest = POLLS_OF_INTEREST;
+        Ok(())
+    }
+
+    /// Whether everybody has been heard, or the time is over.
+    pub(crate) fn has_probed(&self) -> bool {
+        self.probing.as_ref().is_some_and(Probing::is_over)
+    }
+
+    /// What has been observed until now.
+    pub(crate) fn observed(&self) -> Option<Observation> {
+        self.probing.as_ref().map(Probing::observation)
+    }
+
+    /// Says and hears nothing more.
+    pub(crate) fn end_probe(&mut self) {
+        if self.probing.take().is_some() {
+            self.channel.link_mut().leave(PROBE_GROUP);
+            self.wake_at(None);
+        }
+    }
+
+    /// While it probes it does nothing else: whoever sends something sends it again.
+    fn poll_probe(&mut self) -> Option<bool> {
+        let probing = self.probing.as_mut()?;
+        let came = probing.poll(self.channel.link_mut());
+        let wakes_at = probing.wakes_at();
+        self.wake_at(Some(wakes_at));
+        Some(came.unwrap_or_else(|error| self.fail(error)))
+    }
+
+    /// Sleepers wake then.
+    fn wake_at(&mut self, wakes_at: Option<Instant>) {
+        if wakes_at != self.wakes_at {
+            self.wakes_at = wakes_at;
+            self.bell.set_packet_deadline(wakes_at);
+        }
+        if self.wakes_at.is_some() {
+            self.interest = POLLS_OF_INTEREST;
+        }
+    }
+
+    /// What does not work any more: the job cannot go on.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
+    /// Whether the protocol has something to do though the program does not call: somebody must poll.
+    #[inline]
+    pub(crate) fn has_residue(&self) -> bool {
+        self.wakes_at.is_some()
+    }
+
+    /// Whether all that was sent has been acknowledged.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.outbox.is_empty() && self.channel.endpoint.is_flushed()
+    }
+
+    /// As [`Transport::poll`], but looks at the link seldom while nothing is to be expected, unless it must.
+    #[inline]
+    pub(crate) fn poll_if_due(&mut self, sink: &mut impl Sink, must: bool) -> bool {
+        self.polls = self.polls.wrapping_add(1);
+        let due = must || self.interest > 0 || self.polls % POLLS_PER_IDLE_LINK_POLL == 0;
+        due && self.poll(sink)
+    }
+
+    fn fail(&mut self, error: io::Error) -> bool {
+        self.lost.get_or_insert_with(|| format!("the sockets for multicast do not work any more: {error}"));
+        false
+    }
+
+    /// What waits to go goes, and the bell learns when to wake sleepers.
+    fn transmit(&mut self) {
+        if let Err(error) = self.channel.transmit() {
+            self.fail(error);
+        }
+        let wakes_at = self.channel.wakes_at();
+        self.wake_at(wakes_at);
+    }
+
+    /// Hands up what has come in order; stops after a message that nobody waits for.
+    fn deliver(&mut self, sink: &mut impl Sink) -> bool {
+        while let Some(peer) = self.channel.endpoint.poll_ready() {
+            self.ready.push_back(peer);
+        }
+        let mut any = false;
+        while let Some(&peer) = self.ready.front() {
+            any = true;
+            let (mut begun, inbox) = (false, &mut self.inbox);
+            if !self.channel.endpoint.receive(peer, |packet| begun = inbox.take(peer, packet, sink)) {
+                self.ready.pop_front();
+            } else if begun && sink.enough() {
+                break;
+            }
+        }
+        any
+    }
+
+    fn packets_of(&self, payload: usize) -> usize {
+        let most = self.channel.endpoint.config().payload_bytes_max();
+        let first = payload.min(most - FIRST_BYTES);
+        1 + (payload - first).div_ceil(most - NEXT_BYTES)
+    }
+
+    /// The packets of a message for one rank, all at once.
+    fn send_packets(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), SendError> {
+        let (all, most) = (am.payload_len(), self.channel.endpoint.config().payload_bytes_max());
+        let mut at = all.min(most - FIRST_BYTES);
+        self.channel.endpoint.send(peer, FIRST_BYTES + at, |packet| {
+            write_first(packet, 0, &am.header, all as u32);
+            am.read_payload(0, &mut packet[FIRST_BYTES..]);
+        })?;
+        while at < all {
+            let bytes = (all - at).min(most - NEXT_BYTES);
+            self.channel.endpoint.send(peer, NEXT_BYTES + bytes, |packet| {
+                packet[0] = 0;
+                am.read_payload(at, &mut packet[NEXT_BYTES..]);
+            })?;
+            at += bytes;
+        }
+        Ok(())
+    }
+
+    fn look_at_events(&mut self) {
+        while let Some(Event::Lost(peer)) = self.channel.endpoint.poll_event() {
+            self.lost.get_or_insert_with(|| format!("rank {peer} does not answer multicasts any more"));
+        }
+    }
+}
+
+/// How fast packets go, bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paces {
+    /// Until receivers have told what comes through.
+    pub first: u64,
+    /// At most.
+    pub most: u64,
+}
+
+impl Transport for Urtp {
+    fn limits(&mut self, _: Peer) -> Limits {
+        Urtp::LIMITS
+    }
+
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        let packets = self.packets_of(am.payload_len());
+        if !self.channel.endpoint.has_room(peer, packets) {
+            self.transmit();
+            return Err(Full);
+        }
+        self.send_packets(peer, am).expect("there is room, and the peer is another rank");
+        self.transmit();
+        Ok(())
+    }
+
+    fn loan_bytes_max(&self, _: Peer) -> usize {
+        LOAN_BYTES_MAX
+    }
+
+    fn lent_bytes_max(&self, _: Peer) -> usize {
+        TCP_EAGER_BYTES as usize
+    }
+
+    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        if self.outbox.holds_for(peer) {
+            return Err(Full);
+        }
+        let begun = self.outbox.begin(&mut self.channel.endpoint, To::Rank(peer), am, done);
+        self.transmit();
+        if begun? {
+            self.done.extend(done);
+        }
+        Ok(())
+    }
+
+    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
+        if let Some(at) = self.circles.iter().position(|(known, _)| **known == *members) {
+            return Some(Circle(at as u32));
+        }
+        // To hear nothing of it costs time only: what is lost goes point-to-point.
+        let group = self.channel.add_group(members).ok().flatten()?;
+        self.circles.push((members.into(), group));
+        Some(Circle(self.circles.len() as u32 - 1))
+    }
+
+    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+        let group = self.circles[circle.0 as usize].1;
+        self.marks.fill(0);
+        for peer in to {
+            if let Some(index) = self.channel.endpoint.group_member(group, *peer) {
+                mark(&mut self.marks, index);
+            }
+        }
+        let to = To::Members(group, &self.marks);
+        let begun = self.outbox.begin(&mut self.channel.endpoint, to, am, Some(done));
+        self.transmit();
+        Ok(if begun? { Taken::Copied } else { Taken::Kept })
+    }
+
+    fn expect(&mut self, peer: Peer) {
+        let now = self.channel.now();
+        self.channel.endpoint.expect(peer, now);
+        self.interest = POLLS_OF_INTEREST;
+    }
+
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        if let Some(came) = self.poll_probe() {
+            return came;
+        }
+        let came = self.channel.receive().unwrap_or_else(|error| self.fail(error));
+        self.look_at_events();
+        let mut any = self.deliver(sink);
+        any |= self.outbox.push(&mut self.channel.endpoint, &mut self.done);
+        self.transmit();
+        self.interest = if came { POLLS_OF_INTEREST } else { self.interest.saturating_sub(1) };
+        while let Some(token) = self.done.pop() {
+            any = true;
+            sink.done(token, Ok(()));
+        }
+        any || came
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        self.bell.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

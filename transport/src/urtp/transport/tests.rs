@@ -1,0 +1,240 @@
+//! Ranks within this process, over UDP on loop-back.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::super::link::{Arrival, Counters, GroupId, Interface, LinkLimits, Packet, UdpConfig, UdpLink};
+use super::*;
+use crate::conformance::{self, Keeper, World, buf_of, header, pattern, send};
+
+/// Jobs on the same addresses are told apart by their secrets; all tests have jobs of their own.
+fn secret() -> [u8; 32] {
+    static JOBS: AtomicU64 = AtomicU64::new(0);
+    let mut secret = [7; 32];
+    secret[..8].copy_from_slice(&JOBS.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    secret[8..12].copy_from_slice(&std::process::id().to_le_bytes());
+    secret
+}
+
+const PACES: Paces = Paces { first: PACE_LOOP_BACK_BYTES_PER_S, most: PACE_LOOP_BACK_BYTES_PER_S };
+
+/// A link that loses one packet in so many of those that come, without a pattern.
+struct Lossy {
+    link: UdpLink,
+    one_in: u64,
+    random: u64,
+}
+
+impl Link for Lossy {
+    fn limits(&self) -> LinkLimits {
+        self.link.limits()
+    }
+    fn send(&mut self, to: super::super::link::To, packets: &[Packet<'_>]) -> io::Result<usize> {
+        self.link.send(to, packets)
+    }
+    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+        let (random, one_in) = (&mut self.random, self.one_in);
+        self.link.receive(&mut |arrival| {
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if one_in == 0 || (*random >> 33) % one_in > 0 {
+                take(arrival);
+            }
+        })
+    }
+    fn join(&mut self, group: GroupId) -> io::Result<()> {
+        self.link.join(group)
+    }
+    fn leave(&mut self, group: GroupId) {
+        self.link.leave(group);
+    }
+    fn fd(&self) -> std::os::fd::RawFd {
+        self.link.fd()
+    }
+    fn want_room(&mut self, wanted: bool) -> io::Result<()> {
+        self.link.want_room(wanted)
+    }
+    fn pace(&mut self, bytes_per_s: u64) {
+        self.link.pace(bytes_per_s);
+    }
+    fn counters(&self) -> Counters {
+        self.link.counters()
+    }
+}
+
+fn job(size: u32, datagram_bytes_max: usize, one_in: u64) -> Vec<Urtp> {
+    let interface = Interface::with(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
+    let secret = secret();
+    let rank = |me| {
+        let config = UdpConfig { datagram_bytes_max, ..UdpConfig::new(me, size, &secret, interface.clone()) };
+        let link = Lossy { link: UdpLink::new(&config).unwrap(), one_in, random: u64::from(me) + 1 };
+        Urtp::new(Box::new(link), me, size, PACES, Arc::new(SocketBell::new().unwrap()))
+    };
+    (0..size).map(rank).collect()
+}
+
+fn poll_until(
+    ranks: &mut [Urtp],
+    keepers: &mut [Keeper],
+    mut so: impl FnMut(&mut [Urtp], &[Keeper]) -> bool,
+) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !so(ranks, keepers) {
+        for (rank, keeper) in ranks.iter_mut().zip(keepers.iter_mut()) {
+            rank.poll(keeper);
+            assert_eq!(rank.failure(), None);
+        }
+        assert!(Instant::now() < until, "it never comes to pass");
+    }
+}
+
+fn keepers(count: usize) -> Vec<Keeper> {
+    (0..count).map(|_| Keeper::default()).collect()
+}
+
+struct Pair<const DATAGRAM: usize, const LOSS: u64>(Vec<Urtp>, Keeper);
+
+impl<const DATAGRAM: usize, const LOSS: u64> World for Pair<DATAGRAM, LOSS> {
+    type Transport = Urtp;
+    fn new() -> Self {
+        Pair(job(2, DATAGRAM, LOSS), Keeper::default())
+    }
+    fn sender(&mut self) -> (&mut Urtp, Peer) {
+        (&mut self.0[0], 1)
+    }
+    fn receiver(&mut self) -> (&mut Urtp, Peer) {
+        (&mut self.0[1], 0)
+    }
+    fn help(&mut self) -> bool {
+        self.0[0].poll(&mut self.1);
+        !self.0[0].is_flushed()
+    }
+}
+
+mod ethernet {
+    use super::*;
+    conformance::conformance_tests!(Pair<1472, 0>);
+}
+mod jumbo {
+    use super::*;
+    conformance::conformance_tests!(Pair<8972, 0>);
+}
+mod with_loss {
+    use super::*;
+    conformance::conformance_tests!(Pair<1472, 20>);
+}
+
+/// Multicasts one message after the other; all others get them in order, whatever was sent to them alone in between.
+fn multicasts(one_in: u64) {
+    let mut ranks = job(4, 1472, one_in);
+    let mut keepers = keepers(4);
+    let members = [0, 1, 2, 3];
+    let circle = Circle(0);
+    assert!(ranks.iter_mut().all(|rank| rank.circle(&members) == Some(circle)));
+    let lengths = [0, 8, 40, 41, 1300, 5000, 100_000, 1_000_000, 17, 300_000];
+    let mut bodies: Vec<_> = lengths.iter().enumerate().map(|(seed, len)| pattern(seed, *len)).collect();
+    let mut kept = Vec::new();
+    for (seed, body) in bodies.iter_mut().enumerate() {
+        let to: &[Peer] = if seed % 2 == 0 { &[1, 2, 3] } else { &[3, 1] };
+        let (len, token) = (body.len(), Token(seed as u64));
+        let body = buf_of(body);
+        let mut taken = Err(Full);
+        poll_until(&mut ranks, &mut keepers, |ranks, _| {
+            let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
+            taken = ranks[0].multicast(circle, to, &am, token);
+            taken.is_ok()
+        });
+        if taken == Ok(Taken::Kept) {
+            kept.push(token);
+        }
+        poll_until(&mut ranks, &mut keepers, |ranks, _| {
+            send(&mut ranks[0], 2, 100 + seed, &mut pattern(seed, 50)).is_ok()
+        });
+    }
+    poll_until(&mut ranks, &mut keepers, |ranks, keepers| {
+        let all = [0, 10, 5 + 10, 10];
+        let has_all = keepers.iter().zip(all).all(|(keeper, count)| keeper.received.len() == count);
+        has_all && ranks[0].is_flushed()
+    });
+    let mut done: Vec<_> = keepers[0].done.iter().map(|(token, _)| *token).collect();
+    done.sort_by_key(|token| token.0);
+    assert_eq!(done, kept, "who lends memory gets it back");
+    assert!(!kept.is_empty(), "a megabyte does not fit in a window");
+    for (rank, keeper) in keepers.iter().enumerate().skip(1) {
+        for message in keeper.received.iter().filter(|message| message.header.tag < 100) {
+            let seed = message.header.tag as usize;
+            assert_eq!(message.payload, pattern(seed, lengths[seed]), "message {seed} at rank {rank}");
+            assert!(seed % 2 == 0 || rank != 2, "it is not for this rank");
+        }
+    }
+}
+
+#[test]
+fn multicasts_reach_those_they_are_for() {
+    multicasts(0);
+}
+
+#[test]
+fn multicasts_survive_loss() {
+    multicasts(10);
+}
+
+#[test]
+fn two_long_messages_to_one_rank_come_one_after_the_other() {
+    let mut ranks = job(2, 1472, 0);
+    let mut keepers = keepers(2);
+    let mut bodies = [pattern(1, 2_000_000), pattern(2, 900_000)];
+    for (seed, body) in bodies.iter_mut().enumerate() {
+        let len = body.len();
+        let body = buf_of(body);
+        poll_until(&mut ranks, &mut keepers, |ranks, _| {
+            let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
+            ranks[0].lend(1, &am, Some(Token(seed as u64))).is_ok()
+        });
+    }
+    poll_until(&mut ranks, &mut keepers, |_, keepers| {
+        keepers[1].received.len() == 2 && keepers[0].done.len() == 2
+    });
+    for (message, body) in keepers[1].received.iter().zip(&bodies) {
+        assert!(message.payload == *body);
+    }
+}
+
+#[test]
+fn ranks_learn_where_the_others_are_and_the_probe_finds_them() {
+    let ranks = job(3, 1472, 0);
+    let observed: Vec<_> = std::thread::scope(|scope| {
+        let probe = |mut rank: Urtp| {
+            scope.spawn(move || {
+                rank.begin_probe(&[0, 1, 2]).unwrap();
+                loop {
+                    rank.poll(&mut Keeper::default());
+                    if rank.has_probed() {
+                        return rank.observed().unwrap();
+                    }
+                }
+            })
+        };
+        let running: Vec<_> = ranks.into_iter().map(probe).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(observed.iter().all(Observation::is_good), "{observed:?}");
+}
+
+#[test]
+fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
+    let mut ranks = job(2, 1472, 3);
+    let mut keepers = keepers(2);
+    let circle = ranks[0].circle(&[0, 1]).unwrap();
+    ranks[1].circle(&[0, 1]).unwrap();
+    for seed in 0..40 {
+        let mut body = pattern(seed, 100);
+        let body = buf_of(&mut body);
+        let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len: 100 };
+        assert_eq!(ranks[0].multicast(circle, &[1], &am, Token(0)), Ok(Taken::Copied));
+        ranks[1].expect(0);
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == seed + 1);
+    }
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_flushed());
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(|rank| !rank.has_residue()));
+}
