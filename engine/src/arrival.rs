@@ -186,6 +186,7 @@ impl Core {
     fn keep(&mut self, early: Early) -> Id {
         let envelope = early.envelope;
         let id = self.store(early);
+        self.kept += 1;
         self.unexpected.keep(envelope, id.index() as u32);
         id
     }

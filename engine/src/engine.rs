@@ -54,6 +54,8 @@ pub(crate) struct Core {
     pub left: Cell<bool>,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
+    /// Messages that have ever come before somebody wanted them: a probe may wait for them.
+    pub kept: u64,
 }
 
 /// Work that needs the transport.
@@ -94,6 +96,7 @@ impl<T: Transport> Engine<T> {
             void: None,
             left: Cell::new(false),
             completions: 0,
+            kept: 0,
         };
         Engine { transport, core }
     }
@@ -117,6 +120,12 @@ impl<T: Transport> Engine<T> {
     /// How many requests have been completed since the start.
     pub fn completions(&self) -> u64 {
         self.core.completions
+    }
+
+    /// How many requests have been completed and messages have come unexpected since the start: what a thread that sleeps may
+    /// wait for.
+    pub fn events(&self) -> u64 {
+        self.core.completions + self.core.kept
     }
 
     /// Takes what has arrived and moves on what can move. Returns whether anything happened.

@@ -279,7 +279,9 @@ pub fn threaded() -> bool {
 /// The right to use the process's state.
 pub struct Guard {
     locked: bool,
-    completions: u64,
+    events: u64,
+    /// The thread is among the sleepers already: it has looked at everything.
+    sleeps: bool,
 }
 
 /// Enters the library.
@@ -299,10 +301,10 @@ pub fn try_enter() -> Option<Guard> {
 
 #[inline]
 fn entered() -> Guard {
-    let mut guard = Guard { locked: threaded(), completions: 0 };
+    let mut guard = Guard { locked: threaded(), events: 0, sleeps: false };
     if guard.locked {
         guard.entries = guard.entries.wrapping_add(1);
-        guard.completions = guard.engine_mut().map_or(0, |engine| engine.completions());
+        guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
     }
     guard
 }
@@ -338,13 +340,25 @@ impl Drop for Guard {
 }
 
 impl Guard {
-    /// A thread that sleeps may wait for what this one has just completed.
+    /// The thread leaves to sleep, counted among the sleepers, and needs no waking for what it has seen.
+    pub fn leave_to_sleep(mut self) {
+        self.sleeps = true;
+    }
+
+    /// A thread that sleeps may wait for what this one has just completed or come upon, or for what it has left unseen.
     fn wake_sleepers(&mut self) {
-        let completed = self.engine_mut().map_or(0, |engine| engine.completions());
-        if self.sleepers > 0
-            && completed != self.completions
-            && let Some(bell) = &self.bell
-        {
+        if self.sleepers > u32::from(self.sleeps) {
+            self.wake_for_events();
+        }
+    }
+
+    #[cold]
+    fn wake_for_events(&mut self) {
+        let before = self.events;
+        let news = self
+            .engine_mut()
+            .is_some_and(|engine| engine.events() != before || engine.transport().has_unseen());
+        if let Some(bell) = self.bell.as_ref().filter(|_| news) {
             bell.ring();
         }
     }

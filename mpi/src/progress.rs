@@ -82,13 +82,17 @@ fn wake(process: &mut Process) {
     }
 }
 
-/// There is something to do, and no call that waits does it.
+/// There is something to do, and no call that waits does it. One that sleeps wakes for what arrives.
 fn has_work(process: &mut Process) -> bool {
-    if wait::is_anybody_waiting() {
+    if wait::is_anybody_awake() {
         return false;
     }
     let (always, collectives) = (process.progress_thread, !process.collectives.is_empty());
+    let asleep = process.sleepers > 0;
     let Some(engine) = process.engine_mut() else { return false };
+    if asleep {
+        return engine.transport().wants_poll();
+    }
     (always && (collectives || !engine.is_idle())) || engine.transport().has_residue()
 }
 
@@ -152,7 +156,7 @@ struct Naps {
 impl Naps {
     /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
     fn can_stay_out(&mut self) -> bool {
-        let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_waiting();
+        let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
         self.idle += u32::from(stays);
         stays
     }

@@ -96,7 +96,7 @@ pub fn until<T>(
     until_event(process, ByMessage { what, done })
 }
 
-/// Calls that wait, asleep or not: they make progress. It changes with the state entered, and is looked at without.
+/// Calls that wait and do not sleep: they make progress. It changes with the state entered, and is looked at without.
 static WAITS: AtomicI32 = AtomicI32::new(0);
 
 #[inline]
@@ -104,9 +104,9 @@ fn count_waits(more: i32) {
     WAITS.store(WAITS.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// Whether a call waits.
+/// Whether a call waits, awake. Those that sleep wake for what arrives, not for what another thread has left behind.
 #[inline]
-pub fn is_anybody_waiting() -> bool {
+pub fn is_anybody_awake() -> bool {
     WAITS.load(Ordering::Relaxed) > 0
 }
 
@@ -237,6 +237,7 @@ impl<T> Patience<T> {
         }
         let mut process = self.sleep(process, event);
         process.sleepers -= 1;
+        count_waits(1);
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
         self.yields = 0;
@@ -247,6 +248,7 @@ impl<T> Patience<T> {
     fn sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         let mut process = unless_a_peer_is_lost(process);
         process.sleepers += 1;
+        count_waits(-1);
         let Some(bell) = process.bell.clone() else {
             // Before initialisation there is nobody to ring: only another thread of this process can help.
             drop(process);
@@ -257,13 +259,14 @@ impl<T> Patience<T> {
         let moved;
         (process, moved) = progress(process);
         self.news = event.look(&mut process);
-        if moved || self.news.is_some() {
+        // What it has sent may be held back for more.
+        if moved || self.news.is_some() || wants_poll(&mut process) {
             bell.disarm();
             return process;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
         if began.elapsed() < PUBLISH_AFTER {
-            drop(process);
+            process.leave_to_sleep();
             event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
             return enter();
         }
@@ -283,7 +286,7 @@ impl<T> Patience<T> {
             &event.waiting(&process),
             self.began.map_or(Duration::ZERO, |began| began.elapsed()),
         );
-        drop(process);
+        process.leave_to_sleep();
         event.sleep(&**bell, armed, None);
         let process = enter();
         if process.sleepers == 1
@@ -332,6 +335,10 @@ impl Yielding {
             false => self.yields_untimed = YIELDS_UNTIMED,
         }
     }
+}
+
+fn wants_poll(process: &mut Process) -> bool {
+    process.engine_mut().is_some_and(|engine| engine.transport().wants_poll())
 }
 
 /// A peer that cannot be reached any more will never send what is waited for: the job ends.

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// Output of a failed case is cut to this many bytes (its end is kept: the cause is mostly there).
 const OUTPUT_BYTES_MAX: usize = 16 << 10;
 
+/// As much of it is said once more beside the sum, where a log of which only the end was kept still has it.
+const REPEATED_BYTES_MAX: usize = 2 << 10;
+
 /// How many cases passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -19,7 +22,12 @@ pub struct Counts {
 #[derive(Default)]
 struct Tally {
     counts: Counts,
-    failures: Vec<String>,
+    failures: Vec<Failure>,
+}
+
+struct Failure {
+    name: String,
+    output: String,
 }
 
 /// Where all parts of the harness report to; may be shared between threads.
@@ -44,8 +52,12 @@ impl Report {
             }
             Err(output) => {
                 tally.counts.failed += 1;
-                tally.failures.push(name.into());
-                println!("FAIL  {name}  {:.2} s\n{}", took.as_secs_f64(), indent(tail(&output)));
+                println!(
+                    "FAIL  {name}  {:.2} s\n{}",
+                    took.as_secs_f64(),
+                    indent(tail(&output, OUTPUT_BYTES_MAX))
+                );
+                tally.failures.push(Failure { name: name.into(), output });
             }
         }
     }
@@ -59,8 +71,8 @@ impl Report {
         let word = if failed == 0 { "ok   " } else { "FAIL " };
         println!("{word} {name}  {:.2} s  ({passed} passed, {failed} failed)", took.as_secs_f64());
         if failed > 0 {
-            tally.failures.push(name.into());
-            println!("{}", indent(tail(output)));
+            println!("{}", indent(tail(output, OUTPUT_BYTES_MAX)));
+            tally.failures.push(Failure { name: name.into(), output: output.into() });
         }
     }
 
@@ -69,12 +81,14 @@ impl Report {
         println!("skip  {name}  ({why})");
     }
 
-    /// Prints the failures' names again and the sum; the exit code says whether all passed.
+    /// Prints the failures again, shorter, and the sum; the exit code says whether all passed.
     pub fn finish(&self) -> ExitCode {
         let tally = self.tally();
         if !tally.failures.is_empty() {
             println!("\nfailed:");
-            tally.failures.iter().for_each(|name| println!("  {name}"));
+            for Failure { name, output } in &tally.failures {
+                println!("  {name}\n{}", indent(tail(output, REPEATED_BYTES_MAX)));
+            }
         }
         println!("\ntook {:.0} s", self.start.elapsed().as_secs_f64());
         println!("{} passed, {} failed", tally.counts.passed, tally.counts.failed);
@@ -90,8 +104,8 @@ impl Report {
     }
 }
 
-fn tail(output: &str) -> &str {
-    let mut start = output.len().saturating_sub(OUTPUT_BYTES_MAX);
+fn tail(output: &str, bytes_max: usize) -> &str {
+    let mut start = output.len().saturating_sub(bytes_max);
     while !output.is_char_boundary(start) {
         start += 1;
     }

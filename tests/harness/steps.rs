@@ -61,7 +61,7 @@ fn suite(options: &Options, report: &Report, name: &str, words: &[&str], count: 
             if !outcome.success() {
                 counts.failed = counts.failed.max(1);
             }
-            report.suite(name, start.elapsed(), counts, &outcome.describe());
+            report.suite(name, start.elapsed(), counts, &without_passed(&outcome.describe()));
         }
     }
 }
@@ -78,6 +78,13 @@ fn count_cargo_results(output: &str) -> Counts {
         Counts::default(),
         |sum, counts| Counts { passed: sum.passed + counts.passed, failed: sum.failed + counts.failed },
     )
+}
+
+// Hundreds of lines about what went well hide the one that matters.
+fn without_passed(output: &str) -> String {
+    let passed =
+        |line: &str| line.starts_with("test ") && (line.ends_with("... ok") || line.ends_with("... ignored"));
+    output.lines().filter(|line| !line.is_empty() && !passed(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
 fn count_last_line(output: &str) -> Counts {
@@ -102,6 +109,12 @@ mod tests {
         let output =
             "test result: ok. 12 passed; 0 failed; 1 ignored\nx\ntest result: FAILED. 3 passed; 2 failed;";
         assert_eq!(count_cargo_results(output), Counts { passed: 15, failed: 2 });
+    }
+
+    #[test]
+    fn what_passed_is_left_out() {
+        let output = "test a::b ... ok\n\ntest c ... FAILED\nthread 'c' panicked at 1 ... ok";
+        assert_eq!(without_passed(output), "test c ... FAILED\nthread 'c' panicked at 1 ... ok\n");
     }
 
     #[test]

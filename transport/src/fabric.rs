@@ -179,6 +179,19 @@ impl Fabric {
         self.network.as_mut().is_some_and(|network| network.has_residue())
     }
 
+    /// Whether there is something of which the doorbell did not tell, or tells too late, a thread that sleeps already: messages
+    /// that were read from their socket and that nobody took, a connection to be made, a timer that is due before all others.
+    #[inline]
+    pub fn has_unseen(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_unseen())
+    }
+
+    /// Whether something waits for the next poll of which the doorbell tells nobody, not even one who goes to sleep now.
+    #[inline]
+    pub fn wants_poll(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.wants_poll())
+    }
+
     /// A peer that cannot be reached any more, in words: the job cannot go on.
     pub fn failure(&self) -> Option<&str> {
         self.network.as_ref()?.failure()

@@ -91,6 +91,16 @@ impl Network {
         self.tcp.has_residue() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_residue())
     }
 
+    #[inline]
+    pub(super) fn has_unseen(&self) -> bool {
+        self.tcp.has_unseen() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_unseen())
+    }
+
+    #[inline]
+    pub(super) fn wants_poll(&self) -> bool {
+        self.tcp.wants_poll()
+    }
+
     pub(super) fn failure(&self) -> Option<&str> {
         let tcp = self.tcp.failure().map(|(_, why)| why.as_str());
         tcp.or_else(|| self.packets.as_ref()?.urtp.failure())

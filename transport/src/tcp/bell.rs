@@ -30,9 +30,19 @@ struct State {
 }
 
 impl State {
+    fn first(&self) -> Option<Instant> {
+        self.deadline.into_iter().chain(self.packet_deadline).min()
+    }
+
     fn time_left(&self) -> Option<Duration> {
-        let deadline = self.deadline.into_iter().chain(self.packet_deadline).min();
-        deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.first().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether the first timer is due earlier after the change.
+    fn change(&mut self, change: impl FnOnce(&mut State)) -> bool {
+        let before = self.first();
+        change(self);
+        self.first().is_some_and(|first| before.is_none_or(|before| first < before))
     }
 }
 
@@ -84,14 +94,14 @@ impl SocketBell {
         count > 0
     }
 
-    /// Nobody sleeps beyond that.
-    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
-        self.state().deadline = deadline;
+    /// Nobody who goes to sleep from now on sleeps beyond that. Whether it is earlier than what sleepers know.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) -> bool {
+        self.state().change(|state| state.deadline = deadline)
     }
 
     /// As [`SocketBell::set_deadline`], for what comes in datagrams.
-    pub(crate) fn set_packet_deadline(&self, deadline: Option<Instant>) {
-        self.state().packet_deadline = deadline;
+    pub(crate) fn set_packet_deadline(&self, deadline: Option<Instant>) -> bool {
+        self.state().change(|state| state.packet_deadline = deadline)
     }
 
     /// Whether somebody slept since this was asked: what is rare may have woken it.

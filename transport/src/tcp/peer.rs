@@ -129,9 +129,14 @@ impl Link {
         self.line.is_some() && self.inbox.is_waited_for()
     }
 
+    /// Whether frames or an acknowledgement wait for the program's next step.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.gather.is_open() || self.owes_answer()
+    }
+
     /// Whether something waits for the next poll, of which the socket does not tell.
     pub(crate) fn wants_poll(&self) -> bool {
-        self.gather.is_open() || self.owes_answer() || self.has_bytes()
+        self.holds_back() || self.has_bytes()
     }
 
     /// Whether bytes have been read and not looked at: the socket does not tell of them.

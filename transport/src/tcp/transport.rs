@@ -56,6 +56,8 @@ pub struct Tcp {
     lost: Option<(Peer, String)>,
     /// Some link may have what no connection has taken yet.
     residue: bool,
+    /// See [`Tcp::has_unseen`].
+    unseen: bool,
     /// Sends until the next cut of a test.
     cut_in: u32,
 }
@@ -99,6 +101,7 @@ impl Tcp {
             ready: Vec::new(),
             lost: None,
             residue: false,
+            unseen: false,
             cut_in: config.cuts,
         })
     }
@@ -131,6 +134,19 @@ impl Tcp {
         self.residue
     }
 
+    /// Whether threads that sleep must be woken: there are messages of which their socket does not tell any more, a connection
+    /// to be made, or a timer that is due before the one they know.
+    #[inline]
+    pub fn has_unseen(&self) -> bool {
+        self.unseen
+    }
+
+    /// Whether something of this rank's waits for the next poll, and neither a socket nor a timer will tell.
+    #[inline]
+    pub fn wants_poll(&self) -> bool {
+        self.residue && self.links.iter().flatten().any(|link| link.holds_back())
+    }
+
     /// Connections that were closed since they proved nothing.
     pub fn turned_away(&self) -> u64 {
         self.porter.turned_away
@@ -151,6 +167,7 @@ impl Tcp {
         self.directory.ask(peer);
         self.existing(peer);
         self.polls_left = 0;
+        self.unseen = true;
     }
 
     #[inline]
@@ -219,6 +236,7 @@ impl Tcp {
         match link.poll(sink, &self.bell, &mut self.done) {
             Ok(any) => {
                 self.residue |= any && link.has_unwritten();
+                self.unseen |= any && link.has_bytes();
                 any
             }
             Err(broken) => {
@@ -367,7 +385,7 @@ impl Tcp {
         let question =
             self.directory.has_unsent().then(|| Instant::now() + Duration::from_millis(QUESTION_AGAIN_MS));
         let all = dials.chain(self.porter.deadline()).chain(silence).chain(question);
-        self.bell.set_deadline(all.min());
+        self.unseen |= self.bell.set_deadline(all.min());
     }
 
     /// Waits until the peers have everything, and tells them that this rank goes. For the end of the job, when all ranks
@@ -451,6 +469,7 @@ impl Transport for Tcp {
 
     #[inline]
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        self.unseen = false;
         let mut any = self.poll_live(sink);
         if self.polls_left == 0 || self.bell.take_slept() {
             any |= self.round();

@@ -38,6 +38,8 @@ pub struct Urtp {
     polls: u32,
     /// When the protocol has something to do, as the bell was told.
     wakes_at: Option<Instant>,
+    /// See [`Urtp::has_unseen`].
+    unseen: bool,
     lost: Option<String>,
     probing: Option<Probing>,
 }
@@ -67,6 +69,7 @@ impl Urtp {
             interest: 0,
             polls: 0,
             wakes_at: None,
+            unseen: false,
             lost: None,
             probing: None,
         }
@@ -110,7 +113,7 @@ impl Urtp {
     fn wake_at(&mut self, wakes_at: Option<Instant>) {
         if wakes_at != self.wakes_at {
             self.wakes_at = wakes_at;
-            self.bell.set_packet_deadline(wakes_at);
+            self.unseen |= self.bell.set_packet_deadline(wakes_at);
         }
         if self.wakes_at.is_some() {
             self.interest = POLLS_OF_INTEREST;
@@ -126,6 +129,13 @@ impl Urtp {
     #[inline]
     pub(crate) fn has_residue(&self) -> bool {
         self.wakes_at.is_some()
+    }
+
+    /// Whether threads that sleep must be woken: messages are left of which no socket tells any more, or a timer is due before the
+    /// one they know.
+    #[inline]
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.unseen
     }
 
     /// Whether all that was sent has been acknowledged.
@@ -167,6 +177,7 @@ impl Urtp {
             if !self.channel.endpoint.receive(peer, |packet| begun = inbox.take(peer, packet, sink)) {
                 self.ready.pop_front();
             } else if begun && sink.enough() {
+                self.unseen = true;
                 break;
             }
         }
@@ -281,6 +292,7 @@ impl Transport for Urtp {
     }
 
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        self.unseen = false;
         if let Some(came) = self.poll_probe() {
             return came;
         }
