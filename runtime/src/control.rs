@@ -169,20 +169,28 @@ mod tests {
         assert_eq!(Notice::decode(&bytes), Some(abort(&"é".repeat(BODY_BYTES_MAX / 2))));
     }
 
+    const KINDS: [u16; 4] = [ABORT, PUBLISH, ASK, TELL];
+
+    /// Mostly some that a notice can have.
+    fn lengths() -> impl Strategy<Value = u16> {
+        prop_oneof![4 => 0..BODY_BYTES_MAX as u16 + 2, 1 => any::<u16>()]
+    }
+
     proptest! {
         #[test]
-        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..5_u16, length in any::<u16>()) {
+        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..6_u16, length in lengths()) {
             let mut bytes = [0xa5; NOTICE_BYTES];
             bytes[..16].copy_from_slice(&start);
             bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
             bytes[4..6].copy_from_slice(&length.to_le_bytes());
             bytes[6..8].copy_from_slice(&kind.to_le_bytes());
             if let Some(notice) = Notice::decode(&bytes) {
-                prop_assert!((1..=3).contains(&kind) && usize::from(length) <= BODY_BYTES_MAX);
+                prop_assert!(KINDS.contains(&kind) && usize::from(length) <= BODY_BYTES_MAX);
                 let again = notice.encode();
                 // What is no text becomes longer as text, and may lose its end.
                 let same = Notice::decode(&again) == Some(notice.clone());
-                prop_assert!(same || matches!(notice, Notice::Abort(_)));
+                let is_text = matches!(notice, Notice::Abort(_) | Notice::Tell { .. });
+                prop_assert!(same || is_text);
             }
         }
     }

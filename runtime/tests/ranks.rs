@@ -258,7 +258,8 @@ fn ranks_die_with_their_mpirun() {
     let running = start(cast("wait", "2", &[], &["sh", "-c", &script]));
     let pids = folder.pids(2);
     running.signal(rustix::process::Signal::KILL);
-    assert!(eventually(Duration::from_secs(2), || !pids.iter().any(|&pid| common::is_alive(pid))));
+    // That it takes no 2 s is for a job that has the machine for itself: here other tests share the cores.
+    assert!(eventually(Duration::from_secs(20), || !pids.iter().any(|&pid| common::is_alive(pid))));
     running.finish();
 }
 

@@ -84,18 +84,17 @@ impl<E> Events<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::Random;
 
     #[test]
     fn events_come_in_time_and_in_order() {
-        let (mut events, mut random) = (Events::default(), Random::new(7));
+        let (mut events, mut random) = (Events::default(), fastrand::Rng::with_seed(7));
         let mut expected = Vec::new();
         let mut seen = Vec::new();
         for number in 0..5000u64 {
-            let time = events.now() + random.below(1 << (number % 20));
+            let time = events.now() + random.u64(..1 << (number % 20));
             events.push(time, number);
             expected.push((time, number));
-            if random.below(3) > 0 {
+            if random.u64(..3) > 0 {
                 seen.extend(events.pop());
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::topology::Topology;
 use crate::{Picos, picos};
+use fastrand::Rng;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use tern_transport::Peer;
@@ -71,13 +72,13 @@ impl Faults {
 
     /// When each rank begins.
     pub(crate) fn starts(&self) -> impl FnMut() -> Picos + use<> {
-        let (mut random, skew) = (Random::new(self.seed), picos(self.skew_ns));
-        move || if skew == 0 { 0 } else { random.below(skew + 1) }
+        let (mut random, skew) = (Rng::with_seed(self.seed), picos(self.skew_ns));
+        move || if skew == 0 { 0 } else { random.u64(..skew + 1) }
     }
 
     /// What messages meet between machines; `None` if nothing can happen to them.
     pub(crate) fn weather(&self) -> Option<Weather> {
-        let random = Random::new(self.seed ^ 0x5EED);
+        let random = Rng::with_seed(self.seed ^ 0x5EED);
         let weather = Weather { faults: self.clone(), random, latest: HashMap::default() };
         (!self.spares_the_network()).then_some(weather)
     }
@@ -87,7 +88,7 @@ impl Faults {
 #[derive(Debug)]
 pub(crate) struct Weather {
     faults: Faults,
-    random: Random,
+    random: Rng,
     /// The latest arrival of each pair: what is sent later arrives later.
     latest: HashMap<(Peer, Peer), Picos, BuildHasherDefault<DefaultHasher>>,
 }
@@ -108,7 +109,7 @@ impl Weather {
         }
         let travels = arrival - sent;
         let leaves = self.leaves(hosts, sent)?;
-        let late = self.random.below(picos(self.faults.jitter_ns) + 1);
+        let late = self.random.u64(..picos(self.faults.jitter_ns) + 1);
         let arrival = leaves + travels + self.lost() + late;
         let latest = self.latest.entry((from, to)).or_insert(0);
         *latest = arrival.max(*latest + 1);
@@ -129,41 +130,13 @@ impl Weather {
     fn lost(&mut self) -> Picos {
         let (mut wait, mut total) = (picos(self.faults.retransmit_ns), 0);
         for _ in 0..LOSSES_MAX {
-            if self.random.fraction() >= self.faults.loss {
+            if self.random.f64() >= self.faults.loss {
                 break;
             }
             total += wait;
             wait *= 2;
         }
         total
-    }
-}
-
-/// Numbers from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of a seed.
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    /// A number from 0 to below 1.
-    pub fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -196,13 +169,5 @@ mod tests {
         assert!(arrived.len() == 1000 && arrived.is_sorted_by(|a, b| a < b));
         assert!(arrived[999] > picos(1e6), "some were lost");
         assert_eq!(arrivals(&faults, &sent), arrivals(&faults, &sent));
-    }
-
-    #[test]
-    fn numbers_are_spread() {
-        let mut random = Random::new(3);
-        let mean = (0..10_000).map(|_| random.fraction()).sum::<f64>() / 10_000.0;
-        assert!((mean - 0.5).abs() < 0.02);
-        assert!((0..1000).map(|_| random.below(7)).all(|number| number < 7));
     }
 }

@@ -2,7 +2,8 @@
 
 use tern_transport::{Fabric, Peer};
 
-use crate::job::{self, Random, Rank, pattern};
+use crate::job::{self, Rank, pattern};
+use fastrand::Rng;
 
 const RANKS: u32 = 4;
 const MESSAGES: u64 = 600;
@@ -17,11 +18,11 @@ pub fn all_to_all_oversubscribed() {
 
 /// The lengths of what `from` sends to `to`, known to both.
 fn lengths(from: Peer, to: Peer) -> impl Iterator<Item = usize> {
-    let mut random = Random(1 + u64::from(from) * 1000 + u64::from(to));
-    (0..MESSAGES).map(move |_| match random.below(4) {
-        0 => random.below(16 * 1024 + 1) as usize,
-        1 => random.below(1100) as usize,
-        _ => random.below(48) as usize,
+    let mut random = Rng::with_seed(1 + u64::from(from) * 1000 + u64::from(to));
+    (0..MESSAGES).map(move |_| match random.u64(..4) {
+        0 => random.usize(..16 * 1024 + 1),
+        1 => random.usize(..1100),
+        _ => random.usize(..48),
     })
 }
 
@@ -62,10 +63,10 @@ pub fn sleeps_between_messages_oversubscribed() {
 /// A ping-pong whose ranks sleep whenever they can, at slightly different times.
 fn sleepy(fabric: Fabric, me: Peer) {
     let mut rank = Rank::new(fabric);
-    let mut random = Random(77 + u64::from(me));
+    let mut random = Rng::with_seed(77 + u64::from(me));
     for tag in 0..20_000 {
         if tag % 2 == me as i32 {
-            (0..random.below(300)).for_each(|_| std::hint::spin_loop());
+            (0..random.u64(..300)).for_each(|_| std::hint::spin_loop());
             rank.send(1 - me, tag, &mut [0; 8]);
         } else {
             let (_, received, _) = rank.receive();

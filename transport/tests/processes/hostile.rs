@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use tern_transport::{Config, Seat, Team, Token, Transfer, Transport, shm};
 
-use crate::job::{self, Random, Rank, flat, remote};
+use crate::job::{self, Rank, flat, remote};
+use fastrand::Rng;
 
 /// Two ranks go on sending, receiving and copying while a third process scribbles over the segment. What they
 /// receive is garbage; they must not crash, and none of their own memory may change.
@@ -18,7 +19,7 @@ pub fn scribbler() {
         job::fork(|| {
             let mut rank = Rank::new(job::attach(&segment, me, 2, false));
             let end = Instant::now() + Duration::from_secs(3);
-            let mut random = Random(3 + u64::from(me));
+            let mut random = Rng::with_seed(3 + u64::from(me));
             while Instant::now() < end {
                 use_everything(&mut rank, 1 - me, &mut random);
             }
@@ -36,25 +37,25 @@ pub fn scribbler() {
 /// would only keep the ranks from starting.
 fn scribble(words: &[AtomicU64]) {
     let first = 4096 / 8;
-    let mut random = Random(11);
+    let mut random = Rng::with_seed(11);
     loop {
         // Half of it where control, cells' lines and shared copies lie.
-        let span = if random.below(2) == 0 { 1024 } else { (words.len() - first) as u64 };
-        let at = first + random.below(span) as usize;
-        let value = match random.below(3) {
-            0 => random.below(256),
-            1 => words[at].load(Ordering::Relaxed) ^ 1 << random.below(64),
-            _ => random.below(u64::MAX),
+        let span = if random.u64(..2) == 0 { 1024 } else { (words.len() - first) as u64 };
+        let at = first + random.u64(..span) as usize;
+        let value = match random.u64(..3) {
+            0 => random.u64(..256),
+            1 => words[at].load(Ordering::Relaxed) ^ 1 << random.u64(..64),
+            _ => random.u64(..u64::MAX),
         };
         words[at].store(value, Ordering::Relaxed);
-        if random.below(64) == 0 {
+        if random.u64(..64) == 0 {
             std::thread::yield_now();
         }
     }
 }
 
-fn use_everything(rank: &mut Rank, peer: u32, random: &mut Random) {
-    let mut payload = vec![1; random.below(16 * 1024) as usize];
+fn use_everything(rank: &mut Rank, peer: u32, random: &mut Rng) {
+    let mut payload = vec![1; random.usize(..16 * 1024)];
     for tag in 0..8 {
         let len = payload.len().min(if tag % 2 == 0 { 40 } else { 20_000 });
         rank.try_send(peer, tag, &mut payload[..len]);
@@ -70,7 +71,7 @@ fn use_everything(rank: &mut Rank, peer: u32, random: &mut Random) {
     let bell = rank.fabric.doorbell();
     let armed = bell.arm();
     bell.sleep(armed, Some(Duration::from_micros(10)));
-    use_team(rank, random.below(2) as u32);
+    use_team(rank, random.u32(..2));
     assert_eq!((fence[0], fence[2]), ([7; 64], [7; 64]), "memory outside the buffer changed");
     rank.mail.messages.clear();
 }

@@ -2,29 +2,30 @@
 
 use tern_transport::{Config, Fabric, Peer};
 
-use crate::job::{self, Random, Rank, pattern};
+use crate::job::{self, Rank, pattern};
+use fastrand::Rng;
 
 pub fn small() {
-    flood(4000, |random| random.below(41));
+    flood(4000, |random| random.u64(..41));
 }
 
 pub fn lines() {
-    flood(1500, |random| 41 + random.below(1000));
+    flood(1500, |random| 41 + random.u64(..1000));
 }
 
 pub fn cells() {
-    flood(400, |random| 1100 + random.below(2900));
+    flood(400, |random| 1100 + random.u64(..2900));
 }
 
 pub fn mixed() {
-    flood(600, |random| match random.below(3) {
-        0 => random.below(41),
-        1 => random.below(1100),
-        _ => random.below(4097),
+    flood(600, |random| match random.u64(..3) {
+        0 => random.u64(..41),
+        1 => random.u64(..1100),
+        _ => random.u64(..4097),
     });
 }
 
-type Length = fn(&mut Random) -> u64;
+type Length = fn(&mut Rng) -> u64;
 
 /// Between two to four ranks, one way and all ways, over rings and the queue, with membarrier and with fences.
 fn flood(messages: u64, length: Length) {
@@ -45,7 +46,7 @@ fn flood(messages: u64, length: Length) {
 /// Rank 0 sends, rank 1 receives, now and then slowly.
 fn one_way(fabric: Fabric, me: Peer, messages: u64, length: Length) {
     let mut rank = Rank::new(fabric);
-    let mut lengths = Random(17);
+    let mut lengths = Rng::with_seed(17);
     for tag in 0..messages {
         let mut payload = pattern(tag, length(&mut lengths) as usize);
         if me == 0 {
@@ -62,7 +63,7 @@ fn one_way(fabric: Fabric, me: Peer, messages: u64, length: Length) {
 /// Each rank sends to all others in turn; what comes meanwhile is kept.
 fn all_ways(fabric: Fabric, (me, size): (Peer, u32), messages: u64, length: Length) {
     let mut rank = Rank::new(fabric);
-    let mut lengths = Random(23 + u64::from(me));
+    let mut lengths = Rng::with_seed(23 + u64::from(me));
     let others = || (0..size).filter(|peer| *peer != me);
     for tag in 0..messages {
         for peer in others() {

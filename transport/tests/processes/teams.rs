@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use tern_transport::{Doorbell, Fabric, Seat, Team, Transport, Watch};
 
-use crate::job::{self, Random, Rank};
+use crate::job::{self, Rank};
+use fastrand::Rng;
 
 const ROUNDS: u64 = 400;
 
@@ -16,11 +17,11 @@ pub fn nobody_is_early() {
         job::run(size, true, |fabric, me| {
             let (team, bell) =
                 (team(&fabric, Seat { leader: size - 1, slot, rank: me, size }), fabric.doorbell());
-            let mut random = Random(9 + u64::from(me));
+            let mut random = Rng::with_seed(9 + u64::from(me));
             for round in 1..=ROUNDS {
                 rounds[me as usize].store(round, Ordering::Relaxed);
                 match team.arrive() {
-                    Some(watch) => wait(&team, &watch, &*bell, random.below(6)),
+                    Some(watch) => wait(&team, &watch, &*bell, random.u64(..6)),
                     None => team.open(),
                 }
                 for other in &rounds[..size as usize] {
@@ -36,11 +37,11 @@ pub fn meetings_move_data() {
     for size in [2, 5] {
         job::run(size, true, |fabric, me| {
             let mut team = team(&fabric, Seat { leader: 0, slot: 3, rank: me, size });
-            let (bell, mut random) = (fabric.doorbell(), Random(5 + u64::from(me)));
+            let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
             for round in 0..ROUNDS {
                 let meeting = team.meet();
                 team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
-                gather_round(&team, meeting, &*bell, random.below(3));
+                gather_round(&team, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
                     team.table(meeting).buf().read(rank as usize * 8, &mut seen);
@@ -67,7 +68,7 @@ pub fn handovers_keep_what_is_not_read() {
     const SIZE: u32 = 4;
     job::run(SIZE, true, |fabric, me| {
         let mut team = team(&fabric, Seat { leader: 2, slot: 0, rank: me, size: SIZE });
-        let (bell, mut random) = (fabric.doorbell(), Random(77 + u64::from(me)));
+        let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(77 + u64::from(me)));
         for round in 0..ROUNDS {
             let handover = team.hand_over();
             let root = (round % u64::from(SIZE)) as u32;
@@ -80,8 +81,8 @@ pub fn handovers_keep_what_is_not_read() {
                 note[..8].copy_from_slice(&stamp(me, round));
                 team.give(handover, &note);
             } else {
-                wait(&team, &team.given(handover), &*bell, random.below(4));
-                if random.below(40) == 0 {
+                wait(&team, &team.given(handover), &*bell, random.u64(..4));
+                if random.u64(..40) == 0 {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let mut seen = [0; 8];

@@ -2,7 +2,8 @@
 
 use tern_transport::{Peer, Remote, ShareKey, Token, Transfer, TransferError, Transport};
 
-use crate::job::{self, Random, Rank, flat, pattern, remote};
+use crate::job::{self, Rank, flat, pattern, remote};
+use fastrand::Rng;
 
 /// Rank 0 sends to rank 1, which gets or shares; rank 0 comes to the share at any time, or not at all.
 pub fn large_messages() {
@@ -12,10 +13,10 @@ pub fn large_messages() {
             println!("(skipped: the system does not let processes read each other)");
             return;
         }
-        let mut random = Random(5);
+        let mut random = Rng::with_seed(5);
         for round in 0..200 {
-            let len = [1, 4095, 70_000, 1 << 20, 3_000_001][random.below(5) as usize];
-            let way = random.below(3);
+            let len = [1, 4095, 70_000, 1 << 20, 3_000_001][random.usize(..5)];
+            let way = random.u64(..3);
             match me {
                 0 => invite(&mut rank, round, len, way, &mut random),
                 _ => take(&mut rank, round, len, way, &mut random),
@@ -24,12 +25,12 @@ pub fn large_messages() {
     });
 }
 
-fn pause(random: &mut Random) {
-    let spins = random.below(40_000);
+fn pause(random: &mut Rng) {
+    let spins = random.u64(..40_000);
     (0..spins).for_each(|_| std::hint::spin_loop());
 }
 
-fn invite(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Random) {
+fn invite(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Rng) {
     let mut bytes = pattern(round as u64, len);
     rank.send(1, round, &mut words([remote(&mut bytes).addr, 0]));
     let (_, _, answer) = rank.receive();
@@ -44,7 +45,7 @@ fn invite(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Random
     assert_eq!(tag, -round, "the receiver has it all");
 }
 
-fn take(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Random) {
+fn take(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Rng) {
     let mut bytes = vec![0; len];
     let into = flat(&mut bytes);
     let (_, _, note) = rank.receive();

@@ -202,22 +202,13 @@ fn two_long_messages_to_one_rank_come_one_after_the_other() {
 
 #[test]
 fn ranks_learn_where_the_others_are_and_the_probe_finds_them() {
-    let ranks = job(3, 1472, 0);
-    let observed: Vec<_> = std::thread::scope(|scope| {
-        let probe = |mut rank: Urtp| {
-            scope.spawn(move || {
-                rank.begin_probe(&[0, 1, 2]).unwrap();
-                loop {
-                    rank.poll(&mut Keeper::default());
-                    if rank.has_probed() {
-                        return rank.observed().unwrap();
-                    }
-                }
-            })
-        };
-        let running: Vec<_> = ranks.into_iter().map(probe).collect();
-        running.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
+    // In one thread: of several, one may not get a core for as long as a probe lasts.
+    let (mut ranks, mut keepers) = (job(3, 1472, 0), keepers(3));
+    for rank in &mut ranks {
+        rank.begin_probe(&[0, 1, 2]).unwrap();
+    }
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(Urtp::has_probed));
+    let observed: Vec<_> = ranks.iter().map(|rank| rank.observed().unwrap()).collect();
     assert!(observed.iter().all(Observation::is_good), "{observed:?}");
 }
 

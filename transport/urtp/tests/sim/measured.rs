@@ -50,9 +50,15 @@ fn a_loss_of_one_in_a_hundred_costs_little() {
 
 #[test]
 fn a_sender_that_is_too_fast_learns_it() {
-    let (time, root, dropped) = broadcast(gigabit(0.0), 1_250_000_000, None);
-    assert!(time < 90 * MS, "{time} ns, {root:?}");
-    assert!(dropped < 6000, "{dropped} packets dropped, of 3,100 that carried something new");
+    const SEEDS: u64 = 12;
+    let mut dropped_in_all = 0;
+    for seed in 0..SEEDS {
+        let (time, root, dropped) = broadcast_of(seed, gigabit(0.0), 1_250_000_000, None);
+        assert!(time < 90 * MS, "seed {seed}: {time} ns, {root:?}");
+        dropped_in_all += dropped;
+    }
+    let mean = dropped_in_all / SEEDS;
+    assert!(mean < 6500, "{mean} packets dropped on average, of 3,100 that carried something new");
 }
 
 #[test]

@@ -5,31 +5,6 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 use tern_urtp::{GroupId, Nanos, Peer};
 
-/// Numbers from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    fn chance(&mut self, part: f64) -> bool {
-        part > 0.0 && (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < part
-    }
-}
-
 /// What packets meet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weather {
@@ -77,7 +52,7 @@ impl Eq for Entry {}
 pub struct Network {
     pub now: Nanos,
     weather: Weather,
-    random: Random,
+    random: fastrand::Rng,
     events: BinaryHeap<Reverse<Entry>>,
     pushed: u64,
     /// Until when each sender's link is busy.
@@ -92,7 +67,7 @@ impl Network {
         Network {
             now: 0,
             weather,
-            random: Random::new(!seed),
+            random: fastrand::Rng::with_seed(!seed),
             events: BinaryHeap::new(),
             pushed: 0,
             busy: vec![0; size as usize],
@@ -122,12 +97,12 @@ impl Network {
         };
         let body: Rc<[u8]> = body.into();
         for &to in to {
-            let copies = if self.random.chance(self.weather.doubled) { 2 } else { 1 };
+            let copies = if self.random.f64() < self.weather.doubled { 2 } else { 1 };
             for _ in 0..copies {
-                if self.random.chance(self.weather.loss) {
+                if self.random.f64() < self.weather.loss {
                     continue;
                 }
-                let late = self.random.below(self.weather.jitter_ns + 1);
+                let late = self.random.u64(..self.weather.jitter_ns + 1);
                 let arrives = leaves + self.weather.delay_ns + late;
                 self.at(arrives, Happening::Arrive { from, to, group, body: body.clone() });
             }

@@ -1,7 +1,8 @@
 //! Random traffic under random weather: thousands of seeds.
 
-use crate::network::{Random, Weather};
+use crate::network::Weather;
 use crate::world::{Action, Plan, World};
+use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tern_urtp::{Config, Nanos};
 
@@ -9,44 +10,44 @@ const MS: Nanos = 1_000_000;
 
 /// What a seed says.
 fn plan(seed: u64) -> Plan {
-    let mut random = Random::new(seed);
-    let size = 2 + random.below(7) as u32;
+    let mut random = Rng::with_seed(seed);
+    let size = 2 + random.u32(..7);
     let weather = Weather {
-        loss: [0.0, 0.01, 0.05, 0.2][random.below(4) as usize],
-        doubled: [0.0, 0.1][random.below(2) as usize],
-        delay_ns: 20_000 + random.below(200_000),
-        jitter_ns: [0, 50_000, 2 * MS][random.below(3) as usize],
+        loss: [0.0, 0.01, 0.05, 0.2][random.usize(..4)],
+        doubled: [0.0, 0.1][random.usize(..2)],
+        delay_ns: 20_000 + random.u64(..200_000),
+        jitter_ns: [0, 50_000, 2 * MS][random.usize(..3)],
         ..Weather::default()
     };
     let mut config = Config::new(0, size);
     config.body_bytes_max = 600;
-    config.window = [16, 32, 64][random.below(3) as usize];
-    config.parity = [None, None, Some(4), Some(8)][random.below(4) as usize];
-    config.shared_buffers = [(size * config.window) as usize, 24, 0][random.below(3) as usize];
-    config.send_buffers = [8, 64, 512][random.below(3) as usize];
+    config.window = [16, 32, 64][random.usize(..3)];
+    config.parity = [None, None, Some(4), Some(8)][random.usize(..4)];
+    config.shared_buffers = [(size * config.window) as usize, 24, 0][random.usize(..3)];
+    config.send_buffers = [8, 64, 512][random.usize(..3)];
     let mut plan = Plan::new(config, weather, seed);
     plan.groups = groups(size, &mut random);
     for rank in 0..size {
         // Half of the receivers know whom they wait for, as in a global program; the others take what comes.
-        plan.expects.push(random.below(2) == 0);
+        plan.expects.push(random.u64(..2) == 0);
         plan.actions.push(actions(rank, &plan.groups, size, &mut random));
     }
-    if random.below(4) == 0 {
-        plan.slow = Some((random.below(size.into()) as u32, 100_000 + random.below(MS)));
+    if random.u64(..4) == 0 {
+        plan.slow = Some((random.u32(..size), 100_000 + random.u64(..MS)));
     }
-    if random.below(8) == 0 && size > 2 {
-        let at = random.below(20 * MS);
-        plan.vanishes = Some((random.below(size.into()) as u32, at));
+    if random.u64(..8) == 0 && size > 2 {
+        let at = random.u64(..20 * MS);
+        plan.vanishes = Some((random.u32(..size), at));
         plan.config.peer_timeout = Some(20_000 * MS);
     }
     plan
 }
 
-fn groups(size: u32, random: &mut Random) -> Vec<Vec<u32>> {
+fn groups(size: u32, random: &mut Rng) -> Vec<Vec<u32>> {
     let mut groups = vec![(0..size).collect::<Vec<_>>()];
-    for _ in 0..random.below(3) {
-        let mut members: Vec<_> = (0..size).filter(|_| random.below(3) > 0).collect();
-        let turns = random.below(size.into()) as usize % members.len().max(1);
+    for _ in 0..random.u64(..3) {
+        let mut members: Vec<_> = (0..size).filter(|_| random.u64(..3) > 0).collect();
+        let turns = random.usize(..size as usize) % members.len().max(1);
         members.rotate_left(turns);
         if members.len() > 1 {
             groups.push(members);
@@ -55,22 +56,22 @@ fn groups(size: u32, random: &mut Random) -> Vec<Vec<u32>> {
     groups
 }
 
-fn actions(rank: u32, groups: &[Vec<u32>], size: u32, random: &mut Random) -> Vec<Action> {
+fn actions(rank: u32, groups: &[Vec<u32>], size: u32, random: &mut Rng) -> Vec<Action> {
     let mut actions = Vec::new();
-    let multicasts = random.below(4);
-    for _ in 0..random.below(60) {
-        let len = [0, 1, 40, 200, 380][random.below(5) as usize];
-        let group = random.below(groups.len() as u64) as usize;
+    let multicasts = random.u64(..4);
+    for _ in 0..random.u64(..60) {
+        let len = [0, 1, 40, 200, 380][random.usize(..5)];
+        let group = random.u64(..groups.len() as u64) as usize;
         let is_member = groups[group].contains(&rank);
-        actions.push(if is_member && random.below(4) < multicasts {
-            let all = random.below(3) > 0;
-            Action::Multicast { group, addressed: if all { u64::MAX } else { random.below(u64::MAX) }, len }
+        actions.push(if is_member && random.u64(..4) < multicasts {
+            let all = random.u64(..3) > 0;
+            Action::Multicast { group, addressed: if all { u64::MAX } else { random.u64(..u64::MAX) }, len }
         } else {
-            let to = (rank + 1 + random.below(u64::from(size) - 1) as u32) % size;
+            let to = (rank + 1 + random.u64(..u64::from(size) - 1) as u32) % size;
             Action::Send { to, len }
         });
-        if random.below(10) == 0 {
-            actions.push(Action::Pause(random.below(3 * MS)));
+        if random.u64(..10) == 0 {
+            actions.push(Action::Pause(random.u64(..3 * MS)));
         }
     }
     actions
