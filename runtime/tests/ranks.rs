@@ -263,6 +263,20 @@ fn ranks_die_with_their_mpirun() {
     running.finish();
 }
 
+/// Programs that are not of MPI, and ask nobody to end them: a guard does, from the first one on.
+#[test]
+fn ranks_die_with_their_mpirun_while_others_start() {
+    let folder = Folder::new("die-early");
+    let script = format!("echo $$ > {}/$$; exec sleep 50", folder.0.display());
+    let running = start(common::command(&["-n", "24", "sh", "-c", &script]));
+    folder.pids(1);
+    running.signal(rustix::process::Signal::KILL);
+    let gone = || !folder.pids(1).iter().any(|&pid| common::is_alive(pid));
+    assert!(eventually(Duration::from_secs(20), gone));
+    running.finish();
+    assert!(gone());
+}
+
 /// Starts this program again, with the same environment.
 fn run_child(role: &str) -> String {
     let output = Command::new(own_words()[0]).args(&own_words()[1..]).env(ROLE, role).output().unwrap();

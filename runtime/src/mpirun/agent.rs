@@ -44,12 +44,13 @@ fn start(orders: &Orders, poller: Poller) -> Result<(Station, Inlets), Refusal> 
     let (branches, losses) = Branches::start(orders, &orders.hosts[1..], plan.tree(), &poller);
     let share = Share::new(&plan.places, &orders.secret)?;
     let binding = Binding::new(plan.settings.bind)?;
-    let mut ranks = spawn::start(&plan, &share, &binding, Feeding::copied(orders.stdin))?;
+    let (mut ranks, guard) = spawn::start(&plan, &share, &binding, Feeding::copied(orders.stdin))?;
     let inputs = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.input.take()?)));
     let inlets = Inlets::new(inputs);
     let mut station = Station::new(plan, share, ranks, poller, orders.interactive)?;
     station.set_branches(branches, losses, false);
     station.introduce(&binding);
+    station.keep_guard(guard);
     Ok((station, inlets))
 }
 

@@ -93,3 +93,10 @@ pub const INHERITED_FD_LEAST: i32 = 100;
 
 /// Events taken from the kernel at once.
 pub const EVENTS: usize = 256;
+
+/// Where `mpirun` was killed while it started ranks, one may have been on its way into its program, so it is looked for some
+/// times, all within a fraction of the 2 s in which ranks must be gone.
+pub const SEARCHES_FOR_STRAYS: u32 = 8;
+
+/// See [`SEARCHES_FOR_STRAYS`].
+pub const PAUSE_BETWEEN_SEARCHES: Duration = Duration::from_millis(50);

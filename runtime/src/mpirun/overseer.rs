@@ -56,10 +56,10 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Ref
     let start_ranks = || {
         let share = Share::new(&plan.places, &secret)?;
         let binding = Binding::new(plan.settings.bind)?;
-        let ranks = spawn::start(&plan, &share, &binding, Feeding::of(&plan))?;
-        Ok((share, ranks, binding))
+        let guarded = spawn::start(&plan, &share, &binding, Feeding::of(&plan))?;
+        Ok((share, guarded, binding))
     };
-    let (share, ranks, binding) = match start_ranks() {
+    let (share, (ranks, guard), binding) = match start_ranks() {
         Ok(started) => started,
         Err(refusal) => {
             branches.end(&poller);
@@ -68,6 +68,7 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Ref
     };
     let mut station = Station::new(plan, share, ranks, poller, interactive)?;
     station.introduce(&binding);
+    station.keep_guard(guard);
     station.set_branches(branches, losses, true);
     Ok(station)
 }

@@ -17,6 +17,7 @@ use rustix::process::{
 use tern_runtime::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
+use crate::guard::Guard;
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_PER_RANK};
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
@@ -80,22 +81,42 @@ impl Rank {
     }
 }
 
+/// The ranks of this host, and who ends them if `mpirun` cannot; why there is nobody, if so.
+pub type Guarded = (Vec<Rank>, Option<io::Result<Guard>>);
+
 /// Starts the ranks of this host; if one cannot be started, those that run already are killed.
-pub fn start(plan: &Plan, share: &Share, binding: &Binding, feed: Feeding) -> Result<Vec<Rank>, Refusal> {
+pub fn start(plan: &Plan, share: &Share, binding: &Binding, feed: Feeding) -> Result<Guarded, Refusal> {
     let numbers = plan.own_ranks();
     if numbers.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
     let local = numbers.len() as u32;
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
     let starter = Starter { plan, binding, ticket, limit, feed };
+    let mut guard = Guard::post();
     share.set_inherited(true);
-    let ranks = starter.start_all(&numbers);
+    let ranks = starter.start_all(&numbers, &mut guard);
     share.set_inherited(false);
     binding.restore();
-    ranks
+    match (ranks, guard) {
+        (Ok(ranks), guard) => Ok((ranks, Some(guard))),
+        (Err(refusal), guard) => {
+            guard.into_iter().for_each(Guard::dismiss);
+            Err(refusal)
+        }
+    }
+}
+
+/// A guard that cannot be told something is none.
+fn tell(guard: &mut io::Result<Guard>, what: impl FnOnce(&mut Guard) -> io::Result<()>) {
+    if let Ok(on_duty) = guard
+        && let Err(error) = what(on_duty)
+        && let Ok(useless) = std::mem::replace(guard, Err(error))
+    {
+        useless.dismiss();
+    }
 }
 
 struct Starter<'a> {
@@ -107,17 +128,21 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    fn start_all(&self, numbers: &[u32]) -> Result<Vec<Rank>, Refusal> {
+    fn start_all(&self, numbers: &[u32], guard: &mut io::Result<Guard>) -> Result<Vec<Rank>, Refusal> {
         let mut ranks = Vec::with_capacity(numbers.len());
         for &rank in numbers {
             match self.start(rank, ranks.len() as u32) {
-                Ok(started) => ranks.push(started),
+                Ok(started) => {
+                    tell(guard, |guard| guard.watch_over(started.group()));
+                    ranks.push(started);
+                }
                 Err(refusal) => {
                     end_all(&mut ranks);
                     return Err(refusal);
                 }
             }
         }
+        tell(guard, Guard::is_complete);
         Ok(ranks)
     }
 

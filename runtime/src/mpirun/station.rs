@@ -97,7 +97,7 @@ impl Station {
         self.branches.forgive();
     }
 
-    /// Sets a guard over the ranks, and tells that they run. `binding` is where.
+    /// Tells that the ranks run. `binding` is where.
     pub fn introduce(&mut self, binding: &Binding) {
         let settings = &self.plan.settings;
         for (index, rank) in self.ranks.iter().enumerate() {
@@ -111,13 +111,16 @@ impl Station {
                 self.events.push(Up::Say(format!("rank {number} is {place}")));
             }
         }
-        if !self.ranks.is_empty() {
-            match Guard::post(self.ranks.iter().map(Rank::group)) {
-                Ok(guard) => self.guard = Some(guard),
-                Err(error) => self.events.push(Up::Say(format!(
-                    "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
-                ))),
-            }
+    }
+
+    /// Keeps the guard of the ranks, or tells why there is none.
+    pub fn keep_guard(&mut self, guard: Option<std::io::Result<Guard>>) {
+        match guard {
+            None => {}
+            Some(Ok(guard)) => self.guard = Some(guard),
+            Some(Err(error)) => self.events.push(Up::Say(format!(
+                "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
+            ))),
         }
     }
 
