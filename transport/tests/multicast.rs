@@ -90,11 +90,12 @@ fn send_all(link: &mut impl Link, to: To, packets: &[Packet<'_>]) {
     }
 }
 
-/// Packets and bytes that come until it has been quiet for so long.
-fn received(link: &mut impl Link, quiet_ms: u64) -> (usize, usize) {
+/// Packets and bytes that come until there are so many, and then until it has been quiet for so long.
+fn received(link: &mut impl Link, awaited: usize, quiet_ms: u64) -> (usize, usize) {
     let (mut packets, mut bytes) = (0, 0);
-    let mut last = Instant::now();
-    while last.elapsed() < Duration::from_millis(quiet_ms) {
+    let (start, mut last) = (Instant::now(), Instant::now());
+    let is_awaited = |packets| packets < awaited && start.elapsed() < LIMIT;
+    while is_awaited(packets) || last.elapsed() < Duration::from_millis(quiet_ms) {
         let mut take = |arrival: Arrival<'_>| (packets, bytes) = (packets + 1, bytes + arrival.body.len());
         if link.receive(&mut take).unwrap() > 0 {
             last = Instant::now();
@@ -103,6 +104,9 @@ fn received(link: &mut impl Link, quiet_ms: u64) -> (usize, usize) {
     }
     (packets, bytes)
 }
+
+/// Packets that come to each rank by [`multicast_and_send`].
+const COMES: [usize; 4] = [0, 100, 100, 10];
 
 /// Rank 0 multicasts to ranks 1 and 2 of four, then sends to rank 3 alone.
 fn multicast_and_send(me: Peer, room: &Room, link: &mut impl Link) -> (usize, usize) {
@@ -113,7 +117,7 @@ fn multicast_and_send(me: Peer, room: &Room, link: &mut impl Link) -> (usize, us
         send_all(link, group(&[1, 2]), &packets);
         send_all(link, To::Rank(3), &packets[..10]);
     }
-    received(link, 150)
+    received(link, COMES[me as usize], 150)
 }
 
 fn udp_of_all(me: Peer, room: &Room, ports: &Mutex<Vec<std::net::SocketAddr>>, v6: bool) -> UdpLink {
@@ -139,7 +143,7 @@ fn packets_reach_those_they_address() {
             (packets, link.counters())
         });
         let packets: Vec<_> = got.iter().map(|(packets, _)| *packets).collect();
-        assert_eq!(packets, [0, 100, 100, 10]);
+        assert_eq!(packets, COMES);
         let unwanted = got[3].1;
         assert!(unwanted.filtered > 0, "the kernel drops what is for others: {unwanted:?}");
         assert_eq!((unwanted.unwanted, unwanted.received), (0, 10));
@@ -165,10 +169,10 @@ fn ethernet_frames_do_the_same() {
         if me == 0 {
             send_all(&mut link, To::Rank(1), &[Packet { head: b"1", payload: &[] }]);
         }
-        (got, received(&mut link, 100), link.counters())
+        (got, received(&mut link, usize::from(me == 1), 100), link.counters())
     });
     let packets: Vec<_> = got.iter().map(|((packets, _), ..)| *packets).collect();
-    assert_eq!(packets, [0, 100, 100, 10]);
+    assert_eq!(packets, COMES);
     assert_eq!(got[1].1, (1, 1), "the padding of a short frame is cut off");
     assert!(got.iter().all(|(.., counters)| counters.unwanted + counters.malformed == 0), "{got:?}");
 }
@@ -194,9 +198,14 @@ fn two_jobs_on_one_network_do_not_see_each_other() {
             send_all(&mut frames[1], group(&[1]), &packet[..2]);
         }
         let [one, two] = &mut frames;
-        let came =
-            [received(&mut ours, 100), received(&mut theirs, 100), received(one, 100), received(two, 100)];
-        assert_eq!(came.map(|(packets, _)| packets), if me == 0 { [0; 4] } else { [7, 5, 3, 2] });
+        let come = if me == 0 { [0; 4] } else { [7, 5, 3, 2] };
+        let came = [
+            received(&mut ours, come[0], 100),
+            received(&mut theirs, come[1], 100),
+            received(one, come[2], 100),
+            received(two, come[3], 100),
+        ];
+        assert_eq!(came.map(|(packets, _)| packets), come);
         [ours.counters(), theirs.counters(), one.counters(), two.counters()]
     });
     assert!(counters.as_flattened().iter().all(|counters| counters.unwanted + counters.forged == 0));
@@ -222,7 +231,7 @@ fn lost_at(hosts: &Hosts, bytes_per_s: u64) -> usize {
                 send_all(&mut link, group(&[1]), run);
             }
         }
-        (received(&mut link, 300).0, packets.len())
+        (received(&mut link, usize::from(me == 1), 300).0, packets.len())
     });
     came[1].1 - came[1].0
 }
