@@ -116,9 +116,20 @@ another_compiler() {
     chmod +x "$work/other/fortran"
     that "modules are compiled for another compiler" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" \
         "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
-    that "into the cache of the user" find "$work/cache/tern/fortran" -name mpi_f08.mod -print -quit
+    that "into the cache of the user" \
+        sh -c "find '$work/cache/tern/fortran' -name mpi_f08.mod | grep -q ."
+    that "-show names folders that are there" folders_of_show "$work/fresh" "$work/other/fortran"
     that "a compiler that is not there is an error that says so" \
         sh -c "'$prefix/bin/mpifort' -fc=no-such-compiler -c '$work/none.f90' 2>&1 | grep -q no-such-compiler"
+}
+
+# folders_of_show CACHE COMPILER: what a build system takes from the answer must be there though nothing was compiled before
+folders_of_show() {
+    local flag found=0
+    for flag in $(XDG_CACHE_HOME="$1" "$prefix/bin/mpifort" "-fc=$2" -showme:compile); do
+        case $flag in -I*) found=1 && [ -d "${flag#-I}" ] || return 1 ;; esac
+    done
+    [ "$found" = 1 ]
 }
 
 # ------------------------------------------------------------ handles and statuses of one language in the other (19.3)

@@ -68,6 +68,11 @@ impl Query {
         })
     }
 
+    /// Whether the answer names folders, of which a build system expects that they are there.
+    pub fn names_folders(self) -> bool {
+        !matches!(self, Self::Compiler | Self::Libraries | Self::Version | Self::Help)
+    }
+
     /// The answer, ready to print.
     pub fn answer(self, compiler: &Compiler, tree: &Tree, request: &Request) -> String {
         match self {
