@@ -50,6 +50,25 @@ static void receiver_goes_away(void)
     }
 }
 
+/* Many short messages one after the other may be gathered, but the last of them does not wait for the sender's next call. */
+static void sender_goes_away(void)
+{
+    enum { SHORT = 12, AWAY_US = 400000 };
+    int numbers[SHORT];
+    if (check_rank % 2 == 0) {
+        MPI_Recv(in, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < SHORT; i++) MPI_Send(&i, 1, MPI_INT, peer, 10, MPI_COMM_WORLD);
+        usleep(AWAY_US);
+    } else {
+        MPI_Send(out, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD);
+        MPI_Recv(&numbers[0], 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        double first = MPI_Wtime();
+        for (int i = 1; i < SHORT; i++) MPI_Recv(&numbers[i], 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(MPI_Wtime() - first < AWAY_US * 0.75e-6);
+        for (int i = 0; i < SHORT; i++) CHECK_EQ(numbers[i], i);
+    }
+}
+
 /* A chain of dependent large messages round the ring, each started by the one before. */
 static void token_ring(void)
 {
@@ -112,6 +131,7 @@ int main(int argc, char **argv)
         send_then_receive();
         crossed_tags();
         receiver_goes_away();
+        sender_goes_away();
         token_ring();
         third_party();
         only_tests();
