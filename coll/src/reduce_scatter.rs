@@ -45,7 +45,7 @@ pub fn reduce_then_scatter(
 /// partner at a time, always in the same order.
 pub fn pairwise(s: &mut Schedule, me: Member, blocks: &Blocks<impl Fn(u32, u32) -> (u64, u64)>, home: Span) {
     let own = blocks.block(blocks.all, me.rank);
-    let spare = Some(home).filter(|_| home.buf != blocks.all.buf);
+    let spare = (home.buf != blocks.all.buf).then_some(home);
     let mut running = Running::new(own, false, spare);
     for distance in 1..me.size {
         let incoming = running.incoming(s);
