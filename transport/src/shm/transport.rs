@@ -109,9 +109,10 @@ impl Shm {
         })
     }
 
-    /// This rank's seat in a team. Whoever leads it has made sure by [`Shm::clear_team`] that the slot is free.
-    pub fn team(&self, seat: Seat) -> Team {
-        Team::new(self.segment.clone(), self.bell.clone(), seat, self.registered)
+    /// This rank's seat in a team; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
+    /// sure by [`Shm::clear_team`] that the slot is free.
+    pub fn team(&self, seat: Seat, leader: Peer) -> Team {
+        Team::new(self.segment.clone(), self.bell.clone(), seat, leader, self.registered)
     }
 
     /// Clears a slot that this rank leads for a new team, if all `size` ranks of the last one have left.
