@@ -50,6 +50,7 @@ fn start(orders: &Orders, poller: Poller) -> Result<(Station, Inlets), Refusal> 
     let mut station = Station::new(plan, share, ranks, poller, orders.interactive)?;
     station.set_branches(branches, losses, false);
     station.introduce(&binding);
+    station.catch_up();
     Ok((station, inlets))
 }
 

@@ -69,6 +69,7 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Ref
     let mut station = Station::new(plan, share, ranks, poller, interactive)?;
     station.introduce(&binding);
     station.set_branches(branches, losses, true);
+    station.catch_up();
     Ok(station)
 }
 
