@@ -107,7 +107,7 @@ class ReallyTcp(unittest.TestCase):
         self.assertEqual(doubt(self.output, 150 << 20), "")
 
     def test_messages_that_did_not_are_not(self):
-        self.assertIn("does not use TCP", doubt(self.output, 1 << 20))
+        self.assertIn("does not use TCP", doubt(self.output, 1 << 18))
         self.assertIn("does not use TCP", doubt("", 1 << 30))
 
 
