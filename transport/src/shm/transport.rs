@@ -36,7 +36,12 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
+    /// What is known of those that this rank has had to do with. The first is nobody, to whom nothing can be sent.
     outgoing: Vec<Outgoing>,
+    /// Where each peer is among them: [`NOBODY`] at first. Zeroed memory, whose pages come when they are used.
+    places: Vec<u32>,
+    /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
+    fence: u32,
     incoming: Vec<Incoming>,
     ring_known: Vec<bool>,
     queue: QueueReader,
@@ -54,6 +59,9 @@ pub struct Shm {
 // SAFETY: the pointers in `outgoing`, `incoming` and `queue_stub` lead into the segment, which `segment` keeps mapped and
 // which is memory of the process, not of a thread.
 unsafe impl Send for Shm {}
+
+/// The place of peers that this rank has had nothing to do with.
+const NOBODY: u32 = 0;
 
 /// What this rank knows of a peer as a sender to it.
 struct Outgoing {
@@ -95,7 +103,9 @@ impl Shm {
         Ok(Shm {
             me,
             config: config.clamped(),
-            outgoing: (0..size).map(|peer| Outgoing::new(&segment, me, peer, fence)).collect(),
+            outgoing: vec![Outgoing::new(&segment, me, me, fence)],
+            places: vec![NOBODY; size as usize],
+            fence,
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
@@ -124,6 +134,22 @@ impl Shm {
         &self.bell
     }
 
+    /// What is known of a peer; it begins here.
+    #[inline]
+    fn outgoing(&mut self, peer: Peer) -> &mut Outgoing {
+        let place = self.places[peer as usize];
+        let place = if place == NOBODY { self.meet(peer) } else { place };
+        &mut self.outgoing[place as usize]
+    }
+
+    #[cold]
+    fn meet(&mut self, peer: Peer) -> u32 {
+        let place = self.outgoing.len() as u32;
+        self.outgoing.push(Outgoing::new(&self.segment, self.me, peer, self.fence));
+        self.places[peer as usize] = place;
+        place
+    }
+
     /// All that is not one line of an open ring with known room.
     #[inline(never)]
     fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
@@ -136,7 +162,7 @@ impl Shm {
     }
 
     fn try_send(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let to = &mut self.outgoing[peer as usize];
+        let to = self.outgoing(peer);
         if !to.ring.is_open() {
             self.send_by_queue(peer, am, len)?;
         } else if len > LINES_PAYLOAD_BYTES_MAX {
@@ -153,34 +179,34 @@ impl Shm {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
         }
-        self.outgoing[peer as usize].bell.sent();
+        self.outgoing(peer).bell.sent();
         Ok(())
     }
 
     fn send_by_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let to = &mut self.outgoing[peer as usize];
-        if !to.ring.reserve(1) {
+        if !self.outgoing(peer).ring.reserve(1) {
             return Err(Full);
         }
         let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
         // SAFETY: `len` is at most a cell's size, and the cell is ours until its line is pushed.
         unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
-        to.ring.push_cell(&am.header, cell, len as u32);
+        self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
         Ok(())
     }
 
     fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
         let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
-        let to = &mut self.outgoing[peer as usize];
+        let rings = self.config.rings;
+        let to = self.outgoing(peer);
         to.queued = to.queued.saturating_add(1);
-        let ring_follows = self.config.rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
+        let ring_follows = rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
         // SAFETY: as in `send_by_cell`; the cell is ours until it is pushed.
         unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
         let queued = Queued { header: am.header, len: len as u32, ring_follows };
         queued.write(&self.segment.cell_line(self.me, cell).head);
         Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
         if ring_follows {
-            to.ring.open();
+            self.outgoing(peer).ring.open();
         }
         Ok(())
     }
@@ -202,7 +228,7 @@ impl Shm {
                 if ring_follows {
                     self.expect_ring(from);
                 }
-                self.outgoing[from as usize].bell.made_room();
+                self.outgoing(from).bell.made_room();
             }
             if sink.enough() {
                 break;
@@ -216,7 +242,8 @@ impl Shm {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
-            self.incoming.push(Incoming { ring, from, bell: self.outgoing[from as usize].bell, half: None });
+            let bell = self.outgoing(from).bell;
+            self.incoming.push(Incoming { ring, from, bell, half: None });
         }
     }
 
@@ -240,7 +267,7 @@ impl Transport for Shm {
     #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
-        let to = &mut self.outgoing[peer as usize];
+        let to = &mut self.outgoing[self.places[peer as usize] as usize];
         if len > HEAD_PAYLOAD_BYTES || !to.ring.has_room() {
             // A copy, so that the usual message stays in registers.
             let am = *am;
