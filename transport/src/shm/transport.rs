@@ -1,5 +1,6 @@
 //! [`Shm`]: sending, and the trait.
 
+use std::alloc;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -36,10 +37,8 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// What is known of those that this rank has had to do with. The first is nobody, to whom nothing can be sent.
-    outgoing: Vec<Outgoing>,
-    /// Where each peer is among them: [`NOBODY`] at first. Zeroed memory, whose pages come when they are used.
-    places: Vec<u32>,
+    /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
+    outgoing: Box<[Outgoing]>,
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
     fence: u32,
     incoming: Vec<Incoming>,
@@ -60,10 +59,7 @@ pub struct Shm {
 // which is memory of the process, not of a thread.
 unsafe impl Send for Shm {}
 
-/// The place of peers that this rank has had nothing to do with.
-const NOBODY: u32 = 0;
-
-/// What this rank knows of a peer as a sender to it.
+/// What this rank knows of a peer as a sender to it. Zeros are nothing.
 struct Outgoing {
     ring: RingWriter,
     bell: PeerBell,
@@ -78,6 +74,20 @@ impl Outgoing {
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
         Outgoing { ring, bell, queued: 0 }
+    }
+
+    /// Nothing of so many peers: memory that costs nothing until it is used.
+    fn zeros(size: u32) -> Box<[Outgoing]> {
+        let size = size as usize;
+        let layout = alloc::Layout::array::<Outgoing>(size).expect("fewer bytes than an address space has");
+        assert!(layout.size() > 0, "a job of nobody");
+        // SAFETY: the layout is not empty.
+        let memory = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
+        let memory = memory.unwrap_or_else(|| alloc::handle_alloc_error(layout));
+        let all = std::ptr::slice_from_raw_parts_mut(memory.as_ptr().cast::<Outgoing>(), size);
+        // SAFETY: just allocated for so many, by the allocator that boxes use; zeros are an `Outgoing`: numbers, a flag that
+        // is false, and pointers that may be null.
+        unsafe { Box::from_raw(all) }
     }
 }
 
@@ -103,8 +113,7 @@ impl Shm {
         Ok(Shm {
             me,
             config: config.clamped(),
-            outgoing: vec![Outgoing::new(&segment, me, me, fence)],
-            places: vec![NOBODY; size as usize],
+            outgoing: Outgoing::zeros(size),
             fence,
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
@@ -137,17 +146,11 @@ impl Shm {
     /// What is known of a peer; it begins here.
     #[inline]
     fn outgoing(&mut self, peer: Peer) -> &mut Outgoing {
-        let place = self.places[peer as usize];
-        let place = if place == NOBODY { self.meet(peer) } else { place };
-        &mut self.outgoing[place as usize]
-    }
-
-    #[cold]
-    fn meet(&mut self, peer: Peer) -> u32 {
-        let place = self.outgoing.len() as u32;
-        self.outgoing.push(Outgoing::new(&self.segment, self.me, peer, self.fence));
-        self.places[peer as usize] = place;
-        place
+        let to = &mut self.outgoing[peer as usize];
+        if to.bell.is_nobodys() {
+            *to = Outgoing::new(&self.segment, self.me, peer, self.fence);
+        }
+        to
     }
 
     /// All that is not one line of an open ring with known room.
@@ -267,7 +270,7 @@ impl Transport for Shm {
     #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
-        let to = &mut self.outgoing[self.places[peer as usize] as usize];
+        let to = &mut self.outgoing[peer as usize];
         if len > HEAD_PAYLOAD_BYTES || !to.ring.has_room() {
             // A copy, so that the usual message stays in registers.
             let am = *am;
