@@ -1,6 +1,7 @@
 /* Collectives on communicators of the ranks of one machine (MPI-5.0 sections 6 and 7.4.2): each by its definition, in
  * jobs on one machine or several; who waits in one still serves the ranks of other machines.
- * ranks: 2 3 5 8
+ * ranks: 3 8
+ * instances: default
  */
 #include "check.h"
 #include <unistd.h>
