@@ -147,3 +147,30 @@ pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
     use std::os::fd::AsRawFd;
     Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish(share: &Share, rank: u32) -> bool {
+        Notice::Publish { rank, card: vec![rank as u8; 9].into() }.send(&share.control).is_ok()
+    }
+
+    #[test]
+    fn what_is_said_early_is_kept_in_order_and_makes_room() {
+        let share = Share::create(4).unwrap();
+        fcntl_setfl(&share.control, OFlags::NONBLOCK).unwrap();
+        let fits = (0..1000).take_while(|&rank| publish(&share, rank)).count() as u32;
+        assert!((1..1000).contains(&fits), "the pipe has a bound");
+        share.keep_notices();
+        assert!(publish(&share, fits), "there is room again");
+        for rank in 0..=fits {
+            let next = share.next_notice();
+            assert!(
+                matches!(next, Some(Notice::Publish { rank: who, .. }) if who == rank),
+                "{rank}: {next:?}"
+            );
+        }
+        assert_eq!(share.next_notice(), None);
+    }
+}
