@@ -31,6 +31,7 @@ find_missing_packages() {
     python_has headers || packages+=(python3-dev)
     note_fortran
     add_network_tools
+    add_ssh_server
 }
 
 # Only root can make the network namespaces in which jobs on several hosts are tested.
@@ -38,6 +39,13 @@ add_network_tools() {
     [[ $(id -u) == 0 ]] && has apt-get || return 0
     has ip && has tc && has ss || packages+=(iproute2)
     has nft || packages+=(nftables)
+}
+
+# Jobs over ssh are tested with a server that the test starts. Where an init system would make a service of it at once, which
+# opens the machine to the network, whoever owns it has to decide.
+add_ssh_server() {
+    [[ $(id -u) == 0 && ! -d /run/systemd/system ]] && has apt-get || return 0
+    [[ -x /usr/sbin/sshd ]] && has ssh || packages+=(openssh-server)
 }
 
 # A Fortran compiler is not required: without one its tests are left out. As root it comes along with the rest.
@@ -66,7 +74,8 @@ install_packages() {
     if has apt-get && [[ $(id -u) == 0 ]]; then
         echo "setup: installing with apt-get"
         apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+        # Nothing that is installed shall run as a service (invoke-rc.d starts none on this run level).
+        RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
     elif has apt-get; then
         stop_with "sudo apt-get install -y $*"
     else

@@ -91,6 +91,8 @@ def measure_job(job, system, results):
     """One run; a system that failed a job once is not asked for it again."""
     if any((f["system"], f["program"], f["ranks"]) == (system.key, job.label, job.ranks) for f in results.failures):
         return
+    if job.kind != RAW and job.tcp and (why := system.why_not_tcp()):
+        return results.fail(system.key, job, why)
     outcome = system.run(job.ranks, job.program, *job.arguments, timeout=job.timeout, tcp=job.tcp)
     results.add(system.key, job, outcome)
 

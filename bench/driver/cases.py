@@ -118,7 +118,7 @@ class Results:
     def add(self, system, job, outcome):
         """Takes what a job printed, or why it gave nothing."""
         if outcome.failure:
-            self.failures.append({"system": system, "program": job.label, "ranks": job.ranks, "why": outcome.failure})
+            self.fail(system, job, outcome.failure)
         elif job.wall:
             self.put(job.wall, job.ranks, 0, system, outcome.seconds, outcome.seconds)
             return
@@ -127,6 +127,10 @@ class Results:
             if len(words) == 5 and words[0] == "result":
                 metric = f"tcp_{words[1]}" if job.tcp else words[1]
                 self.put(metric, job.ranks, int(words[2]), system, float(words[3]), float(words[4]))
+
+    def fail(self, system, job, why):
+        """A job gave nothing."""
+        self.failures.append({"system": system, "program": job.label, "ranks": job.ranks, "why": why})
 
     def put(self, metric, ranks, parameter, system, best, middle):
         """One repetition's best and median."""

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from .cases import RATES, TCP_CROWDED_RANKS, TCP_SIZES
 
+# Where the peers over TCP are compared with.
+TCP_PEER_SIZES = (8, 64 << 10, 1 << 20, 16 << 20)
+
 PEERS = ("mpich", "openmpi", "intel")
 
 
@@ -53,6 +56,10 @@ def tcp_goals():
         Goal(f"TCP one-way latency, 8 B, {TCP_CROWDED_RANKS} ranks, against a blocking socket", crowded, 1.15, "raw",
              ("raw_tcp_block", TCP_CROWDED_RANKS, 8)),
         Goal("TCP message rate, 8 B, windows of 64", ("tcp_rate_window", 2, 8), 1e6, unit="rate"),
+        *(Goal(f"TCP one-way time, {size_name(size)}, against the best peer", ("tcp_latency", 2, size), 1.0, "peers")
+          for size in TCP_PEER_SIZES),
+        Goal("TCP message rate, 8 B, windows of 64, against the best peer", ("tcp_rate_window", 2, 8), 1.0, "peers",
+             unit="rate"),
     ]
 
 

@@ -5,6 +5,7 @@ import unittest
 from driver import collectives, report
 from driver.cases import Job, Results, all_cases
 from driver.process import Outcome, run
+from driver.systems import doubt
 
 
 def results_of(**values):
@@ -97,6 +98,17 @@ class OverTcp(unittest.TestCase):
 
     def test_the_rate_has_a_goal_of_its_own(self):
         self.assertEqual((self.verdict("rate"), self.verdict("rate", 9e5)), ("met", "missed"))
+
+
+class ReallyTcp(unittest.TestCase):
+    output = "result latency 1048576 2e-4 2.5e-4\n"
+
+    def test_messages_that_went_over_loop_back_are_believed(self):
+        self.assertEqual(doubt(self.output, 150 << 20), "")
+
+    def test_messages_that_did_not_are_not(self):
+        self.assertIn("does not use TCP", doubt(self.output, 1 << 18))
+        self.assertIn("does not use TCP", doubt("", 1 << 30))
 
 
 class Running(unittest.TestCase):

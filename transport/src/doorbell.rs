@@ -16,6 +16,13 @@ pub trait Doorbell: Send + Sync {
     fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool;
     /// Wakes threads of this process that sleep here.
     fn ring(&self);
+    /// How long a sleep may last that wakes for this bell's word and something else besides: it takes the place of
+    /// [`Doorbell::sleep`] (see [`Team::sleep`](crate::Team::sleep)), and [`Doorbell::woke`] follows it.
+    fn longest(&self, timeout: Option<Duration>) -> Option<Duration> {
+        timeout
+    }
+    /// Such a sleep is over.
+    fn woke(&self) {}
 }
 
 /// A doorbell where nobody sleeps: of a network in virtual time, or of a test that polls by itself.

@@ -199,12 +199,20 @@ impl Fabric {
 
     /// This rank's seat in a team of ranks of this machine, if they have shared memory.
     pub fn team(&self, seat: Seat) -> Option<Team> {
-        self.shm.as_ref().map(|shm| shm.team(seat))
+        match (&self.shm, &self.network) {
+            (Some(shm), _) => Some(shm.team(seat, seat.leader)),
+            (_, Some(network)) => network.team(seat),
+            _ => None,
+        }
     }
 
     /// Clears a slot that this rank leads for a new team. False while ranks of the last one, of `size` ranks, are still there.
     pub fn clear_team(&self, slot: u32, size: u32) -> bool {
-        self.shm.as_ref().is_some_and(|shm| shm.clear_team(slot, size))
+        match (&self.shm, &self.network) {
+            (Some(shm), _) => shm.clear_team(slot, size),
+            (_, Some(network)) => network.clear_team(slot, size),
+            _ => false,
+        }
     }
 
     /// All that is not shared memory with all ranks.

@@ -51,6 +51,7 @@ fn start(orders: &Orders, poller: Poller) -> Result<(Station, Inlets), Refusal> 
     station.set_branches(branches, losses, false);
     station.introduce(&binding);
     station.keep_guard(guard);
+    station.catch_up();
     Ok((station, inlets))
 }
 

@@ -82,6 +82,8 @@ pub const PMI_STORE_BYTES_MAX: usize = 64 << 20;
 
 /// Descriptors in `mpirun` for each rank: its two outputs, its process, its answers, its PMI, and perhaps its input.
 pub const DESCRIPTORS_PER_RANK: u64 = 6;
+/// Those that a rank is started with, and what its program needs until it runs, have numbers below this.
+pub const DESCRIPTORS_OF_A_RANK: u64 = 256;
 /// And for everything else, with a margin.
 pub const DESCRIPTORS_COMMON: u64 = 32;
 

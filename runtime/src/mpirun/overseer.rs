@@ -70,6 +70,7 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Ref
     station.introduce(&binding);
     station.keep_guard(guard);
     station.set_branches(branches, losses, true);
+    station.catch_up();
     Ok(station)
 }
 

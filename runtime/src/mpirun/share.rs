@@ -2,6 +2,8 @@
 //!
 //! None of them has a name in a file system, so nothing can be left over, whoever is killed.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create};
@@ -24,6 +26,8 @@ pub struct Share {
     board: OwnedFd,
     control: OwnedFd,
     notices: OwnedFd,
+    /// What ranks have said while others were still being started.
+    early: RefCell<VecDeque<Notice<'static>>>,
 }
 
 impl Share {
@@ -42,7 +46,8 @@ impl Share {
         let board = out_of_the_way(memory_file("tern-board")?);
         ftruncate(&board, board_bytes(size))?;
         let segment = out_of_the_way(memory_file("tern-segment")?);
-        Ok(Share { segment, board, control: out_of_the_way(control), notices })
+        let control = out_of_the_way(control);
+        Ok(Share { segment, board, control, notices, early: RefCell::default() })
     }
 
     /// The part of a ticket that is the same for all ranks of this host.
@@ -86,8 +91,22 @@ impl Share {
         &self.notices
     }
 
-    /// The next notice in the control pipe. What is not a notice is skipped.
+    /// Empties the control pipe before anybody can attend to what is in it: to start thousands of ranks takes longer than the
+    /// first of them wait for room.
+    pub fn keep_notices(&self) {
+        while let Some(notice) = self.read_notice() {
+            self.early.borrow_mut().push_back(notice);
+        }
+    }
+
+    /// The next notice: of those that were kept, then in the control pipe.
     pub fn next_notice(&self) -> Option<Notice<'static>> {
+        let kept = self.early.borrow_mut().pop_front();
+        kept.or_else(|| self.read_notice())
+    }
+
+    /// The next one in the control pipe. What is not a notice is skipped.
+    fn read_notice(&self) -> Option<Notice<'static>> {
         let mut bytes = [0; NOTICE_BYTES];
         loop {
             match rustix::io::read(&self.notices, &mut bytes) {
@@ -127,4 +146,31 @@ pub fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
 pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
     use std::os::fd::AsRawFd;
     Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish(share: &Share, rank: u32) -> bool {
+        Notice::Publish { rank, card: vec![rank as u8; 9].into() }.send(&share.control).is_ok()
+    }
+
+    #[test]
+    fn what_is_said_early_is_kept_in_order_and_makes_room() {
+        let share = Share::create(4).unwrap();
+        fcntl_setfl(&share.control, OFlags::NONBLOCK).unwrap();
+        let fits = (0..1000).take_while(|&rank| publish(&share, rank)).count() as u32;
+        assert!((1..1000).contains(&fits), "the pipe has a bound");
+        share.keep_notices();
+        assert!(publish(&share, fits), "there is room again");
+        for rank in 0..=fits {
+            let next = share.next_notice();
+            assert!(
+                matches!(next, Some(Notice::Publish { rank: who, .. }) if who == rank),
+                "{rank}: {next:?}"
+            );
+        }
+        assert_eq!(share.next_notice(), None);
+    }
 }

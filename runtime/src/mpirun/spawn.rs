@@ -18,7 +18,7 @@ use tern_runtime::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
 use crate::guard::Guard;
-use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_PER_RANK};
+use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
 use crate::share::{Share, name, out_of_the_way};
@@ -94,7 +94,7 @@ pub fn start(plan: &Plan, share: &Share, binding: &Binding, feed: Feeding) -> Re
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
-    let starter = Starter { plan, binding, ticket, limit, feed };
+    let starter = Starter { plan, share, binding, ticket, limit, feed };
     let mut guard = Guard::post();
     share.set_inherited(true);
     let ranks = starter.start_all(&numbers, &mut guard);
@@ -121,6 +121,7 @@ fn tell(guard: &mut io::Result<Guard>, what: impl FnOnce(&mut Guard) -> io::Resu
 
 struct Starter<'a> {
     plan: &'a Plan,
+    share: &'a Share,
     binding: &'a Binding,
     ticket: Ticket,
     limit: Option<RaisedLimit>,
@@ -135,6 +136,7 @@ impl Starter<'_> {
                 Ok(started) => {
                     tell(guard, |guard| guard.watch_over(started.group()));
                     ranks.push(started);
+                    self.share.keep_notices();
                 }
                 Err(refusal) => {
                     end_all(&mut ranks);
@@ -323,18 +325,20 @@ struct RaisedLimit {
     floor: i32,
 }
 
-/// Makes room for the descriptors of all ranks, where the usual 1,024 are too few.
+/// Makes room for the descriptors of all ranks, where the usual 1,024 are too few: above those that ranks may use, or, where the
+/// hard limit is too near for that, above as many as there can be.
 fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
     let needed = u64::from(size) * DESCRIPTORS_PER_RANK + DESCRIPTORS_COMMON;
     let before = getrlimit(Resource::Nofile);
     let Some(limit) = before.current.filter(|&limit| limit < needed) else { return Ok(None) };
-    let raised = Rlimit { current: Some(limit + needed), maximum: before.maximum };
-    match (setrlimit(Resource::Nofile, raised), i32::try_from(limit)) {
+    let floor = before.maximum.map_or(limit, |maximum| limit.min(maximum.saturating_sub(needed)));
+    let floor = floor.max(limit.min(DESCRIPTORS_OF_A_RANK));
+    let raised = Rlimit { current: Some(floor + needed), maximum: before.maximum };
+    match (setrlimit(Resource::Nofile, raised), i32::try_from(floor)) {
         (Ok(()), Ok(floor)) => Ok(Some(RaisedLimit { before, raised, floor })),
         _ => Err(Refusal::usage(format!(
-            "{size} ranks need {} open files in mpirun, and the limit is {}: raise it (ulimit -n, or nofile \
-             in /etc/security/limits.conf), or start fewer ranks",
-            limit + needed,
+            "{size} ranks of one host need {needed} open files in mpirun, and the limit is {}: raise it \
+             (ulimit -n, or nofile in /etc/security/limits.conf), or start fewer ranks",
             before.maximum.unwrap_or(limit)
         ))),
     }

@@ -124,6 +124,12 @@ impl Station {
         }
     }
 
+    /// Attends to what ranks have said while others were still being started; after [`Station::set_branches`], which knows where
+    /// questions go.
+    pub fn catch_up(&mut self) {
+        self.on_notices();
+    }
+
     /// What has happened since the last call, oldest first.
     pub fn take_events(&mut self) -> Vec<Up> {
         std::mem::take(&mut self.events)

@@ -20,6 +20,7 @@ const HELLO_LIMIT: Duration = Duration::from_secs(5);
 pub const TESTS: &[Test] = &[
     Test { name: "two hosts", run: two_hosts },
     Test { name: "who shares a host", run: sharing },
+    Test { name: "collectives of a host's ranks", run: by_machine },
     Test { name: "ranks reordered by hosts", run: reordered },
     Test { name: "8 hosts of 8 ranks", run: eight_hosts },
     Test { name: "hosts in network namespaces", run: namespaces },
@@ -66,6 +67,17 @@ fn sharing(jobs: &Jobs<'_>) -> Verdict {
         let line = format!("rank {rank} shares with {}", if rank < 3 { 3 } else { 2 });
         expect(outcome.stdout.lines().any(|other| other == line), &format!("it says '{line}'"), &outcome)?;
     }
+    passed()
+}
+
+/// Hosts of several ranks, of one, and ranks that are dealt out in turns.
+fn by_machine(jobs: &Jobs<'_>) -> Verdict {
+    let program = jobs.conformance("coll_machines")?;
+    for hosts in ["a:3,b:2", "a:1,b:4"] {
+        expect_code(&run_command(mpirun(jobs, hosts).arg(&program))?, 0)?;
+    }
+    let mut by_turns = mpirun(jobs, "a:3,b:3");
+    expect_code(&run_command(by_turns.args(["--map-by", "node"]).arg(&program))?, 0)?;
     passed()
 }
 

@@ -12,6 +12,7 @@ mod netpipe;
 mod places;
 mod reports;
 mod settings;
+mod ssh;
 mod strangers;
 mod tables;
 
@@ -49,6 +50,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(killed::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
+        .chain(ssh::TESTS)
         .chain(net::TESTS)
         .chain(multicast::TESTS)
         .chain(settings::TESTS)

@@ -14,6 +14,7 @@ use crate::config::{Config, Route};
 use crate::limits::POLLS_PER_TCP_POLL;
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
+use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
 use crate::tcp::{SocketBell, Tcp, Watch};
 use crate::urtp::Urtp;
@@ -108,6 +109,16 @@ impl Network {
 
     pub(super) fn shares_memory(&self) -> bool {
         self.here.is_some()
+    }
+
+    /// A seat in a team of ranks of this machine, which have shared memory.
+    pub(super) fn team(&self, seat: Seat) -> Option<Team> {
+        let here = self.here.as_ref()?;
+        Some(here.shm.team(seat, here.index(seat.leader)?))
+    }
+
+    pub(super) fn clear_team(&self, slot: u32, size: u32) -> bool {
+        self.here.as_ref().is_some_and(|here| here.shm.clear_team(slot, size))
     }
 
     pub(super) fn address(&self) -> Option<IpAddr> {
@@ -399,15 +410,23 @@ impl Doorbell for BothBell {
     }
 
     fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
-        let unwatched = self.watch.is_none().then_some(UNWATCHED_MAX);
-        let timeout = timeout.into_iter().chain(self.sockets.time_left()).chain(unwatched).min();
-        let rung = self.memory.sleep(armed, timeout);
-        self.sockets.set_slept();
+        let rung = self.memory.sleep(armed, self.longest(timeout));
+        self.woke();
         rung
     }
 
     fn ring(&self) {
         self.memory.ring();
+    }
+
+    /// Sockets wake only by way of the thread, and timers not at all.
+    fn longest(&self, timeout: Option<Duration>) -> Option<Duration> {
+        let unwatched = self.watch.is_none().then_some(UNWATCHED_MAX);
+        timeout.into_iter().chain(self.sockets.time_left()).chain(unwatched).min()
+    }
+
+    fn woke(&self) {
+        self.sockets.set_slept();
     }
 }
 

@@ -116,7 +116,6 @@ pub(crate) use sleeping::{Bell, PeerBell, ring};
 
 #[cfg(not(loom))]
 mod sleeping {
-    use std::ptr::NonNull;
     use std::sync::atomic::{Ordering, fence};
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
@@ -134,10 +133,10 @@ mod sleeping {
         futex::wake_all(words.word());
     }
 
-    /// A peer's bell, to ring.
+    /// A peer's bell, to ring. Zeros are nobody's, which must not be rung.
     #[derive(Clone, Copy)]
     pub(crate) struct PeerBell {
-        words: NonNull<BellWords>,
+        words: *const BellWords,
         /// [`super::NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
         fence: u32,
     }
@@ -146,13 +145,20 @@ mod sleeping {
         /// # Safety
         /// The result must not be used after the segment is unmapped.
         pub(crate) unsafe fn new(segment: &Segment, peer: u32, fence: u32) -> Self {
-            PeerBell { words: NonNull::from(&segment.control(peer).bell), fence }
+            PeerBell { words: &raw const segment.control(peer).bell, fence }
         }
 
         #[inline(always)]
         fn words(&self) -> &BellWords {
+            debug_assert!(!self.is_nobodys());
             // SAFETY: within the segment, which is mapped, as promised to `new`.
-            unsafe { self.words.as_ref() }
+            unsafe { &*self.words }
+        }
+
+        /// Whether it is all zeros.
+        #[inline(always)]
+        pub(crate) fn is_nobodys(&self) -> bool {
+            self.words.is_null()
         }
 
         /// After publishing a message to the peer.

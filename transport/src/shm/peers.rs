@@ -17,8 +17,13 @@ pub(crate) struct Peers {
     segment: Arc<Segment>,
     /// `process_vm_readv` and `process_vm_writev` may be used at all.
     cma: bool,
-    known: Vec<Option<Reach>>,
+    /// By rank: 0 until it is tried, [`ONLY_SEGMENT`], or the number of the process. Zeroed memory, whose pages come when they are
+    /// used.
+    known: Vec<u32>,
 }
+
+/// No process has this number.
+const ONLY_SEGMENT: u32 = u32::MAX;
 
 /// How a peer's memory can be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +36,7 @@ pub(crate) enum Reach {
 
 impl Peers {
     pub(crate) fn new(segment: Arc<Segment>, cma: bool) -> Self {
-        let known = vec![None; segment.layout().size as usize];
+        let known = vec![0; segment.layout().size as usize];
         Peers { segment, cma, known }
     }
 
@@ -48,11 +53,16 @@ impl Peers {
 
     /// How `peer`'s memory can be reached, tried at the first question.
     pub(crate) fn reach(&mut self, peer: Peer) -> Reach {
-        if let Some(reach) = self.known[peer as usize] {
-            return reach;
+        match self.known[peer as usize] {
+            0 => {}
+            ONLY_SEGMENT => return Reach::Segment,
+            pid => return Reach::Process(pid),
         }
         let reach = if self.cma { self.probe(peer) } else { Reach::Segment };
-        self.known[peer as usize] = Some(reach);
+        self.known[peer as usize] = match reach {
+            Reach::Segment => ONLY_SEGMENT,
+            Reach::Process(pid) => pid,
+        };
         reach
     }
 

@@ -105,11 +105,11 @@ pub(crate) fn lines_for(len: usize) -> u32 {
     1 + len.saturating_sub(HEAD_PAYLOAD_BYTES).div_ceil(MORE_PAYLOAD_BYTES) as u32
 }
 
-/// The memory of one ring.
+/// The memory of one ring. Pointers that may be null, so that zeros are one: see [`RingWriter`].
 #[derive(Clone, Copy)]
 pub(crate) struct RingMemory {
-    lines: NonNull<Line>,
-    consumed: NonNull<Consumed>,
+    lines: *const Line,
+    consumed: *const Consumed,
     mask: u32,
 }
 
@@ -119,19 +119,19 @@ impl RingMemory {
     /// ring's first use and valid as long as any reader or writer of the ring.
     pub(crate) unsafe fn new(lines: NonNull<Line>, consumed: NonNull<Consumed>, count: u32) -> Self {
         debug_assert!(count.is_power_of_two());
-        RingMemory { lines, consumed, mask: count - 1 }
+        RingMemory { lines: lines.as_ptr(), consumed: consumed.as_ptr(), mask: count - 1 }
     }
 
     #[inline(always)]
     fn line(&self, position: u32) -> &Line {
         // SAFETY: the masked position is below the count that `new` was promised.
-        unsafe { self.lines.add((position & self.mask) as usize).as_ref() }
+        unsafe { &*self.lines.add((position & self.mask) as usize) }
     }
 
     #[inline(always)]
     fn consumed(&self) -> &AtomicU32 {
         // SAFETY: promised to `new`.
-        unsafe { &self.consumed.as_ref().0 }
+        unsafe { &(*self.consumed).0 }
     }
 }
 
@@ -154,7 +154,7 @@ impl Cursor {
     }
 }
 
-/// The writing side.
+/// The writing side. Zeros are one of no ring: it is not open and has no room, so its pointers are never followed.
 pub(crate) struct RingWriter {
     memory: RingMemory,
     at: Cursor,

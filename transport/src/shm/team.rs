@@ -68,7 +68,7 @@ struct Room {
 /// Which team, and which of its ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seat {
-    /// Whose region holds the memory.
+    /// Whose region holds the memory, by its rank in the job.
     pub leader: Peer,
     /// Which part of it, below [`Team::SLOTS`].
     pub slot: u32,
@@ -139,16 +139,24 @@ impl Team {
     /// Bytes that travel in the line of a flag.
     pub const NOTE_BYTES: usize = NOTE_BYTES;
 
+    /// `leader` is the leader's number in the segment.
+    ///
     /// # Panics
     /// If there is no such rank or slot.
-    pub(crate) fn new(segment: Arc<Segment>, bell: Arc<Bell>, seat: Seat, reached: bool) -> Self {
+    pub(crate) fn new(
+        segment: Arc<Segment>,
+        bell: Arc<Bell>,
+        seat: Seat,
+        leader: Peer,
+        reached: bool,
+    ) -> Self {
         assert!(seat.rank < seat.size, "rank {} of {}", seat.rank, seat.size);
-        let lines = NonNull::from(segment.team(seat.leader, seat.slot));
+        let lines = NonNull::from(segment.team(leader, seat.slot));
         let has_room = (seat.slot as usize) < TEAM_ROOMS && seat.size as usize <= TEAM_RANKS_MAX;
         let room = has_room.then(|| Room {
-            flags: segment.team_flags(seat.leader, seat.slot),
+            flags: segment.team_flags(leader, seat.slot),
             flags_len: flags_of(seat.size as usize),
-            data: segment.team_data(seat.leader, seat.slot),
+            data: segment.team_data(leader, seat.slot),
         });
         let (meetings, handovers, through, fences) = (0, 0, 0, !reached);
         let team = Team { lines, room, bell, _segment: segment, seat, meetings, handovers, through, fences };
@@ -418,7 +426,8 @@ impl Team {
     }
 
     /// Sleeps until it may have come, somebody rings this rank's bell, or the time is over. `armed` is what
-    /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`]. Without it, only what is watched and the
+    /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`], whose bell says by [`Doorbell::longest`] how long at
+    /// most. Without it, only what is watched and the
     /// time wake.
     pub fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
         let lines = self.lines();

@@ -1,5 +1,6 @@
 //! [`Shm`]: sending, and the trait.
 
+use std::alloc;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -36,7 +37,10 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    outgoing: Vec<Outgoing>,
+    /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
+    outgoing: Box<[Outgoing]>,
+    /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
+    fence: u32,
     incoming: Vec<Incoming>,
     ring_known: Vec<bool>,
     queue: QueueReader,
@@ -55,7 +59,7 @@ pub struct Shm {
 // which is memory of the process, not of a thread.
 unsafe impl Send for Shm {}
 
-/// What this rank knows of a peer as a sender to it.
+/// What this rank knows of a peer as a sender to it. Zeros are nothing.
 struct Outgoing {
     ring: RingWriter,
     bell: PeerBell,
@@ -70,6 +74,20 @@ impl Outgoing {
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
         Outgoing { ring, bell, queued: 0 }
+    }
+
+    /// Nothing of so many peers: memory that costs nothing until it is used.
+    fn zeros(size: u32) -> Box<[Outgoing]> {
+        let size = size as usize;
+        let layout = alloc::Layout::array::<Outgoing>(size).expect("fewer bytes than an address space has");
+        assert!(layout.size() > 0, "a job of nobody");
+        // SAFETY: the layout is not empty.
+        let memory = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
+        let memory = memory.unwrap_or_else(|| alloc::handle_alloc_error(layout));
+        let all = std::ptr::slice_from_raw_parts_mut(memory.as_ptr().cast::<Outgoing>(), size);
+        // SAFETY: just allocated for so many, by the allocator that boxes use; zeros are an `Outgoing`: numbers, a flag that
+        // is false, and pointers that may be null.
+        unsafe { Box::from_raw(all) }
     }
 }
 
@@ -95,7 +113,8 @@ impl Shm {
         Ok(Shm {
             me,
             config: config.clamped(),
-            outgoing: (0..size).map(|peer| Outgoing::new(&segment, me, peer, fence)).collect(),
+            outgoing: Outgoing::zeros(size),
+            fence,
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
@@ -109,9 +128,10 @@ impl Shm {
         })
     }
 
-    /// This rank's seat in a team. Whoever leads it has made sure by [`Shm::clear_team`] that the slot is free.
-    pub fn team(&self, seat: Seat) -> Team {
-        Team::new(self.segment.clone(), self.bell.clone(), seat, self.registered)
+    /// This rank's seat in a team; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
+    /// sure by [`Shm::clear_team`] that the slot is free.
+    pub fn team(&self, seat: Seat, leader: Peer) -> Team {
+        Team::new(self.segment.clone(), self.bell.clone(), seat, leader, self.registered)
     }
 
     /// Clears a slot that this rank leads for a new team, if all `size` ranks of the last one have left.
@@ -121,6 +141,16 @@ impl Shm {
 
     pub(crate) fn bell(&self) -> &Arc<Bell> {
         &self.bell
+    }
+
+    /// What is known of a peer; it begins here.
+    #[inline]
+    fn outgoing(&mut self, peer: Peer) -> &mut Outgoing {
+        let to = &mut self.outgoing[peer as usize];
+        if to.bell.is_nobodys() {
+            *to = Outgoing::new(&self.segment, self.me, peer, self.fence);
+        }
+        to
     }
 
     /// All that is not one line of an open ring with known room.
@@ -135,7 +165,7 @@ impl Shm {
     }
 
     fn try_send(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let to = &mut self.outgoing[peer as usize];
+        let to = self.outgoing(peer);
         if !to.ring.is_open() {
             self.send_by_queue(peer, am, len)?;
         } else if len > LINES_PAYLOAD_BYTES_MAX {
@@ -152,34 +182,34 @@ impl Shm {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
         }
-        self.outgoing[peer as usize].bell.sent();
+        self.outgoing(peer).bell.sent();
         Ok(())
     }
 
     fn send_by_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let to = &mut self.outgoing[peer as usize];
-        if !to.ring.reserve(1) {
+        if !self.outgoing(peer).ring.reserve(1) {
             return Err(Full);
         }
         let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
         // SAFETY: `len` is at most a cell's size, and the cell is ours until its line is pushed.
         unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
-        to.ring.push_cell(&am.header, cell, len as u32);
+        self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
         Ok(())
     }
 
     fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
         let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
-        let to = &mut self.outgoing[peer as usize];
+        let rings = self.config.rings;
+        let to = self.outgoing(peer);
         to.queued = to.queued.saturating_add(1);
-        let ring_follows = self.config.rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
+        let ring_follows = rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
         // SAFETY: as in `send_by_cell`; the cell is ours until it is pushed.
         unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
         let queued = Queued { header: am.header, len: len as u32, ring_follows };
         queued.write(&self.segment.cell_line(self.me, cell).head);
         Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
         if ring_follows {
-            to.ring.open();
+            self.outgoing(peer).ring.open();
         }
         Ok(())
     }
@@ -201,7 +231,7 @@ impl Shm {
                 if ring_follows {
                     self.expect_ring(from);
                 }
-                self.outgoing[from as usize].bell.made_room();
+                self.outgoing(from).bell.made_room();
             }
             if sink.enough() {
                 break;
@@ -215,7 +245,8 @@ impl Shm {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
-            self.incoming.push(Incoming { ring, from, bell: self.outgoing[from as usize].bell, half: None });
+            let bell = self.outgoing(from).bell;
+            self.incoming.push(Incoming { ring, from, bell, half: None });
         }
     }
 

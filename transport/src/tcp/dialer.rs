@@ -14,7 +14,7 @@ use super::greeting::Greeting;
 use super::handshake::{CHALLENGE_BYTES, Client, Keys, Refusal, Secret, Verdict, WELCOME_BYTES};
 use crate::Peer;
 use crate::accord::Accord;
-use crate::limits::{STAGGER_MS, UNREACHABLE_S};
+use crate::limits::{STAGGER_MS, STRANGER_S, UNREACHABLE_S};
 
 /// Who this rank is, for those whom it dials and who dial it.
 pub(crate) struct Identity {
@@ -225,9 +225,10 @@ fn is_refusal(error: &io::Error) -> bool {
 /// The other end closed the connection in the middle of the handshake, or the connection broke.
 fn ended(error: io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            "whoever listens there refused: it is not a rank of this job, or one with other settings".into()
-        }
+        io::ErrorKind::UnexpectedEof => format!(
+            "whoever listens there refused: it is not a rank of this job, one with other settings, or one on a machine \
+             too busy to prove itself within {STRANGER_S} s"
+        ),
         _ => error.to_string(),
     }
 }

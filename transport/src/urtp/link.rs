@@ -176,9 +176,9 @@ fn doors(rank: Peer) -> GroupId {
 }
 
 /// Notes where a peer is, the first time that it has proved to be there.
-fn learn(peers: &mut [Option<calls::Address>], from: Option<Peer>, whence: &calls::Address) {
+fn learn(peers: &mut [Option<Box<calls::Address>>], from: Option<Peer>, whence: &calls::Address) {
     if let Some(place) = from.and_then(|from| peers.get_mut(from as usize)) {
-        place.get_or_insert(*whence);
+        place.get_or_insert_with(|| Box::new(*whence));
     }
 }
 

@@ -234,7 +234,8 @@ impl Event for Awaited<'_> {
         self.team.is_over(&self.watch).then_some(())
     }
 
-    fn sleep(&self, _: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        self.team.sleep(&self.watch, Some(armed), timeout);
+    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
+        self.team.sleep(&self.watch, Some(armed), bell.longest(timeout));
+        bell.woke();
     }
 }

@@ -88,3 +88,29 @@ fn the_last_look_before_sleeping_is_at_the_network_too() {
         assert_eq!(sink.taken, before + 2);
     }
 }
+
+/// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
+#[test]
+fn the_ranks_of_one_machine_have_a_team() {
+    let (cards, segment) = (Cards::default(), shm::tests::memfd());
+    let other = segment.try_clone().unwrap();
+    let ranks = [
+        rank(0, None, vec![0], &cards),
+        rank(1, Some(segment), vec![1, 2], &cards),
+        rank(2, Some(other), vec![1, 2], &cards),
+    ];
+    let seat = |rank| Seat { leader: 2, slot: 1, rank, size: 2 };
+    let (mut one, mut two) = (ranks[1].team(seat(0)).unwrap(), ranks[2].team(seat(1)).unwrap());
+    assert_eq!(one.seat().leader, 2);
+    let (meeting, met) = (one.meet(), two.meet());
+    assert!(!two.is_over(&two.posted(met, 0)));
+    one.post(meeting, &[7; Team::NOTE_BYTES]);
+    assert!(two.is_over(&two.posted(met, 0)));
+    assert_eq!(two.post_of(met, 0), [7; Team::NOTE_BYTES]);
+    one.leave();
+    assert!(!ranks[2].clear_team(1, 2), "one is still there");
+    two.leave();
+    assert!(ranks[2].clear_team(1, 2));
+    assert!(ranks[0].team(seat(0)).is_none() && !ranks[0].clear_team(1, 1), "it is alone");
+    assert!(ranks[1].team(Seat { leader: 0, ..seat(0) }).is_none(), "on another machine");
+}

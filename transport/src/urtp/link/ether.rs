@@ -45,7 +45,7 @@ pub struct EtherLink {
     sleeper: Sleeper,
     interface: Interface,
     /// By rank.
-    peers: Vec<Option<Address>>,
+    peers: Vec<Option<Box<Address>>>,
     /// Multicast addresses, and how many groups listen to each.
     groups: Vec<(EtherAddress, Address, u32)>,
     outbound: Outbound,
@@ -96,7 +96,7 @@ impl EtherLink {
     /// Where a peer is reached.
     pub fn set_peer(&mut self, rank: Peer, address: EtherAddress) {
         if let Some(peer) = self.peers.get_mut(rank as usize) {
-            *peer = Some(frame_address(self.interface.index, address));
+            *peer = Some(Box::new(frame_address(self.interface.index, address)));
         }
     }
 
@@ -121,7 +121,7 @@ impl Link for EtherLink {
             // Its answer tells where it is.
             To::Rank(rank) => {
                 let door = self.groups[slot(doors(rank))].1;
-                self.peers.get(rank as usize).map(|known| known.unwrap_or(door))
+                self.peers.get(rank as usize).map(|known| known.as_deref().copied().unwrap_or(door))
             }
             To::Group { group, .. } => Some(self.groups[slot(group)].1),
         };

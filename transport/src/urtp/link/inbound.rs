@@ -10,13 +10,13 @@ use crate::limits::{HEAD_BYTES, SEALED_HEAD_BYTES};
 pub(crate) struct Inbound {
     me: Peer,
     keys: Keys,
-    /// By rank.
-    seen: Box<[Seen]>,
+    /// By rank, of those from whom something genuine has come: a record takes 136 bytes.
+    seen: Box<[Option<Box<Seen>>]>,
 }
 
 impl Inbound {
     pub(crate) fn new(me: Peer, size: u32, keys: Keys) -> Inbound {
-        Inbound { me, keys, seen: vec![Seen::default(); size as usize].into() }
+        Inbound { me, keys, seen: vec![None; size as usize].into() }
     }
 
     /// Hands the packets of one datagram on. `segment` is the length of all but the last. Answers who has sent it, if that is
@@ -65,7 +65,7 @@ impl Inbound {
         if !genuine {
             return Err(|counters| &mut counters.forged);
         }
-        if !seen.note(head.count) {
+        if !seen.get_or_insert_default().note(head.count) {
             return Err(|counters| &mut counters.replayed);
         }
         Ok(())

@@ -75,8 +75,8 @@ pub struct UdpLink {
     backlogs: [Backlog; 2],
     sleeper: Sleeper,
     interface: Interface,
-    /// By rank.
-    peers: Vec<Option<Address>>,
+    /// By rank, of those that are known: an address takes 136 bytes.
+    peers: Vec<Option<Box<Address>>>,
     /// Multicast addresses, and how many groups listen to each.
     pub(super) groups: Vec<(SocketAddr, Address, u32)>,
     outbound: Outbound,
@@ -128,7 +128,7 @@ impl UdpLink {
     /// Where a peer is reached.
     pub fn set_peer(&mut self, rank: Peer, address: SocketAddr) {
         if let Some(peer) = self.peers.get_mut(rank as usize) {
-            *peer = Some(Address::of_socket(address));
+            *peer = Some(Box::new(Address::of_socket(address)));
         }
     }
 
@@ -141,7 +141,8 @@ impl UdpLink {
         match to {
             // Its answer tells where it is.
             To::Rank(rank) => {
-                Some(self.peers.get(rank as usize)?.unwrap_or(self.groups[slot(doors(rank))].1))
+                let known = self.peers.get(rank as usize)?.as_deref().copied();
+                Some(known.unwrap_or(self.groups[slot(doors(rank))].1))
             }
             To::Group { group, .. } => Some(self.groups[slot(group)].1),
         }
