@@ -86,6 +86,10 @@ pub fn has_shm(collective: Collective) -> bool {
             | Collective::Alltoallw
             | Collective::Reduce
             | Collective::Allreduce
+            | Collective::ReduceScatter
+            | Collective::ReduceScatterBlock
+            | Collective::Scan
+            | Collective::Exscan
     )
 }
 
