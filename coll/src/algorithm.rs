@@ -241,7 +241,7 @@ mod tests {
             }
         }
         assert_eq!(Algorithm::named(Collective::Barrier, "shm"), Some(Algorithm::Shm));
-        assert_eq!(Algorithm::named(Collective::Scan, "shm"), None);
+        assert_eq!(Algorithm::named(Collective::Gatherv, "shm"), None);
         assert_eq!(Algorithm::named(Collective::Barrier, "ring"), None);
     }
 

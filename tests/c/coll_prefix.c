@@ -1,5 +1,5 @@
-/* Scans and scattered reductions (MPI-5.0 sections 6.10 and 6.11): around the lengths at which the way changes, with ranks that
- * are ahead of others, in the order of the ranks, and with the same bits every time.
+/* Scans and scattered reductions (MPI-5.0 sections 6.10 and 6.11): around the lengths at which the way changes, with
+ * ranks that are ahead of others, in the order of the ranks, and with the same bits every time.
  * ranks: 2 3 4 17
  */
 #include "check.h"
