@@ -86,6 +86,10 @@ pub fn has_shm(collective: Collective) -> bool {
             | Collective::Alltoallw
             | Collective::Reduce
             | Collective::Allreduce
+            | Collective::ReduceScatter
+            | Collective::ReduceScatterBlock
+            | Collective::Scan
+            | Collective::Exscan
     )
 }
 
@@ -237,7 +241,7 @@ mod tests {
             }
         }
         assert_eq!(Algorithm::named(Collective::Barrier, "shm"), Some(Algorithm::Shm));
-        assert_eq!(Algorithm::named(Collective::Scan, "shm"), None);
+        assert_eq!(Algorithm::named(Collective::Gatherv, "shm"), None);
         assert_eq!(Algorithm::named(Collective::Barrier, "ring"), None);
     }
 

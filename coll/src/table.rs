@@ -134,7 +134,10 @@ const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 /// long broadcast takes half the time or less. All that is short takes longer than over connections there, since two cores take every
 /// packet of a multicast seven times. Where each host has cores of its own, the simulator lets a barrier of 8 machines and more, and what
 /// is short for all from 3 to 32, gain up to a half: a table of the user's can say so.
-pub const TABLE: &[Row] = &[
+pub const TABLE: &[Row] = &complete();
+
+/// The rows of [`TABLE`], without those of reduce_scatter_block: they are the ones of reduce_scatter.
+const ROWS: &[Row] = &[
     far(Collective::Barrier, ANY, Algorithm::Hierarchical),
     row(Collective::Barrier, ANY, ANY, Algorithm::Dissemination),
     far(Collective::Bcast, above(64 * KIB), Algorithm::Multicast).machines_min(3),
@@ -345,21 +348,6 @@ pub const TABLE: &[Row] = &[
     row(Collective::ReduceScatter, ANY, ANY, Algorithm::Pairwise),
     // Where the order of operands matters.
     row(Collective::ReduceScatter, ANY, ANY, Algorithm::ReduceThenScatter),
-    far(Collective::ReduceScatterBlock, ANY, Algorithm::Hierarchical),
-    far(Collective::ReduceScatterBlock, ANY, Algorithm::RecursiveHalving),
-    far(Collective::ReduceScatterBlock, up_to(16 * KIB), Algorithm::Pairwise).ranks_max(4),
-    far(Collective::ReduceScatterBlock, up_to(16 * KIB), Algorithm::ReduceThenScatter),
-    far(Collective::ReduceScatterBlock, ANY, Algorithm::Pairwise).ranks_max(32),
-    far(Collective::ReduceScatterBlock, up_to(256 * KIB), Algorithm::ReduceThenScatter),
-    far(Collective::ReduceScatterBlock, up_to(512 * KIB), Algorithm::ReduceThenScatter).ranks_above(150),
-    row(Collective::ReduceScatterBlock, up_to(MIB), up_to(7), Algorithm::Pairwise),
-    row(Collective::ReduceScatterBlock, up_to(MIB), ANY, Algorithm::RecursiveHalving),
-    row(Collective::ReduceScatterBlock, up_to(2 * MIB), above(32), Algorithm::RecursiveHalving),
-    row(Collective::ReduceScatterBlock, up_to(4 * KIB), ANY, Algorithm::ReduceThenScatter),
-    row(Collective::ReduceScatterBlock, up_to(16 * KIB), up_to(44), Algorithm::Pairwise),
-    row(Collective::ReduceScatterBlock, up_to(16 * KIB), ANY, Algorithm::ReduceThenScatter),
-    row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::Pairwise),
-    row(Collective::ReduceScatterBlock, ANY, ANY, Algorithm::ReduceThenScatter),
     row(Collective::Scan, ANY, ANY, Algorithm::Doubling),
     row(Collective::Exscan, ANY, ANY, Algorithm::Doubling),
     row(Collective::NeighborAllgather, ANY, ANY, Algorithm::Direct),
@@ -368,6 +356,42 @@ pub const TABLE: &[Row] = &[
     row(Collective::NeighborAlltoallv, ANY, ANY, Algorithm::Direct),
     row(Collective::NeighborAlltoallw, ANY, ANY, Algorithm::Direct),
 ];
+
+/// [`ROWS`] with those of reduce_scatter once more, for reduce_scatter_block. What counts are the bytes of the whole vector, which
+/// is the same work however it is divided.
+const fn complete() -> [Row; ROWS.len() + rows_of(Collective::ReduceScatter)] {
+    let mut table = [ROWS[0]; ROWS.len() + rows_of(Collective::ReduceScatter)];
+    let end = end_of(Collective::ReduceScatter);
+    let more = rows_of(Collective::ReduceScatter);
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = if at < end { ROWS[at] } else { ROWS[at - more] };
+        if end <= at && at < end + more {
+            table[at].collective = Collective::ReduceScatterBlock;
+        }
+        at += 1;
+    }
+    table
+}
+
+/// How many of [`ROWS`] are for a collective.
+const fn rows_of(collective: Collective) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < ROWS.len() {
+        count += (ROWS[at].collective as usize == collective as usize) as usize;
+        at += 1;
+    }
+    count
+}
+
+/// Where those of a collective, which follow each other, end in [`ROWS`].
+const fn end_of(collective: Collective) -> usize {
+    let mut end = ROWS.len();
+    while ROWS[end - 1].collective as usize != collective as usize {
+        end -= 1;
+    }
+    end
+}
 
 /// Where the rows of each collective begin in [`TABLE`], which has them in the order of [`Collective`]; and its length.
 static STARTS: [usize; COLLECTIVES + 1] = starts();

@@ -159,13 +159,21 @@ mod x86_64 {
     fn packed_bytes(code: &Code) -> usize {
         let of = |wanted: fn(&str, &str) -> bool| {
             let found = code.iter().filter(move |(mnemonic, operands)| wanted(mnemonic, operands));
-            found.map(|(_, operands)| if operands.contains("%ymm") { 32 } else { 16 })
+            found.map(|(_, operands)| register_bytes(operands))
         };
         if 2 * of(stores_under_a_mask).count() > of(stores_whole).count() {
             return 0;
         }
         let widest = |wanted| of(wanted).max().unwrap_or(0);
         widest(stores_whole).min(widest(computes))
+    }
+
+    fn register_bytes(operands: &str) -> usize {
+        match operands {
+            _ if operands.contains("%zmm") => 64,
+            _ if operands.contains("%ymm") => 32,
+            _ => 16,
+        }
     }
 
     fn stores_under_a_mask(mnemonic: &str, operands: &str) -> bool {
@@ -175,7 +183,9 @@ mod x86_64 {
     /// Whether a whole register is written to memory.
     fn stores_whole(mnemonic: &str, operands: &str) -> bool {
         let moves = ["movups", "movaps", "movupd", "movapd", "movdqu", "movdqa"];
-        moves.contains(&mnemonic.trim_start_matches('v')) && operands.ends_with(')')
+        // Those of 512-bit registers say how long their elements are.
+        let mnemonic = mnemonic.trim_start_matches('v').trim_end_matches(|c: char| c.is_ascii_digit());
+        moves.contains(&mnemonic) && operands.ends_with(')')
     }
 
     /// Whether all parts of registers are computed with; what only sets a register to zero does not count.

@@ -29,9 +29,18 @@ pub const CROWDED_YIELDS_MAX: u32 = 4;
 /// microseconds, and a scheduler's time slice is 3 ms or so.
 pub const YIELD_DEAR: Duration = Duration::from_millis(1);
 
-/// Waits that sleep without a yield after a dear one. The one yield that finds out whether the program still computes then
-/// costs few microseconds a wait.
-pub const WAITS_AFTER_DEAR_YIELD: u32 = 1024;
+/// Waits that sleep without a yield after the first dear one: a single one means little.
+pub const WAITS_AFTER_DEAR_YIELD_MIN: u32 = 16;
+
+/// The same after many: the one yield that finds out whether the program still computes then costs few microseconds a wait.
+pub const WAITS_AFTER_DEAR_YIELD_MAX: u32 = 1024;
+
+/// From one dear yield to the next, so many times more waits sleep: three of them, some 10 ms, lead to the most.
+pub const WAITS_AFTER_DEAR_YIELD_GROWTH: u32 = 4;
+
+/// Cheap yields, of those that are timed, after which a dear one counts so many times less again: with the untimed ones they have
+/// saved more time, some 20 µs each, than the dear ones before have cost.
+pub const CHEAP_YIELDS_TO_TRUST: u32 = 128;
 
 /// Cheap yields after a cheap one that go by without a look at the clock, which costs a tenth of a yield.
 pub const YIELDS_UNTIMED: u32 = 7;
@@ -63,6 +72,14 @@ pub const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
 /// between.
 pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
+
+/// Ranks of a scan of few bytes up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes
+/// as long as meeting.
+pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
+
+/// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
+/// there are ranks take no longer.
+pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
 
 /// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
 pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;

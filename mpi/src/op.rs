@@ -98,8 +98,13 @@ entry! {
         let operation = {
             let mut process = enter();
             process.engine()?;
-            process.types.committed(datatype)?;
-            Operation::of(&process, op, datatype)?
+            match Operation::predefined_by(op, datatype) {
+                Some(operation) => operation,
+                None => {
+                    process.types.committed(datatype)?;
+                    Operation::of(&process, op, datatype)?
+                }
+            }
         };
         if count > 0 {
             check_operand("inbuf", inbuf)?;

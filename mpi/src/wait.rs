@@ -300,15 +300,24 @@ impl<T> Patience<T> {
 
 /// What yields have taught. They are cheap between ranks that exchange messages: each soon waits in its turn. A program that
 /// computes keeps the core for its whole time slice, while the scheduler lets a sleeper that is rung in at once.
+///
+/// So does a rank that copies much, once. Therefore a single dear yield counts little, and each one after it more, until many
+/// cheap ones have come in between.
 pub struct Yielding {
+    /// Waits that are still to sleep without a yield.
     waits_without: u32,
+    /// How many they will be after the next dear yield.
+    penalty: u32,
+    /// Yields that go by without a look at the clock.
     yields_untimed: u32,
+    /// Cheap ones, of those that were timed, since the penalty has changed.
+    cheap: u32,
 }
 
 impl Yielding {
     /// Nothing learnt yet.
     pub const fn new() -> Self {
-        Yielding { waits_without: 0, yields_untimed: 0 }
+        Yielding { waits_without: 0, penalty: WAITS_AFTER_DEAR_YIELD_MIN, yields_untimed: 0, cheap: 0 }
     }
 
     /// Whether to yield before sleeping, this time.
@@ -330,9 +339,17 @@ impl Yielding {
     }
 
     fn learn(&mut self, away: Duration) {
-        match away > YIELD_DEAR {
-            true => self.waits_without = WAITS_AFTER_DEAR_YIELD,
-            false => self.yields_untimed = YIELDS_UNTIMED,
+        if away > YIELD_DEAR {
+            self.waits_without = self.penalty;
+            self.penalty = (self.penalty * WAITS_AFTER_DEAR_YIELD_GROWTH).min(WAITS_AFTER_DEAR_YIELD_MAX);
+            self.cheap = 0;
+            return;
+        }
+        self.yields_untimed = YIELDS_UNTIMED;
+        self.cheap += 1;
+        if self.cheap == CHEAP_YIELDS_TO_TRUST {
+            self.penalty = (self.penalty / WAITS_AFTER_DEAR_YIELD_GROWTH).max(WAITS_AFTER_DEAR_YIELD_MIN);
+            self.cheap = 0;
         }
     }
 }

@@ -44,23 +44,13 @@ pub unsafe extern "C" fn each<T: Copy, F: Combine<T>>(
     }
 }
 
-/// A kernel that uses wider registers where the machine has them: for the types that programs reduce most.
-///
-/// # Safety
-/// See [`Kernel`]; any bytes must be a valid `T`.
-pub unsafe extern "C" fn wide<T: Copy, F: Combine<T>>(
-    a: *const u8,
-    b: *const u8,
-    out: *mut u8,
-    count: usize,
-) {
+/// The kernel that uses wider registers where the machine has them: for the types that programs reduce most.
+pub fn wide<T: Copy, F: Combine<T>>() -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the instructions exist, as was just asked; the rest is the caller's promise.
-        return unsafe { each_avx2::<T, F>(a, b, out, count) };
+        return each_avx2::<T, F>;
     }
-    // SAFETY: the caller's promise.
-    unsafe { each::<T, F>(a, b, out, count) }
+    each::<T, F>
 }
 
 /// [`each`] compiled for 256-bit registers.
@@ -69,43 +59,38 @@ pub unsafe extern "C" fn wide<T: Copy, F: Combine<T>>(
 /// See [`each`]; the machine must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn each_avx2<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
+unsafe extern "C" fn each_avx2<T: Copy, F: Combine<T>>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    count: usize,
+) {
     // SAFETY: the caller's promise.
     unsafe { each::<T, F>(a, b, out, count) }
 }
 
-/// A kernel that combines `PIECE` elements at a time, all of which are loaded before any is stored. It is for two kinds of
+/// The kernel that combines `PIECE` elements at a time, all of which are loaded before any is stored. It is for two kinds of
 /// operations.
 ///
 /// Some choose one of their operands. Where the result takes the place of an operand, the compiler sees in a plain loop that
 /// what is chosen may be there already, and stores the others under a mask, which some processors do four times slower. Here
 /// it does not know whether the pointers are equal. Others are quick for nearly all elements: only a piece with one that
 /// is not is combined again.
-///
-/// # Safety
-/// See [`Kernel`]; any bytes must be a valid `T`.
-pub unsafe extern "C" fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>(
-    a: *const u8,
-    b: *const u8,
-    out: *mut u8,
-    count: usize,
-) {
+pub fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>() -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the instructions exist, as was just asked; the rest is the caller's promise.
-        return unsafe { pieces_avx2::<T, F, PIECE>(a, b, out, count) };
+        return pieces_avx2::<T, F, PIECE>;
     }
-    // SAFETY: the caller's promise.
-    unsafe { each_piece::<T, F, PIECE>(a, b, out, count) }
+    each_piece::<T, F, PIECE>
 }
 
-/// [`pieces`] compiled for 256-bit registers.
+/// [`each_piece`] compiled for 256-bit registers.
 ///
 /// # Safety
-/// See [`pieces`]; the machine must have AVX2.
+/// See [`each_piece`]; the machine must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn pieces_avx2<T: Copy, F: Quick<T>, const PIECE: usize>(
+unsafe extern "C" fn pieces_avx2<T: Copy, F: Quick<T>, const PIECE: usize>(
     a: *const u8,
     b: *const u8,
     out: *mut u8,
@@ -118,9 +103,9 @@ unsafe fn pieces_avx2<T: Copy, F: Quick<T>, const PIECE: usize>(
 /// The loop of [`pieces`], and what is left in the end.
 ///
 /// # Safety
-/// See [`pieces`].
+/// See [`Kernel`]; any bytes must be a valid `T`.
 #[inline(always)]
-unsafe fn each_piece<T: Copy, F: Quick<T>, const PIECE: usize>(
+unsafe extern "C" fn each_piece<T: Copy, F: Quick<T>, const PIECE: usize>(
     a: *const u8,
     b: *const u8,
     out: *mut u8,
@@ -156,16 +141,37 @@ fn again<T: Copy, F: Combine<T>, const PIECE: usize>(left: &[T; PIECE], right: &
     std::array::from_fn(|i| F::combine(left[i], right[i]))
 }
 
-/// A kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.
+/// The kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.
+pub fn each_part<T: Copy, F: Combine<T>>() -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        return parts_avx2::<T, F>;
+    }
+    parts::<T, F>
+}
+
+/// [`parts`] compiled for 256-bit registers.
 ///
 /// # Safety
-/// See [`Kernel`], with `2 * count` parts; any bytes must be a valid `T`.
-pub unsafe extern "C" fn each_part<T: Copy, F: Combine<T>>(
+/// See [`parts`]; the machine must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn parts_avx2<T: Copy, F: Combine<T>>(
     a: *const u8,
     b: *const u8,
     out: *mut u8,
     count: usize,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { wide::<T, F>(a, b, out, 2 * count) }
+    unsafe { parts::<T, F>(a, b, out, count) }
+}
+
+/// The loop of [`each_part`].
+///
+/// # Safety
+/// See [`Kernel`], with `2 * count` parts; any bytes must be a valid `T`.
+#[inline(always)]
+unsafe extern "C" fn parts<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { each::<T, F>(a, b, out, 2 * count) }
 }

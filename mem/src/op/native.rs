@@ -1,7 +1,9 @@
-//! The floating-point types that Rust has no name for, computed in C: see `native/longdouble.c`.
+//! What is computed in C: the floating-point types that Rust has no name for (`native/longdouble.c`), and what gains by registers of
+//! 512 bits (`native/wide.c`).
 
 use super::PredefinedOp as Op;
 use super::kernel::Kernel;
+use crate::basic::{Basic, Machine};
 
 macro_rules! native_kernels {
     ($($name:ident)*) => {
@@ -18,6 +20,9 @@ native_kernels! {
     tern_quad_complex_sum tern_quad_complex_prod
     tern_long_double_int_minloc tern_long_double_int_maxloc
 }
+
+#[cfg(target_arch = "x86_64")]
+native_kernels! { tern_wide_int64_prod tern_wide_double_int_minloc tern_wide_double_int_maxloc }
 
 unsafe extern "C" {
     fn tern_long_double_to_quad(long_double: *const u8, quad: *mut u8);
@@ -84,4 +89,24 @@ pub fn long_double_int(op: Op) -> Option<Kernel> {
         Op::Maxloc => Some(tern_long_double_int_maxloc),
         _ => None,
     }
+}
+
+/// The kernel for registers of 512 bits, if it is better than any other and the machine has them.
+#[cfg(target_arch = "x86_64")]
+pub fn wide(op: Op, basic: Basic) -> Option<Kernel> {
+    let is_there =
+        std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512dq");
+    match (op, basic, basic.machine()) {
+        _ if !is_there => None,
+        (Op::Minloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_minloc),
+        (Op::Maxloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_maxloc),
+        (Op::Prod, _, Machine::I64 | Machine::U64) => Some(tern_wide_int64_prod),
+        _ => None,
+    }
+}
+
+/// The kernel for registers of 512 bits: there are none here.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn wide(_: Op, _: Basic) -> Option<Kernel> {
+    None
 }

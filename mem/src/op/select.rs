@@ -9,18 +9,28 @@ use super::native;
 use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc};
 use crate::basic::{Basic, Class, Machine};
 use std::ffi::{c_int, c_long};
+use std::sync::LazyLock;
+
+/// The kernels by operation and type, found once for the processor at hand.
+static KERNELS: LazyLock<[[Option<Kernel>; Basic::ALL.len()]; Op::ALL.len()]> =
+    LazyLock::new(|| Op::ALL.map(|op| Basic::ALL.map(|basic| find(op, basic))));
 
 /// The kernel, where [`Op::allows`] says yes; `MPI_REPLACE` and `MPI_NO_OP` are copies and have none.
+#[inline]
 pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
+    KERNELS[op as usize][basic as usize]
+}
+
+fn find(op: Op, basic: Basic) -> Option<Kernel> {
     if !op.allows(basic) {
         return None;
     }
-    match basic.class() {
+    native::wide(op, basic).or_else(|| match basic.class() {
         Class::Pair => pair(op, basic),
         Class::Floating => floating(op, basic.machine()),
         Class::Complex => complex(op, basic.machine()),
         _ => integer(op, basic.machine()),
-    }
+    })
 }
 
 fn integer(op: Op, machine: Machine) -> Option<Kernel> {
@@ -61,16 +71,16 @@ impl<T> Integer for T where
 
 fn integers<T: Integer>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Sum => Some(wide::<T, Sum>),
-        Op::Prod => Some(wide::<T, Prod>),
-        Op::Min => Some(wide::<T, Min>),
-        Op::Max => Some(wide::<T, Max>),
-        Op::Band => Some(wide::<T, Band>),
-        Op::Bor => Some(wide::<T, Bor>),
-        Op::Bxor => Some(wide::<T, Bxor>),
-        Op::Land => Some(wide::<T, Land>),
-        Op::Lor => Some(wide::<T, Lor>),
-        Op::Lxor => Some(wide::<T, Lxor>),
+        Op::Sum => Some(wide::<T, Sum>()),
+        Op::Prod => Some(wide::<T, Prod>()),
+        Op::Min => Some(wide::<T, Min>()),
+        Op::Max => Some(wide::<T, Max>()),
+        Op::Band => Some(wide::<T, Band>()),
+        Op::Bor => Some(wide::<T, Bor>()),
+        Op::Bxor => Some(wide::<T, Bxor>()),
+        Op::Land => Some(wide::<T, Land>()),
+        Op::Lor => Some(wide::<T, Lor>()),
+        Op::Lxor => Some(wide::<T, Lxor>()),
         _ => None,
     }
 }
@@ -78,8 +88,8 @@ fn integers<T: Integer>(op: Op) -> Option<Kernel> {
 /// The extremes of types whose elements can be stored under a mask ([`pieces`]).
 fn extremes<T: Copy + PartialOrd, const PIECE: usize>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Min => Some(pieces::<T, Min, PIECE>),
-        Op::Max => Some(pieces::<T, Max, PIECE>),
+        Op::Min => Some(pieces::<T, Min, PIECE>()),
+        Op::Max => Some(pieces::<T, Max, PIECE>()),
         _ => None,
     }
 }
@@ -97,22 +107,22 @@ fn floating(op: Op, machine: Machine) -> Option<Kernel> {
 
 fn real<T: Arithmetic + PartialOrd>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Sum => Some(wide::<T, Sum>),
-        Op::Prod => Some(wide::<T, Prod>),
-        Op::Min => Some(wide::<T, Min>),
-        Op::Max => Some(wide::<T, Max>),
+        Op::Sum => Some(wide::<T, Sum>()),
+        Op::Prod => Some(wide::<T, Prod>()),
+        Op::Min => Some(wide::<T, Min>()),
+        Op::Max => Some(wide::<T, Max>()),
         _ => None,
     }
 }
 
 fn complex(op: Op, machine: Machine) -> Option<Kernel> {
     match (op, machine) {
-        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>),
-        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>),
-        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>),
-        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>),
-        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>),
-        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>),
+        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>()),
+        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>()),
+        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>()),
+        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>()),
+        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>()),
+        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>()),
         (_, Machine::ComplexLongDouble) => native::complex_long_double(op),
         (_, Machine::ComplexF128) => native::complex_quad(op),
         _ => None,
@@ -136,8 +146,8 @@ fn pair(op: Op, basic: Basic) -> Option<Kernel> {
 
 fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op) -> Option<Kernel> {
     match op {
-        Op::Minloc => Some(wide::<Located<V, I>, Minloc>),
-        Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>),
+        Op::Minloc => Some(wide::<Located<V, I>, Minloc>()),
+        Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>()),
         _ => None,
     }
 }

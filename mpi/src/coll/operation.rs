@@ -27,8 +27,18 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// What the handles of a call mean if both are predefined and fit each other: what needs no other look.
+    #[inline]
+    pub fn predefined_by(op: MPI_Op, datatype: MPI_Datatype) -> Option<Operation> {
+        let (op, basic) = (PredefinedOp::from_handle(op.0)?, Basic::from_handle(datatype.0)?);
+        (op.reduces() && op.allows(basic)).then_some(Operation::Predefined(op, basic))
+    }
+
     /// What the handles of a call mean, if they fit each other.
     pub fn of(process: &Process, op: MPI_Op, datatype: MPI_Datatype) -> Result<Operation> {
+        if let Some(operation) = Operation::predefined_by(op, datatype) {
+            return Ok(operation);
+        }
         if let Some(predefined) = PredefinedOp::from_handle(op.0) {
             return Operation::predefined(process, predefined, datatype);
         }

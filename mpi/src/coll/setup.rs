@@ -182,7 +182,7 @@ impl<'a> Setup<'a> {
             self.running.way =
                 Way::of(call, &shape, self.running.names.operation.as_ref(), self.process.check_types);
             if self.running.way.is_some() {
-                self.running.blocks.fill(call, shape.size);
+                self.running.blocks.fill(call, &shape);
                 return;
             }
         }

@@ -3,11 +3,11 @@
 //!
 //! There are two ways to use it, each with memory of its own:
 //!
-//! - A *meeting*: nobody leaves before all have come (barrier, allreduce, allgather, alltoall). Its data lie in one of
-//!   two halves of an area, which meetings use in turn: whoever has left a meeting knows that all have left
+//! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its data lie in
+//!   one of two halves of an area, which meetings use in turn: whoever has left a meeting knows that all have left
 //!   the one before, and may write into that one's half again.
-//! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter). Its data lie in one of
-//!   several trays. A tray is used again once all ranks have said that they are through with what it held before.
+//! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
+//!   of several trays. A tray is used again once all ranks have said that they are through with what it held before.
 //!
 //! In both, small data travel in the line of the flag that announces them. A flag has one writer at a time, and only
 //! counts upwards, so nothing has to be cleared between calls.

@@ -12,10 +12,13 @@ mod bcast;
 mod direct;
 mod gather;
 mod reduce;
+mod reduce_scatter;
+mod scan;
 mod way;
 
 pub use way::{Blocks, Way};
 
+use self::scan::Reach;
 use super::port::Names;
 use crate::error::{Result, fail};
 use crate::process::{Guard, Process, enter};
@@ -85,6 +88,11 @@ impl Joint<'_> {
             Way::Reduce { data, in_place, root } => self.reduce(data, in_place, root),
             Way::Allreduce { data, in_place } => self.allreduce(data, in_place),
             Way::Accumulate { data, in_place, root } => self.accumulate(data, in_place, root),
+            Way::ReduceScatter { layout, longest, in_place } => {
+                self.reduce_scatter(layout, longest, in_place, blocks);
+            }
+            Way::Scan { data, in_place } => self.scan(data, in_place, Reach::Inclusive),
+            Way::Exscan { data, in_place } => self.scan(data, in_place, Reach::Exclusive),
             Way::Gather { send, recv, root } => self.gather(send, recv, root),
             Way::Scatter { send, recv, root } => self.scatter(send, recv, root),
             Way::Allgather { send, recv } => self.allgather(send, recv),

@@ -23,7 +23,7 @@ impl Joint<'_> {
     }
 
     /// `right = left OP right`.
-    fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
+    pub(super) fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
         if let Some(operation) = &self.names.operation {
             // SAFETY: both are memory for `count` elements without gaps: the callers take them from notes and areas that they
             // have checked for as many bytes, or from the program's buffers.
@@ -32,7 +32,7 @@ impl Joint<'_> {
     }
 
     /// `out = left OP right`; `out` may be one of them.
-    fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
+    pub(super) fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
         if let Some(operation) = &self.names.operation {
             // SAFETY: as in `combine`.
             unsafe { operation.combine_into(left, right, out, count) }
@@ -228,11 +228,11 @@ impl Slices {
 }
 
 /// Whole cache lines for so many bytes.
-fn step_of(bytes: usize) -> usize {
+pub(super) fn step_of(bytes: usize) -> usize {
     bytes.next_multiple_of(LINE_BYTES)
 }
 
 /// The address of elements without gaps.
-fn address(buf: &UserBuf) -> *mut u8 {
+pub(super) fn address(buf: &UserBuf) -> *mut u8 {
     buf.as_flat().map_or(std::ptr::null_mut(), |(base, _)| std::ptr::with_exposed_provenance_mut(base))
 }

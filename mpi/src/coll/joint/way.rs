@@ -2,7 +2,7 @@
 
 use crate::coll::operation::Operation;
 use crate::limits::*;
-use tern_coll::{Call, Comm, Data, Root, Slice, Vector};
+use tern_coll::{Call, Comm, Data, Layout, Root, Slice, Vector};
 use tern_transport::Team;
 
 /// A collective that goes over shared memory.
@@ -27,6 +27,21 @@ pub enum Way {
         data: Data,
         in_place: bool,
         root: Option<u32>,
+    },
+    /// `MPI_Reduce_scatter` and its form for equal blocks; the blocks are in [`Blocks`].
+    ReduceScatter {
+        layout: Layout,
+        /// Elements of the longest block.
+        longest: u64,
+        in_place: bool,
+    },
+    Scan {
+        data: Data,
+        in_place: bool,
+    },
+    Exscan {
+        data: Data,
+        in_place: bool,
     },
     Gather {
         send: Option<Data>,
@@ -61,14 +76,22 @@ pub enum Way {
 pub struct Blocks {
     /// For each rank, if the call has them.
     pub to: Vec<Slice>,
-    /// From each rank.
+    /// From each rank; of a scattered reduction, the result.
     pub from: Vec<Slice>,
 }
 
 impl Blocks {
     /// Takes the blocks of a call to or from `size` ranks; of one that has none, nothing.
-    pub fn fill(&mut self, call: &Call, size: u32) {
+    pub fn fill(&mut self, call: &Call, comm: &Comm) {
+        let size = comm.size;
         match call {
+            Call::ReduceScatter { counts, layout, in_place, .. } => {
+                let count_of = |rank: u32| counts.count(rank as usize);
+                self.fill_scattered(*layout, *in_place, comm, count_of);
+            }
+            Call::ReduceScatterBlock { data, in_place, .. } => {
+                self.fill_scattered(data.layout, *in_place, comm, |_| data.count);
+            }
             Call::Allgatherv { recv, .. } => self.fill_from(recv, size),
             Call::Alltoallv { send: Some(send), recv } | Call::Alltoallw { send: Some(send), recv } => {
                 self.to.clear();
@@ -77,6 +100,19 @@ impl Blocks {
             }
             _ => {}
         }
+    }
+
+    fn fill_scattered(&mut self, layout: Layout, in_place: bool, comm: &Comm, count_of: impl Fn(u32) -> u64) {
+        let all = Data::new(0, layout).operand(in_place);
+        let mut first = 0;
+        self.to.clear();
+        self.to.extend((0..comm.size).map(|rank| {
+            let block = all.part(first, count_of(rank));
+            first += block.count;
+            block.slice()
+        }));
+        self.from.clear();
+        self.from.push(Data::new(count_of(comm.rank), layout).in_recv().slice());
     }
 
     fn fill_from(&mut self, recv: &Vector, size: u32) {
@@ -120,6 +156,21 @@ impl Way {
             Call::Allreduce { data, in_place, .. } if combines(&data, operation) => {
                 Way::Allreduce { data, in_place }
             }
+            Call::ReduceScatter { counts, layout, in_place, .. }
+                if combines(&Data::new(1, layout), operation) =>
+            {
+                let longest = (0..size).map(|rank| counts.count(rank as usize)).max()?;
+                Way::ReduceScatter { layout, longest, in_place }
+            }
+            Call::ReduceScatterBlock { data, in_place, .. } if combines(&data, operation) => {
+                Way::ReduceScatter { layout: data.layout, longest: data.count, in_place }
+            }
+            Call::Scan { data, in_place } if combines_in_order(&data, operation) => {
+                Way::Scan { data, in_place }
+            }
+            Call::Exscan { data, in_place } if combines_in_order(&data, operation) => {
+                Way::Exscan { data, in_place }
+            }
             _ => return None,
         })
     }
@@ -132,7 +183,10 @@ impl Way {
             Way::Bcast { data, .. }
             | Way::Reduce { data, .. }
             | Way::Allreduce { data, .. }
-            | Way::Accumulate { data, .. } => data.bytes(),
+            | Way::Accumulate { data, .. }
+            | Way::Scan { data, .. }
+            | Way::Exscan { data, .. } => data.bytes(),
+            Way::ReduceScatter { layout, longest, .. } => longest.checked_mul(layout.size)?,
             Way::Allgather { recv, .. } | Way::Alltoall { recv, .. } => recv.bytes(),
             Way::Gather { send, recv, root } => if *root == me { *recv } else { (*send)? }.bytes(),
             Way::Scatter { send, recv, root } => if *root == me { *send } else { (*recv)? }.bytes(),
@@ -145,6 +199,10 @@ impl Way {
         match self {
             Way::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Way::Reduce { .. } | Way::Allreduce { .. } | Way::Accumulate { .. } => true,
+            Way::ReduceScatter { .. } => size > 2 || bytes <= Team::NOTE_BYTES,
+            Way::Scan { .. } => true,
+            // Between two ranks this is a message.
+            Way::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Way::Gather { .. } | Way::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
             Way::Allgather { .. } | Way::Allgatherv { .. } => size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX,
             Way::Alltoall { .. } | Way::Alltoallv => true,
@@ -165,8 +223,12 @@ impl Way {
     }
 }
 
-/// Whether elements can be combined here and now: by a predefined operation, whose operands may change places, and without gaps
-/// between them.
+/// Whether elements can be combined here and now, in any order.
 fn combines(data: &Data, operation: Option<&Operation>) -> bool {
-    data.layout.dense && operation.is_some_and(|operation| !operation.calls_out() && operation.commutative())
+    combines_in_order(data, operation) && operation.is_some_and(Operation::commutative)
+}
+
+/// Whether elements can be combined here and now: by a predefined operation, and without gaps between them.
+fn combines_in_order(data: &Data, operation: Option<&Operation>) -> bool {
+    data.layout.dense && operation.is_some_and(|operation| !operation.calls_out())
 }

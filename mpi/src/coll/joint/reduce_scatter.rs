@@ -1,0 +1,124 @@
+//! Reductions whose result is scattered, block by block in the order of the ranks.
+
+use super::reduce::{address, step_of};
+use super::way::Blocks;
+use super::{Joint, note_of, whole_lines};
+use crate::limits::JOINT_SCATTERED_BYTES_MAX;
+use tern_coll::{Layout, Slice};
+use tern_mem::UserBuf;
+use tern_transport::Team;
+
+/// A part of each block, counted in elements.
+#[derive(Clone, Copy)]
+struct Part {
+    first: u64,
+    count: u64,
+    layout: Layout,
+}
+
+impl Part {
+    /// This part of a block, which may have less or nothing of it.
+    fn of(&self, block: &Slice) -> Slice {
+        let first = self.first.min(block.count);
+        let offset = block.offset + first as i64 * self.layout.extent;
+        Slice { offset, count: self.count.min(block.count - first), ..*block }
+    }
+
+    /// Bytes that it has at most.
+    fn bytes(&self) -> usize {
+        (self.count * self.layout.size) as usize
+    }
+}
+
+impl Joint<'_> {
+    /// `longest` is the number of elements of the longest block.
+    pub(super) fn reduce_scatter(&mut self, layout: Layout, longest: u64, in_place: bool, blocks: &Blocks) {
+        let count: u64 = blocks.to.iter().map(|block| block.count).sum();
+        if self.size() == 2 {
+            return self.scatter_notes(blocks);
+        }
+        let whole = Slice { count, ..blocks.to[0] };
+        let bytes = (count * layout.size) as usize;
+        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= Team::MEETING_BYTES {
+            return self.scatter_whole(&whole, blocks);
+        }
+        let room = whole_lines(Team::MEETING_BYTES / self.size()) as u64 / layout.size;
+        for first in (0..longest).step_by(room as usize) {
+            self.scatter_in_turns(Part { first, count: room, layout }, in_place, blocks);
+        }
+    }
+
+    /// Two ranks tell each other what the other needs.
+    fn scatter_notes(&mut self, blocks: &Blocks) {
+        let (meeting, other) = (self.team.meet(), self.other());
+        let [mine, theirs] = [self.me(), other as usize].map(|rank| self.names.buffer(&blocks.to[rank]));
+        self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
+        let mut own = note_of(&mine, 0, mine.len());
+        self.wait(self.team.posted(meeting, other));
+        let mut told = self.team.post_of(meeting, other);
+        let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
+        self.combine(left.as_mut_ptr(), right.as_mut_ptr(), blocks.from[0].count);
+        self.names.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
+    }
+
+    /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
+    fn scatter_whole(&mut self, whole: &Slice, blocks: &Blocks) {
+        let own = self.names.buffer(whole);
+        let (meeting, bytes, step) = (self.team.meet(), own.len(), step_of(own.len()));
+        let table = self.team.table(meeting);
+        let (place, last) = (self.me() * step, (self.size() - 1) * step);
+        table.will_write(place, bytes);
+        UserBuf::copy(&own, 0, table.buf(), place, bytes);
+        self.all_come_after(meeting, || {
+            for rank in (0..self.size() - 1).rev() {
+                self.combine(table.address(rank * step, bytes), table.address(last, bytes), whole.count);
+            }
+        });
+        let result = self.names.buffer(&blocks.from[0]);
+        let at = (blocks.to[self.me()].offset - whole.offset) as usize;
+        UserBuf::copy(table.buf(), last + at, &result, 0, result.len());
+    }
+
+    /// The table holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
+    /// its own: so all work at the same time, and operands need not be copied before.
+    ///
+    /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
+    /// which this rank has added already.
+    fn scatter_in_turns(&mut self, part: Part, in_place: bool, blocks: &Blocks) {
+        let meeting = self.team.meet();
+        let (me, size) = (self.team.rank(), self.team.size());
+        for turn in 0..size {
+            let block = (me + size - 1 - turn) % size;
+            if turn > 0 {
+                self.wait(self.team.turn(meeting, block, turn));
+            }
+            let at = block as usize * part.bytes();
+            let own = part.of(&blocks.to[block as usize]);
+            if block == me {
+                return self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
+            }
+            self.add_to_block(meeting, at, &own, turn == 0);
+            self.team.pass_turn(meeting, block, turn + 1);
+        }
+    }
+
+    fn add_to_block(&self, meeting: u64, at: usize, own: &Slice, is_first: bool) {
+        let (from, table) = (self.names.buffer(own), self.team.table(meeting));
+        match is_first {
+            true => UserBuf::copy(&from, 0, table.buf(), at, from.len()),
+            false => self.combine(address(&from), table.address(at, from.len()), own.count),
+        }
+    }
+
+    fn finish_block(&self, meeting: u64, at: usize, own: &Slice, result: &Slice, in_place: bool) {
+        let (from, table) = (self.names.buffer(own), self.team.table(meeting));
+        let (result, sum) = (self.names.buffer(result), table.address(at, from.len()));
+        if in_place {
+            // Operands and result may overlap.
+            self.combine(address(&from), sum, own.count);
+            UserBuf::copy(table.buf(), at, &result, 0, from.len());
+        } else {
+            self.combine_into(address(&from), sum, address(&result), own.count);
+        }
+    }
+}
