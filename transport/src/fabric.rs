@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tern_mem::UserBuf;
 
-use crate::config::Config;
+use crate::config::{Config, Medium};
 use crate::loopback::Loopback;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
@@ -117,9 +117,10 @@ impl Fabric {
         self.network.as_ref()?.address()
     }
 
-    /// Opens sockets for datagrams at the interface that has an address: of the ranks of one job, all or none do.
-    pub fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
-        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.open_packets(address)
+    /// Opens sockets for datagrams at the interface that has an address, instead of those that are open: of the ranks of one job,
+    /// all or none do.
+    pub fn open_packets(&mut self, medium: Medium, address: IpAddr) -> io::Result<()> {
+        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.open_packets(medium, address)
     }
 
     /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts; takes up to

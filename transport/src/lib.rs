@@ -32,7 +32,7 @@ pub mod urtp;
 
 pub use accord::Accord;
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
-pub use config::{Config, Route};
+pub use config::{Config, Medium, Route};
 pub use doorbell::{Doorbell, Silent};
 #[cfg(not(loom))]
 pub use fabric::{ConnectError, Fabric, Outside, Place};

@@ -10,7 +10,7 @@ use tern_mem::UserBuf;
 
 use super::packets::Packets;
 use super::{ConnectError, Place};
-use crate::config::{Config, Route};
+use crate::config::{Config, Medium, Route};
 use crate::limits::POLLS_PER_TCP_POLL;
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
@@ -114,9 +114,11 @@ impl Network {
         self.tcp.address().map(address_for_all)
     }
 
-    pub(super) fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
-        let packets = Packets::open(self.me, self.size, &self.secret, address, self.tcp.bell())?;
-        self.packets = Some(packets);
+    pub(super) fn open_packets(&mut self, medium: Medium, address: IpAddr) -> io::Result<()> {
+        // Those of another medium are closed first.
+        self.packets = None;
+        let place = (self.me, self.size);
+        self.packets = Some(Packets::open(place, &self.secret, (medium, address), self.tcp.bell())?);
         Ok(())
     }
 

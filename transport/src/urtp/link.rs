@@ -27,7 +27,7 @@ use std::os::fd::RawFd;
 use super::Nanos;
 use crate::Peer;
 use crate::limits::MULTICAST_ADDRESSES;
-pub use ether::{EtherAddress, EtherConfig, EtherLink};
+pub use ether::{EtherAddress, EtherConfig, EtherLink, may_send_frames};
 pub use head::{Addressed, GroupId, To};
 pub use interface::{Interface, address_for_all};
 pub use udp::{UdpConfig, UdpLink};
