@@ -57,6 +57,8 @@ pub struct Arrival<'a> {
     pub to: To,
     /// Head and payload.
     pub body: &'a [u8],
+    /// How long it has waited in this host, nanoseconds; 0 where the kernel does not say.
+    pub waited: Nanos,
 }
 
 /// What a link carries.

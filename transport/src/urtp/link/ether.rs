@@ -152,9 +152,9 @@ impl Link for EtherLink {
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
         let got = self.intake.fill(self.socket.as_raw_fd())?;
-        for (frame, segment, whence) in self.intake.datagrams() {
-            let from = self.inbound.open(frame, segment, &mut self.counters, take);
-            learn(&mut self.peers, from, whence);
+        for frame in self.intake.datagrams() {
+            let from = self.inbound.open(&frame, &mut self.counters, take);
+            learn(&mut self.peers, from, frame.from);
         }
         Ok(got)
     }
@@ -219,6 +219,7 @@ fn open(config: &EtherConfig<'_>, job: u32) -> io::Result<Socket> {
     if set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_err() {
         socket.set_recv_buffer_size(RECEIVE_QUEUE_BYTES)?;
     }
+    super::calls::stamp(socket.as_raw_fd());
     super::calls::bind(&socket, &frame_address(config.interface.index, [0; 6]))?;
     Ok(socket)
 }
