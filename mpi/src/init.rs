@@ -144,6 +144,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.spin_polls_max = process.spin_polls_most;
     process.route = environment.transport.route;
     process.multicast = multicast::wanted(&environment.transport, job.size, job.hosts);
+    process.medium = environment.transport.multicast;
     process.progress_thread = environment.progress_thread;
     process.check_types = environment.engine.check_types;
     process.check_collectives = environment.engine.check_collectives;

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
 use tern_engine::Group;
 use tern_transport::urtp::probe::Observation;
-use tern_transport::{Config, Peer, Route};
+use tern_transport::{Config, Medium, Peer, Route};
 
 /// What has been found out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,10 +25,26 @@ pub enum Verdict {
     /// Nobody has asked yet.
     #[default]
     Open,
-    /// It works, by this address of this machine.
-    Works(IpAddr),
+    /// It works.
+    Works(Way),
     /// It does not, and why.
     Fails(String),
+}
+
+/// By what multicasts go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Way {
+    medium: Medium,
+    /// Of the interface of this machine.
+    address: IpAddr,
+    /// Why this is not the medium that was asked for.
+    instead: Option<String>,
+}
+
+impl Way {
+    fn udp(address: IpAddr) -> Way {
+        Way { medium: Medium::Udp, address, instead: None }
+    }
 }
 
 /// Whether a job asks at all.
@@ -39,7 +55,7 @@ pub fn wanted(config: &Config, size: u32, hosts: u32) -> Verdict {
     match config.route {
         Route::Urtp => Verdict::Open,
         Route::Shm => Verdict::Unasked("TERN_TRANSPORT=shm"),
-        _ if !config.multicast => Verdict::Unasked("TERN_MULTICAST=0"),
+        _ if config.multicast == Medium::Off => Verdict::Unasked("TERN_MULTICAST=0"),
         // Packets are authenticated, but everybody on the network can read them.
         _ if config.tcp.encrypt => Verdict::Unasked("TERN_ENCRYPT=1"),
         _ if hosts < 2 => Verdict::Unasked("all ranks are on one machine"),
@@ -57,8 +73,10 @@ pub fn settle() -> Result {
     }
     let forced = process.route == Route::Urtp;
     let tiers = Tiers::of(&process)?;
+    let is_crowded = process.job.as_ref().is_some_and(|job| job.size > job.hosts);
+    let medium = process.medium;
     drop(process);
-    let verdict = tiers.find_out()?;
+    let verdict = tiers.find_out(medium, is_crowded)?;
     let mut process = enter();
     match &verdict {
         Verdict::Works(_) => {
@@ -89,7 +107,12 @@ impl fmt::Display for Verdict {
         match self {
             Verdict::Unasked(why) => write!(f, "multicast is not used: {why}"),
             Verdict::Open => write!(f, "multicast: nobody has asked yet"),
-            Verdict::Works(address) => write!(f, "multicast works among all hosts; rank 0 uses {address}"),
+            Verdict::Works(Way { medium, address, instead }) => {
+                let frames =
+                    if *medium == Medium::Ethernet { "Ethernet frames by the interface of " } else { "" };
+                write!(f, "multicast works among all hosts; rank 0 uses {frames}{address}")?;
+                instead.iter().try_for_each(|why| write!(f, ", UDP instead of Ethernet frames: {why}"))
+            }
             Verdict::Fails(why) => write!(f, "multicast is not used: {why}"),
         }
     }
@@ -126,9 +149,30 @@ impl Tiers {
         Ok(Tiers { near, far: circle(far, AGREEMENT_TAG) })
     }
 
-    /// The ranks that stand for machines meet, which takes connections between them and so tells an interface, and pass it on;
-    /// when all have opened their sockets, they listen to each other.
-    fn find_out(&self) -> Result<Verdict> {
+    /// Tries the medium that is asked for, and UDP if that is another one and does not work. A crowded job has several ranks on
+    /// one machine, where frames do not go from one to the other.
+    fn find_out(&self, medium: Medium, is_crowded: bool) -> Result<Verdict> {
+        let address = self.meet()?;
+        let mut instead = None;
+        if medium == Medium::Ethernet {
+            let why = match is_crowded {
+                true => "several ranks share a machine".into(),
+                false => self.fault(medium, address)?,
+            };
+            match (address, why.is_empty()) {
+                (Some(address), true) => return Ok(Verdict::Works(Way { medium, ..Way::udp(address) })),
+                _ => instead = Some(why),
+            }
+        }
+        let why = self.fault(Medium::Udp, address)?;
+        Ok(match address {
+            Some(address) if why.is_empty() => Verdict::Works(Way { instead, ..Way::udp(address) }),
+            _ => Verdict::Fails(why),
+        })
+    }
+
+    /// The ranks that stand for machines meet, which takes connections between them and so tells an interface, and pass it on.
+    fn meet(&self) -> Result<Option<IpAddr>> {
         let mut address = None;
         if let Some(far) = &self.far {
             far.meet()?;
@@ -136,8 +180,13 @@ impl Tiers {
         }
         let told = address.map(|address| address.to_string().into_bytes()).unwrap_or_default();
         let told = self.near.bcast(0, self.far.as_ref().map(|_| &*told))?;
-        let address: Option<IpAddr> = std::str::from_utf8(&told).ok().and_then(|text| text.parse().ok());
-        let opened = address.is_some_and(|address| open(address).is_ok());
+        Ok(std::str::from_utf8(&told).ok().and_then(|text| text.parse().ok()))
+    }
+
+    /// When all have opened their sockets, those that stand for machines listen to each other. Answers what is wrong, the same to
+    /// all, and nothing if all is well.
+    fn fault(&self, medium: Medium, address: Option<IpAddr>) -> Result<String> {
+        let opened = address.is_some_and(|address| open(medium, address).is_ok());
         let mut worst = self.near.max(rank_of(&observation(opened, self.near.member(self.near.rank))))?;
         if let Some(far) = &self.far {
             // Who has no sockets is not heard, but all go through this together.
@@ -149,17 +198,22 @@ impl Tiers {
         let told = worst.to_le_bytes();
         let worst = self.near.bcast(0, self.far.as_ref().map(|_| &told[..]))?;
         let worst = observed(crate::agree::number(&worst, 0));
-        Ok(match address {
-            Some(address) if worst.is_good() => Verdict::Works(address),
-            _ => Verdict::Fails(worst.to_string()),
+        Ok(match (worst.unheard, medium) {
+            (0, _) => String::new(),
+            (Observation::NO_LINK, Medium::Ethernet) => no_frames(worst.by),
+            _ => worst.to_string(),
         })
     }
 }
 
-fn open(address: IpAddr) -> std::io::Result<()> {
+fn no_frames(rank: Peer) -> String {
+    format!("rank {rank} cannot send them; that takes an Ethernet interface and the capability CAP_NET_RAW")
+}
+
+fn open(medium: Medium, address: IpAddr) -> std::io::Result<()> {
     let mut process = enter();
     let engine = process.engine().map_err(|_| std::io::ErrorKind::NotConnected)?;
-    engine.transport().open_packets(address)
+    engine.transport().open_packets(medium, address)
 }
 
 /// The worst that somebody has observed. Where some hear each other and others do not, it is tried once more.
@@ -267,7 +321,7 @@ mod tests {
         let config = Config::default();
         assert_eq!(wanted(&config, 4, 2), Verdict::Open);
         assert!(matches!(wanted(&config, 4, 1), Verdict::Unasked(_)));
-        assert!(matches!(wanted(&Config { multicast: false, ..config }, 4, 2), Verdict::Unasked(_)));
+        assert!(matches!(wanted(&Config { multicast: Medium::Off, ..config }, 4, 2), Verdict::Unasked(_)));
         let mut secret = config;
         secret.tcp.encrypt = true;
         assert!(matches!(wanted(&secret, 4, 2), Verdict::Unasked(_)));

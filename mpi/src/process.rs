@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_runtime::Job;
-use tern_transport::{Doorbell, fabric::Fabric};
+use tern_transport::{Doorbell, Medium, fabric::Fabric};
 
 /// The engine over all transports of this process.
 pub type ProcessEngine = Engine<Fabric>;
@@ -51,6 +51,8 @@ pub struct Process {
     pub route: tern_transport::Route,
     /// Whether multicast works.
     pub multicast: crate::multicast::Verdict,
+    /// What multicasts shall go by.
+    pub medium: Medium,
     /// `TERN_PROGRESS=thread`.
     pub progress_thread: bool,
     /// `TERN_CHECK=types`.
@@ -107,6 +109,7 @@ impl Process {
             ranks_apart: false,
             route: tern_transport::Route::Auto,
             multicast: crate::multicast::Verdict::Open,
+            medium: Medium::Udp,
             progress_thread: false,
             check_types: false,
             coll_rows: Vec::new(),

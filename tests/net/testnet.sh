@@ -74,13 +74,13 @@ enter() {
 
 loss() {
     command -v nft >/dev/null || fail "needs nft (package nftables) to lose packets"
-    ip netns exec "$1" nft delete table inet loss 2>/dev/null || true
+    ip netns exec "$1" nft delete table netdev loss 2>/dev/null || true
     [ "$2" = 0 ] || ip netns exec "$1" nft -f - <<RULES
-table inet loss {
+table netdev loss {
     counter dropped { }
-    chain input {
-        type filter hook input priority 0;
-        iifname eth0 numgen random mod 1000 < $(($2 < 100 ? $2 * 10 : 999)) counter name dropped drop
+    chain ingress {
+        type filter hook ingress device eth0 priority 0;
+        ether type != arp numgen random mod 1000 < $(($2 < 100 ? $2 * 10 : 999)) counter name dropped drop
     }
 }
 RULES
@@ -100,7 +100,7 @@ RULES
 }
 
 lost() {
-    ip netns exec "$1" nft list counter inet loss dropped | sed -n 's/.*packets \([0-9]*\) bytes.*/\1/p'
+    ip netns exec "$1" nft list counter netdev loss dropped | sed -n 's/.*packets \([0-9]*\) bytes.*/\1/p'
 }
 
 # An interface that goes down loses its IPv6 addresses.

@@ -33,6 +33,25 @@ impl Route {
     }
 }
 
+/// What carries the multicasts of collectives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Medium {
+    /// There are none.
+    Off,
+    /// UDP, which needs no privilege.
+    #[default]
+    Udp,
+    /// Ethernet frames of Tern's own type where that can be, and else UDP.
+    Ethernet,
+}
+
+impl Medium {
+    /// All, in the order of their words.
+    pub const ALL: [Medium; 3] = [Medium::Off, Medium::Udp, Medium::Ethernet];
+    /// What `TERN_MULTICAST` calls each.
+    pub const WORDS: [&str; 3] = ["0", "1", "ethernet"];
+}
+
 /// Settings of the transports; the same on every rank of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -48,8 +67,8 @@ pub struct Config {
     pub cma: bool,
     /// `TERN_TRANSPORT`.
     pub route: Route,
-    /// `TERN_MULTICAST`: collectives among machines use multicast where it works.
-    pub multicast: bool,
+    /// `TERN_MULTICAST`: collectives among machines use multicast where it works, over this.
+    pub multicast: Medium,
     /// Settings of the TCP transport.
     pub tcp: TcpConfig,
     /// What all ranks must have in common.
@@ -65,7 +84,7 @@ impl Default for Config {
             cell_bytes: CELL_BYTES,
             cma: true,
             route: Route::Auto,
-            multicast: true,
+            multicast: Medium::Udp,
             tcp: TcpConfig::default(),
             accord: Accord::default(),
         }

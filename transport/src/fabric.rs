@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tern_mem::UserBuf;
 
-use crate::config::Config;
+use crate::config::{Config, Medium};
 use crate::loopback::Loopback;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
@@ -117,9 +117,10 @@ impl Fabric {
         self.network.as_ref()?.address()
     }
 
-    /// Opens sockets for datagrams at the interface that has an address: of the ranks of one job, all or none do.
-    pub fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
-        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.open_packets(address)
+    /// Opens sockets for datagrams at the interface that has an address, instead of those that are open: of the ranks of one job,
+    /// all or none do.
+    pub fn open_packets(&mut self, medium: Medium, address: IpAddr) -> io::Result<()> {
+        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.open_packets(medium, address)
     }
 
     /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts; takes up to
@@ -279,6 +280,13 @@ impl Transport for Fabric {
 
     fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
         self.network.as_mut().ok_or(Full)?.multicast(circle, to, am, done)
+    }
+
+    fn send_loose(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        match &mut self.network {
+            Some(network) if peer != self.me => network.send_loose(peer, am),
+            _ => self.send(peer, am),
+        }
     }
 
     fn expect(&mut self, peer: Peer) {

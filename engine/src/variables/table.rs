@@ -2,9 +2,9 @@
 
 use super::{Category, InitialErrors, Other, Values, Variable};
 use crate::settings::Rendezvous;
-use tern_transport::Route;
 use tern_transport::accord::ACCORD_SETTINGS_MAX;
 use tern_transport::config::Checksum;
+use tern_transport::{Medium, Route};
 
 /// The variables that the library reads, by category.
 pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, ERRORS];
@@ -118,8 +118,12 @@ const NETWORK: Category = Category {
         },
         Variable {
             name: "TERN_MULTICAST",
-            meaning: "1: collectives among machines use multicast if it works among the hosts; 0: they do not.",
-            values: Values::Switch(|all| all.transport.multicast, |all, on| all.transport.multicast = on),
+            meaning: "1: collectives among machines use multicast if it works among the hosts; 0: they do not; ethernet: multicast goes by Ethernet frames instead of UDP, if all ranks may send them (CAP_NET_RAW) and each has a machine of its own.",
+            values: Values::Choice(
+                &Medium::WORDS,
+                |all| all.transport.multicast as usize,
+                |all, at| all.transport.multicast = Medium::ALL[at],
+            ),
         },
         Variable {
             name: "TERN_TCP_EAGER_BYTES",

@@ -5,7 +5,7 @@ use super::sockets::{Cards, OwnCard};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tern_transport::config::Route;
+use tern_transport::config::{Medium, Route};
 use tern_transport::{Config, Fabric, Outside, Peer, Place};
 
 /// A job over datagrams.
@@ -32,7 +32,9 @@ impl World for Datagrams {
             let place = Place { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
             let mut fabric = Fabric::attach(place, &config).expect("sockets");
             if size > 1 {
-                fabric.open_packets(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("sockets for datagrams");
+                fabric
+                    .open_packets(Medium::Udp, IpAddr::V4(Ipv4Addr::LOCALHOST))
+                    .expect("sockets for datagrams");
                 fabric.use_packets();
             }
             Some(fabric)

@@ -14,6 +14,8 @@ use crate::process::{Outcome, Running, send};
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "multicast: collectives while packets are lost", run: loss },
+    Test { name: "multicast: by Ethernet frames", run: frames },
+    Test { name: "multicast: where frames cannot go", run: no_frames },
     Test { name: "multicast: several ranks on a host", run: several_ranks },
     Test { name: "multicast: where it does not work", run: deaf },
     Test { name: "multicast: IPv6 alone", run: only_ipv6 },
@@ -67,6 +69,55 @@ fn loss(jobs: &Jobs<'_>) -> Verdict {
     }
     let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
     if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+}
+
+/// Every collective and all its forms, and then all messages as well. Loss is of all that comes to an interface.
+fn frames(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    for (transport, percent) in [("auto", "0"), ("urtp", "0"), ("urtp", "5")] {
+        for host in 1..=4 {
+            let outcome = net.try_to(&["loss", &net.host(host), percent])?;
+            if outcome.stderr.contains("needs nft") {
+                return skip("packets are lost by nft (package nftables), which is not here");
+            }
+            expect_code(&outcome, 0)?;
+        }
+        for program in ["coll_data", "coll_reduce"] {
+            let mut command = mpirun(&net, jobs, 1)?;
+            command.args(["-x", "TERN_MULTICAST=ethernet", "-x", &format!("TERN_TRANSPORT={transport}")]);
+            let outcome = run_command(command.arg(jobs.conformance(program)?))?;
+            expect_used(&outcome).map_err(|words| format!("{program} at {percent} %: {words}"))?;
+            expect_said(&outcome, &["rank 0 uses Ethernet frames"])?;
+        }
+    }
+    let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
+    if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+}
+
+/// UDP takes their place, and why is said to those who ask.
+fn no_frames(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 2);
+    let ask = |each: u32, wrapper: &[&str]| {
+        let mut command = mpirun(&net, jobs, each)?;
+        command.args(["-x", "TERN_MULTICAST=ethernet"]).args(wrapper);
+        run_command(command.arg(jobs.conformance("coll_data")?))
+    };
+    let crowded = ask(2, &[])?;
+    expect_used(&crowded)?;
+    expect_said(&crowded, &["UDP instead of Ethernet frames: several ranks share a machine"])?;
+    if !programs_exist(&["setpriv"]) {
+        return skip("capabilities are dropped by setpriv (package util-linux), which is not here");
+    }
+    let powerless = ask(1, &["setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw"])?;
+    expect_used(&powerless)?;
+    expect_said(&powerless, &["UDP instead of Ethernet frames: rank ", "CAP_NET_RAW"])?;
+    passed()
+}
+
+/// Whether all these commands are in `PATH`.
+fn programs_exist(names: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    names.iter().all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
 /// Ranks of a host follow each other, or take turns with those of others.

@@ -78,7 +78,9 @@ fn between_hosts(jobs: &Jobs<'_>) -> Verdict {
     for system in ["tern", "raw", "raw-blocking"] {
         run.check_curve(run.section("curves")?, system, &[1, 1 << 16])?;
     }
-    for name in ["tern.2.8_s", "tern.3.65536_s", "tern, chain.3.8_s"] {
+    let names =
+        ["tern.2.8_s", "tern.3.65536_s", "tern, multicast.3.8_s", "tern, TCP.3.65536_s", "tern, chain.3.8_s"];
+    for name in names.into_iter().chain(["raw.65536_s"]) {
         run.finding("bcast", name, PLAUSIBLE_S)?;
     }
     run.check_files(&["bcast-8.svg", "bcast-65536.png"])?;

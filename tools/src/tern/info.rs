@@ -4,6 +4,8 @@ use std::path::Path;
 
 use tern_abi::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_SUBVERSION, MPI_VERSION};
 use tern_engine::variables::{Environment, OTHERS, Variable, variables};
+use tern_transport::Medium;
+use tern_transport::urtp::link::may_send_frames;
 
 use crate::table::Table;
 use crate::{coverage, features, machine};
@@ -48,13 +50,20 @@ fn transports() -> String {
 fn multicast() -> String {
     let set = environment();
     let why = match () {
-        () if !set.transport.multicast => "off, since TERN_MULTICAST=0",
+        () if set.transport.multicast == Medium::Off => "off, since TERN_MULTICAST=0",
         () if set.transport.tcp.encrypt => {
             "off, since TERN_ENCRYPT=1: its packets are authenticated, not encrypted"
         }
         () => "each job finds out at its start whether it works among its hosts, and mpirun -v says so",
     };
-    format!("reliable multicast, for collectives between machines; {why}")
+    let ethernet = match (set.transport.multicast, may_send_frames()) {
+        (Medium::Ethernet, Ok(())) => ", over Ethernet frames",
+        (Medium::Ethernet, Err(_)) => {
+            ", over UDP, since this process may not send Ethernet frames (CAP_NET_RAW)"
+        }
+        _ => "",
+    };
+    format!("reliable multicast, for collectives between machines; {why}{ethernet}")
 }
 
 /// A star marks what the environment sets.

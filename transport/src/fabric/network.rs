@@ -10,7 +10,7 @@ use tern_mem::UserBuf;
 
 use super::packets::Packets;
 use super::{ConnectError, Place};
-use crate::config::{Config, Route};
+use crate::config::{Config, Medium, Route};
 use crate::limits::POLLS_PER_TCP_POLL;
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
@@ -125,9 +125,11 @@ impl Network {
         self.tcp.address().map(address_for_all)
     }
 
-    pub(super) fn open_packets(&mut self, address: IpAddr) -> io::Result<()> {
-        let packets = Packets::open(self.me, self.size, &self.secret, address, self.tcp.bell())?;
-        self.packets = Some(packets);
+    pub(super) fn open_packets(&mut self, medium: Medium, address: IpAddr) -> io::Result<()> {
+        // Those of another medium are closed first.
+        self.packets = None;
+        let place = (self.me, self.size);
+        self.packets = Some(Packets::open(place, &self.secret, (medium, address), self.tcp.bell())?);
         Ok(())
     }
 
@@ -277,6 +279,16 @@ impl Transport for Network {
     fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
         // What was begun before datagrams were retired goes on.
         self.packets.as_mut().ok_or(Full)?.urtp.multicast(circle, to, am, done)
+    }
+
+    fn send_loose(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        if self.here.as_ref().is_some_and(|here| here.index(peer).is_some()) {
+            return self.send(peer, am);
+        }
+        match self.caster() {
+            Some(urtp) => urtp.send(peer, am),
+            None => self.send(peer, am),
+        }
     }
 
     fn expect(&mut self, peer: Peer) {

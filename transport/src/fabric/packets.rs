@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::Peer;
+use crate::config::Medium;
 use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
 use crate::tcp::SocketBell;
-use crate::urtp::link::{Interface, UdpConfig, UdpLink};
+use crate::urtp::link::{EtherConfig, EtherLink, Interface, Link, UdpConfig, UdpLink};
 use crate::urtp::{Paces, Urtp};
 
 /// The reliable channel over datagrams, and what it is used for.
@@ -20,18 +21,20 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Opens sockets at the interface that has an address. Nothing is sent yet.
+    /// Opens sockets of a medium at the interface that has an address. Nothing is sent yet.
     pub fn open(
-        me: Peer,
-        size: u32,
+        (me, size): (Peer, u32),
         secret: &[u8],
-        address: IpAddr,
+        (medium, address): (Medium, IpAddr),
         bell: &Arc<SocketBell>,
     ) -> io::Result<Packets> {
         let interface = Interface::with(address)?;
         let paces = paces(&interface);
-        let link = UdpLink::new(&UdpConfig::new(me, size, secret, interface))?;
-        let urtp = Urtp::new(Box::new(link), me, size, paces, bell.clone());
+        let link: Box<dyn Link + Send> = match medium {
+            Medium::Ethernet => Box::new(EtherLink::new(&EtherConfig { me, size, secret, interface })?),
+            _ => Box::new(UdpLink::new(&UdpConfig::new(me, size, secret, interface))?),
+        };
+        let urtp = Urtp::new(link, me, size, paces, bell.clone());
         Ok(Packets { urtp, multicasts: false, carries_messages: false })
     }
 }

@@ -104,7 +104,7 @@ impl<L: Link> Channel<L> {
                 To::Rank(_) => None,
             };
             // What makes no sense is counted by the protocol, and nobody else's concern.
-            let _ = endpoint.handle(now, arrival.from, group, arrival.body);
+            let _ = endpoint.handle_late((now, arrival.waited), arrival.from, group, arrival.body);
         };
         Ok(self.link.receive(&mut take)? > 0)
     }

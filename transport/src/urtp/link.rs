@@ -27,7 +27,7 @@ use std::os::fd::RawFd;
 use super::Nanos;
 use crate::Peer;
 use crate::limits::MULTICAST_ADDRESSES;
-pub use ether::{EtherAddress, EtherConfig, EtherLink};
+pub use ether::{EtherAddress, EtherConfig, EtherLink, may_send_frames};
 pub use head::{Addressed, GroupId, To};
 pub use interface::{Interface, address_for_all};
 pub use udp::{UdpConfig, UdpLink};
@@ -57,6 +57,8 @@ pub struct Arrival<'a> {
     pub to: To,
     /// Head and payload.
     pub body: &'a [u8],
+    /// How long it has waited in this host, nanoseconds; 0 where the kernel does not say.
+    pub waited: Nanos,
 }
 
 /// What a link carries.

@@ -97,6 +97,9 @@ pub struct Endpoint {
     paced_until: Nanos,
     /// Until when requests are gathered.
     gather_until: Nanos,
+    /// When the packet in hand came to this host, and when it would have been heard had this rank been looking.
+    came: Nanos,
+    heard: Nanos,
     closing: Option<Nanos>,
     random: u64,
     counters: Counters,
@@ -138,6 +141,8 @@ impl Endpoint {
             run: None,
             paced_until: 0,
             gather_until: 0,
+            came: 0,
+            heard: 0,
             closing: None,
             random: config.seed ^ 0x9E37_79B9_7F4A_7C15,
             counters: Counters::default(),

@@ -54,6 +54,9 @@ pub const DELTA_MIN_NS: Nanos = 100_000;
 /// See [`DELTA_MIN_NS`].
 pub const DELTA_MAX_NS: Nanos = 200_000_000;
 
+/// How late a rank looks at what has come, at most, unless it does something else meanwhile: a slice of the scheduler.
+pub const LATE_NS: Nanos = 3_000_000;
+
 /// When a waiting receiver asks first, at least: most of what it waits for has not been sent yet.
 pub const REQUEST_NS_MIN: Nanos = 500_000;
 

@@ -151,8 +151,9 @@ impl Outbound {
         self.at(seq).slot
     }
 
-    /// The receiver asks for a packet (figure 23).
-    pub(crate) fn asked(&mut self, seq: u64, now: Nanos, delta: Nanos) -> Wanted {
+    /// The receiver asks for a packet (figure 23) by a request that `came` before it is heard `now`: meanwhile the packet may have
+    /// gone.
+    pub(crate) fn asked(&mut self, seq: u64, (came, now): (Nanos, Nanos), delta: Nanos) -> Wanted {
         if seq < self.acked {
             return Wanted::Old;
         }
@@ -160,7 +161,7 @@ impl Outbound {
             return Wanted::Unsent;
         }
         let sent = self.at(seq);
-        if now.saturating_sub(sent.at) < delta {
+        if came.saturating_sub(sent.at) < delta {
             return Wanted::TooSoon;
         }
         let before = std::mem::replace(&mut sent.at, now);
@@ -189,10 +190,14 @@ mod tests {
     #[test]
     fn only_what_was_sent_long_enough_ago_goes_again() {
         let mut out = window();
-        assert_eq!(out.asked(1, 150, 100), Wanted::TooSoon);
-        assert_eq!(out.asked(1, 200, 100), Wanted::Lost(SlotId(1), 100));
-        assert_eq!(out.asked(1, 210, 100), Wanted::TooSoon, "it is about to go again");
-        assert_eq!((out.asked(3, 900, 100), out.asked(9, 900, 100)), (Wanted::Unsent, Wanted::Unsent));
+        assert_eq!(out.asked(1, (150, 150), 100), Wanted::TooSoon);
+        assert_eq!(out.asked(1, (90, 900), 100), Wanted::TooSoon, "it was asked for before it went");
+        assert_eq!(out.asked(1, (200, 200), 100), Wanted::Lost(SlotId(1), 100));
+        assert_eq!(out.asked(1, (210, 210), 100), Wanted::TooSoon, "it is about to go again");
+        assert_eq!(
+            (out.asked(3, (900, 900), 100), out.asked(9, (900, 900), 100)),
+            (Wanted::Unsent, Wanted::Unsent)
+        );
     }
 
     #[test]
@@ -201,7 +206,7 @@ mod tests {
         assert_eq!((out.hear(5, 4), out.hear(2, 16)), (0, 2));
         assert_eq!((out.release(), out.release(), out.acked()), (SlotId(0), SlotId(1), 2));
         assert_eq!(out.hear(1, 4), 0);
-        assert_eq!(out.asked(1, 900, 100), Wanted::Old);
+        assert_eq!(out.asked(1, (900, 900), 100), Wanted::Old);
     }
 
     #[test]

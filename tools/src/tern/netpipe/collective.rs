@@ -4,7 +4,6 @@
 use tern_coll::table::HEADING;
 use tern_coll::{Algorithm, Collective, Query, algorithms};
 
-use super::limits::POINT_S;
 use super::samples::Curve;
 use super::section::{Chart, Grid, Section, Trace, Unit};
 use super::sizes;
@@ -14,29 +13,63 @@ use super::words::{size, time};
 use crate::installation::Scratch;
 use crate::tune::jobs::row_for_all;
 
-/// Broadcasts over all numbers of hosts that are asked for.
+/// Broadcasts over all numbers of hosts that are asked for: what the library chooses, multicast whether it pays or not, what it
+/// chooses without multicast, and algorithms that are asked for by name. One copy between two hosts over raw TCP is what the wire
+/// takes.
 pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
     let (least, most) = lab.options.host_range();
-    let chosen = chosen(Collective::Bcast, &lab.options.algorithms)?;
-    let mut entrants = Vec::new();
+    let variants = variants(&lab.options.algorithms, scratch)?;
+    let job = |work, ranks, settings| Job {
+        work,
+        ranks,
+        sizes: &lab.options.bytes,
+        point_s: lab.options.point_s,
+        settings,
+    };
+    let mut entrants: Vec<Entrant> = lab.raw(&job(Work::PingPong, 2, vec![])).into_iter().collect();
     for hosts in sizes::doublings(least, most) {
-        let job = |settings| Job {
-            work: Work::Bcast,
-            ranks: hosts,
-            sizes: &lab.options.bytes,
-            point_s: lab.options.point_s.min(POINT_S),
-            settings,
-        };
-        let everyone = lab.everyone(&job(vec![]));
+        let everyone = lab.everyone(&job(Work::Bcast, hosts, vec![]));
         entrants.extend(everyone.into_iter().map(|entrant| Entrant { parameter: hosts.into(), ..entrant }));
         let query = Query { machines: hosts, multicast: true, ..Query::new(Collective::Bcast, 0, hosts) };
-        for algorithm in chosen.iter().filter(|algorithm| algorithm.suits(&query)) {
-            let settings = vec![("TERN_COLL_TABLE".into(), table(*algorithm, scratch)?)];
-            let named = |entrant| Entrant { system: format!("tern, {}", algorithm.name()), ..entrant };
-            entrants.extend(lab.tern(hosts.into(), &job(settings)).map(named));
+        for variant in variants.iter().filter(|variant| variant.suits(&query)) {
+            let named = |entrant| Entrant { system: format!("tern, {}", variant.name), ..entrant };
+            let job = job(Work::Bcast, hosts, vec![variant.setting.clone()]);
+            entrants.extend(lab.tern(hosts.into(), &job).map(named));
         }
     }
-    Ok(Study { name: "bcast", entrants, trials: lab.options.trials, conclude: Box::new(section) })
+    let conclude = Box::new(move |curves| section(curves, (least, most)));
+    Ok(Study { name: "bcast", entrants, trials: lab.options.trials, conclude })
+}
+
+/// Tern with a setting of its own.
+struct Variant {
+    name: &'static str,
+    setting: (String, String),
+    algorithm: Option<Algorithm>,
+}
+
+impl Variant {
+    fn suits(&self, query: &Query) -> bool {
+        self.algorithm.is_none_or(|algorithm| algorithm.suits(query))
+    }
+}
+
+/// Multicast and its counterpart, and then what is asked for.
+fn variants(names: &[String], scratch: &Scratch) -> Result<Vec<Variant>, String> {
+    let without = Variant { name: "TCP", setting: ("TERN_MULTICAST".into(), "0".into()), algorithm: None };
+    let multicast = Algorithm::named(Collective::Bcast, Algorithm::Multicast.name());
+    let asked = chosen(Collective::Bcast, names)?;
+    let other = asked.into_iter().filter(|algorithm| Some(*algorithm) != multicast);
+    let forced = |algorithm: Algorithm| -> Result<Variant, String> {
+        let setting = ("TERN_COLL_TABLE".into(), table(algorithm, scratch)?);
+        Ok(Variant { name: algorithm.name(), setting, algorithm: Some(algorithm) })
+    };
+    let mut all = multicast.into_iter().map(forced).collect::<Result<Vec<_>, _>>()?;
+    all.push(without);
+    for algorithm in other {
+        all.push(forced(algorithm)?);
+    }
+    Ok(all)
 }
 
 /// The algorithms that are asked for by name.
@@ -62,24 +95,32 @@ fn table(algorithm: Algorithm, scratch: &Scratch) -> Result<String, String> {
     Ok(file.display().to_string())
 }
 
-fn section(curves: Vec<Curve>) -> Section {
+fn section(curves: Vec<Curve>, hosts: (u32, u32)) -> Section {
     let mut sizes: Vec<u64> =
         curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let charts = sizes.iter().map(|&bytes| chart(&curves, bytes)).collect();
+    let charts = sizes.iter().map(|&bytes| chart(&curves, bytes, hosts)).collect();
     let tables = sizes.iter().map(|&bytes| grid(&curves, bytes)).collect();
     let finding = |curve: &Curve| {
-        let name = format!("{}.{}", curve.system, curve.parameter);
+        let name = match curve.parameter {
+            ANY => curve.system.clone(),
+            hosts => format!("{}.{hosts}", curve.system),
+        };
         curve.points().map(|(bytes, point)| (format!("{name}.{bytes}_s"), point.best_s)).collect::<Vec<_>>()
     };
     let findings = curves.iter().flat_map(finding).collect();
     let notes = vec![
         "One rank on each host; the root goes round; a batch counts as long as the rank takes that takes longest.".into(),
+        "raw: one copy between two hosts over TCP, which is what the wire takes; multicast: by it at all sizes; TCP: with TERN_MULTICAST=0."
+            .into(),
     ];
     let title = "Broadcast against the number of hosts".into();
     Section { name: "bcast", title, notes, tables, findings, charts, curves }
 }
+
+/// The parameter of what has nothing to do with the number of hosts.
+const ANY: u64 = 0;
 
 fn systems(curves: &[Curve]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
@@ -91,11 +132,17 @@ fn systems(curves: &[Curve]) -> Vec<&str> {
     names
 }
 
-fn chart(curves: &[Curve], bytes: u64) -> Chart {
+fn chart(curves: &[Curve], bytes: u64, (least, most): (u32, u32)) -> Chart {
     let line = |system: &str| {
         let own = curves.iter().filter(|curve| curve.system == system);
-        let mut points: Vec<(f64, f64)> =
-            own.filter_map(|curve| Some((curve.parameter as f64, curve.at(bytes)?.best_s))).collect();
+        let across = |curve: &Curve| match curve.parameter {
+            ANY => vec![f64::from(least), f64::from(most)],
+            hosts => vec![hosts as f64],
+        };
+        let points = own.filter_map(|curve| Some((across(curve), curve.at(bytes)?.best_s)));
+        let mut points: Vec<(f64, f64)> = points
+            .flat_map(|(across, best_s)| across.into_iter().map(move |hosts| (hosts, best_s)))
+            .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Trace { label: system.into(), system: system.into(), points }
     };
@@ -111,11 +158,14 @@ fn grid(curves: &[Curve], bytes: u64) -> Grid {
     let names = systems(curves);
     let mut head = vec!["hosts".to_owned()];
     head.extend(names.iter().map(|name| String::from(*name)));
-    let mut hosts: Vec<u64> = curves.iter().map(|curve| curve.parameter).collect();
+    let mut hosts: Vec<u64> =
+        curves.iter().map(|curve| curve.parameter).filter(|hosts| *hosts != ANY).collect();
     hosts.sort_unstable();
     hosts.dedup();
     let cell = |system: &str, hosts: u64| {
-        let own = curves.iter().find(|curve| curve.system == system && curve.parameter == hosts);
+        let is_it =
+            |curve: &&Curve| curve.system == system && (curve.parameter == hosts || curve.parameter == ANY);
+        let own = curves.iter().find(is_it);
         let point = own.and_then(|curve| curve.at(bytes));
         point.map_or("-".into(), |point| format!("{} / {}", time(point.best_s), time(point.median_s)))
     };
@@ -137,17 +187,31 @@ mod tests {
             curve("tern", 4, "bcast", &[(8, 4e-6), (1024, 8e-6)]),
             curve("tern", 2, "bcast", &[(8, 2e-6)]),
             curve("mpich", 2, "bcast", &[(8, 5e-6)]),
+            curve("raw", ANY, "raw-polled", &[(8, 1e-6)]),
         ];
-        let section = section(curves);
+        let section = section(curves, (2, 4));
         assert_eq!(section.charts.len(), 2);
         assert_eq!(section.charts[0].lines[0].points, [(2.0, 2e-6), (4.0, 4e-6)]);
+        assert_eq!(section.charts[0].lines[2].points, [(2.0, 1e-6), (4.0, 1e-6)], "whatever the hosts");
         let rows: Vec<String> = section.tables[0].rows.iter().map(|row| row.join(" | ")).collect();
         let expected = [
-            "hosts | tern | mpich",
-            "2 | 2.00 us / 2.00 us | 5.00 us / 5.00 us",
-            "4 | 4.00 us / 4.00 us | -",
+            "hosts | tern | mpich | raw",
+            "2 | 2.00 us / 2.00 us | 5.00 us / 5.00 us | 1.00 us / 1.00 us",
+            "4 | 4.00 us / 4.00 us | - | 1.00 us / 1.00 us",
         ];
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn multicast_and_no_multicast_are_always_there_and_once() {
+        let scratch = Scratch::new("tern-netpipe-variants-test").unwrap();
+        let names = |asked: &[&str]| {
+            let asked: Vec<String> = asked.iter().map(|name| String::from(*name)).collect();
+            let all = variants(&asked, &scratch).unwrap();
+            all.iter().map(|variant| variant.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["multicast", "TCP"]);
+        assert_eq!(names(&["chain", "multicast"]), ["multicast", "TCP", "chain"]);
     }
 
     #[test]

@@ -67,7 +67,7 @@ where
     builder.caption(&chart.title, ("sans-serif", 18)).margin(12).x_label_area_size(44).y_label_area_size(90);
     let (x, y) = (span(chart, |point| point.0, chart.axes.0), span(chart, |point| point.1, chart.axes.1));
     let x = x.log_scale().base(base(chart.axes.0));
-    if chart.axes.1 == Unit::Mbps {
+    if y.start == 0.0 {
         lines(&mut builder.build_cartesian_2d(x, y)?, chart)?;
     } else {
         lines(&mut builder.build_cartesian_2d(x, y.log_scale().base(base(chart.axes.1)))?, chart)?;
@@ -119,6 +119,9 @@ where
     Ok(())
 }
 
+/// Times that lie this close together are drawn from 0: a logarithm would show little of them but one power of ten.
+const NARROW: f64 = 10.0;
+
 /// The range of an axis; of megabits, which have no logarithm here, from 0.
 fn span(chart: &Chart, of: fn(&(f64, f64)) -> f64, unit: Unit) -> Range<f64> {
     let values = chart.lines.iter().flat_map(|line| &line.points).map(of);
@@ -126,6 +129,7 @@ fn span(chart: &Chart, of: fn(&(f64, f64)) -> f64, unit: Unit) -> Range<f64> {
     match unit {
         Unit::Mbps => 0.0..high * 1.06,
         Unit::Bytes | Unit::Hosts => low.min(high) / 1.1..high * 1.1,
+        Unit::Seconds if low < high && high < NARROW * low => 0.0..high * 1.1,
         Unit::Seconds => low.min(high) / 1.3..high * 1.3,
     }
 }
@@ -154,8 +158,13 @@ fn label(unit: Unit, value: f64) -> String {
 /// A system's colour where it has one line, and else colours that differ.
 fn colour(chart: &Chart, line: &Trace, index: usize) -> RGBColor {
     let is_alone = chart.lines.iter().filter(|other| other.system == line.system).count() == 1;
-    let known = COLOURS.iter().find(|(name, _)| is_alone && *name == line.system);
-    known.map_or(OTHERS[index % OTHERS.len()], |(_, colour)| *colour)
+    if let Some((_, colour)) = COLOURS.iter().find(|(name, _)| is_alone && *name == line.system) {
+        return *colour;
+    }
+    let is_there = |system: &str| is_alone && chart.lines.iter().any(|line| line.system == system);
+    let is_taken = |colour: &RGBColor| COLOURS.iter().any(|(name, taken)| is_there(name) && taken == colour);
+    let free: Vec<RGBColor> = OTHERS.iter().filter(|colour| !is_taken(colour)).copied().collect();
+    free[index % free.len()]
 }
 
 #[cfg(test)]
@@ -182,6 +191,17 @@ mod tests {
         }
         let text = svg(&chart((Unit::Bytes, Unit::Seconds))).unwrap();
         assert!(text.contains("10.0 s"), "a power of ten is missing in {text}");
+    }
+
+    #[test]
+    fn times_that_lie_close_together_are_drawn_from_nothing() {
+        let mut near = chart((Unit::Hosts, Unit::Seconds));
+        near.lines
+            .iter_mut()
+            .flat_map(|line| &mut line.points)
+            .for_each(|point| point.1 = 1.0 + point.1 / 50.0);
+        let text = svg(&near).unwrap();
+        assert!(text.contains("1.00 s") && !text.contains("10.0 s"), "{text}");
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub const OVERLAP_BYTES: &[u64] = &[64 << 10, 1 << 20, 4 << 20];
 /// Sizes of interrupt latency, bytes: up to those that go by rendezvous.
 pub const INTERRUPT_BYTES: &[u64] = &[8, 64, 512, 4 << 10, 32 << 10, 256 << 10];
 
-/// Sizes of collectives: that of the T3D paper's figure 9, and one for latency and one for bandwidth.
-pub const COLLECTIVE_BYTES: &[u64] = &[8, 2 << 10, 64 << 10, 1 << 20];
+/// Sizes of collectives: that of the T3D paper's figure 9, one for latency, and some for bandwidth.
+pub const COLLECTIVE_BYTES: &[u64] = &[8, 2 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 /// From this size on throughput is compared with that of raw TCP.
 pub const THROUGHPUT_FROM_BYTES: u64 = 64 << 10;

@@ -21,7 +21,7 @@ What (several may be named; without any of them, --curves):
   --thresholds          throughput round several thresholds between eager and rendezvous, and the deepest dip
   --overlap             how much of a transfer computation hides, with TERN_PROGRESS=poll and thread; how soon a message is
                         there while its receiver computes; what the thread costs where there is nothing to hide
-  --collective bcast    time of a broadcast against the number of hosts
+  --collective bcast    time of a broadcast against the number of hosts: by multicast, over TCP, and what the library chooses
   --all                 all of them but the last
 
 Between what:
@@ -29,7 +29,7 @@ Between what:
   --host A,B            between these two hosts; without it both ranks are here
   --launcher CMD        what runs a command on a host, as for mpirun
   --hosts N-M           for --collective: N, 2N ... M of the hosts of --host, which may be this one under several names
-  --algorithm A[,A...]  for --collective: these algorithms of Tern, or all, beside its own choice
+  --algorithm A[,A...]  for --collective: these algorithms of Tern, or all, besides
   --peer NAME=MPICC,MPIRUN   compare with this MPI library as well
   --only NAMES          only these systems: tern, raw, raw-blocking, and names of peers
   --no-peers            do not look for other MPI libraries (in PATH, and beside the installation, as make bench puts
@@ -38,7 +38,7 @@ Between what:
 How thoroughly:
   --quick               few sizes, little time
   --from B, --to B      smallest and largest message (default 1 and 16m); k and m are powers of 1024
-  --bytes B[,B...]      for --collective: these sizes (default 8,2k,64k,1m)
+  --bytes B[,B...]      for --collective: these sizes (default 8,2k,64k,1m,4m)
   --perturb B           measure each size also B bytes smaller and larger (default 3; 0: do not)
   --trials N            turns of every system (default 5)
   --point TIME          time for one size in one turn (default 20ms); it decides how often a message is sent

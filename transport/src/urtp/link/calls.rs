@@ -4,10 +4,12 @@ use std::io;
 use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{from_mut, from_ref};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tern_mem::IoVec;
 
 use crate::limits::{DATAGRAMS_PER_CALL, INTAKE_BYTES};
+use crate::urtp::Nanos;
 
 /// A datagram of some packets, two pieces each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +30,7 @@ pub(crate) struct Address {
 
 impl Address {
     /// Of nobody.
-    const NONE: Address = Address {
+    pub(crate) const NONE: Address = Address {
         // SAFETY: numbers and arrays.
         storage: unsafe { zeroed() },
         bytes: 0,
@@ -99,16 +101,43 @@ impl Control {
         control.value[..2].copy_from_slice(&bytes.to_ne_bytes());
         control
     }
+}
 
-    /// The length of segments that came together, if that is what it says.
-    fn segments(&self, bytes: usize) -> Option<usize> {
-        let told = bytes >= size_of::<libc::cmsghdr>() + size_of::<i32>()
-            && self.header.cmsg_level == libc::SOL_UDP
-            && self.header.cmsg_type == libc::UDP_GRO;
-        let value = i32::from_ne_bytes([self.value[0], self.value[1], self.value[2], self.value[3]]);
-        usize::try_from(value).ok().filter(|bytes| told && *bytes > 0)
+/// What the kernel says of a datagram that came: some headers, each with its value, in words.
+#[derive(Clone, Copy)]
+struct Remarks([u64; Remarks::WORDS]);
+
+impl Remarks {
+    /// A time of two words and a length of one, each behind a header of two.
+    const WORDS: usize = 7;
+    const EMPTY: Remarks = Remarks([0; Remarks::WORDS]);
+
+    /// Takes them from the first so many bytes: the length of segments that came together, and when they came to this host, since
+    /// 1970.
+    fn read(&self, bytes: usize) -> (Option<usize>, Option<Duration>) {
+        let words = &self.0[..(bytes / size_of::<u64>()).min(Remarks::WORDS)];
+        let (mut segment, mut time, mut at) = (None, None, 0);
+        while let Some(&[length, kind, value, ..]) = words.get(at..) {
+            let rest = words.get(at + 3).copied();
+            let [a, b, c, d, e, f, g, h] = kind.to_ne_bytes();
+            match (i32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]), rest) {
+                (libc::SOL_UDP, libc::UDP_GRO, _) => {
+                    let [a, b, c, d, ..] = value.to_ne_bytes();
+                    let length = usize::try_from(i32::from_ne_bytes([a, b, c, d])).ok();
+                    segment = length.filter(|bytes| *bytes > 0);
+                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, Some(ns)) => {
+                    time = u32::try_from(ns).ok().map(|ns| Duration::new(value, ns));
+                }
+                _ => {}
+            }
+            at += (length as usize).div_ceil(size_of::<u64>()).max(1);
+        }
+        (segment, time)
     }
 }
+
+const _: () = assert!(size_of::<libc::cmsghdr>() == 2 * size_of::<u64>());
 
 /// Sends datagrams to one address, as many as go into a call. Answers how many the kernel took; an error if none.
 ///
@@ -161,6 +190,19 @@ struct Came {
     bytes: usize,
     /// Bytes of each segment but the last.
     segment: usize,
+    /// How long it has waited in this host.
+    waited: Nanos,
+}
+
+/// A datagram that came, or several of one sender that the kernel hands out together.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming<'a> {
+    pub bytes: &'a [u8],
+    /// Bytes of each segment but the last.
+    pub segment: usize,
+    pub from: &'a Address,
+    /// How long it has waited in this host, nanoseconds; 0 where the kernel does not say.
+    pub waited: Nanos,
 }
 
 impl Intake {
@@ -177,7 +219,7 @@ impl Intake {
     /// Takes what waits at a socket, up to what a call brings. Answers how many datagrams.
     pub(crate) fn fill(&mut self, fd: RawFd) -> io::Result<usize> {
         let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; DATAGRAMS_PER_CALL];
-        let mut controls = [Control::EMPTY; DATAGRAMS_PER_CALL];
+        let mut controls = [Remarks::EMPTY; DATAGRAMS_PER_CALL];
         let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; DATAGRAMS_PER_CALL];
         let count = self.room();
         let blocks = self.memory.chunks_exact_mut(self.stride);
@@ -191,7 +233,7 @@ impl Intake {
             head.msg_iov = piece;
             head.msg_iovlen = 1;
             head.msg_control = from_mut(control).cast();
-            head.msg_controllen = size_of::<Control>() as _;
+            head.msg_controllen = size_of::<Remarks>() as _;
         }
         self.came.clear();
         let none = std::ptr::null_mut();
@@ -200,13 +242,15 @@ impl Intake {
             libc::recvmmsg(fd, messages.as_mut_ptr().cast(), count as u32, libc::MSG_DONTWAIT as _, none)
         };
         let Ok(got) = usize::try_from(got) else { return nothing_or(io::Error::last_os_error()) };
+        let now = if got > 0 { since_1970() } else { Duration::ZERO };
         for ((message, control), name) in messages[..got].iter().zip(&controls).zip(&mut self.names) {
             // SAFETY: it is among the first `count`, which were written.
             let message = unsafe { message.assume_init_ref() };
             let bytes = (message.msg_len as usize).min(self.stride);
-            let segments = control.segments(message.msg_hdr.msg_controllen);
+            let (segment, time) = control.read(message.msg_hdr.msg_controllen);
+            let waited = time.map_or(0, |time| now.saturating_sub(time).as_nanos() as Nanos);
             name.bytes = message.msg_hdr.msg_namelen;
-            self.came.push(Came { bytes, segment: segments.unwrap_or(bytes) });
+            self.came.push(Came { bytes, segment: segment.unwrap_or(bytes), waited });
         }
         Ok(got)
     }
@@ -216,11 +260,23 @@ impl Intake {
         (self.memory.len() / self.stride).min(DATAGRAMS_PER_CALL)
     }
 
-    /// What the last call brought, how long the segments are, and whence it came.
-    pub(crate) fn datagrams(&self) -> impl Iterator<Item = (&[u8], usize, &Address)> {
+    /// What the last call brought.
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = Incoming<'_>> {
         let blocks = self.memory.chunks_exact(self.stride).zip(&self.names);
-        blocks.zip(&self.came).map(|((block, name), came)| (&block[..came.bytes], came.segment, name))
+        blocks.zip(&self.came).map(|((block, from), came)| {
+            let Came { bytes, segment, waited } = *came;
+            Incoming { bytes: &block[..bytes], segment, from, waited }
+        })
     }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Has the kernel say when each datagram came, where it can.
+pub(crate) fn stamp(fd: RawFd) {
+    set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32).ok();
 }
 
 /// Errors of earlier packets that their receivers' hosts have sent back are no errors of receiving.

@@ -60,6 +60,10 @@ impl EtherLink {
     pub fn new(config: &EtherConfig<'_>) -> io::Result<EtherLink> {
         let keys = Keys::new(config.secret);
         let interface = config.interface.clone();
+        if interface.ether.is_none() {
+            let text = format!("{} carries no Ethernet frames", interface.name);
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
         let socket = open(config, keys.job)?;
         let body = interface.mtu.min(DATAGRAM_BYTES_MAX).saturating_sub(HEAD_BYTES);
         let groups = (0..MULTICAST_ADDRESSES).map(|slot| {
@@ -148,9 +152,9 @@ impl Link for EtherLink {
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
         let got = self.intake.fill(self.socket.as_raw_fd())?;
-        for (frame, segment, whence) in self.intake.datagrams() {
-            let from = self.inbound.open(frame, segment, &mut self.counters, take);
-            learn(&mut self.peers, from, whence);
+        for frame in self.intake.datagrams() {
+            let from = self.inbound.open(&frame, &mut self.counters, take);
+            learn(&mut self.peers, from, frame.from);
         }
         Ok(got)
     }
@@ -195,16 +199,27 @@ fn slot(group: GroupId) -> usize {
     (group.0 % MULTICAST_ADDRESSES) as usize
 }
 
-/// Without a type it hears nothing, until the filter is there.
+/// Whether this process may send and receive Ethernet frames: `CAP_NET_RAW`.
+pub fn may_send_frames() -> io::Result<()> {
+    silent().map(|_| ())
+}
+
+/// A socket for frames; without a type it hears nothing.
+fn silent() -> io::Result<Socket> {
+    Socket::new(Domain::PACKET, Type::DGRAM.nonblocking(), Some(Protocol::from(0)))
+        .map_err(|error| io::Error::new(error.kind(), format!("no socket for Ethernet frames: {error}")))
+}
+
+/// It hears nothing until the filter is there.
 fn open(config: &EtherConfig<'_>, job: u32) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking(), Some(Protocol::from(0)))
-        .map_err(|error| io::Error::new(error.kind(), format!("no socket for Ethernet frames: {error}")))?;
+    let socket = silent()?;
     socket.attach_filter(&Wanted { job, me: config.me, lead: 0 }.program())?;
     socket.set_send_buffer_size(SEND_QUEUE_BYTES)?;
     let bytes = RECEIVE_QUEUE_BYTES as i32;
     if set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_err() {
         socket.set_recv_buffer_size(RECEIVE_QUEUE_BYTES)?;
     }
+    super::calls::stamp(socket.as_raw_fd());
     super::calls::bind(&socket, &frame_address(config.interface.index, [0; 6]))?;
     Ok(socket)
 }

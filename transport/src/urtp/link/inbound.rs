@@ -1,5 +1,6 @@
 //! Packets on their way in: told apart, judged, counted.
 
+use super::calls::Incoming;
 use super::head::Head;
 use super::seal::{Keys, Seen};
 use super::{Arrival, Counters};
@@ -19,20 +20,19 @@ impl Inbound {
         Inbound { me, keys, seen: vec![None; size as usize].into() }
     }
 
-    /// Hands the packets of one datagram on. `segment` is the length of all but the last. Answers who has sent it, if that is
-    /// proved.
+    /// Hands the packets of one datagram on. Answers who has sent it, if that is proved.
     pub(crate) fn open(
         &mut self,
-        datagram: &[u8],
-        segment: usize,
+        datagram: &Incoming<'_>,
         counters: &mut Counters,
         take: &mut dyn FnMut(Arrival<'_>),
     ) -> Option<Peer> {
         let mut from = None;
-        if datagram.is_empty() {
+        let waited = datagram.waited;
+        if datagram.bytes.is_empty() {
             counters.malformed += 1;
         }
-        for packet in datagram.chunks(segment.max(1)) {
+        for packet in datagram.bytes.chunks(datagram.segment.max(1)) {
             let Some(head) = Head::parse(packet) else {
                 counters.malformed += 1;
                 continue;
@@ -42,7 +42,7 @@ impl Inbound {
                 Ok(()) => {
                     counters.received += 1;
                     from = Some(head.from);
-                    take(Arrival { from: head.from, to: head.to, body: &packet[HEAD_BYTES..] });
+                    take(Arrival { from: head.from, to: head.to, body: &packet[HEAD_BYTES..], waited });
                 }
                 Err(fault) => *fault(counters) += 1,
             }
@@ -74,6 +74,7 @@ impl Inbound {
 
 #[cfg(test)]
 mod tests {
+    use super::super::calls::Address;
     use super::super::head::{Addressed, GroupId, To};
     use super::*;
     use proptest::prelude::*;
@@ -92,7 +93,8 @@ mod tests {
     fn open(inbound: &mut Inbound, datagram: &[u8], segment: usize) -> (Counters, Vec<(Peer, Vec<u8>)>) {
         let (mut counters, mut taken) = (Counters::default(), Vec::new());
         let mut take = |arrival: Arrival<'_>| taken.push((arrival.from, arrival.body.to_vec()));
-        inbound.open(datagram, segment, &mut counters, &mut take);
+        let datagram = Incoming { bytes: datagram, segment, from: &Address::NONE, waited: 0 };
+        inbound.open(&datagram, &mut counters, &mut take);
         (counters, taken)
     }
 

@@ -49,6 +49,18 @@ fn job_at(
     Some(links)
 }
 
+#[test]
+fn the_kernel_says_how_long_a_packet_has_waited() {
+    let Some(mut links) = job(&secret(), 2, |_| {}) else { return };
+    let payload = [7; 100];
+    send_all(&mut links[0], To::Rank(1), &[Packet { head: &[], payload: &payload }; 3]);
+    std::thread::sleep(Duration::from_millis(30));
+    let mut waited = Vec::new();
+    links[1].receive(&mut |arrival: Arrival<'_>| waited.push(arrival.waited)).unwrap();
+    let plausible = 25_000_000..10_000_000_000;
+    assert!(waited.len() == 3 && waited.iter().all(|ns| plausible.contains(ns)), "{waited:?} ns");
+}
+
 fn group(ranks: &[Peer]) -> To {
     To::Group { group: GROUP, addressed: Addressed::of(ranks.iter().copied()) }
 }

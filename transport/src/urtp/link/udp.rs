@@ -178,10 +178,10 @@ impl UdpLink {
         let socket = [&self.own, &self.shared][which].as_raw_fd();
         let got = self.intake.fill(socket)?;
         let backlog = &mut self.backlogs[which];
-        for (datagram, segment, whence) in self.intake.datagrams() {
-            backlog.add(datagram.len());
-            let from = self.inbound.open(datagram, segment, &mut self.counters, take);
-            learn(&mut self.peers, from, whence);
+        for datagram in self.intake.datagrams() {
+            backlog.add(datagram.bytes.len());
+            let from = self.inbound.open(&datagram, &mut self.counters, take);
+            learn(&mut self.peers, from, datagram.from);
         }
         if got < self.intake.room() {
             backlog.end(self.limits.receive_queue_bytes);
@@ -323,6 +323,7 @@ fn open(config: &UdpConfig<'_>, wanted: Wanted, bind: SocketAddr) -> io::Result<
         socket.set_reuse_address(true)?;
     }
     prepare_multicast(&socket, config)?;
+    super::calls::stamp(fd);
     socket.bind(&bind.into())?;
     Ok(socket)
 }

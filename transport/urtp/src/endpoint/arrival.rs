@@ -5,7 +5,9 @@ use super::{Endpoint, Event};
 use crate::branch::{Branch, Word};
 use crate::group::{GroupId, GroupIndex};
 use crate::inbound::{Kept, Place};
-use crate::limits::{ACK_DELAY_NS, BURST_LOST_MIN, GATHER_NS, HEAD_BYTES, REPORT_DELAY_NS, STRIKES_MAX};
+use crate::limits::{
+    ACK_DELAY_NS, BURST_LOST_MIN, GATHER_NS, HEAD_BYTES, LATE_NS, REPORT_DELAY_NS, STRIKES_MAX,
+};
 use crate::outbound::Wanted;
 use crate::parity::Runs;
 use crate::slots::{SlotId, To};
@@ -21,6 +23,21 @@ impl Endpoint {
         group: Option<GroupId>,
         body: &[u8],
     ) -> Result<(), Malformed> {
+        self.handle_late((now, 0), from, group, body)
+    }
+
+    /// As [`Endpoint::handle`], of a packet that came some time before `now` and waited until this rank looked. What that took is
+    /// not the network's: a rank that computes would seem to be far away, and what it has lost would go again late. A little of
+    /// it counts all the same, since ranks that share a core look late all the time.
+    pub fn handle_late(
+        &mut self,
+        (now, waited): (Nanos, Nanos),
+        from: Peer,
+        group: Option<GroupId>,
+        body: &[u8],
+    ) -> Result<(), Malformed> {
+        self.came = now.saturating_sub(waited);
+        self.heard = self.came.saturating_add(waited.min(LATE_NS)).min(now);
         let parsed = Packet::new(body).parse();
         let kind = parsed.map(|parsed| parsed.repr.kind);
         let multicast = matches!(kind, Ok(Kind::Multicast | Kind::Parity));
@@ -39,7 +56,7 @@ impl Endpoint {
     fn dispatch(&mut self, now: Nanos, from: Peer, group: Option<GroupId>, parsed: &Parsed<'_>) {
         let Parsed { repr, spread, payload } = parsed;
         if repr.stamp != 0 {
-            self.pair(from).inn.stamp = (repr.stamp, now);
+            self.pair(from).inn.stamp = (repr.stamp, self.heard);
         }
         match (repr.kind, group, spread) {
             (Kind::Multicast | Kind::Parity, Some(id), Some((spread, numbers))) => {
@@ -258,12 +275,12 @@ impl Endpoint {
 
     /// A peer expects this number next.
     fn hear_numbers(&mut self, now: Nanos, peer: Peer, expects: u32, repr: &Repr) {
-        let (bytes, window) = (self.packet_bytes(), self.config.window);
+        let (bytes, window, heard) = (self.packet_bytes(), self.config.window, self.heard);
         let pair = self.pair(peer);
         if pair.lost {
             return;
         }
-        if let Some(rtt) = rtt::since(repr.echo, now) {
+        if let Some(rtt) = rtt::since(repr.echo, heard) {
             pair.rtt.sample(rtt);
         }
         pair.pace.report(repr.rate);
@@ -309,9 +326,10 @@ impl Endpoint {
     }
 
     fn asked(&mut self, now: Nanos, from: Peer, seq: u64) {
+        let came = self.came;
         let pair = self.pair(from);
         let delta = pair.rtt.delta();
-        match pair.out.asked(seq, now, delta) {
+        match pair.out.asked(seq, (came, now), delta) {
             Wanted::Lost(slot, before) => {
                 pair.pace.lost(before, now);
                 self.send_again(from, slot, false);
