@@ -310,13 +310,8 @@ impl<T: Transport> Engine<T> {
     fn send_control(&mut self, peer: Peer, kind: Kind, lead: &Lead) -> Result<(), tern_transport::Full> {
         let body = UserBuf::empty();
         let header = Header { kind: kind as u8, ..Header::default() };
-        let mut am = Am { header, lead: lead.bytes(), body: &body, offset: 0, len: 0 };
-        if kind != Kind::Credits {
-            return self.transmit(peer, am);
-        }
-        transmit_by(&mut self.transport, &mut self.core.peers, peer, &mut am, |transport, am| {
-            transport.send_loose(peer, am)
-        })
+        let am = Am { header, lead: lead.bytes(), body: &body, offset: 0, len: 0 };
+        self.transmit(peer, am)
     }
 
     /// Hands a message to the transport, with the credits that are owed.

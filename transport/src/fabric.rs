@@ -282,13 +282,6 @@ impl Transport for Fabric {
         self.network.as_mut().ok_or(Full)?.multicast(circle, to, am, done)
     }
 
-    fn send_loose(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        match &mut self.network {
-            Some(network) if peer != self.me => network.send_loose(peer, am),
-            _ => self.send(peer, am),
-        }
-    }
-
     fn expect(&mut self, peer: Peer) {
         if let Some(network) = &mut self.network {
             network.expect(peer);

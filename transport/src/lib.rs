@@ -196,13 +196,6 @@ pub trait Transport {
         Err(Full)
     }
 
-    /// As [`Transport::send`], of a message whose place among others does not matter: it may go another way and overtake them. What
-    /// a multicast waits for goes as multicasts go, so that a network that loses packets holds up neither by the other's
-    /// patience, which is TCP's 200 ms.
-    fn send_loose(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        self.send(peer, am)
-    }
-
     /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1).
     fn expect(&mut self, _peer: Peer) {}
 

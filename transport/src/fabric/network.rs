@@ -281,16 +281,6 @@ impl Transport for Network {
         self.packets.as_mut().ok_or(Full)?.urtp.multicast(circle, to, am, done)
     }
 
-    fn send_loose(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        if self.here.as_ref().is_some_and(|here| here.index(peer).is_some()) {
-            return self.send(peer, am);
-        }
-        match self.caster() {
-            Some(urtp) => urtp.send(peer, am),
-            None => self.send(peer, am),
-        }
-    }
-
     fn expect(&mut self, peer: Peer) {
         if let Some(urtp) = self.caster() {
             urtp.expect(peer);
