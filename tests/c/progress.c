@@ -63,7 +63,9 @@ static void sender_goes_away(void)
         MPI_Send(out, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD);
         MPI_Recv(&numbers[0], 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         double first = MPI_Wtime();
-        for (int i = 1; i < SHORT; i++) MPI_Recv(&numbers[i], 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 1; i < SHORT; i++) {
+            MPI_Recv(&numbers[i], 1, MPI_INT, peer, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
         CHECK(MPI_Wtime() - first < AWAY_US * 0.75e-6);
         for (int i = 0; i < SHORT; i++) CHECK_EQ(numbers[i], i);
     }
