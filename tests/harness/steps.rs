@@ -100,8 +100,9 @@ fn count_cargo_results(output: &str) -> Counts {
 
 // Hundreds of lines about what went well hide the one that matters.
 fn without_passed(output: &str) -> String {
-    let passed =
-        |line: &str| line.starts_with("test ") && (line.ends_with("... ok") || line.ends_with("... ignored"));
+    let well = |line: &str| line.ends_with("... ok") || line.ends_with("... ignored");
+    let of_all = |line: &str| line.starts_with("running ") || line.starts_with("test result: ok.");
+    let passed = |line: &str| line.starts_with("test ") && well(line) || of_all(line);
     output.lines().filter(|line| !line.is_empty() && !passed(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_passed_is_left_out() {
-        let output = "test a::b ... ok\n\ntest c ... FAILED\nthread 'c' panicked at 1 ... ok";
+        let output = "running 2 tests\ntest a::b ... ok\n\ntest c ... FAILED\nthread 'c' panicked at 1 ... ok";
         assert_eq!(without_passed(output), "test c ... FAILED\nthread 'c' panicked at 1 ... ok\n");
     }
 
