@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn what_passed_is_left_out() {
-        let output = "running 2 tests\ntest a::b ... ok\n\ntest c ... FAILED\nthread 'c' panicked at 1 ... ok";
+        let output =
+            "running 2 tests\ntest a::b ... ok\n\ntest c ... FAILED\nthread 'c' panicked at 1 ... ok";
         assert_eq!(without_passed(output), "test c ... FAILED\nthread 'c' panicked at 1 ... ok\n");
     }
 
