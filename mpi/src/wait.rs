@@ -112,11 +112,7 @@ pub fn is_anybody_awake() -> bool {
 
 /// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
 pub fn spin_polls_max(fabric: &Fabric) -> u32 {
-    match (fabric.is_networked(), fabric.shares_memory()) {
-        (false, _) => SPIN_POLLS_MAX,
-        (true, false) => SPIN_POLLS_NETWORK_MAX,
-        (true, true) => SPIN_POLLS_MIXED_MAX,
-    }
+    if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
 /// Waits for an event.

@@ -169,11 +169,6 @@ impl Fabric {
         self.network.is_some()
     }
 
-    /// Whether messages to some ranks go over shared memory.
-    pub fn shares_memory(&self) -> bool {
-        self.shm.is_some() || self.network.as_ref().is_some_and(|network| network.shares_memory())
-    }
-
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
     pub fn has_residue(&mut self) -> bool {

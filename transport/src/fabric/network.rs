@@ -107,10 +107,6 @@ impl Network {
         tcp.or_else(|| self.packets.as_ref()?.urtp.failure())
     }
 
-    pub(super) fn shares_memory(&self) -> bool {
-        self.here.is_some()
-    }
-
     /// A seat in a team of ranks of this machine, which have shared memory.
     pub(super) fn team(&self, seat: Seat) -> Option<Team> {
         let here = self.here.as_ref()?;
