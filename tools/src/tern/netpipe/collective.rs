@@ -9,7 +9,7 @@ use super::section::{Chart, Grid, Section, Trace, Unit};
 use super::sizes;
 use super::systems::{Job, Work};
 use super::turns::{Entrant, Lab, Study};
-use super::words::{size, time};
+use super::words::{self, time};
 use crate::installation::Scratch;
 use crate::tune::jobs::row_for_all;
 
@@ -148,7 +148,7 @@ fn chart(curves: &[Curve], bytes: u64, (least, most): (u32, u32)) -> Chart {
     };
     Chart {
         file: format!("bcast-{bytes}"),
-        title: format!("Broadcast of {} B", size(bytes)),
+        title: format!("Broadcast of {}", words::bytes(bytes)),
         axes: (Unit::Hosts, Unit::Seconds),
         lines: systems(curves).into_iter().map(line).collect(),
     }
@@ -173,7 +173,7 @@ fn grid(curves: &[Curve], bytes: u64) -> Grid {
         std::iter::once(hosts.to_string()).chain(names.iter().map(|name| cell(name, hosts))).collect()
     };
     let rows = std::iter::once(head).chain(hosts.iter().map(|hosts| row(*hosts))).collect();
-    Grid { title: format!("{} B, best / median", size(bytes)), rows }
+    Grid { title: format!("{}, best / median", words::bytes(bytes)), rows }
 }
 
 #[cfg(test)]

@@ -7,6 +7,11 @@ pub fn size(bytes: u64) -> String {
     units::count(bytes)
 }
 
+/// `4 B`, `64 KiB`, `1 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    units::bytes(bytes as f64).replace(".0 ", " ")
+}
+
 /// Three digits and a unit, of seconds.
 pub fn time(seconds: f64) -> String {
     units::time(seconds * 1e9)
