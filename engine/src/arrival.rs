@@ -121,11 +121,7 @@ impl Sink for Core {
 
     #[inline(always)]
     fn enough(&self) -> bool {
-        let enough = self.posted.is_empty();
-        if enough {
-            self.left.set(true);
-        }
-        enough
+        self.posted.is_empty()
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {

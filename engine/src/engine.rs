@@ -10,7 +10,6 @@ use crate::settings::Settings;
 use crate::slab::{Id, Slab};
 use crate::types::Types;
 use crate::wire::{Kind, Lead, Offer, Ready};
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_mem::{Datatype, UserBuf};
@@ -50,8 +49,6 @@ pub(crate) struct Core {
     pub pool: Vec<UserBuf>,
     /// Where all early arrivals land, if no bytes are moved: see [`Engine::forget_early_bytes`].
     pub void: Option<UserBuf>,
-    /// The last poll stopped since nobody waits for more: something may be left that has arrived already.
-    pub left: Cell<bool>,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
     /// Messages that have ever come before somebody wanted them: a probe may wait for them.
@@ -94,7 +91,6 @@ impl<T: Transport> Engine<T> {
             casts: Casts::default(),
             pool: Vec::new(),
             void: None,
-            left: Cell::new(false),
             completions: 0,
             kept: 0,
         };
@@ -131,19 +127,12 @@ impl<T: Transport> Engine<T> {
     /// Takes what has arrived and moves on what can move. Returns whether anything happened.
     #[inline]
     pub fn poll(&mut self) -> bool {
-        self.core.left.set(false);
         let arrived = self.transport.poll(&mut self.core);
         let core = &self.core;
         if core.has_nothing_to_do() {
             return arrived;
         }
         self.advance() || arrived
-    }
-
-    /// Whether the last poll may have left something that has arrived, since nobody waited for it: no bell rings for it again.
-    #[inline]
-    pub fn has_left(&self) -> bool {
-        self.core.left.get()
     }
 
     /// Whether sends are still on their way out: `MPI_Finalize` waits for them.

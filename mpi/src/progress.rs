@@ -65,8 +65,10 @@ pub fn leaving(process: &mut Process) {
 /// left since nobody waited for it, and that somebody may wait for now.
 #[cold]
 fn rouse(process: &mut Process) {
-    let left =
-        process.engine_mut().is_some_and(|engine| engine.has_left() || engine.transport().has_residue());
+    let left = process.engine_mut().is_some_and(|engine| {
+        let transport = engine.transport();
+        transport.has_unseen() || transport.has_residue()
+    });
     if let Some(bell) = process.bell.as_ref().filter(|_| left) {
         bell.ring();
     }
@@ -91,7 +93,7 @@ fn has_work(process: &mut Process) -> bool {
     let asleep = process.sleepers > 0;
     let Some(engine) = process.engine_mut() else { return false };
     if asleep {
-        return engine.transport().wants_poll();
+        return engine.transport().holds_back();
     }
     (always && (collectives || !engine.is_idle())) || engine.transport().has_residue()
 }

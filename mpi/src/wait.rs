@@ -256,7 +256,7 @@ impl<T> Patience<T> {
         (process, moved) = progress(process);
         self.news = event.look(&mut process);
         // What it has sent may be held back for more.
-        if moved || self.news.is_some() || wants_poll(&mut process) {
+        if moved || self.news.is_some() || holds_back(&mut process) {
             bell.disarm();
             return process;
         }
@@ -350,8 +350,8 @@ impl Yielding {
     }
 }
 
-fn wants_poll(process: &mut Process) -> bool {
-    process.engine_mut().is_some_and(|engine| engine.transport().wants_poll())
+fn holds_back(process: &mut Process) -> bool {
+    process.engine_mut().is_some_and(|engine| engine.transport().holds_back())
 }
 
 /// A peer that cannot be reached any more will never send what is waited for: the job ends.

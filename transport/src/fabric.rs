@@ -184,8 +184,8 @@ impl Fabric {
 
     /// Whether something waits for the next poll of which the doorbell tells nobody, not even one who goes to sleep now.
     #[inline]
-    pub fn wants_poll(&self) -> bool {
-        self.network.as_ref().is_some_and(|network| network.wants_poll())
+    pub fn holds_back(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.holds_back())
     }
 
     /// A peer that cannot be reached any more, in words: the job cannot go on.

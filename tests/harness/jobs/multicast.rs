@@ -6,7 +6,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use tern_coll::{Algorithm, Collective};
 
-use super::net::{GONE_WITHIN, Net, expect_end, expect_right, finish, net, net_or_skip, processes};
+use super::net::{GONE_WITHIN, NO_NFT, Net, expect_end, expect_right, finish, net, net_or_skip, processes};
 use super::tables::{row_for_all, table};
 use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::process::{Outcome, Running, send};
@@ -53,12 +53,8 @@ fn expect_used(outcome: &Outcome) -> Result<(), String> {
 fn loss(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 4);
     for (percent, transport) in [("0", "auto"), ("1", "auto"), ("5", "urtp"), ("20", "urtp")] {
-        for host in 1..=4 {
-            let outcome = net.try_to(&["loss", &net.host(host), percent])?;
-            if outcome.stderr.contains("needs nft") {
-                return skip("packets are lost by nft (package nftables), which is not here");
-            }
-            expect_code(&outcome, 0)?;
+        if !net.spoil(1..=4, ("loss", &[percent]))? {
+            return skip(NO_NFT);
         }
         for program in ["coll_data", "coll_reduce", "coll_requests"] {
             let mut command = mpirun(&net, jobs, 1)?;
@@ -67,20 +63,15 @@ fn loss(jobs: &Jobs<'_>) -> Verdict {
                 .map_err(|words| format!("{program} at {percent} %: {words}"))?;
         }
     }
-    let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
-    if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+    net.expect_lost(2)
 }
 
 /// Every collective and all its forms, and then all messages as well. Loss is of all that comes to an interface.
 fn frames(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 4);
     for (transport, percent) in [("auto", "0"), ("urtp", "0"), ("urtp", "5")] {
-        for host in 1..=4 {
-            let outcome = net.try_to(&["loss", &net.host(host), percent])?;
-            if outcome.stderr.contains("needs nft") {
-                return skip("packets are lost by nft (package nftables), which is not here");
-            }
-            expect_code(&outcome, 0)?;
+        if !net.spoil(1..=4, ("loss", &[percent]))? {
+            return skip(NO_NFT);
         }
         for program in ["coll_data", "coll_reduce"] {
             let mut command = mpirun(&net, jobs, 1)?;
@@ -90,8 +81,7 @@ fn frames(jobs: &Jobs<'_>) -> Verdict {
             expect_said(&outcome, &["rank 0 uses Ethernet frames"])?;
         }
     }
-    let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
-    if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+    net.expect_lost(2)
 }
 
 /// UDP takes their place, and why is said to those who ask.
@@ -137,11 +127,9 @@ fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
 /// One host hears nothing: all do without, and say so only if asked.
 fn deaf(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 3);
-    let outcome = net.try_to(&["deaf", &net.host(2)])?;
-    if outcome.stderr.contains("needs nft") {
-        return skip("packets are lost by nft (package nftables), which is not here");
+    if !net.spoil(2..=2, ("deaf", &[]))? {
+        return skip(NO_NFT);
     }
-    expect_code(&outcome, 0)?;
     let outcome = run_command(mpirun(&net, jobs, 1)?.arg(jobs.conformance("coll_data")?))?;
     expect_code(&outcome, 0)?;
     expect_said(&outcome, &[FAILS, "rank 1 did not hear"])?;

@@ -1,5 +1,6 @@
 //! Jobs on hosts with a network of their own (network namespaces, `tests/net/testnet.sh`), and what may happen to it.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use super::{
+    JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip,
+};
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// Everything is gone everywhere this soon after something has died.
@@ -20,6 +23,8 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const WARM: Duration = Duration::from_millis(700);
 /// Hello on 8 hosts may take 1 s on an idle machine; a busy one gets more.
 const HELLO_LIMIT: Duration = Duration::from_secs(4);
+/// Why packets cannot be lost here.
+pub const NO_NFT: &str = "packets are lost by nft (package nftables), which is not here";
 /// Resets of connections in one test.
 const RESETS: u32 = 1000;
 
@@ -79,6 +84,26 @@ impl Net {
 
     pub fn try_to(&self, words: &[&str]) -> Result<Outcome, String> {
         run_command(Command::new(&self.script).args(words))
+    }
+
+    /// Makes each of these hosts lose packets: `how` are the words before and after its name. False where the program that does it
+    /// is not here.
+    pub fn spoil(&self, hosts: RangeInclusive<u32>, how: (&str, &[&str])) -> Result<bool, String> {
+        for host in hosts {
+            let outcome = self.try_to(&[&[how.0, &self.host(host)], how.1].concat())?;
+            if outcome.stderr.contains("needs nft") {
+                return Ok(false);
+            }
+            expect_code(&outcome, 0)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether a host has lost packets.
+    pub fn expect_lost(&self, host: u32) -> Verdict {
+        let lost: u32 =
+            self.ask(&["lost", &self.host(host)])?.parse().map_err(|_| "no number of lost packets")?;
+        if lost > 0 { passed() } else { Err("no packet was lost".into()) }
     }
 
     /// Has the script do something, and answers what it says.
@@ -232,19 +257,13 @@ fn rank_dies(jobs: &Jobs<'_>) -> Verdict {
 
 fn loss(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 3);
-    for host in 1..=3 {
-        // Without the program that does it there is nothing to test.
-        let outcome = net.try_to(&["loss", &net.host(host), "2"])?;
-        if outcome.stderr.contains("needs nft") {
-            return super::skip("packets are lost by nft (package nftables), which is not here");
-        }
-        expect_code(&outcome, 0)?;
+    if !net.spoil(1..=3, ("loss", &["2"]))? {
+        return skip(NO_NFT);
     }
     for what in ["exchange", "allreduce"] {
         expect_right(&run_command(net.mpirun(jobs, 2).arg(jobs.net()?).args([what, "4"]))?)?;
     }
-    let lost: u32 = net.ask(&["lost", &net.host(2)])?.parse().map_err(|_| "no number of lost packets")?;
-    if lost > 0 { passed() } else { Err("no packet was lost".into()) }
+    net.expect_lost(2)
 }
 
 fn cut(jobs: &Jobs<'_>) -> Verdict {

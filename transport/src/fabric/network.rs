@@ -98,8 +98,8 @@ impl Network {
     }
 
     #[inline]
-    pub(super) fn wants_poll(&self) -> bool {
-        self.tcp.wants_poll()
+    pub(super) fn holds_back(&self) -> bool {
+        self.tcp.holds_back()
     }
 
     pub(super) fn failure(&self) -> Option<&str> {

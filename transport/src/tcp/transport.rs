@@ -143,7 +143,7 @@ impl Tcp {
 
     /// Whether something of this rank's waits for the next poll, and neither a socket nor a timer will tell.
     #[inline]
-    pub fn wants_poll(&self) -> bool {
+    pub fn holds_back(&self) -> bool {
         self.residue && self.links.iter().flatten().any(|link| link.holds_back())
     }
 

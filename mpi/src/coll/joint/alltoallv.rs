@@ -6,7 +6,7 @@
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
 use super::way::Blocks;
-use super::{Joint, pieces, whole_lines};
+use super::{Joint, NO_NOTE, pieces, whole_lines};
 use crate::coll::port::unequal;
 use crate::error::{Error, Result};
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
@@ -116,10 +116,10 @@ impl Joint<'_> {
         mine: Outlook,
         fault: &mut Option<Box<Error>>,
     ) -> Outlook {
-        let (me, other) = (self.me(), 1 - self.me());
+        let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.names.buffer(&blocks.to[other]), self.names.buffer(&blocks.from[other]));
         let table = self.team.table(meeting);
-        let mut note: Note = [0; Team::NOTE_BYTES];
+        let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
         note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
         if to.len() <= NOTED_BYTES_MAX {
