@@ -10,8 +10,9 @@ use crate::report::{Counts, Report};
 
 /// A cold build of everything, optimised, takes minutes on two cores.
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
-/// The sources pass the lints of Rust 1.97 and the versions before.
-const LINTS_HEEDED_MINOR: u32 = 97;
+/// Lints of compilers up to Rust 1.95, with which every change is tried, must pass. A newer compiler's are printed: what it
+/// finds fault with cannot have been known.
+const LINTS_HEEDED_MINOR: u32 = 95;
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
 /// Format, lints, unit tests, and the lock-free parts under loom.

@@ -111,10 +111,10 @@ impl Record {
             Call::Bcast { data, root } if root != Root::Elsewhere => self.recv = recvs(data),
             Call::Gather { send, recv, root } => {
                 self.send = send.filter(|_| is_leaf(root)).and_then(sends);
-                self.recv = Some(recv).filter(|_| is_root(comm, root)).and_then(recvs);
+                self.recv = is_root(comm, root).then_some(recv).and_then(recvs);
             }
             Call::Scatter { send, recv, root } => {
-                self.send = Some(send).filter(|_| is_root(comm, root)).and_then(sends);
+                self.send = is_root(comm, root).then_some(send).and_then(sends);
                 self.recv = recv.filter(|_| is_leaf(root)).and_then(recvs);
             }
             Call::Allgather { send, recv } | Call::Alltoall { send, recv } => {
@@ -122,8 +122,8 @@ impl Record {
             }
             Call::Allgatherv { recv, .. } => self.counts = Some(hash(blocks_of(&recv))),
             Call::Reduce { data, root, .. } => {
-                self.send = Some(data).filter(|_| is_leaf(root)).and_then(recvs);
-                self.recv = Some(data).filter(|_| is_root(comm, root)).and_then(recvs);
+                self.send = is_leaf(root).then_some(data).and_then(recvs);
+                self.recv = is_root(comm, root).then_some(data).and_then(recvs);
             }
             Call::Allreduce { data, .. } | Call::Scan { data, .. } | Call::Exscan { data, .. } => {
                 self.reduces(comm, recvs(data));
