@@ -525,7 +525,7 @@ impl Core {
     }
 
     #[cold]
-    fn earn(&mut self, from: Peer, credits: u16) {
+    pub(crate) fn earn(&mut self, from: Peer, credits: u16) {
         let window = self.peers.window();
         if let Some(state) = self.peers.get(from) {
             state.earn(credits, window);
@@ -548,12 +548,12 @@ impl Core {
 }
 
 #[inline(always)]
-fn envelope(header: &Header) -> Envelope {
+pub(crate) fn envelope(header: &Header) -> Envelope {
     Envelope { context: header.context, source: header.source, tag: header.tag }
 }
 
 /// Whether a header's source and tag are what a sound peer sends: nothing wild, which only a receive may be.
 #[inline(always)]
-fn can_match(header: &Header) -> bool {
+pub(crate) fn can_match(header: &Header) -> bool {
     header.tag >= 0 && header.source != crate::matching::ANY_SOURCE
 }

@@ -255,7 +255,7 @@ impl<T: Transport> Engine<T> {
         self.core.peers.know(peer)
     }
 
-    fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self) -> bool {
         let mut moved = false;
         while let Some(action) = self.core.actions.pop_front() {
             moved = true;

@@ -10,6 +10,7 @@ pub mod arrival;
 mod cancel;
 mod cast;
 pub mod census;
+mod direct;
 pub mod engine;
 #[cfg(any(test, fuzzing))]
 #[path = "../../fuzz/targets/engine.rs"]

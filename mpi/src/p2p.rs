@@ -54,14 +54,19 @@ entry! {
     fn MPI_Recv, MPI_Recv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) on comm {
         let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
         let mut process = enter();
-        if let Some(id) = receive_later(&mut process, &message) {
-            let store = |received: &Status| status::store_from(status, received);
-            if let Some(engine) = process.engine_mut() && engine.poll() && engine.test_well(id, store) {
-                return Ok(());
-            }
-            return finish(&await_message(process, "MPI_Recv", message, id), status);
+        let Some((pattern, buf)) = dense_receive(&process, &message) else {
+            return receive(process, message, status);
+        };
+        let Some(engine) = process.engine_mut() else { return receive(process, message, status) };
+        if let Some(received) = engine.receive_at_once(pattern, &buf) {
+            status::store_from(status, &received);
+            return Ok(());
         }
-        receive(process, message, status)
+        if !engine.has_no_early() {
+            return receive(process, message, status);
+        }
+        let id = engine.post(pattern, buf, 0);
+        finish(&await_message(process, "MPI_Recv", message, id), status)
     }
 
     /// Non-blocking send, standard mode (section 3.7.2).
@@ -235,17 +240,22 @@ unsafe fn send_dense(process: &mut Process, message: &Message) -> bool {
             .is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
 }
 
-/// The shortest way of a receive: into elements of a predefined type, while no message waits for its receive. `None`:
-/// nothing has happened.
+/// What a receive into elements of a predefined type asks for, and where to put it. `None` if anything is wrong, or types
+/// are checked.
 #[inline(always)]
-unsafe fn receive_later(process: &mut Process, message: &Message) -> Option<RequestId> {
+unsafe fn dense_receive(process: &Process, message: &Message) -> Option<(Pattern, UserBuf)> {
     let comm = process.comms.get(message.comm)?;
     let pattern = usually_wanted(comm, message.rank, message.tag)?;
     // SAFETY: by the caller.
     let buf = unsafe { dense_buffer(message.buf, message.count, message.datatype)? };
-    if process.check_types {
-        return None;
-    }
+    (!process.check_types).then_some((pattern, buf))
+}
+
+/// The shortest way of a non-blocking receive, while no message waits for its receive. `None`: nothing has happened.
+#[inline(always)]
+unsafe fn receive_later(process: &mut Process, message: &Message) -> Option<RequestId> {
+    // SAFETY: by the caller.
+    let (pattern, buf) = unsafe { dense_receive(process, message)? };
     let engine = process.engine_mut().filter(|engine| engine.has_no_early())?;
     Some(engine.post(pattern, buf, 0))
 }

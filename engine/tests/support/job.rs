@@ -168,7 +168,8 @@ impl<W: World> Job<W> {
     fn step(&mut self) {
         match self.rng.below(100) {
             0..30 => self.random_send(),
-            30..58 => self.random_receive(),
+            30..50 => self.random_receive(),
+            50..58 => self.receive_at_once(),
             58..62 => self.probe(),
             62..66 => self.take(),
             66..69 => self.receive_taken(),
@@ -298,6 +299,30 @@ impl<W: World> Job<W> {
             self.matched(message, number);
         }
         self.receive_started(number, started);
+    }
+
+    /// A receive that gets what arrives in one poll, or else has never been.
+    fn receive_at_once(&mut self) {
+        let (at, pattern) = (self.any_rank(), self.any_pattern());
+        if self.plan.settings.check_types {
+            return;
+        }
+        let number = self.new_receive(at);
+        let buf = self.receives[number].memory.buf().clone();
+        let received = self.engines[at as usize].receive_at_once(pattern, &buf);
+        if received.is_some() {
+            let found = self.oracles[at as usize].receive(pattern, number);
+            assert_eq!(found, None, "an earlier message fits");
+        }
+        self.note_events(at);
+        match received {
+            Some(status) => self.received(number, status),
+            None => {
+                assert!(self.receives[number].memory.bytes() == self.receives[number].before);
+                self.world.close(at, &buf);
+                self.receives.pop();
+            }
+        }
     }
 
     fn receive_started(&mut self, number: usize, started: Started) {
@@ -439,13 +464,17 @@ impl<W: World> Job<W> {
 
     pub fn poll(&mut self, rank: Peer) -> bool {
         let moved = self.engines[rank as usize].poll();
+        self.note_events(rank);
+        moved
+    }
+
+    fn note_events(&mut self, rank: Peer) {
         for event in self.engines[rank as usize].transport().events() {
             match event {
                 Event::Message(arrival) => self.arrived(rank, &arrival),
                 Event::Withdraw { from, request } => self.asked_to_withdraw(rank, from, request),
             }
         }
-        moved
     }
 
     fn arrived(&mut self, rank: Peer, arrival: &Arrival) {

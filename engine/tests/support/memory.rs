@@ -11,18 +11,32 @@ const GAP: u8 = 0xa5;
 /// A buffer and the memory behind it.
 pub struct Memory {
     buf: UserBuf,
+    /// What a flat buffer points to.
+    _flat: Box<[u8]>,
     /// Of a strided buffer: blocks of `block` bytes every `2 * block`.
     strided: Option<(Vec<u8>, usize)>,
 }
 
 impl Memory {
-    /// `len` bytes, consecutive or with gaps.
+    /// `len` bytes, consecutive, of the program or of the engine, or with gaps.
     pub fn random(rng: &mut Rng, len: usize) -> Self {
         let block = [1, 3, 8, 100][rng.below(4)];
         if len % block == 0 && len / block > 1 && rng.chance(40) {
             return Memory::strided(len, block);
         }
-        Memory { buf: UserBuf::owned(len), strided: None }
+        if rng.chance(50) {
+            return Memory::flat(len);
+        }
+        Memory { buf: UserBuf::owned(len), _flat: Box::default(), strided: None }
+    }
+
+    /// `len` bytes of the program's own memory.
+    pub fn flat(len: usize) -> Self {
+        let mut bytes = vec![0; len].into_boxed_slice();
+        // SAFETY: the memory belongs to the same value as the buffer, stays where it is when that moves, and is used through
+        // the buffer alone.
+        let buf = unsafe { UserBuf::flat(bytes.as_mut_ptr(), len) };
+        Memory { buf, _flat: bytes, strided: None }
     }
 
     fn strided(len: usize, block: usize) -> Self {
@@ -33,7 +47,7 @@ impl Memory {
         // SAFETY: `count` blocks of `block` bytes at every `2 * block` lie within the vector, which moves into
         // the same value as the buffer, is never resized, and is read only by `gaps_are_whole`.
         let buf = unsafe { vector.buffer(bytes.as_mut_ptr(), 1) };
-        Memory { buf, strided: Some((bytes, block)) }
+        Memory { buf, _flat: Box::default(), strided: Some((bytes, block)) }
     }
 
     pub fn buf(&self) -> &UserBuf {

@@ -1,0 +1,130 @@
+//! Blocking receives, which take their message without a request where it is the next to arrive: in order nevertheless.
+
+use crate::support::job::World;
+use crate::support::memory::{Memory, contents};
+use crate::support::net::{Conditions, End, Net};
+use crate::support::rng::Rng;
+use tern_engine::*;
+use tern_mem::UserBuf;
+use tern_transport::Limits;
+
+const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false };
+const LEN_MAX: usize = 600;
+const MESSAGES: usize = 40;
+
+/// A message of rank 0 to rank 1.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    number: usize,
+    tag: i32,
+    len: usize,
+}
+
+struct Pair {
+    rng: Rng,
+    engines: [Engine<End>; 2],
+    /// What was sent and not received.
+    sent: Vec<Message>,
+    /// Receives that needed no request.
+    at_once: usize,
+}
+
+impl Pair {
+    fn new(seed: u64) -> Self {
+        let mut net = Net::of(2, Conditions::good(LIMITS), seed);
+        let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), Settings::default()));
+        Pair { rng: Rng::new(seed), engines, sent: Vec::new(), at_once: 0 }
+    }
+
+    fn send(&mut self, number: usize) {
+        let len = self.rng.pick(&[0, 8, 8, 40, 41, 200, LEN_MAX]);
+        let tag = self.rng.below(2) as i32;
+        let buf = UserBuf::owned(len);
+        buf.write(0, &contents(number, len));
+        let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Standard, Mode::Synchronous]);
+        let started = self.engines[0].send(mode, 1, Envelope { context: 3, source: 0, tag }, &buf, 0);
+        if let Started::Pending(id) = started {
+            self.engines[0].detach(id);
+        }
+        self.sent.push(Message { number, tag, len });
+    }
+
+    /// As `MPI_Recv` does it.
+    fn receive(&mut self, pattern: Pattern, buf: &UserBuf) -> Status {
+        if let Some(status) = self.engines[1].receive_at_once(pattern, buf) {
+            self.at_once += 1;
+            return status;
+        }
+        match self.engines[1].receive(pattern, buf, 0) {
+            Started::Done(status) => status,
+            Started::Pending(id) => loop {
+                self.engines.iter_mut().for_each(|engine| {
+                    engine.poll();
+                });
+                if let Some(status) = self.engines[1].test(id) {
+                    break status;
+                }
+            },
+        }
+    }
+
+    /// Receives with some pattern that a message fits: it must be the first such one.
+    fn check_receive(&mut self) {
+        let some = self.sent[self.rng.below(self.sent.len())];
+        let tag = if self.rng.chance(30) { ANY_TAG } else { some.tag };
+        let source = if self.rng.chance(30) { ANY_SOURCE } else { 0 };
+        let first = self.sent.iter().position(|message| tag == ANY_TAG || message.tag == tag);
+        let message = self.sent.remove(first.expect("one fits"));
+        let memory = Memory::flat(LEN_MAX);
+        let status = self.receive(Pattern { context: 3, source, tag }, memory.buf());
+        let envelope = Envelope { context: 3, source: 0, tag: message.tag };
+        assert_eq!(status, Status::of(&envelope, message.len as u64), "{message:?}");
+        assert!(memory.bytes()[..message.len] == contents(message.number, message.len), "{message:?}");
+    }
+}
+
+#[test]
+fn blocking_receives_keep_the_order_of_messages() {
+    let mut at_once = 0;
+    for seed in 0..300 {
+        let mut pair = Pair::new(seed);
+        for number in 0..MESSAGES {
+            pair.send(number);
+            if pair.rng.chance(40) {
+                pair.check_receive();
+            }
+        }
+        while !pair.sent.is_empty() {
+            pair.check_receive();
+        }
+        assert_eq!(pair.engines[1].census(), Census::default());
+        at_once += pair.at_once;
+    }
+    assert!(at_once > 100, "only {at_once} receives needed no request");
+}
+
+#[test]
+fn a_message_that_is_too_long_goes_the_usual_way() {
+    let mut pair = Pair::new(0);
+    let envelope = Envelope { context: 3, source: 0, tag: 0 };
+    let sent = pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
+    assert!(matches!(sent, Started::Done(_)));
+    let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, Memory::flat(4).buf());
+    assert_eq!((pair.at_once, status.fault), (0, Some(Fault::Truncated { sent: 8, room: 4 })));
+}
+
+#[test]
+fn a_receive_that_was_posted_comes_first() {
+    let mut pair = Pair::new(0);
+    let pattern = Pattern { context: 3, source: 0, tag: 0 };
+    let memory = Memory::flat(8);
+    let buf = memory.buf();
+    let Started::Pending(posted) = pair.engines[1].receive(pattern, buf, 0) else {
+        panic!("nothing was sent")
+    };
+    let envelope = Envelope { context: 3, source: 0, tag: 0 };
+    pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
+    assert_eq!(pair.engines[1].receive_at_once(pattern, buf), None);
+    pair.engines[1].poll();
+    assert!(pair.engines[1].test(posted).is_some());
+}
