@@ -38,15 +38,15 @@ impl Incoming {
         let Some(mut mark) = self.ring.ready() else { return false };
         for _ in 0..POLL_BUDGET {
             self.take(mark, segment, sink);
-            if sink.enough() {
-                break;
-            }
             match self.ring.ready() {
                 Some(next) => mark = next,
                 None => break,
             }
-            // The writer is ahead: further lines can cross while this one is taken.
+            // The writer is ahead: further lines can cross while this one is taken, or the call returns.
             self.ring.expect(BURST_LINES);
+            if sink.enough() {
+                break;
+            }
         }
         true
     }
