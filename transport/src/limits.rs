@@ -258,6 +258,10 @@ pub const QUESTION_AGAIN_MS: u64 = 5;
 /// takes longer than they do.
 pub const POLLS_PER_TCP_POLL: u32 = 8;
 
+/// The same after something has come over shared memory: there a message is late by the look that it meets. 8 bytes between ranks
+/// of one machine take 0.20 µs instead of 0.40 in a job on several machines.
+pub const POLLS_PER_TCP_POLL_NEAR: u32 = 64;
+
 const _: () = assert!(LOAN_BYTES_MAX <= FRAME_PAYLOAD_BYTES_MAX as usize);
 const _: () =
     assert!(TCP_EAGER_BYTES_MAX <= FRAME_PAYLOAD_BYTES_MAX && TCP_EAGER_BYTES <= TCP_EAGER_BYTES_MAX);

@@ -11,7 +11,7 @@ use tern_mem::UserBuf;
 use super::packets::Packets;
 use super::{ConnectError, Place};
 use crate::config::{Config, Medium, Route};
-use crate::limits::POLLS_PER_TCP_POLL;
+use crate::limits::{POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
 use crate::shm::team::{Seat, Team};
@@ -34,7 +34,10 @@ pub(super) struct Network {
     tcp: Tcp,
     packets: Option<Packets>,
     here: Option<Here>,
-    polls: u32,
+    /// Polls of shared memory until the sockets are looked at again.
+    polls_left: u32,
+    /// What arrived last came over shared memory.
+    is_near: bool,
 }
 
 /// The ranks of this machine. Over shared memory they are numbered from 0.
@@ -65,7 +68,7 @@ impl Network {
                 Some(Here { shm, ranks: ranks.into(), bell })
             }
         };
-        Ok(Network { me, size, secret, route, tcp, packets: None, here, polls: 0 })
+        Ok(Network { me, size, secret, route, tcp, packets: None, here, polls_left: 0, is_near: false })
     }
 
     /// The way of the rank to itself, which shares a bell with the others.
@@ -172,6 +175,11 @@ impl Network {
     /// Datagrams, if multicasts go by them.
     fn caster(&mut self) -> Option<&mut Urtp> {
         self.packets.as_mut().filter(|packets| packets.multicasts).map(|packets| &mut packets.urtp)
+    }
+
+    #[inline]
+    fn expects_packets(&self) -> bool {
+        self.packets.as_ref().is_some_and(|packets| packets.urtp.is_expecting())
     }
 
     fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
@@ -331,11 +339,19 @@ impl Transport for Network {
             return self.tcp.poll(sink) | self.poll_packets(sink, slept);
         };
         let mut any = shm.poll(&mut Renumbered { sink, ranks });
-        self.polls = self.polls.wrapping_add(1);
-        if self.polls % POLLS_PER_TCP_POLL == 0 || bell.has_slept() {
-            any |= self.tcp.poll(sink);
+        self.is_near |= any;
+        let look_far = self.polls_left == 0 || bell.has_slept();
+        if look_far {
+            let far = self.tcp.poll(sink);
+            self.is_near &= !far;
+            self.polls_left = if self.is_near { POLLS_PER_TCP_POLL_NEAR } else { POLLS_PER_TCP_POLL };
+            any |= far;
         }
-        any | self.poll_packets(sink, slept)
+        self.polls_left -= 1;
+        if look_far || !self.is_near || self.expects_packets() {
+            any |= self.poll_packets(sink, slept);
+        }
+        any
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {

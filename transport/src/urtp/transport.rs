@@ -143,11 +143,17 @@ impl Urtp {
         self.outbox.is_empty() && self.channel.endpoint.is_flushed()
     }
 
+    /// Whether something is likely to come, so that the link must be looked at each time.
+    #[inline]
+    pub(crate) fn is_expecting(&self) -> bool {
+        self.interest > 0
+    }
+
     /// As [`Transport::poll`], but looks at the link seldom while nothing is to be expected, unless it must.
     #[inline]
     pub(crate) fn poll_if_due(&mut self, sink: &mut impl Sink, must: bool) -> bool {
         self.polls = self.polls.wrapping_add(1);
-        let due = must || self.interest > 0 || self.polls % POLLS_PER_IDLE_LINK_POLL == 0;
+        let due = must || self.is_expecting() || self.polls % POLLS_PER_IDLE_LINK_POLL == 0;
         due && self.poll(sink)
     }
 

@@ -89,6 +89,25 @@ fn the_last_look_before_sleeping_is_at_the_network_too() {
     }
 }
 
+/// However busy shared memory is, what comes over the network is found.
+#[test]
+fn messages_of_neighbours_do_not_hide_those_from_afar() {
+    let (mut ranks, mut sink) = (job(), OneByOne::default());
+    let mut payload = pattern(1, 8);
+    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+    receive(&mut ranks, &mut sink, 1);
+    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let mut near = 0;
+    while sink.taken == 1 + near {
+        assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
+        send(&mut ranks[1], 0, 1, &mut payload).unwrap();
+        near += 1;
+        sink.enough = false;
+        ranks[0].poll(&mut sink);
+    }
+}
+
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
 fn the_ranks_of_one_machine_have_a_team() {
