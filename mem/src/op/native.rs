@@ -3,7 +3,9 @@
 
 use super::PredefinedOp as Op;
 use super::kernel::Kernel;
-use crate::basic::{Basic, Machine};
+use crate::basic::Basic;
+#[cfg(target_arch = "x86_64")]
+use crate::basic::Machine;
 
 macro_rules! native_kernels {
     ($($name:ident)*) => {
