@@ -170,6 +170,10 @@ struct Patience<T> {
     spin_polls_max: u32,
     yields: u32,
     crowded: bool,
+    /// What has come since the wait began, or went on, came to a sleeper.
+    slept: bool,
+    /// Polls are dear, and after some of them others that need the core get it.
+    lends_core: bool,
     began: Option<Instant>,
     news: Option<T>,
 }
@@ -178,7 +182,16 @@ impl<T> Patience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
         let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
-        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, news: None }
+        Patience {
+            polls: 0,
+            spin_polls_max,
+            yields: 0,
+            crowded: process.crowded,
+            slept: false,
+            lends_core: process.polls_sockets,
+            began: None,
+            news: None,
+        }
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
@@ -187,12 +200,13 @@ impl<T> Patience<T> {
         self.end(process);
         self.polls = 0;
         self.yields = 0;
+        self.slept = false;
     }
 
     /// What was waited for has come.
     #[inline]
     fn end(&mut self, process: &mut Process) {
-        if self.polls > 0 && !self.crowded {
+        if self.polls > 0 && !self.crowded && !self.slept {
             self.learn(process);
         }
     }
@@ -214,6 +228,9 @@ impl<T> Patience<T> {
     fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if self.polls < self.spin_polls_max {
             self.polls += 1;
+            if self.lends_core && self.polls % POLLS_PER_YIELD == 0 {
+                return self.lend_core(process, event);
+            }
             // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
             if !crate::process::threaded() {
                 return process;
@@ -222,6 +239,26 @@ impl<T> Patience<T> {
             return enter();
         }
         self.yield_or_sleep(process, event)
+    }
+
+    /// Ranks of what seem to be several machines may share this core, and nothing but a yield tells: it costs a fraction of the
+    /// polls since the last one if nobody else needs the core. Where it has cost much, to sleep costs less: whoever is rung gets the
+    /// core at once.
+    #[cold]
+    fn lend_core(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        if !process.yielding.is_worth_it() {
+            (self.polls, self.yields) = (self.spin_polls_max, YIELDS_MAX);
+            return self.yield_or_sleep(process, event);
+        }
+        let left = Instant::now();
+        drop(process);
+        std::thread::yield_now();
+        let away = left.elapsed();
+        let mut process = enter();
+        if away > YIELD_DEAR {
+            process.yielding.learn(away);
+        }
+        process
     }
 
     #[cold]
@@ -237,6 +274,7 @@ impl<T> Patience<T> {
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
         self.yields = 0;
+        self.slept = true;
         process
     }
 
