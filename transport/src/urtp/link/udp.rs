@@ -254,7 +254,15 @@ impl Link for UdpLink {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
-        Ok(self.drain(SHARED, take)? + self.drain(OWN, take)?)
+        let ready = self.sleeper.ready([&self.own, &self.shared].map(Socket::as_raw_fd));
+        let mut got = 0;
+        for which in [SHARED, OWN] {
+            match ready[which] {
+                true => got += self.drain(which, take)?,
+                false => self.backlogs[which].end(self.limits.receive_queue_bytes),
+            }
+        }
+        Ok(got)
     }
 
     fn join(&mut self, group: GroupId) -> io::Result<()> {
