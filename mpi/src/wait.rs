@@ -115,6 +115,16 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
+/// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
+/// be several machines may share it. 0: it does not.
+pub fn polls_per_yield(fabric: &Fabric) -> u32 {
+    match (fabric.is_networked(), fabric.has_neighbours()) {
+        (false, _) => 0,
+        (true, false) => POLLS_PER_YIELD,
+        (true, true) => POLLS_PER_YIELD_NEAR,
+    }
+}
+
 /// Waits for an event.
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
@@ -172,8 +182,8 @@ struct Patience<T> {
     crowded: bool,
     /// What has come since the wait began, or went on, came to a sleeper.
     slept: bool,
-    /// Polls are dear, and after some of them others that need the core get it.
-    lends_core: bool,
+    /// See [`polls_per_yield`].
+    polls_per_yield: u32,
     began: Option<Instant>,
     news: Option<T>,
 }
@@ -188,7 +198,7 @@ impl<T> Patience<T> {
             yields: 0,
             crowded: process.crowded,
             slept: false,
-            lends_core: process.polls_sockets,
+            polls_per_yield: process.polls_per_yield,
             began: None,
             news: None,
         }
@@ -228,7 +238,7 @@ impl<T> Patience<T> {
     fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if self.polls < self.spin_polls_max {
             self.polls += 1;
-            if self.lends_core && self.polls % POLLS_PER_YIELD == 0 {
+            if self.polls_per_yield > 0 && self.polls % self.polls_per_yield == 0 {
                 return self.lend_core(process, event);
             }
             // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
