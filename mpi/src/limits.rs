@@ -12,6 +12,13 @@ pub const SPIN_POLLS_MAX: u32 = 4096;
 /// soon learn to spin less.
 pub const SPIN_POLLS_NETWORK_MAX: u32 = 512;
 
+/// Polls over a network after which the core is offered to others: some 15 µs, of which the offer takes a fiftieth. Without it the
+/// ranks of 8 hosts on two cores kept each other from what they waited for.
+pub const POLLS_PER_YIELD: u32 = 32;
+
+/// The same beside shared memory, where a poll is a system call only now and then.
+pub const POLLS_PER_YIELD_NEAR: u32 = 256;
+
 /// The same where other programs crowd the machine: a message that is on its way already still meets a spinning rank.
 pub const SPIN_POLLS_MIN: u32 = 64;
 

@@ -115,6 +115,16 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
+/// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
+/// be several machines may share it. 0: it does not.
+pub fn polls_per_yield(fabric: &Fabric) -> u32 {
+    match (fabric.is_networked(), fabric.has_neighbours()) {
+        (false, _) => 0,
+        (true, false) => POLLS_PER_YIELD,
+        (true, true) => POLLS_PER_YIELD_NEAR,
+    }
+}
+
 /// Waits for an event.
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
@@ -170,6 +180,10 @@ struct Patience<T> {
     spin_polls_max: u32,
     yields: u32,
     crowded: bool,
+    /// What has come since the wait began, or went on, came to a sleeper.
+    slept: bool,
+    /// See [`polls_per_yield`].
+    polls_per_yield: u32,
     began: Option<Instant>,
     news: Option<T>,
 }
@@ -178,7 +192,16 @@ impl<T> Patience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
         let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
-        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, news: None }
+        Patience {
+            polls: 0,
+            spin_polls_max,
+            yields: 0,
+            crowded: process.crowded,
+            slept: false,
+            polls_per_yield: process.polls_per_yield,
+            began: None,
+            news: None,
+        }
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
@@ -187,12 +210,13 @@ impl<T> Patience<T> {
         self.end(process);
         self.polls = 0;
         self.yields = 0;
+        self.slept = false;
     }
 
     /// What was waited for has come.
     #[inline]
     fn end(&mut self, process: &mut Process) {
-        if self.polls > 0 && !self.crowded {
+        if self.polls > 0 && !self.crowded && !self.slept {
             self.learn(process);
         }
     }
@@ -214,6 +238,9 @@ impl<T> Patience<T> {
     fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if self.polls < self.spin_polls_max {
             self.polls += 1;
+            if self.polls_per_yield > 0 && self.polls % self.polls_per_yield == 0 {
+                return self.lend_core(process, event);
+            }
             // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
             if !crate::process::threaded() {
                 return process;
@@ -222,6 +249,26 @@ impl<T> Patience<T> {
             return enter();
         }
         self.yield_or_sleep(process, event)
+    }
+
+    /// Ranks of what seem to be several machines may share this core, and nothing but a yield tells: it costs a fraction of the
+    /// polls since the last one if nobody else needs the core. Where it has cost much, to sleep costs less: whoever is rung gets the
+    /// core at once.
+    #[cold]
+    fn lend_core(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        if !process.yielding.is_worth_it() {
+            (self.polls, self.yields) = (self.spin_polls_max, YIELDS_MAX);
+            return self.yield_or_sleep(process, event);
+        }
+        let left = Instant::now();
+        drop(process);
+        std::thread::yield_now();
+        let away = left.elapsed();
+        let mut process = enter();
+        if away > YIELD_DEAR {
+            process.yielding.learn(away);
+        }
+        process
     }
 
     #[cold]
@@ -237,6 +284,7 @@ impl<T> Patience<T> {
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
         self.yields = 0;
+        self.slept = true;
         process
     }
 

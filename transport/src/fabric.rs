@@ -164,6 +164,12 @@ impl Fabric {
     pub fn is_quiet(&self) -> bool {
         self.network.as_ref().is_none_or(|network| network.is_quiet())
     }
+
+    /// Whether messages may go over shared memory as well as over a network.
+    pub fn has_neighbours(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_neighbours())
+    }
+
     /// Whether messages may go over TCP.
     pub fn is_networked(&self) -> bool {
         self.network.is_some()

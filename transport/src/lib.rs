@@ -196,7 +196,8 @@ pub trait Transport {
         Err(Full)
     }
 
-    /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1).
+    /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1). Whoever goes on
+    /// waiting says so with every look, since a part of what came may have been all that was not lost.
     fn expect(&mut self, _peer: Peer) {}
 
     /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets). This and what follows fails where

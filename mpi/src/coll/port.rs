@@ -267,6 +267,8 @@ pub struct Handle {
     id: RequestId,
     /// Bytes that a receive expects.
     expected: Option<u64>,
+    /// The rank in the world whose multicast it is.
+    listens_to: Option<tern_transport::Peer>,
 }
 
 /// A step that has to be done without the state held: a function of the program's on two slices.
@@ -287,7 +289,7 @@ pub struct Ground<'a> {
 impl Ground<'_> {
     fn started(&mut self, started: Started, expected: Option<u64>) -> Option<Handle> {
         match started {
-            Started::Pending(id) => Some(Handle { id, expected }),
+            Started::Pending(id) => Some(Handle { id, expected, listens_to: None }),
             Started::Done(status) => {
                 self.names.note(&status, expected);
                 None
@@ -329,16 +331,21 @@ impl Port for Ground<'_> {
     }
 
     fn ilisten(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let handle = self.irecv(from, into)?;
+        let mut handle = self.irecv(from, into)?;
         let (reach, rank) = self.names.reach(from);
-        if let Some(peer) = reach.group.peer(rank).filter(|_| handle.is_some()) {
+        if let (Some(peer), Some(handle)) = (reach.group.peer(rank), &mut handle) {
+            handle.listens_to = Some(peer);
             self.engine.expect(peer);
         }
         Ok(handle)
     }
 
     fn test(&mut self, handle: &mut Handle) -> std::result::Result<bool, CallOut> {
-        let Some(status) = self.engine.test(handle.id) else { return Ok(false) };
+        let Some(status) = self.engine.test(handle.id) else {
+            // What has come of it until now may have been all that was not lost.
+            handle.listens_to.into_iter().for_each(|peer| self.engine.expect(peer));
+            return Ok(false);
+        };
         self.names.note(&status, handle.expected);
         Ok(true)
     }

@@ -71,6 +71,10 @@ impl Network {
         Ok(Network { me, size, secret, route, tcp, packets: None, here, polls_left: 0, is_near: false })
     }
 
+    pub(super) fn has_neighbours(&self) -> bool {
+        self.here.is_some()
+    }
+
     /// The way of the rank to itself, which shares a bell with the others.
     pub(super) fn loopback(&self, me: Peer) -> Loopback {
         match &self.here {

@@ -89,13 +89,13 @@ impl<L: Link> Channel<L> {
 
     /// Takes what has come, and sends what may go now. Whether anything has come.
     pub fn poll(&mut self) -> io::Result<bool> {
-        let came = self.receive()?;
+        let came = self.receive(&mut |_, _| false)?;
         self.transmit()?;
         Ok(came)
     }
 
-    /// Takes what has come to the protocol. Whether that was anything.
-    pub fn receive(&mut self) -> io::Result<bool> {
+    /// Takes what has come to the protocol. Whether that was anything. `take` may have what a peer sent next at once, and says so.
+    pub fn receive(&mut self, take_next: &mut dyn FnMut(Peer, &[u8]) -> bool) -> io::Result<bool> {
         let now = self.now();
         let endpoint = &mut self.endpoint;
         let mut take = |arrival: Arrival<'_>| {
@@ -104,7 +104,8 @@ impl<L: Link> Channel<L> {
                 To::Rank(_) => None,
             };
             // What makes no sense is counted by the protocol, and nobody else's concern.
-            let _ = endpoint.handle_late((now, arrival.waited), arrival.from, group, arrival.body);
+            let Arrival { from, body, waited, .. } = arrival;
+            let _ = endpoint.handle_late((now, waited), from, group, body, &mut |next| take_next(from, next));
         };
         Ok(self.link.receive(&mut take)? > 0)
     }
@@ -122,6 +123,11 @@ impl<L: Link> Channel<L> {
                 return self.want_room(true);
             }
         }
+    }
+
+    /// Whether nothing waits that the link did not take.
+    pub fn has_sent_all(&self) -> bool {
+        self.taken == self.run.len() && self.next.is_none()
     }
 
     /// The next run of packets with one destination.

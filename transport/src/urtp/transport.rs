@@ -38,6 +38,8 @@ pub struct Urtp {
     polls: u32,
     /// When the protocol has something to do, as the bell was told.
     wakes_at: Option<Instant>,
+    /// Something is expected of which the bell does not know yet when to ask for it.
+    expects: bool,
     /// See [`Urtp::has_unseen`].
     unseen: bool,
     lost: Option<String>,
@@ -69,6 +71,7 @@ impl Urtp {
             interest: 0,
             polls: 0,
             wakes_at: None,
+            expects: false,
             unseen: false,
             lost: None,
             probing: None,
@@ -162,8 +165,15 @@ impl Urtp {
         false
     }
 
+    /// Whether a look at the link that has brought nothing is all there was to do: most of those who wait find it so.
+    fn has_nothing_to_do(&self) -> bool {
+        let idle = self.ready.is_empty() && self.outbox.is_empty() && self.done.is_empty() && !self.expects;
+        idle && self.channel.has_sent_all() && self.wakes_at.is_none_or(|wakes_at| Instant::now() < wakes_at)
+    }
+
     /// What waits to go goes, and the bell learns when to wake sleepers.
     fn transmit(&mut self) {
+        self.expects = false;
         if let Err(error) = self.channel.transmit() {
             self.fail(error);
         }
@@ -171,10 +181,14 @@ impl Urtp {
         self.wake_at(wakes_at);
     }
 
-    /// Hands up what has come in order; stops after a message that nobody waits for.
-    fn deliver(&mut self, sink: &mut impl Sink) -> bool {
+    /// Hands up what has come in order, unless that is `enough` already; stops after a message that nobody waits for.
+    fn deliver(&mut self, sink: &mut impl Sink, enough: bool) -> bool {
         while let Some(peer) = self.channel.endpoint.poll_ready() {
             self.ready.push_back(peer);
+        }
+        if enough {
+            self.unseen = !self.ready.is_empty();
+            return false;
         }
         let mut any = false;
         while let Some(&peer) = self.ready.front() {
@@ -292,9 +306,13 @@ impl Transport for Urtp {
     }
 
     fn expect(&mut self, peer: Peer) {
+        if self.channel.endpoint.is_expected(peer) {
+            return;
+        }
         let now = self.channel.now();
         self.channel.endpoint.expect(peer, now);
         self.interest = POLLS_OF_INTEREST;
+        self.expects = true;
     }
 
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
@@ -302,9 +320,23 @@ impl Transport for Urtp {
         if let Some(came) = self.poll_probe() {
             return came;
         }
-        let came = self.channel.receive().unwrap_or_else(|error| self.fail(error));
+        let (mut any, mut enough) = (false, false);
+        let inbox = &mut self.inbox;
+        let came = self.channel.receive(&mut |peer, packet| {
+            if enough {
+                return false;
+            }
+            any = true;
+            enough = inbox.take(peer, packet, sink) && sink.enough();
+            true
+        });
+        let came = came.unwrap_or_else(|error| self.fail(error));
+        if !came && self.has_nothing_to_do() {
+            self.interest = self.interest.saturating_sub(1);
+            return false;
+        }
         self.look_at_events();
-        let mut any = self.deliver(sink);
+        any |= self.deliver(sink, enough);
         any |= self.outbox.push(&mut self.channel.endpoint, &mut self.done);
         self.transmit();
         self.interest = if came { POLLS_OF_INTEREST } else { self.interest.saturating_sub(1) };

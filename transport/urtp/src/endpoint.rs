@@ -402,13 +402,21 @@ impl Endpoint {
         self.fresh.push_back(run.slot);
     }
 
-    /// A receiver waits for the next packet of a peer: it will be asked for.
+    /// Whether [`Endpoint::expect`] would change nothing.
+    pub fn is_expected(&self, from: Peer) -> bool {
+        let pair = self.pairs.get(from as usize).and_then(|pair| pair.as_ref());
+        pair.is_some_and(|pair| pair.inn.ready() > 0 || pair.inn.waiting)
+    }
+
+    /// A receiver waits for the next packet of a peer: it will be asked for. Whatever comes ends that; who waits for more says so
+    /// again.
     pub fn expect(&mut self, from: Peer, now: Nanos) {
         let jitter = self.jitter();
         let pair = self.pair(from);
         if pair.inn.ready() == 0 && !pair.inn.waiting {
             pair.inn.waiting = true;
             let first = now + pair.rtt.request() + pair.rtt.request() * jitter / 1024;
+            let first = first.max(pair.inn.pauses_until());
             pair.inn.request_at = pair.inn.request_at.min(first);
             self.plan(from);
         }

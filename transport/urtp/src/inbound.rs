@@ -2,7 +2,10 @@
 //! paper).
 
 use crate::group::GroupIndex;
-use crate::limits::{DISORDER_NS, DISORDER_PACKETS_MAX, REQUEST_BITS_MAX, TRAIN_PACKETS, TRAIN_PAUSE_NS};
+use crate::limits::{
+    DISORDER_NS, DISORDER_PACKETS_MAX, PAUSE_BYTES, PAUSE_NS_MAX, REQUEST_BITS_MAX, TRAIN_PACKETS,
+    TRAIN_PAUSE_NS,
+};
 use crate::parity::Runs;
 use crate::store::From;
 use crate::{NEVER, Nanos};
@@ -134,6 +137,17 @@ impl Inbound {
         !was_ready && self.ready() > 0
     }
 
+    /// The packet that is next came and has been taken. Whether others are ready behind it.
+    pub(crate) fn pass(&mut self, wire_bytes: u64, now: Nanos) -> bool {
+        self.train.packet(wire_bytes, now);
+        self.base += 1;
+        self.expected += 1;
+        self.highest = self.highest.max(self.expected);
+        self.advance();
+        self.plan_request(now);
+        self.ready() > 0
+    }
+
     fn advance(&mut self) {
         let end = self.base + self.ring.len() as u64;
         while self.expected < end && self.ring[self.index(self.expected)].is_some() {
@@ -209,6 +223,13 @@ impl Inbound {
         bytes
     }
 
+    /// Until when silence says nothing: packets come many at a time, as far apart as they take on the wire.
+    pub(crate) fn pauses_until(&self) -> Nanos {
+        let Train { last, rate, .. } = self.train;
+        let pause = (PAUSE_BYTES * 1_000_000_000).checked_div(u64::from(rate) << 10).unwrap_or(0);
+        last + pause.min(PAUSE_NS_MAX)
+    }
+
     /// How fast packets come, KiB/s; 0: too few came to tell.
     pub(crate) fn rate(&self) -> u32 {
         self.train.rate
@@ -272,6 +293,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_taken_at_once_is_past_and_lets_others_go() {
+        let mut window = with(&[1]);
+        assert!(window.pass(0, 0) && window.ready() == 1);
+        assert_eq!(
+            (window.place(0), window.place(1), window.place(17)),
+            (Place::Duplicate, Place::Duplicate, Place::Outside)
+        );
+        assert!(window.take().is_some() && window.place(17) == Place::New(false));
+        assert!(!window.pass(0, 0) && window.expected() == 3 && !window.has_gap());
+    }
+
+    #[test]
     fn a_request_names_all_that_is_missing() {
         let mut window = with(&[0, 2, 3, 12]);
         let mut bitmap = [0xFF; REQUEST_BITS_MAX / 8];
@@ -302,6 +335,17 @@ mod tests {
         assert!(window.owes_block());
         window.tell(9);
         assert!(!window.owes_block());
+    }
+
+    #[test]
+    fn a_stream_pauses_for_as_long_as_datagrams_take() {
+        let mut window = Inbound::new(16);
+        assert_eq!(window.pauses_until(), 0);
+        // 128 KiB at 125,000 KiB/s, after the last packet.
+        window.train = Train { last: 5_000_000, rate: 125_000, ..Train::default() };
+        assert_eq!(window.pauses_until(), 6_024_000);
+        window.train.rate = 1;
+        assert_eq!(window.pauses_until(), 5_000_000 + PAUSE_NS_MAX);
     }
 
     #[test]

@@ -118,6 +118,12 @@ pub const TRAIN_PACKETS: u32 = 32;
 /// A pause that ends a train.
 pub const TRAIN_PAUSE_NS: Nanos = 1_000_000;
 
+/// Bytes in whose time a stream may pause without anything being lost: two of the longest datagrams, which come as a whole.
+pub const PAUSE_BYTES: u64 = 128 << 10;
+
+/// The longest such pause: a slow train was perhaps a slow sender.
+pub const PAUSE_NS_MAX: Nanos = 10_000_000;
+
 /// How long a multicast's pace and window are used before they are taken from the members again.
 pub const GROUP_FRESH_NS: Nanos = 1_000_000;
 

@@ -133,6 +133,12 @@ impl Outbound {
         Some(self.at(seq).slot)
     }
 
+    /// The newest packet that has been sent and is not acknowledged.
+    pub(crate) fn newest(&mut self) -> Option<SlotId> {
+        let sent = (self.acked..self.next).rev().find(|seq| self.at(*seq).at != NEVER);
+        sent.map(|seq| self.at(seq).slot)
+    }
+
     /// The receiver expects `ack` next and takes `room` packets from there on. How many packets are done with; they are
     /// [`Outbound::release`]d one by one.
     pub(crate) fn hear(&mut self, ack: u64, room: u16) -> u64 {
@@ -198,6 +204,13 @@ mod tests {
             (out.asked(3, (900, 900), 100), out.asked(9, (900, 900), 100)),
             (Wanted::Unsent, Wanted::Unsent)
         );
+    }
+
+    #[test]
+    fn the_newest_is_the_last_that_went() {
+        let mut out = window();
+        assert_eq!((out.oldest(), out.newest()), (Some(SlotId(0)), Some(SlotId(2))));
+        assert_eq!(Outbound::new(16).newest(), None);
     }
 
     #[test]

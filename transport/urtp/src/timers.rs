@@ -50,15 +50,20 @@ impl Timers {
         None
     }
 
-    /// When the next owner is to be called.
-    pub(crate) fn next(&mut self) -> Option<Nanos> {
+    /// When the next owner is to be called, and which.
+    pub(crate) fn next(&mut self) -> Option<(Nanos, u32)> {
         while let Some(&Reverse((at, owner))) = self.heap.peek() {
             if self.set[owner as usize] == at {
-                return Some(at);
+                return Some((at, owner));
             }
             self.heap.pop();
         }
         None
+    }
+
+    /// An owner has nothing to be called for.
+    pub(crate) fn forget(&mut self, owner: u32) {
+        self.set[owner as usize] = NEVER;
     }
 }
 
@@ -73,9 +78,20 @@ mod tests {
         timers.call_by(1, 40);
         timers.call_by(3, 20);
         timers.call_by(3, 90);
-        assert_eq!(timers.next(), Some(20));
+        assert_eq!(timers.next(), Some((20, 3)));
         assert_eq!((timers.pop(10), timers.pop(20), timers.pop(30)), (None, Some(3), None));
         assert_eq!((timers.pop(60), timers.pop(60), timers.next()), (Some(1), None, None));
+    }
+
+    #[test]
+    fn who_is_forgotten_is_not_called() {
+        let mut timers = Timers::default();
+        timers.call_by(3, 20);
+        timers.call_by(1, 40);
+        timers.forget(3);
+        assert_eq!(timers.next(), Some((40, 1)));
+        timers.call_by(3, 50);
+        assert_eq!((timers.pop(60), timers.pop(60), timers.pop(60)), (Some(1), Some(3), None));
     }
 
     #[test]

@@ -151,6 +151,9 @@ impl Link for EtherLink {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+        if self.sleeper.ready([self.socket.as_raw_fd()]) == [false] {
+            return Ok(0);
+        }
         let got = self.intake.fill(self.socket.as_raw_fd())?;
         for frame in self.intake.datagrams() {
             let from = self.inbound.open(&frame, &mut self.counters, take);

@@ -14,6 +14,9 @@ use crate::slots::{SlotId, To};
 use crate::wire::{ANSWER, BLOCK, Kind, Malformed, Numbers, Packet, Parsed, Repr, Spread};
 use crate::{NEVER, Nanos, Peer, expand, rtt};
 
+/// Has a payload at once, if it can.
+type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
+
 impl Endpoint {
     /// Takes a packet that `from` has sent; `group`: to a group. The link knows both for sure.
     pub fn handle(
@@ -23,18 +26,21 @@ impl Endpoint {
         group: Option<GroupId>,
         body: &[u8],
     ) -> Result<(), Malformed> {
-        self.handle_late((now, 0), from, group, body)
+        self.handle_late((now, 0), from, group, body, &mut |_| false)
     }
 
     /// As [`Endpoint::handle`], of a packet that came some time before `now` and waited until this rank looked. What that took is
     /// not the network's: a rank that computes would seem to be far away, and what it has lost would go again late. A little of
     /// it counts all the same, since ranks that share a core look late all the time.
+    ///
+    /// A payload that its receiver takes next is offered to `take`, which may have it at once (`true`) and saves its being kept.
     pub fn handle_late(
         &mut self,
         (now, waited): (Nanos, Nanos),
         from: Peer,
         group: Option<GroupId>,
         body: &[u8],
+        take: Take<'_>,
     ) -> Result<(), Malformed> {
         self.came = now.saturating_sub(waited);
         self.heard = self.came.saturating_add(waited.min(LATE_NS)).min(now);
@@ -47,13 +53,20 @@ impl Endpoint {
         }
         let parsed = parsed.inspect_err(|_| self.counters.malformed += 1)?;
         if !self.pair(from).lost {
-            self.dispatch(now, from, group, &parsed);
+            self.dispatch(now, from, group, &parsed, take);
             self.plan(from);
         }
         Ok(())
     }
 
-    fn dispatch(&mut self, now: Nanos, from: Peer, group: Option<GroupId>, parsed: &Parsed<'_>) {
+    fn dispatch(
+        &mut self,
+        now: Nanos,
+        from: Peer,
+        group: Option<GroupId>,
+        parsed: &Parsed<'_>,
+        take: Take<'_>,
+    ) {
         let Parsed { repr, spread, payload } = parsed;
         if repr.stamp != 0 {
             self.pair(from).inn.stamp = (repr.stamp, self.heard);
@@ -63,20 +76,22 @@ impl Endpoint {
                 let member = self.group_named(id, spread.check);
                 let number = member.and_then(|group| numbers.get(self.groups[group.0 as usize].me));
                 match (member, number) {
-                    (Some(group), Some(number)) => self.hear_multicast(now, from, (group, number), parsed),
+                    (Some(group), Some(number)) => {
+                        self.hear_multicast(now, from, (group, number), parsed, take)
+                    }
                     _ => self.counters.not_addressed += 1,
                 }
             }
             (Kind::Report, _, Some((spread, numbers))) => self.hear_report(now, from, repr, spread, numbers),
             _ => {
                 self.hear_numbers(now, from, repr.ack, repr);
-                self.hear_single(now, from, repr, payload);
+                self.hear_single(now, from, repr, payload, take);
             }
         }
     }
 
     /// A packet for this rank alone, whose acknowledgement has been heard.
-    fn hear_single(&mut self, now: Nanos, from: Peer, repr: &Repr, payload: &[u8]) {
+    fn hear_single(&mut self, now: Nanos, from: Peer, repr: &Repr, payload: &[u8], take: Take<'_>) {
         match repr.kind {
             Kind::Data => {
                 let next = self.pair(from).inn.highest();
@@ -84,7 +99,7 @@ impl Endpoint {
                 if seq >= next {
                     self.pair(from).inn.via = None;
                 }
-                self.accept(now, from, seq, repr.flags, payload);
+                self.accept(now, from, seq, repr.flags, payload, take);
             }
             Kind::Ack => self.counters.acks_heard += 1,
             Kind::Request => self.hear_request(now, from, repr.seq, payload),
@@ -97,7 +112,14 @@ impl Endpoint {
     }
 
     /// A multicast, or its parity, in which this rank has a number.
-    fn hear_multicast(&mut self, now: Nanos, from: Peer, to: (GroupIndex, u32), parsed: &Parsed<'_>) {
+    fn hear_multicast(
+        &mut self,
+        now: Nanos,
+        from: Peer,
+        to: (GroupIndex, u32),
+        parsed: &Parsed<'_>,
+        take: Take<'_>,
+    ) {
         let ((group, number), Parsed { repr, spread: Some((spread, _)), payload }) = (to, parsed) else {
             return;
         };
@@ -114,7 +136,7 @@ impl Endpoint {
         if !parity {
             let large = self.groups[group.0 as usize].is_large();
             self.pair(from).inn.via = large.then_some(group);
-            self.accept(now, from, seq, repr.flags, payload);
+            self.accept(now, from, seq, repr.flags, payload, take);
         }
         if let (true, Some(start)) = (spread.covered, start) {
             self.restore(now, from, start);
@@ -136,7 +158,7 @@ impl Endpoint {
         let Some(mut runs) = self.pair(from).inn.runs.take() else { return };
         if let Some((seq, payload)) = runs.restore(start) {
             // It may have ended a block: parity does not say.
-            if self.accept(now, from, seq, BLOCK, payload) {
+            if self.accept(now, from, seq, BLOCK, payload, &mut |_| false) {
                 self.counters.restored += 1;
             }
         }
@@ -144,9 +166,18 @@ impl Endpoint {
     }
 
     /// Keeps a payload, if it is new, and sees to the acknowledgement. Whether it was new.
-    fn accept(&mut self, now: Nanos, from: Peer, seq: u64, flags: u8, payload: &[u8]) -> bool {
+    fn accept(
+        &mut self,
+        now: Nanos,
+        from: Peer,
+        seq: u64,
+        flags: u8,
+        payload: &[u8],
+        take: Take<'_>,
+    ) -> bool {
         let place = self.pair(from).inn.place(seq);
         let new = match place {
+            Place::New(true) if take(payload) => self.pass(now, from, payload.len()),
             Place::New(next) => self.keep(now, from, seq, next, payload),
             Place::Duplicate => {
                 self.counters.duplicates += 1;
@@ -172,6 +203,23 @@ impl Endpoint {
         new
     }
 
+    /// The packet that is next has been taken already.
+    fn pass(&mut self, now: Nanos, from: Peer, len: usize) -> bool {
+        let wire_bytes = self.wire_bytes(len);
+        let inn = &mut self.pair(from).inn;
+        inn.waiting = false;
+        if inn.pass(wire_bytes, now) {
+            self.ready.push_back(from);
+        }
+        self.counters.accepted += 1;
+        self.offer_room(from);
+        true
+    }
+
+    fn wire_bytes(&self, payload: usize) -> u64 {
+        (HEAD_BYTES + payload) as u64 + self.config.packet_cost_bytes
+    }
+
     fn keep(&mut self, now: Nanos, from: Peer, seq: u64, next: bool, payload: &[u8]) -> bool {
         let Some(buffer) = self.held.take(next) else {
             self.counters.no_buffer += 1;
@@ -181,7 +229,7 @@ impl Endpoint {
         let block = self.received.take();
         self.received.bytes_mut(block)[..payload.len()].copy_from_slice(payload);
         let kept = Kept { block, len: payload.len() as u16, from: buffer };
-        let wire_bytes = (HEAD_BYTES + payload.len()) as u64 + self.config.packet_cost_bytes;
+        let wire_bytes = self.wire_bytes(payload.len());
         let inn = &mut self.pair(from).inn;
         if inn.keep(seq, kept, wire_bytes, now) {
             inn.waiting = false;

@@ -13,7 +13,29 @@ impl Endpoint {
         }
         let fresh = (!self.fresh.is_empty() || self.run.is_some()).then_some(self.paced_until);
         let again = (!self.again.is_empty()).then_some(self.paced_until.max(self.gather_until));
-        self.timers.next().into_iter().chain(fresh).chain(again).min()
+        self.next_deadline().into_iter().chain(fresh).chain(again).min()
+    }
+
+    /// The next deadline that still is one. Many go by with what they were waiting for: whoever sleeps, or leaves the library, should not
+    /// be kept by those.
+    fn next_deadline(&mut self) -> Option<Nanos> {
+        while let Some((at, owner)) = self.timers.next() {
+            let deadline = match owner.checked_sub(self.config.size) {
+                Some(branch) => self.branches[branch as usize].report_at,
+                None => self.pair(owner).deadline(),
+            };
+            let looks_at_once = at == 0;
+            if deadline <= at || looks_at_once {
+                return Some(at);
+            }
+            self.timers.forget(owner);
+            if deadline != NEVER {
+                self.timers.call_by(owner, deadline);
+            } else if owner < self.config.size {
+                self.plan(owner);
+            }
+        }
+        None
     }
 
     /// Sees to it that a pair's next deadline is kept.
@@ -94,7 +116,8 @@ impl Endpoint {
         self.owe(peer, due::REQUEST);
     }
 
-    /// Nothing has been heard for too long: the oldest packet goes again, and shall be answered.
+    /// Nothing has been heard for too long: a packet goes again, and shall be answered. First the newest, since a receiver that lacks
+    /// others before it then knows, and asks for all of them at once; after that the oldest, for which any receiver has room.
     fn probe(&mut self, peer: Peer, now: Nanos) {
         let jitter = self.jitter();
         let timeout = self.config.peer_timeout;
@@ -108,7 +131,8 @@ impl Endpoint {
         }
         pair.out.probe_at = pair.next_probe(now, jitter);
         pair.out.probes += 1;
-        match pair.out.oldest() {
+        let first = pair.out.probes == 1;
+        match if first { pair.out.newest() } else { pair.out.oldest() } {
             Some(slot) => self.send_again(peer, slot, true),
             // What waits for the pace will go by itself; the memory may be full of what others lack.
             None if pair.out.is_empty() && pair.out.is_blocked() => self.owe(peer, due::POLL),
