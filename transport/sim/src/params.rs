@@ -107,7 +107,7 @@ pub struct Lines {
 }
 
 /// Bytes that are written or read at once before the processor has seen that they follow each other, and asks for lines ahead.
-pub const TEAM_NEAR_BYTES: u64 = 4 * 1024;
+pub const TEAM_NEAR_BYTES: u64 = 8 * 1024;
 
 /// Bytes of a message that lie in the nearest cache of the side that has just written them, from where they come more slowly.
 pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;

@@ -94,7 +94,8 @@ impl<'a> Rank<'a> {
         let is_read = operands.iter().any(|operand| operand.address() == out.address());
         let moves = if is_read { comes.max(goes) } else { comes + goes };
         let work = share_of(self.prices.reduce, bytes as u64, self.call_bytes.max(bytes as u64));
-        self.stage.charge(self.rank, moves + work);
+        // While lines come, others that have come are combined.
+        self.stage.charge(self.rank, moves.max(work));
     }
 
     fn sum(&self, left: &Operand<'_>, right: &Operand<'_>, out: &Operand<'_>, count: u64) {
