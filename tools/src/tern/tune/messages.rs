@@ -318,7 +318,11 @@ mod tests {
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
             meeting: least(&[("barrier", 0, 0.16)]),
-            shared: least(&[("alltoall", 8, 0.3), ("alltoall", 128, 0.4), ("alltoall", TEAM_NEAR_BYTES, 1.9)]),
+            shared: least(&[
+                ("alltoall", 8, 0.3),
+                ("alltoall", 128, 0.4),
+                ("alltoall", TEAM_NEAR_BYTES, 1.9),
+            ]),
             sliced: least(&[("allreduce", 16 * KIB, 3.4), ("allreduce", 128 * KIB, 14.0)]),
         }
     }

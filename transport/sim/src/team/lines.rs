@@ -32,7 +32,7 @@ impl Lines for Priced {
     }
 
     fn note(&self, line: usize) -> Note {
-        self.stage.note(self.rank, line)
+        self.stage.note(line)
     }
 
     fn enter(&self, line: usize, most: u64) -> bool {

@@ -75,10 +75,9 @@ impl<'a> Rank<'a> {
     /// What it takes beyond the work itself that lines of the team's memory come from another core, or go to it.
     fn read(&self, address: usize, bytes: usize) -> Picos {
         let Some(at) = self.place(address, bytes) else { return 0 };
-        match self.stage.read(self.rank, at, bytes) {
-            0 => 0,
-            lines => self.prices.first_line + bytes_of(lines, bytes, self.prices.load),
-        }
+        let (lines, is_first) = self.stage.read(self.rank, at, bytes);
+        let first = if is_first { self.prices.first_line } else { 0 };
+        first + bytes_of(lines, bytes, self.prices.load)
     }
 
     fn written(&self, address: usize, bytes: usize) -> Picos {

@@ -44,6 +44,8 @@ enum Doing {
 struct Life {
     clock: Picos,
     doing: Doing,
+    /// It has asked for another core's data since it last waited.
+    fetches: bool,
 }
 
 /// A core that several ranks may share.
@@ -99,7 +101,8 @@ impl Stage {
     pub fn new(job: &Job, params: &Params) -> Stage {
         let topology = Topology::new(params);
         let mut starts = job.faults.starts();
-        let lives = (0..job.ranks).map(|_| Life { clock: starts(), doing: Doing::Runs }).collect();
+        let lives =
+            (0..job.ranks).map(|_| Life { clock: starts(), doing: Doing::Runs, fetches: false }).collect();
         let state = State {
             lives,
             cores: vec![Core::default(); topology.core(job.ranks - 1) + 1],
@@ -200,6 +203,7 @@ impl Stage {
             self.hand_on(&mut state);
             state = self.until_turn(state, rank);
         }
+        state.lives[rank as usize].fetches = false;
         // The line comes to who watches it.
         state.look(&watch, rank, self.prices.transfer);
     }
@@ -225,9 +229,9 @@ impl Stage {
         if is_seen { state.words.generation } else { state.words.generation.wrapping_sub(1) }
     }
 
-    /// The note beside a flag.
-    pub fn note(&self, rank: u32, line: usize) -> Note {
-        self.turn(rank).flag(line).note
+    /// The note beside a flag, which nobody changes before this rank has said that it is through with it.
+    pub fn note(&self, line: usize) -> Note {
+        self.lock().flag(line).note
     }
 
     /// Raises a flag; the store is on its way while the rank goes on.
@@ -273,6 +277,7 @@ impl Stage {
         let ends = begins + self.prices.transfer;
         state.lives[rank as usize].clock = ends;
         state.words.busy_until = ends;
+        state.lives[rank as usize].fetches = false;
         state.words.arrived += 1;
         state.raised += 1;
         (state.words.arrived < size).then_some(state.words.generation)
@@ -288,16 +293,22 @@ impl Stage {
         state.wake(|watch| matches!(watch, Watch::Generation(_)), clock);
     }
 
-    /// The rank reads some of the team's data: how many of their lines come from another core.
-    pub fn read(&self, rank: u32, at: usize, bytes: usize) -> u64 {
-        let mut state = self.turn(rank);
+    /// The rank reads some of the team's data: how many of their lines come from another core, and whether they are the first
+    /// since it has waited: those that are asked for without waiting in between come together. Whose turn it is does not
+    /// matter: only who has been told by a flag touches data that another one writes.
+    pub fn read(&self, rank: u32, at: usize, bytes: usize) -> (u64, bool) {
+        let mut state = self.lock();
         let core = state.topology.core(rank);
-        state.cache.read(core, at, bytes)
+        let lines = state.cache.read(core, at, bytes);
+        let fetches = &mut state.lives[rank as usize].fetches;
+        let is_first = lines > 0 && !*fetches;
+        *fetches |= lines > 0;
+        (lines, is_first)
     }
 
     /// The rank writes some of the team's data: how many of their lines another core has.
     pub fn write(&self, rank: u32, at: usize, bytes: usize) -> u64 {
-        let mut state = self.turn(rank);
+        let mut state = self.lock();
         state.moved[rank as usize] += bytes as u64;
         let core = state.topology.core(rank);
         state.cache.write(core, at, bytes)
