@@ -10,8 +10,8 @@ use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
-use tern_runtime::Blocked;
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
+use tern_runtime::{Blocked, CoreBudget};
 use tern_transport::{Doorbell, Fabric};
 
 /// What a call waits for, for a person.
@@ -113,6 +113,15 @@ pub fn is_anybody_awake() -> bool {
 /// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
 pub fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
+}
+
+/// Yields before a wait sleeps: as many as let every rank of a core have its turns.
+pub fn yields_max(cores: &CoreBudget) -> u32 {
+    if !cores.is_crowded() {
+        return YIELDS_MAX;
+    }
+    let ranks_a_core = cores.ranks.div_ceil(cores.usable.max(1));
+    (CROWDED_TURNS / ranks_a_core).clamp(CROWDED_YIELDS_MIN, CROWDED_YIELDS_MAX)
 }
 
 /// Waits for an event.
@@ -226,8 +235,7 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
-        if self.yields < yields_max && process.yielding.is_worth_it() {
+        if self.yields < process.yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }

@@ -15,7 +15,7 @@ use super::progress::Progress;
 pub const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 10;
+pub const JOBS: u64 = 11;
 
 const KIB: u64 = 1024;
 
@@ -86,7 +86,8 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
             jobs.exchanges(&SHARE, &EXCHANGE_SIZES, point_s)
         })?,
         share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
-        barrier: Least::of(progress, "steps of a schedule", repetitions, || barrier(jobs, point_s))?,
+        // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
+        barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
         meeting: Least::of(progress, "meetings", repetitions, || {
             shared(jobs, Collective::Barrier, &[0], point_s)
         })?,
