@@ -1,7 +1,8 @@
 //! Reductions. Operands are combined in an order that depends on nothing but the rank and the place in the buffer: every
 //! run gives the same bits, for every root.
 
-use crate::direct::part;
+use crate::direct::{Fetch, part};
+use crate::limits::JOINT_FETCH_BYTES_MIN;
 use crate::{Joint, NO_NOTE, Operand, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
@@ -40,8 +41,8 @@ impl<S: Site> Joint<'_, S> {
     pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) {
         let operands = self.operands(data, in_place);
         let result = self.buffer(data.in_recv());
-        if self.swaps(operands.bytes) {
-            return self.reduce_pair(&operands, &result);
+        if self.size() == 2 && self.reduce_pair(&operands, &result) {
+            return;
         }
         let (meeting, step) = (self.team.meet(), step_of(operands.bytes));
         let table = self.team.table(meeting);
@@ -61,15 +62,26 @@ impl<S: Site> Joint<'_, S> {
         self.site.copy(table.buf(), last, &result, 0, operands.bytes);
     }
 
-    /// Each of two ranks gets the other's operands by the flags, and combines.
-    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) {
-        let (meeting, other) = (self.team.meet(), self.other());
-        self.team.post(meeting, &note_of(&operands.own, 0, operands.bytes));
-        self.wait(self.team.posted(meeting, other));
-        let mut theirs = self.team.post_of(meeting, other);
-        let (own, theirs) = (Operand::of(&operands.own), Operand::note(&mut theirs));
+    /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
+    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) -> bool {
+        let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
+        // The half of the last of the meetings that this takes, one to swap or two to fetch, which need no table: what was there
+        // has been read, and nobody writes there again before a meeting to which this rank comes later.
+        let half = self.team.next_meeting() + u64::from(!self.swaps(operands.bytes));
+        let theirs = self.team.table(half).part(place, operands.bytes);
+        if self.swaps(operands.bytes) {
+            self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes));
+        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs) {
+            return false;
+        }
+        let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));
         let (left, right) = if other == 1 { (own, theirs) } else { (theirs, own) };
         self.site.combine_into(left, right, Operand::of(result), operands.count);
+        true
+    }
+
+    fn fetch_operands(&mut self, operands: &Operands, into: &UserBuf) -> bool {
+        self.fetch_all(Some(&operands.own), |_| Fetch { offset: 0, into: into.clone() })
     }
 }
 
