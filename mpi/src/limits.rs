@@ -21,15 +21,14 @@ pub const POLLS_AFTER_SLEEP: u32 = 200;
 /// Yields before sleeping when every rank has a core: another process may need it for a moment.
 pub const YIELDS_MAX: u32 = 1;
 
-/// Turns of ranks on a core before a waiting one sleeps, when they outnumber the cores: each yield lets the others there have one.
-/// Measured for 4, 8 and 16 ranks on 2 cores. With 4 yields for all of them, 4 ranks now and then slept in every call for a
-/// while, since a wait of 2 µs does not last until those come who must be woken: their mean time was two to three times as long.
-pub const CROWDED_TURNS: u32 = 32;
+/// Yields before sleeping when ranks outnumber the cores: measured best for barriers of 8 and 16 ranks on
+/// 2 cores (DESIGN section 7: four yields, then futex).
+pub const CROWDED_YIELDS_MAX: u32 = 4;
 
-/// Yields before sleeping that are so many at least, and at most: what a sleep costs is not worth more.
-pub const CROWDED_YIELDS_MIN: u32 = 4;
-/// See [`CROWDED_YIELDS_MIN`].
-pub const CROWDED_YIELDS_MAX: u32 = 16;
+/// The same where no more than two ranks share a core. Four yields then last 2 µs, less than it takes until those come who must be
+/// woken: now and then all 4 ranks on 2 cores slept in every call for a while, and their mean time was 6.5 µs instead of 2.4. With 4
+/// ranks on a core more yields gain nothing, and barriers lose.
+pub const PAIRED_YIELDS_MAX: u32 = 16;
 
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
 /// microseconds, and a scheduler's time slice is 3 ms or so.

@@ -115,13 +115,12 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
-/// Yields before a wait sleeps: as many as let every rank of a core have its turns.
+/// Yields before a wait sleeps.
 pub fn yields_max(cores: &CoreBudget) -> u32 {
     if !cores.is_crowded() {
         return YIELDS_MAX;
     }
-    let ranks_a_core = cores.ranks.div_ceil(cores.usable.max(1));
-    (CROWDED_TURNS / ranks_a_core).clamp(CROWDED_YIELDS_MIN, CROWDED_YIELDS_MAX)
+    if cores.ranks.div_ceil(cores.usable.max(1)) <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
 }
 
 /// Waits for an event.
