@@ -45,7 +45,7 @@ mod shape;
 pub mod table;
 pub mod tree;
 
-pub use algorithm::{Algorithm, algorithms};
+pub use algorithm::{Algorithm, algorithms, has_shm};
 pub use build::{build, build_with};
 pub use call::{Call, Collective, Data, Numbers, Types, Vector};
 pub use exec::{Exec, Port};

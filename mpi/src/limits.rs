@@ -32,6 +32,11 @@ pub const YIELDS_MAX: u32 = 1;
 /// 2 cores (DESIGN section 7: four yields, then futex).
 pub const CROWDED_YIELDS_MAX: u32 = 4;
 
+/// The same where no more than two ranks share a core. Four yields then last 2 µs, less than it takes until those come who must be
+/// woken: now and then all 4 ranks on 2 cores slept in every call for a while, and their mean time was 6.5 µs instead of 2.4. With 4
+/// ranks on a core more yields gain nothing, and barriers lose.
+pub const PAIRED_YIELDS_MAX: u32 = 16;
+
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
 /// microseconds, and a scheduler's time slice is 3 ms or so.
 pub const YIELD_DEAR: Duration = Duration::from_millis(1);
@@ -75,39 +80,6 @@ pub const MULTICAST_RANKS_MAX: u32 = 4096;
 /// Temporary memory that a collective leaves for the next one: what small and medium calls need, and little beside what a
 /// rank has anyway.
 pub const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;
-
-/// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
-/// between.
-pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
-
-/// Ranks of a scan of few bytes up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes
-/// as long as meeting.
-pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
-
-/// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
-/// there are ranks take no longer.
-pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
-pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
-
-/// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
-/// by both sides.
-pub const JOINT_PAIR_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
-pub const JOINT_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
-
-/// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy.
-pub const JOINT_FETCH_BYTES_MIN: usize = 4 * 1024;
-
-/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more meeting.
-pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
-
-const _: () = assert!(
-    JOINT_REDUCE_BYTES_MAX * tern_transport::limits::TEAM_RANKS_MAX <= tern_transport::limits::MEETING_BYTES
-);
-const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= tern_transport::limits::TRAY_BYTES);
 
 /// How long the progress thread keeps away after the program was in MPI: a program that calls again and again makes progress
 /// itself, and each turn of the lock between two threads costs as much as several calls.

@@ -41,6 +41,8 @@ pub struct Process {
     pub crowded: bool,
     /// Empty polls after which a wait that spins offers the core to others; 0: it does not.
     pub polls_per_yield: u32,
+    /// Yields before a wait sleeps.
+    pub yields_max: u32,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
     /// What it is at most.
@@ -106,6 +108,7 @@ impl Process {
             polls: 0,
             crowded: false,
             polls_per_yield: 0,
+            yields_max: crate::limits::YIELDS_MAX,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             spin_polls_most: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

@@ -10,8 +10,8 @@ use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
-use tern_runtime::Blocked;
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
+use tern_runtime::{Blocked, CoreBudget};
 use tern_transport::{Doorbell, Fabric};
 
 /// What a call waits for, for a person.
@@ -123,6 +123,14 @@ pub fn polls_per_yield(fabric: &Fabric) -> u32 {
         (true, false) => POLLS_PER_YIELD,
         (true, true) => POLLS_PER_YIELD_NEAR,
     }
+}
+
+/// Yields before a wait sleeps.
+pub fn yields_max(cores: &CoreBudget) -> u32 {
+    if !cores.is_crowded() {
+        return YIELDS_MAX;
+    }
+    if cores.ranks.div_ceil(cores.usable.max(1)) <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
 }
 
 /// Waits for an event.
@@ -257,7 +265,7 @@ impl<T> Patience<T> {
     #[cold]
     fn lend_core(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
         if !process.yielding.is_worth_it() {
-            (self.polls, self.yields) = (self.spin_polls_max, YIELDS_MAX);
+            (self.polls, self.yields) = (self.spin_polls_max, process.yields_max);
             return self.yield_or_sleep(process, event);
         }
         let left = Instant::now();
@@ -273,8 +281,7 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
-        if self.yields < yields_max && process.yielding.is_worth_it() {
+        if self.yields < process.yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }

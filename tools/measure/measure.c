@@ -35,27 +35,39 @@ static void call_scatter(const struct work *w, int root) {
     MPI_Scatter_c(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 
+// What comes of one call is what the next one sends, as in an iteration: what nobody has written since the last call
+// may still be in the other cores' caches, and then costs half.
+struct turn {
+    char *from, *into;
+};
+
+static struct turn next_turn(const struct work *w) {
+    static int turn;
+    turn = !turn;
+    return turn ? (struct turn){w->out, w->in} : (struct turn){w->in, w->out};
+}
+
 static void call_allgather(const struct work *w, int root) {
     (void)root;
-    MPI_Allgather_c(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, MPI_COMM_WORLD);
+    struct turn t = next_turn(w);
+    MPI_Allgather_c(t.from, w->bytes, MPI_BYTE, t.into, w->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static void call_alltoall(const struct work *w, int root) {
     (void)root;
-    MPI_Alltoall_c(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, MPI_COMM_WORLD);
+    struct turn t = next_turn(w);
+    MPI_Alltoall_c(t.from, w->bytes, MPI_BYTE, t.into, w->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static void call_reduce(const struct work *w, int root) {
     MPI_Reduce(w->out, w->in, w->count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
 }
 
-// The result of one call is the operand of the next, as in an iteration: what nobody has written since the last call
-// may still be in the other cores' caches, and then costs half. All numbers are 0 and stay so.
+// All numbers are 0 and stay so.
 static void call_allreduce(const struct work *w, int root) {
-    static int turn;
     (void)root;
-    turn = !turn;
-    MPI_Allreduce(turn ? w->out : w->in, turn ? w->in : w->out, w->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    struct turn t = next_turn(w);
+    MPI_Allreduce(t.from, t.into, w->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void call_reduce_scatter(const struct work *w, int root) {

@@ -51,7 +51,7 @@ pub fn after(program: &Program, collective: Collective, rank: u32) -> Vec<u8> {
 }
 
 /// Bytes of the send and the receive buffer.
-fn lengths(program: &Program, collective: Collective) -> (usize, usize) {
+pub(crate) fn lengths(program: &Program, collective: Collective) -> (usize, usize) {
     use Collective as C;
     let (one, ranks) = (program.job().bytes as usize, program.job().ranks as usize);
     let all = one * ranks;

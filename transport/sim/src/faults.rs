@@ -70,6 +70,11 @@ impl Faults {
         self.loss == 0.0 && self.jitter_ns == 0.0 && self.cuts.is_empty()
     }
 
+    /// Whether nothing goes wrong but that ranks begin late.
+    pub(crate) fn are_late_beginnings(&self) -> bool {
+        self.spares_the_network() && self.crashes.is_empty()
+    }
+
     /// When each rank begins.
     pub(crate) fn starts(&self) -> impl FnMut() -> Picos + use<> {
         let (mut random, skew) = (Rng::with_seed(self.seed), picos(self.skew_ns));

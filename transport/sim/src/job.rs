@@ -2,7 +2,7 @@
 
 use crate::faults::Faults;
 use crate::limits::{CHECKED_RANKS_MAX, MESSAGE_BYTES_MAX, RANKS_MAX};
-use tern_coll::{Choice, Collective};
+use tern_coll::{Algorithm, Choice, Collective};
 use thiserror::Error;
 
 /// A job: what all ranks do.
@@ -67,6 +67,11 @@ pub enum JobError {
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
+    /// Faults that a run over a team's memory does not know.
+    #[error(
+        "over shared memory only late beginnings can be simulated, no lost messages and no ranks that stop"
+    )]
+    Shared,
     /// What the last of several roots has is not what the definition says of one call.
     #[error("results cannot be checked where each call has another root")]
     Roots,
@@ -120,6 +125,10 @@ impl Job {
         }
         if self.roots_rotate && self.payload == Payload::Bytes {
             return Err(JobError::Roots);
+        }
+        let asks_shared = self.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm);
+        if asks_shared && !self.faults.are_late_beginnings() {
+            return Err(JobError::Shared);
         }
         if let Some(crash) = self.faults.crashes.iter().find(|crash| crash.rank > last) {
             return Err(JobError::Crash(crash.rank, last));

@@ -3,6 +3,7 @@
 use crate::limits::MESSAGE_BYTES_MAX;
 use tern_coll::{Buf, Slice, Temp, Ty};
 use tern_mem::UserBuf;
+use tern_transport::Remote;
 
 /// The buffers of all ranks.
 pub enum Memory {
@@ -67,6 +68,22 @@ impl Memory {
                 (part.len() as u64 == bytes).then_some(part)
             }
         }
+    }
+}
+
+impl Memory {
+    /// Copies from the memory of a rank to a buffer, where bytes are moved.
+    pub fn copy_from(&self, rank: u32, from: Remote, into: &UserBuf) {
+        let Memory::Own(spaces, _) = self else { return };
+        let here = |memory: &UserBuf| {
+            let (base, len) = memory.as_flat()?;
+            let offset = (from.addr as usize).checked_sub(base)?;
+            (offset + from.len as usize <= len).then_some(offset)
+        };
+        let all = spaces[rank as usize].all();
+        let found = all.iter().find_map(|memory| here(memory).map(|offset| (memory, offset)));
+        let (memory, offset) = found.expect("a get names memory of a call");
+        UserBuf::copy(memory, offset, into, 0, from.len as usize);
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Params {
     pub multicast: bool,
     /// What a rank's own work costs.
     pub compute: Compute,
+    /// What the memory costs that ranks of one machine share.
+    pub team: Lines,
     /// What messages cost, by [`Distance`].
     pub levels: [Level; 4],
 }
@@ -82,6 +84,44 @@ pub struct Compute {
     pub reduce_far_per_byte_ns: f64,
     /// Copying beyond that.
     pub copy_far_per_byte_ns: f64,
+}
+
+/// What lines cost that pass between the cores of one machine, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lines {
+    /// What a barrier takes a rank beside the waiting.
+    pub come_ns: f64,
+    /// From the store of a flag until another core, which watches it, has read it.
+    pub exchange_ns: f64,
+    /// What it takes longer that data lie beside the flag, for their first line.
+    pub lines_ns: f64,
+    /// Writing lines that another core has, for each byte of up to [`TEAM_NEAR_BYTES`] at once.
+    pub store_per_byte_ns: f64,
+    /// Reading lines that another core has written, likewise.
+    pub load_per_byte_ns: f64,
+    /// Writing them, for each further byte: the processor then asks for lines ahead.
+    pub store_long_per_byte_ns: f64,
+    /// Reading them, likewise.
+    pub load_long_per_byte_ns: f64,
+}
+
+/// Bytes that are written or read at once before the processor has seen that they follow each other, and asks for lines ahead.
+pub const TEAM_NEAR_BYTES: u64 = 8 * 1024;
+
+/// Bytes of a message that lie in the nearest cache of the side that has just written them, from where they come more slowly.
+pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;
+
+impl Lines {
+    /// The price of writing what others have.
+    pub(crate) fn store(&self) -> Price {
+        Price::new(self.store_per_byte_ns, self.store_long_per_byte_ns, TEAM_NEAR_BYTES)
+    }
+
+    /// The price of reading what others have written.
+    pub(crate) fn load(&self) -> Price {
+        Price::new(self.load_per_byte_ns, self.load_long_per_byte_ns, TEAM_NEAR_BYTES)
+    }
 }
 
 /// What messages cost at one level: the parameters of LogGP, and those of copies without an active message.
@@ -119,7 +159,9 @@ pub struct Level {
     pub get_far_per_byte_ns: f64,
     /// Both sides can copy one large message at once.
     pub share: bool,
-    /// What that takes beside the calls and the bytes: the lines by which the sides divide the message go to and fro.
+    /// What that takes beside the calls and the bytes, of [`SHARE_NEAR_BYTES`] and more; proportionally less of fewer: what lies
+    /// in the nearest cache of the other side comes more slowly, and the lines by which the sides divide the message go to and
+    /// fro.
     pub share_ns: f64,
     /// Time per byte while both sides copy.
     pub share_per_byte_ns: f64,
@@ -155,6 +197,7 @@ impl Default for Params {
             hosts_per_switch: 32,
             multicast: false,
             compute: Compute::default(),
+            team: Lines::default(),
             levels: [core(), host(), network("switch", 8000.0), network("far", 12000.0)],
         }
     }
@@ -170,6 +213,20 @@ impl Default for Compute {
             cache_bytes: 256 * 1024,
             reduce_far_per_byte_ns: 0.1,
             copy_far_per_byte_ns: 0.1,
+        }
+    }
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Lines {
+            come_ns: 30.0,
+            exchange_ns: 130.0,
+            lines_ns: 110.0,
+            store_per_byte_ns: 0.1,
+            load_per_byte_ns: 0.1,
+            store_long_per_byte_ns: 0.06,
+            load_long_per_byte_ns: 0.06,
         }
     }
 }
@@ -258,6 +315,7 @@ struct File {
     hosts_per_switch: Option<u32>,
     multicast: Option<bool>,
     compute: Option<Compute>,
+    team: Option<Lines>,
     #[serde(default)]
     level: Vec<toml::Table>,
 }
@@ -270,6 +328,7 @@ struct Written<'a> {
     hosts_per_switch: u32,
     multicast: bool,
     compute: Compute,
+    team: Lines,
     level: &'a [Level],
 }
 
@@ -289,6 +348,7 @@ impl Params {
         params.hosts_per_switch = file.hosts_per_switch.unwrap_or(params.hosts_per_switch);
         params.multicast = file.multicast.unwrap_or(params.multicast);
         params.compute = file.compute.unwrap_or(params.compute);
+        params.team = file.team.unwrap_or(params.team);
         for changed in file.level {
             params.change(changed)?;
         }
@@ -317,10 +377,10 @@ impl Params {
 
     /// A file with all keys.
     pub fn to_toml(&self) -> String {
-        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, ref levels } =
-            *self;
+        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, team, .. } = *self;
+        let level = &self.levels;
         let file =
-            Written { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, level: levels };
+            Written { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, team, level };
         toml::to_string(&file).expect("parameters are numbers and words")
     }
 
@@ -365,8 +425,13 @@ impl Params {
             ];
             times.map(|time| (format!("a time of level {}", level.name), time))
         };
+        let Lines { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } = self.team;
+        let long = [self.team.store_long_per_byte_ns, self.team.load_long_per_byte_ns];
+        let lines =
+            [come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns].into_iter().chain(long);
         let computing = computing.map(|time| ("a time of [compute]".to_owned(), time));
-        computing.chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
+        let lines = lines.map(|time| ("a time of [team]".to_owned(), time));
+        computing.chain(lines).chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
     }
 
     /// The level of a distance.

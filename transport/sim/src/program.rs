@@ -64,8 +64,7 @@ impl Program {
     fn build_collective(&self, collective: Collective, rank: u32, call: u32, schedule: &mut Schedule) {
         let comm = self.comm(rank);
         let around = self.around(rank);
-        let around = Neighbors { sources: &around, destinations: &around, pairing: Pairing::Opposite };
-        let call = self.call(collective, self.job.root_of(call), around);
+        let call = self.call(collective, self.job.root_of(call), Program::ring(&around));
         match self.job.choice {
             Some(choice) => build_with(choice, &comm, &call, schedule),
             None => build(&comm, &call, &[], schedule),
@@ -80,9 +79,21 @@ impl Program {
     }
 
     /// The neighbours of a rank on a ring: the one before and the one after.
-    fn around(&self, rank: u32) -> [Option<u32>; 2] {
+    pub(crate) fn around(&self, rank: u32) -> [Option<u32>; 2] {
         let member = self.comm(rank).member();
         [member.before(1), member.after(1)].map(Some)
+    }
+
+    /// As a call has them.
+    pub(crate) fn ring(around: &[Option<u32>; 2]) -> Neighbors<'_> {
+        Neighbors { sources: around, destinations: around, pairing: Pairing::Opposite }
+    }
+
+    /// Bytes of the larger of a rank's buffers.
+    pub(crate) fn buffer_bytes(&self) -> u64 {
+        let Work::Collective(collective) = self.job.work else { return self.job.bytes };
+        let (send, recv) = crate::definition::lengths(self, collective);
+        send.max(recv) as u64
     }
 
     /// The call, as every rank makes it.

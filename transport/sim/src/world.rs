@@ -12,6 +12,7 @@ use crate::params::{Compute, Params};
 use crate::port::{Defect, Ground};
 use crate::program::Program;
 use crate::rank::{Rank, Rounds};
+use crate::team;
 use crate::{Picos, picos};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -39,13 +40,25 @@ pub enum RunError {
 /// Simulates a job to its end, or to where nobody can go on. `report` hears of the progress now and then.
 pub fn run(job: &Job, params: &Params, report: &mut dyn FnMut(&Progress)) -> Result<Outcome, RunError> {
     job.check()?;
+    if team::is_asked(job, params) {
+        return run_team(job, params);
+    }
     let mut world = World::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
     world.run(report).map_err(defect)?;
     let outcome = world.outcome();
     if outcome.hang.is_none() && job.payload == Payload::Bytes {
-        world.compare().map_err(defect)?;
+        compare(&world.ground.memory, world.rounds.program()).map_err(defect)?;
     }
+    Ok(outcome)
+}
+
+/// A job whose calls go over a team's memory.
+fn run_team(job: &Job, params: &Params) -> Result<Outcome, RunError> {
+    let program = Program::new(job, params);
+    let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
+    let (outcome, memory) = team::run(job, params, &program, memory(job, &program)).map_err(defect)?;
+    compare(&memory, &program).map_err(defect)?;
     Ok(outcome)
 }
 
@@ -220,22 +233,20 @@ impl World {
         let network = self.network.clone();
         Some(Hang::new(&self.ranks, &unfinished, &self.dead, &network.borrow()))
     }
+}
 
-    /// Compares what every rank has with the definition.
-    fn compare(&self) -> Result<(), Defect> {
-        let (Memory::Own(spaces, _), program) = (&self.ground.memory, self.rounds.program()) else {
-            return Ok(());
-        };
-        let Work::Collective(collective) = program.job().work else { return Ok(()) };
-        for (rank, space) in (0u32..).zip(spaces) {
-            let (found, expected) = (contents(&space.recv), definition::after(program, collective, rank));
-            if let Some(byte) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
-                let (found, expected) = (found[byte], expected[byte]);
-                return Err(Defect::Result { rank, byte, found, expected });
-            }
+/// Compares what every rank has with the definition, where bytes were moved.
+fn compare(memory: &Memory, program: &Program) -> Result<(), Defect> {
+    let Memory::Own(spaces, _) = memory else { return Ok(()) };
+    let Work::Collective(collective) = program.job().work else { return Ok(()) };
+    for (rank, space) in (0u32..).zip(spaces) {
+        let (found, expected) = (contents(&space.recv), definition::after(program, collective, rank));
+        if let Some(byte) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+            let (found, expected) = (found[byte], expected[byte]);
+            return Err(Defect::Result { rank, byte, found, expected });
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn ranks(job: &Job, params: &Params, network: &Shared) -> Vec<Rank> {

@@ -16,53 +16,67 @@
 //! on, which is what the others wait for: one line is looked at, and one system call wakes all who sleep. Two ranks
 //! need no such count: each looks at the other's flag.
 
+mod shared;
+
 use std::marker::PhantomData;
-use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{Ordering, compiler_fence, fence};
-use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::bell::Bell;
-use super::flag::Flag;
 pub use super::flag::Note;
-use super::segment::{Segment, TeamLines};
-use super::{futex, hints};
+use super::hints;
 use crate::Peer;
-use crate::doorbell::Doorbell;
 use crate::limits::*;
+
+pub use shared::Shared;
+pub(crate) use shared::clear;
 
 /// A communicator's ranks, all on this machine, and their shared memory. Each rank has one of these; one thread at a
 /// time uses it. All ranks begin the same meetings and handovers in the same order.
-pub struct Team {
-    lines: NonNull<TeamLines>,
-    room: Option<Room>,
-    bell: Arc<Bell>,
-    /// Keeps what the pointers lead to.
-    _segment: Arc<Segment>,
+///
+/// `L` is where its lines are: in the segment of a job, or for the simulator in memory that has a price.
+pub struct Team<L = Shared> {
+    lines: L,
     seat: Seat,
+    has_room: bool,
     /// Meetings begun.
     meetings: u64,
     /// Handovers begun.
     handovers: u64,
     /// All ranks are through with so many handovers.
     through: u64,
-    /// This process must fence before it believes that nobody sleeps: `membarrier` does not reach it.
-    fences: bool,
 }
 
-// SAFETY: the pointers lead into the segment, which the team keeps mapped and which is memory of the process, not of a thread.
-unsafe impl Send for Team {}
+/// The lines of a team: its flags, which are numbered, the words by which more than two ranks meet, and its data.
+pub trait Lines {
+    /// Raises a flag. What this rank has written before is visible to whoever sees the count.
+    fn raise(&self, line: usize, count: u64);
 
-/// Where a team's flags and data lie in the segment.
-#[derive(Clone, Copy)]
-struct Room {
-    flags: NonNull<Flag>,
-    /// How many.
-    flags_len: usize,
-    /// [`TEAM_BYTES`] of data.
-    data: NonNull<u8>,
+    /// Leaves a note beside the flag and raises it.
+    fn raise_with(&self, line: usize, count: u64, note: &Note);
+
+    /// How far a flag is raised.
+    fn count(&self, line: usize) -> u64;
+
+    /// The note beside a flag that was raised.
+    fn note(&self, line: usize) -> Note;
+
+    /// Counts a flag up by one, unless it is at `most`; whether it did.
+    fn enter(&self, line: usize, most: u64) -> bool;
+
+    /// Counts a flag down by one.
+    fn leave(&self, line: usize);
+
+    /// Counts this rank as arrived, one of `size`: the generation that it has to see the end of, or `None` if it is the last.
+    fn arrive(&self, size: u32) -> Option<u32>;
+
+    /// Ends the generation: the next one begins to arrive.
+    fn open(&self);
+
+    /// The generation.
+    fn generation(&self) -> u32;
+
+    /// Some of the team's data.
+    fn data(&self, offset: usize, bytes: usize) -> UserBuf;
 }
 
 /// Which team, and which of its ranks.
@@ -93,13 +107,23 @@ pub enum Watch {
 #[derive(Clone)]
 pub struct Area<'a> {
     buf: UserBuf,
-    team: PhantomData<&'a Team>,
+    lines: PhantomData<&'a ()>,
 }
 
 impl Area<'_> {
     /// The bytes as a buffer.
     pub fn buf(&self) -> &UserBuf {
         &self.buf
+    }
+
+    /// Some of the bytes as a buffer.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn part(&self, at: usize, len: usize) -> UserBuf {
+        let base = self.address(at, len);
+        // SAFETY: within the area, just checked; it is memory for as long as the team, and who uses it when is told by flags.
+        self.buf.part(at, len).unwrap_or_else(|| unsafe { UserBuf::flat(base, len) })
     }
 
     /// Says that this rank is about to write `len` bytes at `at`: their lines are fetched from the other cores' caches all at
@@ -123,7 +147,7 @@ impl Area<'_> {
     }
 }
 
-impl std::fmt::Debug for Team {
+impl<L> std::fmt::Debug for Team<L> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.seat)
     }
@@ -138,39 +162,30 @@ impl Team {
     pub const TRAY_BYTES: usize = TRAY_BYTES;
     /// Bytes that travel in the line of a flag.
     pub const NOTE_BYTES: usize = NOTE_BYTES;
+    /// Ranks that may read one rank's memory at once.
+    pub const READERS_MAX: usize = READERS_MAX;
+}
 
-    /// `leader` is the leader's number in the segment.
+impl<L> Team<L> {
+    /// A rank of a team, at its beginning.
     ///
     /// # Panics
-    /// If there is no such rank or slot.
-    pub(crate) fn new(
-        segment: Arc<Segment>,
-        bell: Arc<Bell>,
-        seat: Seat,
-        leader: Peer,
-        reached: bool,
-    ) -> Self {
+    /// If there is no such rank.
+    pub fn over(lines: L, seat: Seat, has_room: bool) -> Self {
         assert!(seat.rank < seat.size, "rank {} of {}", seat.rank, seat.size);
-        let lines = NonNull::from(segment.team(leader, seat.slot));
-        let has_room = (seat.slot as usize) < TEAM_ROOMS && seat.size as usize <= TEAM_RANKS_MAX;
-        let room = has_room.then(|| Room {
-            flags: segment.team_flags(leader, seat.slot),
-            flags_len: flags_of(seat.size as usize),
-            data: segment.team_data(leader, seat.slot),
-        });
-        let (meetings, handovers, through, fences) = (0, 0, 0, !reached);
-        let team = Team { lines, room, bell, _segment: segment, seat, meetings, handovers, through, fences };
-        // Those who sleep may have to rely on others' fences.
-        if !team.bell.reaches_all() {
-            team.lines().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
-        }
-        team
+        Team { lines, seat, has_room, meetings: 0, handovers: 0, through: 0 }
+    }
+
+    /// Its lines.
+    #[inline]
+    pub(crate) fn lines(&self) -> &L {
+        &self.lines
     }
 
     /// Whether data can be moved: otherwise only [`Team::arrive`] may be used. The same at all ranks.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.room.is_some()
+        self.has_room
     }
 
     /// This rank.
@@ -189,41 +204,10 @@ impl Team {
     pub fn seat(&self) -> Seat {
         self.seat
     }
-
-    /// This rank leaves for good. The leader may give the slot to another team once all have left.
-    pub fn leave(&self) {
-        self.lines().left.fetch_add(1, Ordering::AcqRel);
-    }
-
-    #[inline]
-    fn lines(&self) -> &TeamLines {
-        // SAFETY: within the segment, which this keeps mapped.
-        unsafe { self.lines.as_ref() }
-    }
-}
-
-/// Clears slot `slot` of `leader` for a new team, if all `size` ranks of the last one have left.
-pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bool {
-    let lines = segment.team(leader, slot);
-    if lines.left.load(Ordering::Acquire) < size {
-        return false;
-    }
-    if (slot as usize) < TEAM_ROOMS && size as usize <= TEAM_RANKS_MAX {
-        let flags = segment.team_flags(leader, slot);
-        // SAFETY: the room has so many, and the segment is mapped.
-        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0));
-    }
-    lines.left.store(0, Ordering::Release);
-    true
-}
-
-/// Flags that a team of so many ranks uses.
-const fn flags_of(size: usize) -> usize {
-    (6 + TRAYS) * size + TRAYS
 }
 
 /// Meetings.
-impl Team {
+impl<L: Lines> Team<L> {
     /// Begins the next meeting; its number.
     #[inline]
     pub fn meet(&mut self) -> u64 {
@@ -247,37 +231,25 @@ impl Team {
     /// Arrives: what this rank has written is ready. `None` if it is the last, and has to call [`Team::open`].
     #[inline]
     pub fn arrive(&self) -> Option<Watch> {
-        let lines = self.lines();
-        let generation = lines.generation.load(Ordering::Acquire);
-        let last = lines.arrived.fetch_add(1, Ordering::AcqRel) + 1 >= self.seat.size;
-        (!last).then_some(Watch::Generation(generation))
+        self.lines.arrive(self.seat.size).map(Watch::Generation)
     }
 
     /// All may leave: whoever came last says so.
     #[inline]
     pub fn open(&self) {
-        let lines = self.lines();
-        lines.arrived.store(0, Ordering::Relaxed);
-        lines.generation.fetch_add(1, Ordering::SeqCst);
-        if lines.sleepers.load(Ordering::SeqCst) & !NEEDS_FENCE != 0 {
-            futex::wake_all(&lines.generation);
-        }
+        self.lines.open();
     }
 
     /// Arrives by this rank's flag.
     #[inline]
     pub fn come(&self, meeting: u64) {
-        let flag = self.flag(self.post_line(meeting, self.seat.rank));
-        flag.raise(meeting);
-        self.raised(flag);
+        self.lines.raise(self.post_line(meeting, self.seat.rank), meeting);
     }
 
     /// Arrives by this rank's flag, with a note.
     #[inline]
     pub fn post(&self, meeting: u64, note: &Note) {
-        let flag = self.flag(self.post_line(meeting, self.seat.rank));
-        flag.raise_with(meeting, note);
-        self.raised(flag);
+        self.lines.raise_with(self.post_line(meeting, self.seat.rank), meeting, note);
     }
 
     /// The arrival of a rank by its flag.
@@ -289,7 +261,7 @@ impl Team {
     /// The note of a rank that has arrived.
     #[inline]
     pub fn post_of(&self, meeting: u64, rank: u32) -> Note {
-        self.flag(self.post_line(meeting, rank)).note()
+        self.lines.note(self.post_line(meeting, rank))
     }
 
     /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one.
@@ -301,14 +273,12 @@ impl Team {
     /// Leaves slice `slice` to the next rank, as the `turn`-th.
     #[inline]
     pub fn pass_turn(&self, meeting: u64, slice: u32, turn: u32) {
-        let flag = self.flag(self.turn_line(meeting, slice));
-        flag.raise(turn_count(meeting, turn));
-        self.raised(flag);
+        self.lines.raise(self.turn_line(meeting, slice), turn_count(meeting, turn));
     }
 }
 
 /// Handovers.
-impl Team {
+impl<L: Lines> Team<L> {
     /// Begins the next handover; its number.
     #[inline]
     pub fn hand_over(&mut self) -> u64 {
@@ -337,7 +307,7 @@ impl Team {
         let mut through = self.handovers;
         for rank in (0..self.seat.size).filter(|&rank| rank != self.seat.rank) {
             let line = self.through_line(rank);
-            let count = self.flag(line).count();
+            let count = self.lines.count(line);
             if count < needed {
                 return Some(Watch::Flag { line, count: needed });
             }
@@ -350,9 +320,7 @@ impl Team {
     /// Gives to all: with a note, and with what lies in the tray.
     #[inline]
     pub fn give(&self, handover: u64, note: &Note) {
-        let flag = self.flag(self.gift_line(handover));
-        flag.raise_with(handover, note);
-        self.raised(flag);
+        self.lines.raise_with(self.gift_line(handover), handover, note);
     }
 
     /// What the one has given.
@@ -364,15 +332,13 @@ impl Team {
     /// The note of who has given.
     #[inline]
     pub fn gift(&self, handover: u64) -> Note {
-        self.flag(self.gift_line(handover)).note()
+        self.lines.note(self.gift_line(handover))
     }
 
     /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the tray.
     #[inline]
     pub fn offer(&self, handover: u64, note: &Note) {
-        let flag = self.flag(self.offer_line(handover, self.seat.rank));
-        flag.raise_with(handover, note);
-        self.raised(flag);
+        self.lines.raise_with(self.offer_line(handover, self.seat.rank), handover, note);
     }
 
     /// What a rank gives to the one.
@@ -384,126 +350,49 @@ impl Team {
     /// The note of a rank that has given to the one.
     #[inline]
     pub fn offer_of(&self, handover: u64, rank: u32) -> Note {
-        self.flag(self.offer_line(handover, rank)).note()
+        self.lines.note(self.offer_line(handover, rank))
     }
 
     /// This rank is through with the handover: it has given and taken what it had to.
     #[inline]
     pub fn end(&self, handover: u64) {
-        let flag = self.flag(self.through_line(self.seat.rank));
-        flag.raise(handover);
-        self.raised(flag);
+        self.lines.raise(self.through_line(self.seat.rank), handover);
     }
 }
 
 /// Reading other ranks' memory by the kernel.
-impl Team {
-    /// Ranks that may read one rank's memory at once.
-    pub const READERS_MAX: usize = READERS_MAX;
-
+impl<L: Lines> Team<L> {
     /// Joins those who read `rank`'s memory, unless there are as many as may.
     #[inline]
     pub fn begin_reading(&self, rank: u32) -> bool {
-        self.flag(self.readers_line(rank)).enter(READERS_MAX as u64)
+        self.lines.enter(self.readers_line(rank), READERS_MAX as u64)
     }
 
     /// Leaves them, after a [`Team::begin_reading`] that said yes.
     #[inline]
     pub fn end_reading(&self, rank: u32) {
-        self.flag(self.readers_line(rank)).leave();
+        self.lines.leave(self.readers_line(rank));
     }
 }
 
 /// Waiting.
-impl Team {
+impl<L: Lines> Team<L> {
     /// Whether it has come.
     #[inline]
     pub fn is_over(&self, watch: &Watch) -> bool {
         match *watch {
-            Watch::Generation(old) => self.lines().generation.load(Ordering::Acquire) != old,
-            Watch::Flag { line, count } => self.flag(line).count() >= count,
-        }
-    }
-
-    /// Sleeps until it may have come, somebody rings this rank's bell, or the time is over. `armed` is what
-    /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`], whose bell says by [`Doorbell::longest`] how long at
-    /// most. Without it, only what is watched and the
-    /// time wake.
-    pub fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
-        let lines = self.lines();
-        lines.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
-        self.bell.fence_all();
-        match *watch {
-            Watch::Generation(old) => self.sleep_on((&lines.generation, old), armed, timeout),
-            Watch::Flag { line, count } => {
-                let flag = self.flag(line);
-                let seen = flag.count();
-                if seen < count {
-                    self.sleep_on((flag.futex_word(), seen as u32), armed, timeout);
-                }
-            }
-        }
-        lines.sleepers.fetch_sub(SLEEPER, Ordering::SeqCst);
-        if armed.is_some() {
-            self.bell.disarm();
-        }
-    }
-
-    fn sleep_on(
-        &self,
-        watched: (&std::sync::atomic::AtomicU32, u32),
-        armed: Option<u32>,
-        timeout: Option<Duration>,
-    ) {
-        match armed {
-            Some(armed) => futex::wait_either([watched, (self.bell.words().word(), armed)], timeout),
-            None => futex::wait(watched.0, watched.1, timeout),
-        }
-    }
-
-    /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
-    /// is the sleeper who makes sure that this load did not pass the store.
-    #[inline]
-    fn raised(&self, flag: &Flag) {
-        compiler_fence(Ordering::SeqCst);
-        if self.fences || self.lines().sleepers.load(Ordering::Relaxed) != 0 {
-            self.wake(flag);
-        }
-    }
-
-    #[inline(never)]
-    fn wake(&self, flag: &Flag) {
-        fence(Ordering::SeqCst);
-        if self.lines().sleepers.load(Ordering::Relaxed) & !NEEDS_FENCE != 0 {
-            futex::wake_all(flag.futex_word());
+            Watch::Generation(old) => self.lines.generation() != old,
+            Watch::Flag { line, count } => self.lines.count(line) >= count,
         }
     }
 }
 
 /// Where things lie in the team's room.
-impl Team {
+impl<L: Lines> Team<L> {
     #[inline]
     fn area(&self, offset: usize, bytes: usize) -> Area<'_> {
         assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
-        // SAFETY: within the room's data, just checked; mapped for as long as the team, which the area's lifetime keeps. Other
-        // ranks write there, too; their turns are told by the flags.
-        let buf = unsafe { UserBuf::flat(self.room().data.add(offset).as_ptr(), bytes) };
-        Area { buf, team: PhantomData }
-    }
-
-    #[inline]
-    fn flag(&self, line: usize) -> &Flag {
-        let room = self.room();
-        assert!(line < room.flags_len, "flag {line} of {}", room.flags_len);
-        // SAFETY: within the room's flags, just checked; mapped for as long as the team.
-        unsafe { room.flags.add(line).as_ref() }
-    }
-
-    /// # Panics
-    /// If there is none: see [`Team::has_room`].
-    #[inline]
-    fn room(&self) -> &Room {
-        self.room.as_ref().expect("a team that moves data has a room")
+        Area { buf: self.lines.data(offset, bytes), lines: PhantomData }
     }
 
     // In the order of these functions, and packed by the team's size: a small team touches few pages.
@@ -545,15 +434,8 @@ impl Team {
     }
 }
 
-const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
-
 /// Turns of one meeting count up from here.
 #[inline]
 fn turn_count(meeting: u64, turn: u32) -> u64 {
     meeting * (TEAM_RANKS_MAX as u64 + 1) + u64::from(turn)
 }
-
-/// In the word of sleepers: somebody who sleeps cannot make others pass a fence.
-const NEEDS_FENCE: u32 = 1;
-/// In the word of sleepers: one of them.
-const SLEEPER: u32 = 2;

@@ -11,7 +11,7 @@ use crate::tune::least::Least;
 use crate::tune::messages;
 use crate::tune::progress::Progress;
 use tern_coll::{Algorithm, Collective};
-use tern_sim::{Job, Params, Work, run};
+use tern_sim::{Job, Params, Work, run, team};
 
 /// A prediction may be so much off.
 const TOLERANCE: f64 = 0.25;
@@ -36,14 +36,24 @@ const SIZES: [u64; 9] = [8, 128, KIB, 4 * KIB, 8 * KIB, 32 * KIB, 64 * KIB, 256 
 /// How the two ranks of a ping-pong run: as every job does, on cores of their own.
 const BOUND: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
 
-/// The collectives that are compared, and the algorithm that both sides use.
-const COLLECTIVES: [(Collective, Algorithm); 2] =
-    [(Collective::Allreduce, Algorithm::RecursiveDoubling), (Collective::Bcast, Algorithm::Binomial)];
+/// The collectives that are compared, and the algorithm that both sides use: by messages, and as a blocking call goes on one
+/// machine.
+const COLLECTIVES: [(Collective, Algorithm); 7] = [
+    (Collective::Allreduce, Algorithm::RecursiveDoubling),
+    (Collective::Bcast, Algorithm::Binomial),
+    (Collective::Barrier, Algorithm::Shm),
+    (Collective::Bcast, Algorithm::Shm),
+    (Collective::Allreduce, Algorithm::Shm),
+    (Collective::Allgather, Algorithm::Shm),
+    (Collective::Alltoall, Algorithm::Shm),
+];
 
 /// One comparison, nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 struct Comparison {
     what: &'static str,
+    /// By which algorithm.
+    way: &'static str,
     ranks: u32,
     bytes: u64,
     predicted: f64,
@@ -108,7 +118,7 @@ fn ping_pong(jobs: &Jobs, params: &Params, progress: &Progress) -> Result<Vec<Co
     let compare = |bytes| {
         let job = Job { repeats: REPEATS, ..Job::new(Work::PingPong, 2, bytes) };
         let (predicted, measured) = (predict(job, params)?, times.ns("round-trip", bytes));
-        Ok(Comparison { what: "pingpong", ranks: 2, bytes, predicted, measured })
+        Ok(Comparison { what: "pingpong", way: "", ranks: 2, bytes, predicted, measured })
     };
     times.sizes("round-trip").map(compare).collect()
 }
@@ -120,30 +130,40 @@ fn collectives(
     (collective, algorithm): (Collective, Algorithm),
     ranks: u32,
 ) -> Result<Vec<Comparison>, String> {
-    let measured = Run { collective, ranks, sizes: SIZES.to_vec(), point_s: POINT_S, bound: true };
-    // The table names a schedule, so that the library goes by messages and not by its slots in shared memory.
-    let row = row_for_all(collective, algorithm.into());
+    let job = |bytes| Job {
+        choice: Some(algorithm.into()),
+        repeats: REPEATS,
+        roots_rotate: true,
+        ..Job::new(Work::Collective(collective), ranks, bytes)
+    };
+    // Where a table names a schedule, the library goes by messages and not by its slots in shared memory.
+    let shared = algorithm == Algorithm::Shm;
+    let rows = [row_for_all(collective, algorithm.into())];
+    let rows = if shared { &[] } else { &rows[..] };
+    let served = |bytes: &u64| !shared || team::serves(&job(*bytes), &on_one_machine(params, ranks));
+    let sizes = if collective == Collective::Barrier { &[0][..] } else { &SIZES };
+    let sizes = sizes.iter().copied().filter(served).collect();
+    let measured = Run { collective, ranks, sizes, point_s: POINT_S, bound: true };
     let what = collective.name();
-    let times = Least::of(progress, what, 1, || jobs.collective(&measured, &[row]))?;
+    let times = Least::of(progress, what, 1, || jobs.collective(&measured, rows))?;
     let compare = |bytes| {
-        let job = Job {
-            choice: Some(algorithm.into()),
-            repeats: REPEATS,
-            roots_rotate: true,
-            ..Job::new(Work::Collective(collective), ranks, bytes)
-        };
+        let job = job(bytes);
         let (predicted, measured) = (predict(job, params)?, times.ns(what, bytes));
-        Ok(Comparison { what, ranks, bytes, predicted, measured })
+        Ok(Comparison { what, way: algorithm.name(), ranks, bytes, predicted, measured })
     };
     times.sizes(what).map(compare).collect()
 }
 
 /// The time of one call.
 fn predict(job: Job, params: &Params) -> Result<f64, String> {
-    // All ranks of this machine are on one host, each on its own core.
-    let params = Params { ranks_per_core: 1, ranks_per_host: job.ranks, ..params.clone() };
-    let outcome = run(&job, &params, &mut |_| {}).map_err(|error| error.to_string())?;
+    let outcome =
+        run(&job, &on_one_machine(params, job.ranks), &mut |_| {}).map_err(|error| error.to_string())?;
     Ok(outcome.time_ns() / f64::from(job.repeats))
+}
+
+/// All ranks of this machine are on one host, each on its own core.
+fn on_one_machine(params: &Params, ranks: u32) -> Params {
+    Params { ranks_per_core: 1, ranks_per_host: ranks, ..params.clone() }
 }
 
 impl Comparison {
@@ -158,11 +178,12 @@ impl Comparison {
 
 fn text(all: &[Comparison], cores: u32) -> String {
     let mut table = Table::default();
-    table.row(["call", "ranks", "bytes", "simulated", "measured", "ratio", ""]);
+    table.row(["call", "way", "ranks", "bytes", "simulated", "measured", "ratio", ""]);
     for one in all {
         let verdict = if one.is_close() { "" } else { "off" };
         table.row([
             one.what,
+            one.way,
             &one.ranks.to_string(),
             &units::count(one.bytes),
             &units::time(one.predicted),
@@ -175,7 +196,7 @@ fn text(all: &[Comparison], cores: u32) -> String {
     let tolerance = TOLERANCE * 100.0;
     format!(
         "{}\n{close} of {} predictions are within {tolerance:.0} %.\n\
-         A ping-pong is a round trip; collectives go by messages here, not by slots in shared memory.\n\
+         A ping-pong is a round trip. Those by shm go over the memory that the ranks share, all others by messages.\n\
          More than {cores} ranks cannot be compared on this machine: they would take turns on its {cores} cores, and\n\
          when they do is the system's choice, which the model does not know.\n",
         table.text(),
@@ -188,7 +209,7 @@ mod tests {
     use super::*;
 
     fn comparison(predicted: f64, measured: f64) -> Comparison {
-        Comparison { what: "bcast", ranks: 2, bytes: 8, predicted, measured }
+        Comparison { what: "bcast", way: "shm", ranks: 2, bytes: 8, predicted, measured }
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! `tern sim --choose`: the selection table's choice beside the best algorithm of the simulator.
+//! `tern sim --choose`: the selection table's choice beside the best algorithm of the simulator, and beside what a blocking call
+//! takes over shared memory, which asks no table.
 
 use super::options::Options;
 use super::series::{Point, query, simulate, suitable};
 use super::units;
 use crate::table::Table;
 use tern_coll::table::select;
-use tern_coll::{Choice, Collective};
+use tern_coll::{Algorithm, Choice, Collective};
 use tern_sim::{Job, Params, Work, estimate};
 
 /// For each collective, size and number of ranks: what the table takes, and what would be best.
 pub fn list(options: &Options) -> Result<String, String> {
     let mut table = Table::default();
-    table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio"]);
+    table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio", "shm"]);
     for work in &options.works {
         let Work::Collective(collective) = *work else { continue };
         for &bytes in &options.bytes {
@@ -30,7 +31,7 @@ fn compare(
     collective: Collective,
     bytes: u64,
     ranks: u32,
-) -> Result<Option<[String; 8]>, String> {
+) -> Result<Option<[String; 9]>, String> {
     let query = query(collective, &options.params, ranks, bytes);
     let chosen = select(&[], &query);
     let mut points = Vec::new();
@@ -39,6 +40,10 @@ fn compare(
         let choice = if algorithm == chosen.algorithm { chosen } else { algorithm.into() };
         points.extend(point(options, collective, bytes, ranks, choice)?);
     }
+    let of_shm = |point: &Point| point.algorithm == Algorithm::Shm.name();
+    let shared =
+        points.iter().find(|point| of_shm(point)).map_or("-".into(), |point| units::time(point.time_ns()));
+    points.retain(|point| !of_shm(point));
     let best = points.iter().min_by(|a, b| a.time_ns().total_cmp(&b.time_ns()));
     let table = points.iter().find(|point| point.algorithm == chosen.algorithm.name());
     let (Some(best), Some(table)) = (best, table) else { return Ok(None) };
@@ -51,6 +56,7 @@ fn compare(
         best.algorithm.into(),
         units::time(best.time_ns()),
         format!("{:.2}", table.time_ns() / best.time_ns()),
+        shared,
     ]))
 }
 
@@ -84,5 +90,14 @@ mod tests {
         let text = list(&Options::parse(&words.collect::<Vec<_>>()).unwrap()).unwrap();
         assert_eq!(text.lines().count(), 5, "{text}");
         assert!(text.contains("binomial") && text.contains("dissemination"), "{text}");
+        // On one machine there is the way over shared memory, too; on several there is none.
+        let last_word = |text: &str| {
+            text.lines().nth(1).and_then(|line| line.split_whitespace().last().map(String::from))
+        };
+        assert!(last_word(&text).is_some_and(|time| time.ends_with('s')), "{text}");
+        let words =
+            "--choose bcast --ranks 4 --bytes 8 --ranks-per-host 2".split_whitespace().map(String::from);
+        let text = list(&Options::parse(&words.collect::<Vec<_>>()).unwrap()).unwrap();
+        assert_eq!(last_word(&text).as_deref(), Some("-"), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::units::{parse_count, parse_counts, parse_time};
 use std::path::{Path, PathBuf};
-use tern_coll::{Algorithm, Collective, algorithms};
+use tern_coll::{Algorithm, Collective, algorithms, has_shm};
 use tern_sim::faults::{Crash, Cut};
 use tern_sim::{Faults, Params, Payload, Work};
 
@@ -20,7 +20,10 @@ What:
   --ranks N[,N...]      ranks (default 2,16,128); k and m are powers of 1024, here as everywhere
   --bytes B[,B...]      bytes of the call: the whole vector of a broadcast or reduction, one rank's block elsewhere
                         (default 8)
-  --algorithm A|all     an algorithm of the collective, or all; default: the selection table's choice
+  --algorithm A|table|all
+                        an algorithm of the collective, what the selection table chooses for messages, or all; default: as
+                        the library does, over shared memory (shm) where all ranks are on one machine and it can, and
+                        else as the table says
   --segment B           bytes of a segment, for algorithms that cut messages
   --root R              the root (default 0)
   --repeat K            each rank makes K calls, one after the other; times are per call
@@ -64,7 +67,9 @@ pub enum Task {
 /// Which algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The selection table's choice.
+    /// As the library chooses for a blocking call.
+    Library,
+    /// The selection table's choice among schedules.
     Table,
     /// All that the collective has and that suit the call.
     All,
@@ -97,7 +102,7 @@ impl Default for Options {
         Options {
             task: Task::Simulate,
             works: Vec::new(),
-            which: Which::Table,
+            which: Which::Library,
             segment_bytes: 0,
             ranks: vec![2, 16, 128],
             bytes: vec![8],
@@ -207,16 +212,18 @@ impl Options {
 
     fn which_of(&self, algorithm: Option<&str>) -> Result<Which, String> {
         let name = match algorithm {
-            None | Some("table") => return Ok(Which::Table),
+            None => return Ok(Which::Library),
+            Some("table") => return Ok(Which::Table),
             Some("all") => return Ok(Which::All),
             Some(name) => name,
         };
         let [Work::Collective(collective)] = self.works[..] else {
             return Err(format!("--algorithm {name} needs one collective that has it"));
         };
-        let known = algorithms(collective).iter().find(|algorithm| algorithm.name() == name);
-        known.map(|algorithm| Which::One(*algorithm)).ok_or_else(|| {
-            let names: Vec<_> = algorithms(collective).iter().map(|algorithm| algorithm.name()).collect();
+        Algorithm::named(collective, name).map(Which::One).ok_or_else(|| {
+            let shared = has_shm(collective).then_some(Algorithm::Shm);
+            let all = algorithms(collective).iter().copied().chain(shared);
+            let names: Vec<_> = all.map(Algorithm::name).collect();
             format!("{collective} has no algorithm '{name}'; it has {}", names.join(", "))
         })
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
 use tern_sim::topology::Topology;
-use tern_sim::{Job, Outcome, Params, Work, estimate, run};
+use tern_sim::{Job, Outcome, Params, Work, estimate, run, team};
 
 /// One job and what it found.
 pub struct Point {
@@ -81,25 +81,31 @@ fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<
             suitable(collective, &query).map(cut).collect()
         }
         (Work::Collective(_), Which::One(algorithm)) => vec![cut(algorithm)],
+        (Work::Collective(collective), Which::Library) => {
+            let goes_shared = query(collective, &options.params, ranks, bytes).shm;
+            vec![if goes_shared { cut(Algorithm::Shm) } else { None }]
+        }
         _ => vec![None],
     }
 }
 
 /// The algorithms of a collective that suit a call.
 pub fn suitable(collective: Collective, query: &Query) -> impl Iterator<Item = Algorithm> {
-    algorithms(collective).iter().copied().filter(|algorithm| algorithm.suits(query))
+    let all = [Algorithm::Shm].into_iter().chain(algorithms(collective).iter().copied());
+    all.filter(|algorithm| algorithm.suits(query))
 }
 
 /// What the selection table is asked for a simulated call.
-pub fn query(collective: Collective, params: &Params, ranks: u32, bytes: u64) -> Query {
+pub fn query(collective: Collective, params: &Params, ranks: u32, job_bytes: u64) -> Query {
     let machines = Topology::new(params).machines(ranks).count();
     let bytes = match collective {
         Collective::Barrier => 0,
         // Chosen by the whole vector.
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => bytes.saturating_mul(ranks.into()),
-        _ => bytes,
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => job_bytes.saturating_mul(ranks.into()),
+        _ => job_bytes,
     };
-    Query { machines, multicast: params.multicast, ..Query::new(collective, bytes, ranks) }
+    let shm = team::serves(&Job::new(Work::Collective(collective), ranks, job_bytes), params);
+    Query { machines, multicast: params.multicast, shm, ..Query::new(collective, bytes, ranks) }
 }
 
 /// The algorithm that serves a job.
@@ -204,8 +210,8 @@ mod tests {
     fn every_algorithm_that_suits_has_a_line() {
         let text = listed("allgather --algorithm all --ranks 6,8 --bytes 64 --ranks-per-host 64").unwrap();
         let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
-        let counts = ["ring", "recursive-doubling", "bruck", "neighbour-exchange"].map(lines);
-        assert_eq!(counts, [2, 1, 2, 2], "{text}");
+        let counts = ["ring", "recursive-doubling", "bruck", "neighbour-exchange", "shm"].map(lines);
+        assert_eq!(counts, [2, 1, 2, 2, 2], "{text}");
     }
 
     #[test]
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_end_is_an_error_that_names_the_seed() {
-        let error = listed("bcast --ranks 4 --seed 9 --crash 0@0").unwrap_err();
+        let error = listed("bcast --ranks 4 --ranks-per-host 2 --seed 9 --crash 0@0").unwrap_err();
         assert!(error.contains("seed 9") && error.contains("rank 0 has stopped"), "{error}");
     }
 }

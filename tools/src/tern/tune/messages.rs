@@ -1,9 +1,10 @@
 //! The costs of messages on this machine, as parameters of `tern sim`: LogGP for the levels that a machine has by
-//! itself, ranks that share a core and ranks of one machine.
+//! itself, ranks that share a core and ranks of one machine; and those of the memory that the latter share.
 
 use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
+use tern_sim::params::{SHARE_NEAR_BYTES, TEAM_NEAR_BYTES};
 use tern_transport::shm::share_chunks;
 
 use super::jobs::{Jobs, Run, Setup, Time, row_for_all};
@@ -14,7 +15,7 @@ use super::progress::Progress;
 pub const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 7;
+pub const JOBS: u64 = 11;
 
 const KIB: u64 = 1024;
 
@@ -38,8 +39,14 @@ const GET_SIZES: [u64; 2] = [8 * KIB, 64 * KIB];
 /// long messages alone have computed in between.
 const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 /// Sizes of messages that both copy: the slope between the first two is the price of a byte, what the first takes beyond
-/// its bytes is for dividing the message; the last has bytes beyond [`CACHE_BYTES`].
-const SHARE_SIZES: [u64; 3] = [64 * KIB, CACHE_BYTES, 1024 * KIB];
+/// its bytes is for dividing the message and for what lies in the nearest cache of one side; the last has bytes beyond [`CACHE_BYTES`].
+const SHARE_SIZES: [u64; 3] = [SHARE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
+
+/// Sizes of blocks that two ranks pass each other in their team's memory: in the flag's line; in two lines; as many as have the
+/// higher price of a byte, [`TEAM_NEAR_BYTES`].
+const TEAM_SIZES: [u64; 3] = [8, 128, TEAM_NEAR_BYTES];
+/// Sizes of sums of which each rank adds up a slice there.
+const SLICED_SIZES: [u64; 2] = [16 * KIB, 128 * KIB];
 
 /// Up to so many bytes the buffers of a message, or of a sum, stay in a core's own cache: an eighth of a usual one, since
 /// a call has two to four of them.
@@ -58,6 +65,12 @@ struct Measured {
     core: Least,
     /// A barrier of two ranks by messages.
     barrier: Least,
+    /// The same over their team's memory.
+    meeting: Least,
+    /// An all-to-all of two ranks, likewise.
+    shared: Least,
+    /// Long sums of two ranks, likewise.
+    sliced: Least,
 }
 
 /// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
@@ -73,7 +86,17 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
             jobs.exchanges(&SHARE, &EXCHANGE_SIZES, point_s)
         })?,
         share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
-        barrier: Least::of(progress, "steps of a schedule", repetitions, || barrier(jobs, point_s))?,
+        // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
+        barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
+        meeting: Least::of(progress, "meetings", repetitions, || {
+            shared(jobs, Collective::Barrier, &[0], point_s)
+        })?,
+        shared: Least::of(progress, "memory that ranks share", repetitions, || {
+            shared(jobs, Collective::Alltoall, &TEAM_SIZES, point_s)
+        })?,
+        sliced: Least::of(progress, "long sums in it", repetitions, || {
+            shared(jobs, Collective::Allreduce, &SLICED_SIZES, point_s)
+        })?,
         core: on_one_core(|| on(&CROWDED, &EAGER_SIZES[..1], "ranks on one core"))?,
     };
     Ok(measured.text())
@@ -84,6 +107,11 @@ fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<Time>, String> {
     let collective = Collective::Barrier;
     let run = Run { collective, ranks: 2, sizes: vec![0], point_s, bound: true };
     jobs.collective(&run, &[row_for_all(collective, Algorithm::Dissemination.into())])
+}
+
+/// Without a row two ranks go over their team's memory.
+fn shared(jobs: &Jobs, collective: Collective, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+    jobs.collective(&Run { collective, ranks: 2, sizes: sizes.into(), point_s, bound: true }, &[])
 }
 
 /// Runs something with this thread, and so the processes that it starts, bound to one core.
@@ -112,6 +140,7 @@ impl Measured {
     fn text(&self) -> String {
         let mut text = section("[compute]", &self.compute());
         let _ = writeln!(text, "cache_bytes = {CACHE_BYTES}");
+        text += &section("[team]", &self.team());
         text += &section("[[level]]\nname = \"host\"", &[self.lines(), self.copies()].concat());
         text + &section("[[level]]\nname = \"core\"", &self.core())
     }
@@ -132,6 +161,28 @@ impl Measured {
             ("reduce_far_per_byte_ns", reduce_far),
             ("copy_per_byte_ns", copy),
             ("copy_far_per_byte_ns", copy_far),
+        ]
+    }
+
+    /// What a team's memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
+    /// of the two takes how much of that cannot be told apart.
+    fn team(&self) -> Numbers {
+        let [line, some, many] = TEAM_SIZES.map(|bytes| (bytes, self.shared.ns("alltoall", bytes)));
+        let copy = self.compute.ns("copy", OPERANDS[0]) / OPERANDS[0] as f64;
+        // Beside that each copies its own block.
+        let near = (slope(some, many) - copy).max(0.0);
+        // Of a long sum each rank stores one half, adds to the other, reads that which the other has added to, and copies its own.
+        let [short, long] = SLICED_SIZES.map(|bytes| (bytes, self.sliced.ns("allreduce", bytes)));
+        let far = ((slope(short, long) - copy / 2.0) / 3.0 * 2.0).max(0.0);
+        let exchange = (line.1 - self.compute.ns("call", 8)).max(0.0);
+        vec![
+            ("come_ns", (self.meeting.ns("barrier", 0) - exchange).max(0.0)),
+            ("exchange_ns", exchange),
+            ("lines_ns", (some.1 - line.1 - (near + copy) * some.0 as f64).max(0.0)),
+            ("store_per_byte_ns", near / 2.0),
+            ("load_per_byte_ns", near / 2.0),
+            ("store_long_per_byte_ns", far),
+            ("load_long_per_byte_ns", far),
         ]
     }
 
@@ -267,6 +318,13 @@ mod tests {
             share: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
+            meeting: least(&[("barrier", 0, 0.16)]),
+            shared: least(&[
+                ("alltoall", 8, 0.3),
+                ("alltoall", 128, 0.4),
+                ("alltoall", TEAM_NEAR_BYTES, 1.9),
+            ]),
+            sliced: least(&[("allreduce", 16 * KIB, 3.4), ("allreduce", 128 * KIB, 14.0)]),
         }
     }
 
@@ -314,6 +372,25 @@ mod tests {
             assert!((barrier(us) / us - 1.0).abs() < 0.03, "{} for {us}", barrier(us));
         }
         assert!(barrier(0.1) > 0.35);
+    }
+
+    #[test]
+    fn a_meeting_takes_what_was_measured() {
+        let params = Params::parse(&machine().text()).expect("what tern sim reads");
+        let choice = Some(Algorithm::Shm.into());
+        let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(Collective::Barrier), 2, 0) };
+        let time = run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0;
+        assert!((time / 160.0 - 1.0).abs() < 0.02, "{time}");
+        let time = |collective, bytes| {
+            let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(collective), 2, bytes) };
+            run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0
+        };
+        for (bytes, ns) in [(8, 300.0), (128, 400.0), (TEAM_NEAR_BYTES, 1900.0)] {
+            let time = time(Collective::Alltoall, bytes);
+            assert!((time / ns - 1.0).abs() < 0.03, "{bytes} bytes: {time} for {ns}");
+        }
+        let [short, long] = SLICED_SIZES.map(|bytes| time(Collective::Allreduce, bytes));
+        assert!(((long - short) / 10_600.0 - 1.0).abs() < 0.03, "{short} and {long}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Event, Network};
 use crate::Picos;
-use crate::params::{Costs, Distance};
+use crate::params::{Costs, Distance, SHARE_NEAR_BYTES};
 use std::collections::{BTreeMap, VecDeque};
 use tern_mem::UserBuf;
 use tern_transport::shm::share_chunks;
@@ -60,14 +60,18 @@ impl Chunks {
         let count = share_chunks(bytes).max(1);
         // Two copy twice as much in the time.
         let together = costs.get + 2 * costs.share_bytes.of(bytes) / count;
-        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree: costs.share }
+        let near = bytes.min(SHARE_NEAR_BYTES) as f64 / SHARE_NEAR_BYTES as f64;
+        let agree = (costs.share as f64 * near) as Picos;
+        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree }
     }
 
     /// When a receiver that has copied since `begins`, and a sender that joins it at a later moment, have nothing left
     /// to claim. Whoever is free first claims next.
     fn divide(self, begins: Picos, joins: Picos) -> (Picos, Picos) {
         let claimed = (joins.saturating_sub(begins) / self.alone.max(1) + 1).min(self.count);
-        let (mut receiver, mut sender) = (begins + claimed * self.alone, joins);
+        // The last of them is copied while the sender copies, too.
+        let first = (claimed - 1) * self.alone + self.alone.min(self.together);
+        let (mut receiver, mut sender) = ((begins + first).max(joins), joins);
         for _ in claimed..self.count {
             let first = if sender <= receiver { &mut sender } else { &mut receiver };
             *first += self.together;

@@ -1,12 +1,12 @@
 //! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
 
-use super::{Joint, NO_NOTE, note_of};
+use crate::{Joint, NO_NOTE, Site, note_of};
 use tern_coll::{Buf, Data, Span, Ty};
 use tern_mem::UserBuf;
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// Without `send`, the root's own block is in its place.
-    pub(super) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) {
+    pub(crate) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) {
         let own = send.map(|send| self.buffer(send.in_send()));
         if self.team.rank() == root {
             self.gather_here(own.as_ref(), recv);
@@ -20,7 +20,7 @@ impl Joint<'_> {
         if Self::fits_note(bytes) {
             self.team.offer(handover, &note_of(own, 0, bytes));
         } else {
-            UserBuf::copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
+            self.site.copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
             self.team.offer(handover, &NO_NOTE);
         }
         self.team.end(handover);
@@ -35,17 +35,17 @@ impl Joint<'_> {
             if Self::fits_note(bytes) {
                 all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
             } else {
-                UserBuf::copy(self.team.tray(handover).buf(), at, &all, at, bytes);
+                self.site.copy(self.team.tray(handover).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
-            UserBuf::copy(own, 0, &all, self.me() * bytes, bytes);
+            self.site.copy(own, 0, &all, self.me() * bytes, bytes);
         }
         self.team.end(handover);
     }
 
     /// Without `recv`, the root's own block stays where it is.
-    pub(super) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) {
+    pub(crate) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
         if self.team.rank() == root {
             self.scatter_here(send, own.as_ref());
@@ -60,11 +60,11 @@ impl Joint<'_> {
         if Self::fits_note(all.len()) {
             self.team.give(handover, &note_of(&all, 0, all.len()));
         } else {
-            UserBuf::copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
+            self.site.copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
             self.team.give(handover, &NO_NOTE);
         }
         if let Some(own) = own {
-            UserBuf::copy(&all, self.me() * bytes, own, 0, bytes);
+            self.site.copy(&all, self.me() * bytes, own, 0, bytes);
         }
         self.team.end(handover);
     }
@@ -76,13 +76,13 @@ impl Joint<'_> {
         if Self::fits_note(bytes * self.size()) {
             own.write(0, &self.team.gift(handover)[at..at + bytes]);
         } else {
-            UserBuf::copy(self.team.tray(handover).buf(), at, own, 0, bytes);
+            self.site.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
         }
         self.team.end(handover);
     }
 }
 
 /// The blocks of all ranks, of which `block` is one.
-pub(super) fn blocks(block: Data, ranks: usize, buf: Buf, ty: Ty) -> Span {
+pub(crate) fn blocks(block: Data, ranks: usize, buf: Buf, ty: Ty) -> Span {
     Span::new(buf, block.count * ranks as u64, ty, block.layout)
 }

@@ -4,10 +4,10 @@
 //! each rank combines what lies below it; much goes from rank to rank, piece by piece. In between, and among many ranks, that would
 //! be too much work or too many turns, so all meet, and who comes last combines for all.
 
-use super::direct::part;
-use super::reduce::{address, step_of};
-use super::{Joint, NO_NOTE, note_of};
+use crate::direct::part;
 use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
+use crate::reduce::step_of;
+use crate::{Joint, NO_NOTE, Operand, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
 use tern_transport::Team;
@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = Team::TRAY_BYTES / 2;
 
 /// Which operands a rank gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Its own and all below (`MPI_Scan`).
     Inclusive,
     /// All below its own (`MPI_Exscan`); of rank 0 the receive buffer is not touched.
@@ -36,8 +36,8 @@ struct Scan {
     reach: Reach,
 }
 
-impl Joint<'_> {
-    pub(super) fn scan(&mut self, data: Data, in_place: bool, reach: Reach) {
+impl<S: Site> Joint<'_, S> {
+    pub(crate) fn scan(&mut self, data: Data, in_place: bool, reach: Reach) {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
         if few && Self::fits_note(bytes) {
@@ -77,7 +77,7 @@ impl Joint<'_> {
             self.wait(self.team.offered(handover, rank));
             let mut left = self.team.offer_of(handover, rank);
             if let Some(mut right) = sum {
-                self.combine(left.as_mut_ptr(), right.as_mut_ptr(), scan.count);
+                self.site.combine(Operand::note(&mut left), Operand::note(&mut right), scan.count);
                 left = right;
             }
             sum = Some(left);
@@ -93,20 +93,21 @@ impl Joint<'_> {
         let (handover, step) = (self.hand_over_writing(), step_of(scan.bytes));
         let tray = self.team.tray(handover);
         if !self.is_highest() {
-            UserBuf::copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
+            self.site.copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
             self.team.offer(handover, &NO_NOTE);
         }
         let mut is_begun = scan.reach == Inclusive;
         if is_begun {
-            UserBuf::copy(&scan.own, 0, &scan.result, 0, scan.bytes);
+            self.site.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
         for rank in (0..self.me()).rev() {
             self.wait(self.team.offered(handover, rank as u32));
             match is_begun {
                 true => {
-                    self.combine(tray.address(rank * step, scan.bytes), address(&scan.result), scan.count)
+                    let left = Operand::within(&tray, rank * step, scan.bytes);
+                    self.site.combine(left, Operand::of(&scan.result), scan.count);
                 }
-                false => UserBuf::copy(tray.buf(), rank * step, &scan.result, 0, scan.bytes),
+                false => self.site.copy(tray.buf(), rank * step, &scan.result, 0, scan.bytes),
             }
             is_begun = true;
         }
@@ -118,16 +119,16 @@ impl Joint<'_> {
         let (meeting, step) = (self.team.meet(), step_of(scan.bytes));
         let table = self.team.table(meeting);
         table.will_write(self.me() * step, scan.bytes);
-        UserBuf::copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
+        self.site.copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
         self.all_come_after(meeting, || {
             for rank in 1..self.size() {
-                let left = table.address((rank - 1) * step, scan.bytes);
-                self.combine(left, table.address(rank * step, scan.bytes), scan.count);
+                let place = |rank| Operand::within(&table, rank * step, scan.bytes);
+                self.site.combine(place(rank - 1), place(rank), scan.count);
             }
         });
         let from = if scan.reach == Inclusive { Some(self.me()) } else { self.me().checked_sub(1) };
         if let Some(from) = from {
-            UserBuf::copy(table.buf(), from * step, &scan.result, 0, scan.bytes);
+            self.site.copy(table.buf(), from * step, &scan.result, 0, scan.bytes);
         }
     }
 
@@ -146,10 +147,10 @@ impl Joint<'_> {
     }
 
     fn begin_piece(&self, handover: u64, scan: &Scan) {
-        UserBuf::copy(&scan.own, 0, self.team.tray(handover).buf(), 0, scan.bytes);
+        self.site.copy(&scan.own, 0, self.team.tray(handover).buf(), 0, scan.bytes);
         self.team.offer(handover, &NO_NOTE);
         if scan.reach == Inclusive {
-            UserBuf::copy(&scan.own, 0, &scan.result, 0, scan.bytes);
+            self.site.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
     }
 
@@ -157,17 +158,18 @@ impl Joint<'_> {
         let tray = self.team.tray(handover);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));
-        let left = tray.address(before, scan.bytes);
+        let (left, own) = (Operand::within(&tray, before, scan.bytes), Operand::of(&scan.own));
         if scan.reach == Inclusive {
-            self.combine_into(left, address(&scan.own), address(&scan.result), scan.count);
+            self.site.combine_into(left, own, Operand::of(&scan.result), scan.count);
             if !self.is_highest() {
-                UserBuf::copy(&scan.result, 0, tray.buf(), after, scan.bytes);
+                self.site.copy(&scan.result, 0, tray.buf(), after, scan.bytes);
             }
         } else {
             if !self.is_highest() {
-                self.combine_into(left, address(&scan.own), tray.address(after, scan.bytes), scan.count);
+                let sum = Operand::within(&tray, after, scan.bytes);
+                self.site.combine_into(left, own, sum, scan.count);
             }
-            UserBuf::copy(tray.buf(), before, &scan.result, 0, scan.bytes);
+            self.site.copy(tray.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
             self.team.offer(handover, &NO_NOTE);

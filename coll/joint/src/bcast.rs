@@ -2,24 +2,22 @@
 //!
 //! The length travels with the data, and the others go by it: one that names another length learns so, and all stay in step.
 
-use super::{Joint, WORD_BYTES, note_of_word, pieces, word_of};
-use crate::coll::port::unequal;
-use crate::error::Result;
 use crate::limits::JOINT_BCAST_PIECE_BYTES;
+use crate::{Joint, Result, Site, Unequal, WORD_BYTES, note_of_word, pieces, word_of};
 use tern_coll::Data;
 use tern_mem::UserBuf;
 use tern_transport::Team;
 use tern_transport::shm::team::Note;
 
-impl Joint<'_> {
-    pub(super) fn bcast(&mut self, data: Data, root: u32) -> Result {
+impl<S: Site> Joint<'_, S> {
+    pub(crate) fn bcast(&mut self, data: Data, root: u32) -> Result {
         let buf = self.buffer(data.in_recv());
         if self.team.rank() == root {
             self.bcast_from(&buf);
             return Ok(());
         }
         let given = self.bcast_into(&buf);
-        if given == buf.len() { Ok(()) } else { Err(unequal(self.names.call, root, given, buf.len())) }
+        if given == buf.len() { Ok(()) } else { Err(Unequal { rank: root, sent: given, room: buf.len() }) }
     }
 
     fn bcast_from(&mut self, buf: &UserBuf) {
@@ -32,7 +30,7 @@ impl Joint<'_> {
         }
         for (at, len) in bcast_pieces(buf.len()) {
             let handover = self.hand_over_writing();
-            UserBuf::copy(buf, at, self.team.tray(handover).buf(), 0, len);
+            self.site.copy(buf, at, self.team.tray(handover).buf(), 0, len);
             self.team.give(handover, &note);
             self.team.end(handover);
         }
@@ -51,7 +49,7 @@ impl Joint<'_> {
                 (handover, _) = self.next_gift();
             }
             let room = buf.len().saturating_sub(at);
-            UserBuf::copy(self.team.tray(handover).buf(), 0, buf, at, len.min(room));
+            self.site.copy(self.team.tray(handover).buf(), 0, buf, at, len.min(room));
             self.team.end(handover);
         }
         given

@@ -1,24 +1,23 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use super::{Joint, note_of_word, word_of};
-use crate::process::enter;
+use crate::{Joint, Site, note_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::TEAM_RANKS_MAX;
-use tern_transport::{Remote, Team, Token, Transfer, Transport};
+use tern_transport::{Remote, Team};
 
 const _: () = assert!(TEAM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 
 /// A block to be fetched: the bytes from `offset` on of what a rank has told the address of.
-pub(super) struct Fetch {
+pub(crate) struct Fetch {
     pub offset: usize,
     pub into: UserBuf,
 }
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// Each rank tells where its data lie and fetches what `wanted` names of each other rank; nobody's data may change until
     /// all have what they want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
-    pub(super) fn fetch_all(&mut self, from: Option<&UserBuf>, wanted: impl Fn(u32) -> Fetch) -> bool {
+    pub(crate) fn fetch_all(&mut self, from: Option<&UserBuf>, wanted: impl Fn(u32) -> Fetch) -> bool {
         let from = from.filter(|_| self.can_fetch());
         let address = from.and_then(UserBuf::as_flat).map_or(0, |(base, _)| base as u64);
         let told = self.meet_with(address);
@@ -31,7 +30,7 @@ impl Joint<'_> {
     }
 
     /// The other ranks, in an order in which no two turn to the same one at once (MPI for the T3D, section 3.3).
-    pub(super) fn others(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = u32> + use<S> {
         let (me, size) = (self.team.rank(), self.team.size());
         (1..size).map(move |step| (me + step) % size)
     }
@@ -39,7 +38,7 @@ impl Joint<'_> {
     /// Reads from each other rank; false once that fails. Ranks get ahead of others, and then many read from the same one: who
     /// would be one too many passes that rank over and comes back. Nobody waits, since who reads may not have a core: where
     /// only such ranks are left, they are read all the same.
-    pub(super) fn read_in_turns(&self, read: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn read_in_turns(&self, read: impl Fn(u32) -> bool) -> bool {
         if self.size() <= Team::READERS_MAX + 1 {
             return self.others().all(read);
         }
@@ -64,11 +63,8 @@ impl Joint<'_> {
     }
 
     /// Whether the kernel lets this rank read all others' memory.
-    pub(super) fn can_fetch(&self) -> bool {
-        let mut process = enter();
-        let Ok(engine) = process.engine() else { return false };
-        let transport = engine.transport();
-        self.others().all(|rank| self.names.peer(rank).is_some_and(|peer| transport.limits(peer).get))
+    pub(crate) fn can_fetch(&self) -> bool {
+        self.site.can_get(self.others())
     }
 
     fn fetch(&self, told: u64, rank: u32, fetch: &Fetch) -> bool {
@@ -77,14 +73,12 @@ impl Joint<'_> {
     }
 
     /// Gets a rank's memory; whether that was possible.
-    pub(super) fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
-        let mut process = enter();
-        let (Some(peer), Ok(engine)) = (self.names.peer(rank), process.engine()) else { return false };
-        matches!(engine.transport().get(peer, from, into, Token(0)), Transfer::Done)
+    pub(crate) fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
+        self.site.get(rank, from, into)
     }
 
     /// A meeting in which each rank leaves a word for all.
-    pub(super) fn meet_with(&mut self, word: u64) -> u64 {
+    pub(crate) fn meet_with(&mut self, word: u64) -> u64 {
         let meeting = self.team.meet();
         self.team.post(meeting, &note_of_word(word));
         match self.size() {
@@ -95,13 +89,13 @@ impl Joint<'_> {
     }
 
     /// Whether no rank left zero.
-    pub(super) fn all_say(&self, meeting: u64) -> bool {
+    pub(crate) fn all_say(&self, meeting: u64) -> bool {
         (0..self.team.size()).all(|rank| word_of(&self.team.post_of(meeting, rank)) != 0)
     }
 }
 
 /// Some of the elements of a span.
-pub(super) fn part(span: Span, first: u64, count: u64) -> Span {
+pub(crate) fn part(span: Span, first: u64, count: u64) -> Span {
     let offset = span.offset + first as i64 * span.layout.extent;
     Span { offset, count, ..span }
 }

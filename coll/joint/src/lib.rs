@@ -2,35 +2,35 @@
 //! T3D, section 3.3).
 //!
 //! Which way a call goes is decided by what all ranks know alike: the collective, the bytes, the number of ranks
-//! ([`Way::of`]). The steps are plain blocking code; what is waited for is always one word ([`tern_transport::Watch`]), and
-//! while waiting this rank serves messages, as in every wait: others may need its help to come here.
+//! ([`Way::of`]). The steps are plain blocking code over a [`Team`]; what is waited for is always one word
+//! ([`tern_transport::Watch`]). How to wait, where the program's buffers are, and what combines operands is for a [`Site`] to
+//! say: the library's waits as every wait does and serves messages meanwhile, since others may need this rank's help to come
+//! here; the simulator's counts what each step costs.
 
 mod allgather;
 mod alltoall;
 mod alltoallv;
+mod barrier;
 mod bcast;
 mod direct;
 mod gather;
+pub mod limits;
+mod operand;
 mod reduce;
 mod reduce_scatter;
 mod scan;
 mod way;
 
-pub use way::{Blocks, Way};
+pub use barrier::come;
+pub use operand::Operand;
+pub use way::{Blocks, Order, Way};
 
 use self::scan::Reach;
-use super::port::Names;
-use crate::error::{Result, fail};
-use crate::process::{Guard, Process, enter};
-use crate::team::TeamPlace;
-use crate::wait::{self, Event, Waiting};
-use std::time::Duration;
-use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
-use tern_coll::Span;
+use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::team::Note;
-use tern_transport::{Doorbell, Team, Watch};
+use tern_transport::shm::team::{Lines, Note};
+use tern_transport::{Remote, Team, Watch};
 
 /// No note: a flag alone says what there is to say.
 const NO_NOTE: Note = [0; Team::NOTE_BYTES];
@@ -38,50 +38,59 @@ const NO_NOTE: Note = [0; Team::NOTE_BYTES];
 /// Bytes of a word at the beginning of a note.
 const WORD_BYTES: usize = size_of::<u64>();
 
+/// A rank's call, as its process sees it.
+pub trait Site {
+    /// Where the team's lines are.
+    type Lines: Lines;
+
+    /// The memory of elements of the program's.
+    fn buffer(&self, slice: &Slice) -> UserBuf;
+
+    /// Waits until what is watched has come.
+    fn wait(&self, team: &Team<Self::Lines>, watch: Watch);
+
+    /// Copies `len` bytes between places of two buffers.
+    fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
+
+    /// `right = left OP right` for `count` elements.
+    fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64);
+
+    /// `out = left OP right` for `count` elements; `out` may be one of them.
+    fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64);
+
+    /// Whether the kernel lets this rank read the memory of all of these.
+    fn can_get(&self, ranks: impl Iterator<Item = u32>) -> bool;
+
+    /// Reads a rank's memory; whether that was possible.
+    fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool;
+}
+
+/// Two sides of a call do not describe the same data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unequal {
+    /// Who sent.
+    pub rank: u32,
+    /// The bytes that it sent.
+    pub sent: usize,
+    /// The bytes that there is room for.
+    pub room: usize,
+}
+
+/// What a call comes to.
+pub type Result = std::result::Result<(), Unequal>;
+
 /// A collective under way over shared memory.
-struct Joint<'a> {
-    team: &'a mut Team,
-    names: &'a Names,
+struct Joint<'a, S: Site> {
+    team: &'a mut Team<S::Lines>,
+    site: &'a S,
 }
 
-/// Does what `way` says on the communicator.
-pub fn run(mut process: Guard, comm: MPI_Comm, names: &Names, way: &Way, blocks: &Blocks) -> Result {
-    let Some(mut team) = process.comm_mut(comm)?.team.take() else { return Err(in_use()) };
-    drop(process);
-    let outcome = Joint { team: &mut team, names }.go(way, blocks);
-    enter().comm_mut(comm)?.team = TeamPlace::Here(team);
-    outcome
+/// Does what `way` says.
+pub fn run<S: Site>(team: &mut Team<S::Lines>, site: &S, way: &Way, blocks: &Blocks) -> Result {
+    Joint { team, site }.go(way, blocks)
 }
 
-/// Lets all ranks of the communicator meet; false if it has no team.
-pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
-    let this = process.comm_mut(comm)?;
-    let context = this.context;
-    let Some(mut team) = this.team.take() else { return Ok(false) };
-    if team.size() == 2 && team.has_room() {
-        let meeting = team.meet();
-        team.come(meeting);
-        let watch = team.posted(meeting, 1 - team.rank());
-        until(process, &team, watch, call, context);
-    } else if let Some(watch) = team.arrive() {
-        until(process, &team, watch, call, context);
-    } else {
-        drop(process);
-        team.open();
-    }
-    enter().comm_mut(comm)?.team = TeamPlace::Here(team);
-    Ok(true)
-}
-
-#[cold]
-fn in_use() -> Box<crate::error::Error> {
-    fail(
-        MPI_ERR_OTHER,
-        "another thread is in a collective on this communicator: calls on one must follow each other (section 6.14)",
-    )
-}
-
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     fn go(&mut self, way: &Way, blocks: &Blocks) -> Result {
         match *way {
             Way::Bcast { data, root } => return self.bcast(data, root),
@@ -122,13 +131,13 @@ impl Joint<'_> {
     /// The memory of elements of the program's.
     #[inline]
     fn buffer(&self, span: Span) -> UserBuf {
-        self.names.buffer(&span.slice())
+        self.site.buffer(&span.slice())
     }
 
     #[inline]
     fn wait(&self, watch: Watch) {
         if !self.team.is_over(&watch) {
-            until(enter(), self.team, watch, self.names.call, self.names.context());
+            self.site.wait(self.team, watch);
         }
     }
 
@@ -215,35 +224,4 @@ fn pieces(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
 /// The cache lines that so many bytes hold, in bytes.
 fn whole_lines(bytes: usize) -> usize {
     bytes / LINE_BYTES * LINE_BYTES
-}
-
-/// Waits for a word of shared memory.
-#[inline]
-fn until(process: Guard, team: &Team, watch: Watch, call: &'static str, context: u64) {
-    wait::until_event(process, Awaited { team, watch, call, context });
-}
-
-struct Awaited<'a> {
-    team: &'a Team,
-    watch: Watch,
-    call: &'static str,
-    context: u64,
-}
-
-impl Event for Awaited<'_> {
-    type News = ();
-
-    fn waiting(&self, _: &Process) -> Waiting {
-        Waiting::collective(self.call, self.context)
-    }
-
-    #[inline]
-    fn look(&mut self, _: &mut Process) -> Option<()> {
-        self.team.is_over(&self.watch).then_some(())
-    }
-
-    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        self.team.sleep(&self.watch, Some(armed), bell.longest(timeout));
-        bell.woke();
-    }
 }

@@ -1,16 +1,16 @@
 //! All-to-all: each rank writes what it has for all, all meet, and each reads its column.
 
-use super::direct::{Fetch, part};
-use super::gather::blocks;
-use super::{Joint, pieces, whole_lines};
+use crate::direct::{Fetch, part};
+use crate::gather::blocks;
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::{Joint, Site, pieces, whole_lines};
 use tern_coll::{Buf, Data, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
-    pub(super) fn alltoall(&mut self, send: Option<Data>, recv: Data) {
+    pub(crate) fn alltoall(&mut self, send: Option<Data>, recv: Data) {
         let columns = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let into = self.buffer(columns);
         let from = match send {
@@ -19,17 +19,17 @@ impl Joint<'_> {
         };
         let bytes = recv.bytes() as usize;
         if send.is_some() {
-            UserBuf::copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
+            self.site.copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
         }
         if self.swaps(bytes) {
             let at = self.other() as usize * bytes;
             return self.swap((&from, at, bytes), (&into, at, bytes));
         }
         if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
-            let (me, names) = (self.me(), self.names);
+            let (me, site) = (self.me(), self.site);
             let wanted = |from: u32| {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);
-                Fetch { offset: me * bytes, into: names.buffer(&block.slice()) }
+                Fetch { offset: me * bytes, into: site.buffer(&block.slice()) }
             };
             if self.fetch_all(send.is_some().then_some(&from), wanted) {
                 return;
@@ -50,15 +50,15 @@ impl Joint<'_> {
             table.will_write(row(me, 1 - me), len);
         }
         if len == bytes && size > 2 {
-            UserBuf::copy(from, 0, table.buf(), row(me, 0), size * len);
+            self.site.copy(from, 0, table.buf(), row(me, 0), size * len);
         } else {
             for dest in (0..size).filter(|&dest| dest != me) {
-                UserBuf::copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
+                self.site.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
             }
         }
         self.all_come(meeting);
         for source in (0..size).filter(|&source| source != me) {
-            UserBuf::copy(table.buf(), row(source, me), into, source * bytes + at, len);
+            self.site.copy(table.buf(), row(source, me), into, source * bytes + at, len);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Reductions. Operands are combined in an order that depends on nothing but the rank and the place in the buffer: every
 //! run gives the same bits, for every root.
 
-use super::direct::{Fetch, part};
-use super::{Joint, NO_NOTE, note_of};
+use crate::direct::{Fetch, part};
 use crate::limits::JOINT_FETCH_BYTES_MIN;
+use crate::{Joint, NO_NOTE, Operand, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
@@ -17,43 +17,28 @@ struct Operands {
     count: u64,
 }
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     fn operands(&self, data: Data, in_place: bool) -> Operands {
         Operands { own: self.buffer(data.operand(in_place)), bytes: data.bytes() as usize, count: data.count }
-    }
-
-    /// `right = left OP right`.
-    pub(super) fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
-        if let Some(operation) = &self.names.operation {
-            // SAFETY: both are memory for `count` elements without gaps: the callers take them from notes and areas that they
-            // have checked for as many bytes, or from the program's buffers.
-            unsafe { operation.combine(left, right, count) }
-        }
-    }
-
-    /// `out = left OP right`; `out` may be one of them.
-    pub(super) fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
-        if let Some(operation) = &self.names.operation {
-            // SAFETY: as in `combine`.
-            unsafe { operation.combine_into(left, right, out, count) }
-        }
     }
 
     /// Combines what lies side by side, each at a multiple of `step`, from the last to the first into the last.
     fn combine_all(&self, area: &Area<'_>, step: usize, operands: &Operands) -> usize {
         let last = (self.size() - 1) * step;
         for rank in (0..self.size() - 1).rev() {
-            let (left, right) =
-                (area.address(rank * step, operands.bytes), area.address(last, operands.bytes));
-            self.combine(left, right, operands.count);
+            let (left, right) = (
+                Operand::within(area, rank * step, operands.bytes),
+                Operand::within(area, last, operands.bytes),
+            );
+            self.site.combine(left, right, operands.count);
         }
         last
     }
 }
 
 /// To all.
-impl Joint<'_> {
-    pub(super) fn allreduce(&mut self, data: Data, in_place: bool) {
+impl<S: Site> Joint<'_, S> {
+    pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) {
         let operands = self.operands(data, in_place);
         let result = self.buffer(data.in_recv());
         if self.size() == 2 && self.reduce_pair(&operands, &result) {
@@ -63,17 +48,18 @@ impl Joint<'_> {
         let table = self.team.table(meeting);
         let place = self.me() * step;
         table.will_write(place, operands.bytes);
-        UserBuf::copy(&operands.own, 0, table.buf(), place, operands.bytes);
+        self.site.copy(&operands.own, 0, table.buf(), place, operands.bytes);
         if self.size() == 2 {
             self.all_come(meeting);
-            let (left, right) = (table.address(0, operands.bytes), table.address(step, operands.bytes));
-            return self.combine_into(left, right, address(&result), operands.count);
+            let place = |at| Operand::within(&table, at, operands.bytes);
+            let result = Operand::of(&result);
+            return self.site.combine_into(place(0), place(step), result, operands.count);
         }
         let last = (self.size() - 1) * step;
         self.all_come_after(meeting, || {
             self.combine_all(&table, step, &operands);
         });
-        UserBuf::copy(table.buf(), last, &result, 0, operands.bytes);
+        self.site.copy(table.buf(), last, &result, 0, operands.bytes);
     }
 
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
@@ -82,28 +68,26 @@ impl Joint<'_> {
         // The half of the last of the meetings that this takes, one to swap or two to fetch, which need no table: what was there
         // has been read, and nobody writes there again before a meeting to which this rank comes later.
         let half = self.team.next_meeting() + u64::from(!self.swaps(operands.bytes));
-        let scratch = self.team.table(half).address(place, operands.bytes);
-        // SAFETY: the area is mapped, and no other rank is told of it.
-        let theirs = unsafe { UserBuf::flat(scratch, operands.bytes) };
+        let theirs = self.team.table(half).part(place, operands.bytes);
         if self.swaps(operands.bytes) {
             self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes));
-        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, theirs) {
+        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs) {
             return false;
         }
-        let own = address(&operands.own);
-        let (left, right) = if other == 1 { (own, scratch) } else { (scratch, own) };
-        self.combine_into(left, right, address(result), operands.count);
+        let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));
+        let (left, right) = if other == 1 { (own, theirs) } else { (theirs, own) };
+        self.site.combine_into(left, right, Operand::of(result), operands.count);
         true
     }
 
-    fn fetch_operands(&mut self, operands: &Operands, into: UserBuf) -> bool {
+    fn fetch_operands(&mut self, operands: &Operands, into: &UserBuf) -> bool {
         self.fetch_all(Some(&operands.own), |_| Fetch { offset: 0, into: into.clone() })
     }
 }
 
 /// To the root.
-impl Joint<'_> {
-    pub(super) fn reduce(&mut self, data: Data, in_place: bool, root: u32) {
+impl<S: Site> Joint<'_, S> {
+    pub(crate) fn reduce(&mut self, data: Data, in_place: bool, root: u32) {
         let is_root = self.team.rank() == root;
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
@@ -117,7 +101,7 @@ impl Joint<'_> {
             false => {
                 let handover = self.hand_over_writing();
                 let place = self.me() * step_of(operands.bytes);
-                UserBuf::copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
+                self.site.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
                 self.team.offer(handover, &NO_NOTE);
                 self.team.end(handover);
             }
@@ -130,7 +114,7 @@ impl Joint<'_> {
         for rank in (0..self.team.size()).rev() {
             let mut left = self.offer_from(handover, rank, operands);
             if let Some(mut right) = sum {
-                self.combine(left.as_mut_ptr(), right.as_mut_ptr(), operands.count);
+                self.site.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
                 left = right;
             }
             sum = Some(left);
@@ -150,22 +134,22 @@ impl Joint<'_> {
     fn reduce_tray(&mut self, operands: &Operands, result: &UserBuf) {
         let (handover, step) = (self.hand_over_writing(), step_of(operands.bytes));
         let tray = self.team.tray(handover);
-        UserBuf::copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
+        self.site.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
             self.wait(self.team.offered(handover, rank));
         }
         let last = self.combine_all(&tray, step, operands);
-        UserBuf::copy(tray.buf(), last, result, 0, operands.bytes);
+        self.site.copy(tray.buf(), last, result, 0, operands.bytes);
         self.team.end(handover);
     }
 }
 
 /// Of many bytes.
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
-    pub(super) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) {
+    pub(crate) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) {
         let takes = root.is_none_or(|root| root == self.team.rank());
         let own = data.operand(in_place && takes);
         let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
@@ -194,7 +178,7 @@ impl Joint<'_> {
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            UserBuf::copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
+            self.site.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
         }
     }
 
@@ -205,8 +189,11 @@ impl Joint<'_> {
             return;
         }
         match is_first {
-            true => UserBuf::copy(&from, 0, table.buf(), at, from.len()),
-            false => self.combine(address(&from), table.address(at, from.len()), count),
+            true => self.site.copy(&from, 0, table.buf(), at, from.len()),
+            false => {
+                let sum = Operand::within(&table, at, from.len());
+                self.site.combine(Operand::of(&from), sum, count);
+            }
         }
     }
 }
@@ -228,11 +215,6 @@ impl Slices {
 }
 
 /// Whole cache lines for so many bytes.
-pub(super) fn step_of(bytes: usize) -> usize {
+pub(crate) fn step_of(bytes: usize) -> usize {
     bytes.next_multiple_of(LINE_BYTES)
-}
-
-/// The address of elements without gaps.
-pub(super) fn address(buf: &UserBuf) -> *mut u8 {
-    buf.as_flat().map_or(std::ptr::null_mut(), |(base, _)| std::ptr::with_exposed_provenance_mut(base))
 }

@@ -1,11 +1,10 @@
 //! Reductions whose result is scattered, block by block in the order of the ranks.
 
-use super::reduce::{address, step_of};
-use super::way::Blocks;
-use super::{Joint, note_of, whole_lines};
 use crate::limits::JOINT_SCATTERED_BYTES_MAX;
+use crate::reduce::step_of;
+use crate::way::Blocks;
+use crate::{Joint, Operand, Site, note_of, whole_lines};
 use tern_coll::{Layout, Slice};
-use tern_mem::UserBuf;
 use tern_transport::Team;
 
 /// A part of each block, counted in elements.
@@ -30,9 +29,9 @@ impl Part {
     }
 }
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// `longest` is the number of elements of the longest block.
-    pub(super) fn reduce_scatter(&mut self, layout: Layout, longest: u64, in_place: bool, blocks: &Blocks) {
+    pub(crate) fn reduce_scatter(&mut self, layout: Layout, longest: u64, in_place: bool, blocks: &Blocks) {
         let count: u64 = blocks.to.iter().map(|block| block.count).sum();
         if self.size() == 2 {
             return self.scatter_notes(blocks);
@@ -51,32 +50,34 @@ impl Joint<'_> {
     /// Two ranks tell each other what the other needs.
     fn scatter_notes(&mut self, blocks: &Blocks) {
         let (meeting, other) = (self.team.meet(), self.other());
-        let [mine, theirs] = [self.me(), other as usize].map(|rank| self.names.buffer(&blocks.to[rank]));
+        let [mine, theirs] = [self.me(), other as usize].map(|rank| self.site.buffer(&blocks.to[rank]));
         self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
         let mut own = note_of(&mine, 0, mine.len());
         self.wait(self.team.posted(meeting, other));
         let mut told = self.team.post_of(meeting, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
-        self.combine(left.as_mut_ptr(), right.as_mut_ptr(), blocks.from[0].count);
-        self.names.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
+        self.site.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
+        self.site.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
     }
 
     /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
     fn scatter_whole(&mut self, whole: &Slice, blocks: &Blocks) {
-        let own = self.names.buffer(whole);
+        let own = self.site.buffer(whole);
         let (meeting, bytes, step) = (self.team.meet(), own.len(), step_of(own.len()));
         let table = self.team.table(meeting);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
         table.will_write(place, bytes);
-        UserBuf::copy(&own, 0, table.buf(), place, bytes);
+        self.site.copy(&own, 0, table.buf(), place, bytes);
         self.all_come_after(meeting, || {
             for rank in (0..self.size() - 1).rev() {
-                self.combine(table.address(rank * step, bytes), table.address(last, bytes), whole.count);
+                let (left, right) =
+                    (Operand::within(&table, rank * step, bytes), Operand::within(&table, last, bytes));
+                self.site.combine(left, right, whole.count);
             }
         });
-        let result = self.names.buffer(&blocks.from[0]);
+        let result = self.site.buffer(&blocks.from[0]);
         let at = (blocks.to[self.me()].offset - whole.offset) as usize;
-        UserBuf::copy(table.buf(), last + at, &result, 0, result.len());
+        self.site.copy(table.buf(), last + at, &result, 0, result.len());
     }
 
     /// The table holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
@@ -103,22 +104,25 @@ impl Joint<'_> {
     }
 
     fn add_to_block(&self, meeting: u64, at: usize, own: &Slice, is_first: bool) {
-        let (from, table) = (self.names.buffer(own), self.team.table(meeting));
+        let (from, table) = (self.site.buffer(own), self.team.table(meeting));
         match is_first {
-            true => UserBuf::copy(&from, 0, table.buf(), at, from.len()),
-            false => self.combine(address(&from), table.address(at, from.len()), own.count),
+            true => self.site.copy(&from, 0, table.buf(), at, from.len()),
+            false => {
+                let sum = Operand::within(&table, at, from.len());
+                self.site.combine(Operand::of(&from), sum, own.count);
+            }
         }
     }
 
     fn finish_block(&self, meeting: u64, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, table) = (self.names.buffer(own), self.team.table(meeting));
-        let (result, sum) = (self.names.buffer(result), table.address(at, from.len()));
+        let (from, table) = (self.site.buffer(own), self.team.table(meeting));
+        let (result, sum) = (self.site.buffer(result), Operand::within(&table, at, from.len()));
         if in_place {
             // Operands and result may overlap.
-            self.combine(address(&from), sum, own.count);
-            UserBuf::copy(table.buf(), at, &result, 0, from.len());
+            self.site.combine(Operand::of(&from), sum, own.count);
+            self.site.copy(table.buf(), at, &result, 0, from.len());
         } else {
-            self.combine_into(address(&from), sum, address(&result), own.count);
+            self.site.combine_into(Operand::of(&from), sum, Operand::of(&result), own.count);
         }
     }
 }

@@ -5,11 +5,9 @@
 //! the flag, among more in a table with a cell for each pair. Where anybody has a long block, which all have heard, they
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
-use super::way::Blocks;
-use super::{Joint, NO_NOTE, pieces, whole_lines};
-use crate::coll::port::unequal;
-use crate::error::{Error, Result};
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::way::Blocks;
+use crate::{Joint, NO_NOTE, Result, Site, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
 use tern_transport::shm::team::Note;
 use tern_transport::{Area, Remote, Team};
@@ -61,8 +59,8 @@ impl Heading {
 /// Bytes of a block that travel beside its heading in a note.
 const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
 
-impl Joint<'_> {
-    pub(super) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
+impl<S: Site> Joint<'_, S> {
+    pub(crate) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
         let meeting = self.team.meet();
         let mine = self.outlook_of(blocks);
         let mut fault = None;
@@ -100,7 +98,7 @@ impl Joint<'_> {
     fn outlook_of(&self, blocks: &Blocks) -> Outlook {
         let (mut longest, mut is_flat, mut reads) = (0, true, false);
         for rank in self.others().map(|rank| rank as usize) {
-            let (to, from) = (self.names.buffer(&blocks.to[rank]), self.names.buffer(&blocks.from[rank]));
+            let (to, from) = (self.site.buffer(&blocks.to[rank]), self.site.buffer(&blocks.from[rank]));
             longest = longest.max(to.len());
             is_flat &= to.len() <= self.short_max() || to.as_flat().is_some();
             reads |= from.len() > self.short_max();
@@ -109,15 +107,9 @@ impl Joint<'_> {
     }
 
     /// Two ranks tell each other.
-    fn tell_one(
-        &self,
-        meeting: u64,
-        blocks: &Blocks,
-        mine: Outlook,
-        fault: &mut Option<Box<Error>>,
-    ) -> Outlook {
+    fn tell_one(&self, meeting: u64, blocks: &Blocks, mine: Outlook, fault: &mut Option<Unequal>) -> Outlook {
         let (me, other) = (self.me(), self.other() as usize);
-        let (to, into) = (self.names.buffer(&blocks.to[other]), self.names.buffer(&blocks.from[other]));
+        let (to, into) = (self.site.buffer(&blocks.to[other]), self.site.buffer(&blocks.from[other]));
         let table = self.team.table(meeting);
         let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
@@ -126,7 +118,7 @@ impl Joint<'_> {
             to.read(0, &mut note[Heading::BYTES..][..to.len()]);
         } else if to.len() <= self.short_max() {
             table.will_write(self.cell(me, other), to.len());
-            UserBuf::copy(&to, 0, table.buf(), self.cell(me, other), to.len());
+            self.site.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
         }
         self.team.post(meeting, &note);
         self.keep_own(blocks, fault);
@@ -137,29 +129,23 @@ impl Joint<'_> {
         if len <= NOTED_BYTES_MAX {
             into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
         } else if len <= self.short_max() {
-            UserBuf::copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
+            self.site.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
         }
         mine.and(&said)
     }
 
     /// More than two tell each other.
-    fn tell_all(
-        &self,
-        meeting: u64,
-        blocks: &Blocks,
-        mine: Outlook,
-        fault: &mut Option<Box<Error>>,
-    ) -> Outlook {
+    fn tell_all(&self, meeting: u64, blocks: &Blocks, mine: Outlook, fault: &mut Option<Unequal>) -> Outlook {
         let table = self.team.table(meeting);
         for dest in self.others().map(|rank| rank as usize) {
-            let to = self.names.buffer(&blocks.to[dest]);
+            let to = self.site.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
             table.buf().write(at, &Heading::of(&to).to_bytes());
             if to.len() <= self.short_max() {
-                UserBuf::copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
+                self.site.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
             }
         }
-        self.team.post(meeting, &super::note_of_word(word_of(&mine)));
+        self.team.post(meeting, &crate::note_of_word(word_of(&mine)));
         let watch = self.team.arrive();
         self.keep_own(blocks, fault);
         match watch {
@@ -167,27 +153,27 @@ impl Joint<'_> {
             None => self.team.open(),
         }
         for source in self.others().map(|rank| rank as usize) {
-            let (into, at) = (self.names.buffer(&blocks.from[source]), self.cell(source, self.me()));
+            let (into, at) = (self.site.buffer(&blocks.from[source]), self.cell(source, self.me()));
             let len = heading_at(&table, at).len();
             self.compare(source, len, into.len(), fault);
             if len <= self.short_max() {
-                UserBuf::copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
+                self.site.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
         self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank)))
     }
 
     /// What this rank has for itself.
-    fn keep_own(&self, blocks: &Blocks, fault: &mut Option<Box<Error>>) {
+    fn keep_own(&self, blocks: &Blocks, fault: &mut Option<Unequal>) {
         let (from, into) =
-            (self.names.buffer(&blocks.to[self.me()]), self.names.buffer(&blocks.from[self.me()]));
+            (self.site.buffer(&blocks.to[self.me()]), self.site.buffer(&blocks.from[self.me()]));
         self.compare(self.me(), from.len(), into.len(), fault);
-        UserBuf::copy(&from, 0, &into, 0, from.len().min(into.len()));
+        self.site.copy(&from, 0, &into, 0, from.len().min(into.len()));
     }
 
-    fn compare(&self, source: usize, sent: usize, room: usize, fault: &mut Option<Box<Error>>) {
+    fn compare(&self, source: usize, sent: usize, room: usize, fault: &mut Option<Unequal>) {
         if sent != room {
-            fault.get_or_insert_with(|| unequal(self.names.call, source as u32, sent, room));
+            fault.get_or_insert(Unequal { rank: source as u32, sent, room });
         }
     }
 
@@ -195,7 +181,7 @@ impl Joint<'_> {
     fn fetch_long(&mut self, meeting: u64, blocks: &Blocks) -> bool {
         let fetched = self.read_in_turns(|source| {
             let said = self.heading(meeting, source as usize);
-            let into = self.names.buffer(&blocks.from[source as usize]);
+            let into = self.site.buffer(&blocks.from[source as usize]);
             let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
             said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
         });
@@ -221,13 +207,13 @@ impl Joint<'_> {
                 false => 0,
             };
             for dest in self.others().map(|rank| rank as usize) {
-                let to = self.names.buffer(&blocks.to[dest]);
-                UserBuf::copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
+                let to = self.site.buffer(&blocks.to[dest]);
+                self.site.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
             }
             self.all_come(meeting);
             for source in self.others().map(|rank| rank as usize) {
-                let into = self.names.buffer(&blocks.from[source]);
-                UserBuf::copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
+                let into = self.site.buffer(&blocks.from[source]);
+                self.site.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
             }
         }
     }
@@ -236,7 +222,7 @@ impl Joint<'_> {
 impl Outlook {
     /// Together with what another rank says in its note.
     fn and(self, note: &Note) -> Outlook {
-        let said = super::word_of(note);
+        let said = crate::word_of(note);
         Outlook {
             longest: self.longest.max((said & !OBSTACLE) as usize),
             obstacle: self.obstacle || said & OBSTACLE != 0,

@@ -1,47 +1,45 @@
 //! Allgather: all write their blocks side by side, meet, and read all of them.
 
-use super::direct::{Fetch, part};
-use super::gather::blocks;
-use super::way::Blocks;
-use super::{Joint, pieces, whole_lines};
-use crate::coll::port::unequal;
-use crate::error::Result;
+use crate::direct::{Fetch, part};
+use crate::gather::blocks;
 use crate::limits::JOINT_FETCH_BYTES_MIN;
+use crate::way::Blocks;
+use crate::{Joint, Result, Site, Unequal, pieces, whole_lines};
 use tern_coll::{Buf, Data, Slice, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl Joint<'_> {
+impl<S: Site> Joint<'_, S> {
     /// Without `send`, this rank's block is in its place.
-    pub(super) fn allgather(&mut self, send: Option<Data>, recv: Data) {
+    pub(crate) fn allgather(&mut self, send: Option<Data>, recv: Data) {
         let everything = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let block = |rank: u32| part(everything, u64::from(rank) * recv.count, recv.count).slice();
-        let place = self.names.buffer(&block(self.team.rank()));
+        let place = self.site.buffer(&block(self.team.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), recv.bytes() as usize, block);
         if let Some(own) = own {
-            UserBuf::copy(&own, 0, &place, 0, own.len());
+            self.site.copy(&own, 0, &place, 0, own.len());
         }
     }
 
     /// Blocks of any length, the longest of `longest` bytes.
-    pub(super) fn allgatherv(&mut self, send: Option<Data>, longest: usize, blocks: &Blocks) -> Result {
+    pub(crate) fn allgatherv(&mut self, send: Option<Data>, longest: usize, blocks: &Blocks) -> Result {
         let block = |rank: u32| blocks.from[rank as usize];
-        let place = self.names.buffer(&block(self.team.rank()));
+        let place = self.site.buffer(&block(self.team.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), longest, block);
         let Some(own) = own else { return Ok(()) };
-        UserBuf::copy(&own, 0, &place, 0, own.len().min(place.len()));
+        self.site.copy(&own, 0, &place, 0, own.len().min(place.len()));
         match own.len() == place.len() {
             true => Ok(()),
-            false => Err(unequal(self.names.call, self.team.rank(), own.len(), place.len())),
+            false => Err(Unequal { rank: self.team.rank(), sent: own.len(), room: place.len() }),
         }
     }
 
     /// Gets the blocks of all others, of which the longest has `longest` bytes; this rank's is `own`.
     fn collect(&mut self, own: &UserBuf, longest: usize, block: impl Fn(u32) -> Slice) {
         if self.swaps(longest) {
-            let into = self.names.buffer(&block(self.other()));
+            let into = self.site.buffer(&block(self.other()));
             return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
         }
         let is_long = self.size() == 2 && longest >= JOINT_FETCH_BYTES_MIN;
@@ -55,8 +53,8 @@ impl Joint<'_> {
 
     /// Each of two ranks fetches the other's block.
     fn fetch_block(&mut self, own: &UserBuf, block: Slice) -> bool {
-        let names = self.names;
-        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: names.buffer(&block) })
+        let site = self.site;
+        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: site.buffer(&block) })
     }
 
     /// Bytes `at..at + len` of each block that is so long.
@@ -65,11 +63,11 @@ impl Joint<'_> {
         let meeting = self.team.meet();
         let table = self.team.table(meeting);
         table.will_write(self.me() * len, left(own.len()));
-        UserBuf::copy(own, at, table.buf(), self.me() * len, left(own.len()));
+        self.site.copy(own, at, table.buf(), self.me() * len, left(own.len()));
         self.all_come(meeting);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
-            let into = self.names.buffer(&block(rank));
-            UserBuf::copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
+            let into = self.site.buffer(&block(rank));
+            self.site.copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Which blocking collectives go over shared memory, by what all ranks know alike.
 
-use crate::coll::operation::Operation;
 use crate::limits::*;
 use tern_coll::{Call, Comm, Data, Layout, Root, Slice, Vector};
 use tern_transport::Team;
@@ -121,11 +120,21 @@ impl Blocks {
     }
 }
 
+/// In which order a predefined operation may take its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// In any.
+    Any,
+    /// In that of the ranks.
+    Ranks,
+}
+
 impl Way {
-    /// How `call` goes among the ranks of a team; `None`: by messages. The answer is the same at all ranks of a correct
+    /// How `call` goes among the ranks of a team; `None`: by messages. `order` is that of a predefined operation; there is none
+    /// for a function of the program's. The answer is the same at all ranks of a correct
     /// program. With `check_types`, vector forms go by messages, which carry signatures: that is where programs go wrong.
-    pub fn of(call: &Call, comm: &Comm, operation: Option<&Operation>, check_types: bool) -> Option<Way> {
-        let (way, size) = (Way::named(call, comm.size, operation)?, comm.size as usize);
+    pub fn of(call: &Call, comm: &Comm, order: Option<Order>, check_types: bool) -> Option<Way> {
+        let (way, size) = (Way::named(call, comm.size, order)?, comm.size as usize);
         if check_types && matches!(way, Way::Alltoallv | Way::Allgatherv { .. }) {
             return None;
         }
@@ -138,7 +147,7 @@ impl Way {
     }
 
     /// The way without regard to bytes.
-    fn named(call: &Call, size: u32, operation: Option<&Operation>) -> Option<Way> {
+    fn named(call: &Call, size: u32, order: Option<Order>) -> Option<Way> {
         Some(match *call {
             Call::Bcast { data, root: Root::Rank(root) } => Way::Bcast { data, root },
             Call::Gather { send, recv, root: Root::Rank(root) } => Way::Gather { send, recv, root },
@@ -150,25 +159,23 @@ impl Way {
                 Way::Allgatherv { send, longest: usize::try_from(longest).ok()? }
             }
             Call::Alltoallv { send: Some(_), .. } | Call::Alltoallw { send: Some(_), .. } => Way::Alltoallv,
-            Call::Reduce { data, in_place, root: Root::Rank(root), .. } if combines(&data, operation) => {
+            Call::Reduce { data, in_place, root: Root::Rank(root), .. } if combines(&data, order) => {
                 Way::Reduce { data, in_place, root }
             }
-            Call::Allreduce { data, in_place, .. } if combines(&data, operation) => {
+            Call::Allreduce { data, in_place, .. } if combines(&data, order) => {
                 Way::Allreduce { data, in_place }
             }
             Call::ReduceScatter { counts, layout, in_place, .. }
-                if combines(&Data::new(1, layout), operation) =>
+                if combines(&Data::new(1, layout), order) =>
             {
                 let longest = (0..size).map(|rank| counts.count(rank as usize)).max()?;
                 Way::ReduceScatter { layout, longest, in_place }
             }
-            Call::ReduceScatterBlock { data, in_place, .. } if combines(&data, operation) => {
+            Call::ReduceScatterBlock { data, in_place, .. } if combines(&data, order) => {
                 Way::ReduceScatter { layout: data.layout, longest: data.count, in_place }
             }
-            Call::Scan { data, in_place } if combines_in_order(&data, operation) => {
-                Way::Scan { data, in_place }
-            }
-            Call::Exscan { data, in_place } if combines_in_order(&data, operation) => {
+            Call::Scan { data, in_place } if combines_in_order(&data, order) => Way::Scan { data, in_place },
+            Call::Exscan { data, in_place } if combines_in_order(&data, order) => {
                 Way::Exscan { data, in_place }
             }
             _ => return None,
@@ -224,11 +231,11 @@ impl Way {
 }
 
 /// Whether elements can be combined here and now, in any order.
-fn combines(data: &Data, operation: Option<&Operation>) -> bool {
-    combines_in_order(data, operation) && operation.is_some_and(Operation::commutative)
+fn combines(data: &Data, order: Option<Order>) -> bool {
+    combines_in_order(data, order) && order == Some(Order::Any)
 }
 
 /// Whether elements can be combined here and now: by a predefined operation, and without gaps between them.
-fn combines_in_order(data: &Data, operation: Option<&Operation>) -> bool {
-    data.layout.dense && operation.is_some_and(|operation| !operation.calls_out())
+fn combines_in_order(data: &Data, order: Option<Order>) -> bool {
+    data.layout.dense && order.is_some()
 }

@@ -1,0 +1,36 @@
+//! Constants of this room, each with its unit and its reason.
+
+use tern_transport::limits::{MEETING_BYTES, TEAM_RANKS_MAX, TRAY_BYTES};
+
+/// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
+/// between.
+pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
+
+/// Ranks of a scan of few bytes up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes
+/// as long as meeting.
+pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
+
+/// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
+/// there are ranks take no longer.
+pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
+pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
+
+/// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
+/// by both sides.
+pub const JOINT_PAIR_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
+pub const JOINT_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy. Measured for 4 KiB:
+/// 1.3 µs by copies, 1.4 fetched, and 2.5 where the blocks were written since the last call: then they lie modified in the other
+/// core's cache, from where the kernel's copy gets them slowly. 8 KiB take 2.0 µs by copies and 1.6 fetched, or 3.8.
+pub const JOINT_FETCH_BYTES_MIN: usize = 8 * 1024;
+
+/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more meeting.
+pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
+
+const _: () = assert!(JOINT_REDUCE_BYTES_MAX * TEAM_RANKS_MAX <= MEETING_BYTES);
+const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= TRAY_BYTES);

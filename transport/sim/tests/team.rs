@@ -1,0 +1,96 @@
+//! Collectives over a team's memory: the library's own steps give what the standard says, and cost what the parameters say.
+
+use tern_coll::{Algorithm, Collective};
+use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run, team};
+
+fn quiet(job: &Job, params: &Params) -> Outcome {
+    run(job, params, &mut |_| {}).unwrap_or_else(|error| panic!("{job:?}: {error}"))
+}
+
+fn shared(collective: Collective, ranks: u32, bytes: u64) -> Job {
+    let choice = Some(Algorithm::Shm.into());
+    Job { choice, ..Job::new(Work::Collective(collective), ranks, bytes) }
+}
+
+/// The collectives that have such a way, at so many ranks and bytes.
+fn served(ranks: u32, bytes: u64) -> impl Iterator<Item = Job> {
+    let job = move |collective| shared(collective, ranks, bytes);
+    Collective::ALL.into_iter().map(job).filter(|job| team::serves(job, &Params::default()))
+}
+
+#[test]
+fn every_collective_gives_what_the_standard_says() {
+    let mut calls = 0;
+    for (ranks, bytes) in
+        [(2, 8), (2, 56), (2, 100), (2, 6000), (3, 8), (5, 4000), (8, 7), (17, 640), (4, 70_000)]
+    {
+        for job in served(ranks, bytes) {
+            let job = Job { root: ranks / 2, repeats: 3, ..job };
+            let outcome = quiet(&Job { payload: Payload::Bytes, ..job.clone() }, &Params::default());
+            // Where bytes are only lengths, everything else is the same; and nothing depends on which thread is faster.
+            assert_eq!(quiet(&job, &Params::default()), outcome, "{job:?}");
+            calls += 1;
+        }
+    }
+    assert!(calls > 90, "{calls}");
+}
+
+#[test]
+fn two_ranks_meet_in_the_time_of_a_line() {
+    let params = Params::default();
+    let time = |job: Job| quiet(&Job { repeats: 100, ..job }, &params).time_ns() / 100.0;
+    let barrier = time(shared(Collective::Barrier, 2, 0));
+    let expected = params.team.come_ns + params.team.exchange_ns;
+    assert!((barrier / expected - 1.0).abs() < 0.02, "{barrier} for {expected}");
+    // Up to what fits into a line, the same; what does not comes by lines of its own.
+    let [small, line, lines] = [8, 56, 120].map(|bytes| time(shared(Collective::Allgather, 2, bytes)));
+    assert!(
+        (line / small - 1.0).abs() < 0.05 && lines > line + params.team.lines_ns,
+        "{small} {line} {lines}"
+    );
+}
+
+#[test]
+fn what_each_call_puts_into_the_memory_is_counted() {
+    let bytes = |job: Job| quiet(&job, &Params::default()).bytes;
+    // Each rank puts its block there once, whoever reads it; in a broadcast only the root does.
+    assert_eq!(bytes(shared(Collective::Allgather, 4, 1000)), 4000);
+    assert_eq!(bytes(shared(Collective::Bcast, 4, 1000)), 1000);
+    // In a line there are no other bytes than the flag's.
+    assert_eq!(bytes(shared(Collective::Bcast, 4, 8)), 0);
+    // What is fetched from other ranks' memory is moved once.
+    assert_eq!(bytes(shared(Collective::Alltoall, 4, 100_000)), 4 * 3 * 100_000);
+}
+
+#[test]
+fn ranks_that_share_a_core_take_turns() {
+    let alone = quiet(&shared(Collective::Allreduce, 4, 8), &Params::default());
+    let crowded =
+        quiet(&shared(Collective::Allreduce, 4, 8), &Params { ranks_per_core: 2, ..Params::default() });
+    assert!(crowded.time > alone.time + 2_000_000, "{} and {}", crowded.time, alone.time);
+}
+
+#[test]
+fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
+    let late = |skew_ns| {
+        let faults = Faults { skew_ns, ..Faults::default() };
+        run(&Job { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {})
+    };
+    assert!(late(1e6).unwrap().time > late(0.0).unwrap().time);
+    let faults = Faults { loss: 0.1, ..Faults::default() };
+    let lossy = Job { faults, ..shared(Collective::Barrier, 8, 0) };
+    assert!(run(&lossy, &Params::default(), &mut |_| {}).is_err());
+}
+
+#[test]
+fn where_there_is_no_such_way_calls_go_by_messages() {
+    let params = Params { ranks_per_host: 2, ..Params::default() };
+    for job in [
+        shared(Collective::Bcast, 4, 8),
+        shared(Collective::Gatherv, 2, 8),
+        shared(Collective::Bcast, 2, 1 << 20),
+    ] {
+        assert!(!team::serves(&job, &params), "{job:?}");
+        assert!(quiet(&job, &params).messages > 0);
+    }
+}

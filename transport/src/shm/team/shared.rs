@@ -1,0 +1,244 @@
+//! The lines of a team in the segment of a job, and how its ranks sleep on them.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
+use std::time::Duration;
+
+use tern_mem::UserBuf;
+
+use super::{Lines, Note, Seat, Team, Watch};
+use crate::Peer;
+use crate::doorbell::Doorbell;
+use crate::limits::*;
+use crate::shm::bell::Bell;
+use crate::shm::flag::Flag;
+use crate::shm::futex;
+use crate::shm::segment::{Segment, TeamLines};
+
+/// Where a team's lines lie in the segment.
+pub struct Shared {
+    words: NonNull<TeamLines>,
+    room: Option<Room>,
+    bell: Arc<Bell>,
+    /// Keeps what the pointers lead to.
+    _segment: Arc<Segment>,
+    /// This process must fence before it believes that nobody sleeps: `membarrier` does not reach it.
+    fences: bool,
+}
+
+// SAFETY: the pointers lead into the segment, which this keeps mapped and which is memory of the process, not of a thread.
+unsafe impl Send for Shared {}
+
+/// Where a team's flags and data lie in the segment.
+#[derive(Clone, Copy)]
+struct Room {
+    flags: NonNull<Flag>,
+    /// How many.
+    flags_len: usize,
+    /// [`TEAM_BYTES`] of data.
+    data: NonNull<u8>,
+}
+
+impl Team {
+    /// `leader` is the leader's number in the segment.
+    ///
+    /// # Panics
+    /// If there is no such rank or slot.
+    pub(crate) fn new(
+        segment: Arc<Segment>,
+        bell: Arc<Bell>,
+        seat: Seat,
+        leader: Peer,
+        reached: bool,
+    ) -> Self {
+        let words = NonNull::from(segment.team(leader, seat.slot));
+        let has_room = (seat.slot as usize) < TEAM_ROOMS && seat.size as usize <= TEAM_RANKS_MAX;
+        let room = has_room.then(|| Room {
+            flags: segment.team_flags(leader, seat.slot),
+            flags_len: flags_of(seat.size as usize),
+            data: segment.team_data(leader, seat.slot),
+        });
+        let lines = Shared { words, room, bell, _segment: segment, fences: !reached };
+        // Those who sleep may have to rely on others' fences.
+        if !lines.bell.reaches_all() {
+            lines.words().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
+        }
+        Team::over(lines, seat, has_room)
+    }
+
+    /// This rank leaves for good. The leader may give the slot to another team once all have left.
+    pub fn leave(&self) {
+        self.lines().words().left.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Sleeps until it may have come, somebody rings this rank's bell, or the time is over. `armed` is what
+    /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`], whose bell says by [`Doorbell::longest`] how long at
+    /// most. Without it, only what is watched and the
+    /// time wake.
+    pub fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
+        self.lines().sleep(watch, armed, timeout);
+    }
+}
+
+/// Clears slot `slot` of `leader` for a new team, if all `size` ranks of the last one have left.
+pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bool {
+    let lines = segment.team(leader, slot);
+    if lines.left.load(Ordering::Acquire) < size {
+        return false;
+    }
+    if (slot as usize) < TEAM_ROOMS && size as usize <= TEAM_RANKS_MAX {
+        let flags = segment.team_flags(leader, slot);
+        // SAFETY: the room has so many, and the segment is mapped.
+        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0));
+    }
+    lines.left.store(0, Ordering::Release);
+    true
+}
+
+/// Flags that a team of so many ranks uses.
+const fn flags_of(size: usize) -> usize {
+    (6 + TRAYS) * size + TRAYS
+}
+
+const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
+
+impl Lines for Shared {
+    #[inline]
+    fn raise(&self, line: usize, count: u64) {
+        let flag = self.flag(line);
+        flag.raise(count);
+        self.raised(flag);
+    }
+
+    #[inline]
+    fn raise_with(&self, line: usize, count: u64, note: &Note) {
+        let flag = self.flag(line);
+        flag.raise_with(count, note);
+        self.raised(flag);
+    }
+
+    #[inline]
+    fn count(&self, line: usize) -> u64 {
+        self.flag(line).count()
+    }
+
+    #[inline]
+    fn note(&self, line: usize) -> Note {
+        self.flag(line).note()
+    }
+
+    #[inline]
+    fn enter(&self, line: usize, most: u64) -> bool {
+        self.flag(line).enter(most)
+    }
+
+    #[inline]
+    fn leave(&self, line: usize) {
+        self.flag(line).leave();
+    }
+
+    #[inline]
+    fn arrive(&self, size: u32) -> Option<u32> {
+        let words = self.words();
+        let generation = words.generation.load(Ordering::Acquire);
+        let last = words.arrived.fetch_add(1, Ordering::AcqRel) + 1 >= size;
+        (!last).then_some(generation)
+    }
+
+    #[inline]
+    fn open(&self) {
+        let words = self.words();
+        words.arrived.store(0, Ordering::Relaxed);
+        words.generation.fetch_add(1, Ordering::SeqCst);
+        if words.sleepers.load(Ordering::SeqCst) & !NEEDS_FENCE != 0 {
+            futex::wake_all(&words.generation);
+        }
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        self.words().generation.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn data(&self, offset: usize, bytes: usize) -> UserBuf {
+        assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
+        // SAFETY: within the room's data, just checked; mapped for as long as the team, which the lifetime of an area keeps.
+        // Other ranks write there, too; their turns are told by the flags.
+        unsafe { UserBuf::flat(self.room().data.add(offset).as_ptr(), bytes) }
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn words(&self) -> &TeamLines {
+        // SAFETY: within the segment, which this keeps mapped.
+        unsafe { self.words.as_ref() }
+    }
+
+    #[inline]
+    fn flag(&self, line: usize) -> &Flag {
+        let room = self.room();
+        assert!(line < room.flags_len, "flag {line} of {}", room.flags_len);
+        // SAFETY: within the room's flags, just checked; mapped for as long as the team.
+        unsafe { room.flags.add(line).as_ref() }
+    }
+
+    /// # Panics
+    /// If there is none: see [`Team::has_room`].
+    #[inline]
+    fn room(&self) -> &Room {
+        self.room.as_ref().expect("a team that moves data has a room")
+    }
+
+    /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
+    /// is the sleeper who makes sure that this load did not pass the store.
+    #[inline]
+    fn raised(&self, flag: &Flag) {
+        compiler_fence(Ordering::SeqCst);
+        if self.fences || self.words().sleepers.load(Ordering::Relaxed) != 0 {
+            self.wake(flag);
+        }
+    }
+
+    #[inline(never)]
+    fn wake(&self, flag: &Flag) {
+        fence(Ordering::SeqCst);
+        if self.words().sleepers.load(Ordering::Relaxed) & !NEEDS_FENCE != 0 {
+            futex::wake_all(flag.futex_word());
+        }
+    }
+
+    fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
+        let words = self.words();
+        words.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
+        self.bell.fence_all();
+        match *watch {
+            Watch::Generation(old) => self.sleep_on((&words.generation, old), armed, timeout),
+            Watch::Flag { line, count } => {
+                let flag = self.flag(line);
+                let seen = flag.count();
+                if seen < count {
+                    self.sleep_on((flag.futex_word(), seen as u32), armed, timeout);
+                }
+            }
+        }
+        words.sleepers.fetch_sub(SLEEPER, Ordering::SeqCst);
+        if armed.is_some() {
+            self.bell.disarm();
+        }
+    }
+
+    fn sleep_on(&self, watched: (&AtomicU32, u32), armed: Option<u32>, timeout: Option<Duration>) {
+        match armed {
+            Some(armed) => futex::wait_either([watched, (self.bell.words().word(), armed)], timeout),
+            None => futex::wait(watched.0, watched.1, timeout),
+        }
+    }
+}
+
+/// In the word of sleepers: somebody who sleeps cannot make others pass a fence.
+const NEEDS_FENCE: u32 = 1;
+/// In the word of sleepers: one of them.
+const SLEEPER: u32 = 2;
