@@ -25,6 +25,11 @@ pub const YIELDS_MAX: u32 = 1;
 /// 2 cores (DESIGN section 7: four yields, then futex).
 pub const CROWDED_YIELDS_MAX: u32 = 4;
 
+/// The same over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
+/// scheduler has put on different cores stay there and take twice as long; it brings them together when one sleeps and the other
+/// wakes it.
+pub const LISTENING_YIELDS_MAX: u32 = 3;
+
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
 /// microseconds, and a scheduler's time slice is 3 ms or so.
 pub const YIELD_DEAR: Duration = Duration::from_millis(1);

@@ -56,7 +56,7 @@ entry! {
         let mut process = enter();
         if let Some(id) = receive_later(&mut process, &message) {
             let store = |received: &Status| status::store_from(status, received);
-            if let Some(engine) = process.engine_mut() && engine.poll() && engine.test_well(id, store) {
+            if !process.listens && let Some(engine) = process.engine_mut() && engine.poll() && engine.test_well(id, store) {
                 return Ok(());
             }
             return finish(&await_message(process, "MPI_Recv", message, id), status);
@@ -337,8 +337,9 @@ unsafe fn isend_otherwise(
 /// Waits until a message of this thread's own is complete.
 #[inline(never)]
 pub fn await_message(process: Guard, call: &'static str, message: Message, id: RequestId) -> Status {
-    wait::until(
+    wait::until_from(
         process,
+        |process| process.comms.get(message.comm)?.peers().peer(u32::try_from(message.rank).ok()?),
         |process| {
             let context = process.comms.get(message.comm).map_or(0, |comm| comm.context);
             let size = process.types.size_of(message.datatype).saturating_mul(message.count.max(0) as u64);

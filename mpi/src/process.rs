@@ -39,6 +39,8 @@ pub struct Process {
     pub polls: u64,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
+    /// A wait for one peer's message looks at that peer alone, most times.
+    pub listens: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
     /// What it is at most.
@@ -103,6 +105,7 @@ impl Process {
             entries: 0,
             polls: 0,
             crowded: false,
+            listens: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             spin_polls_most: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use tern_runtime::Blocked;
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
-use tern_transport::{Doorbell, Fabric};
+use tern_transport::{Doorbell, Fabric, Peer};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
@@ -60,6 +60,12 @@ pub trait Event {
     /// Whether it has come. Called with the state entered; between calls other threads come in.
     fn look(&mut self, process: &mut Process) -> Option<Self::News>;
 
+    /// The only peer whose messages can bring it, if there is one.
+    #[inline(always)]
+    fn peer(&self, _process: &Process) -> Option<Peer> {
+        None
+    }
+
     /// Sleeps until it may have come or the bell was rung; see [`Doorbell::sleep`].
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
         bell.sleep(armed, timeout);
@@ -67,13 +73,24 @@ pub trait Event {
 }
 
 /// An event that messages bring about.
-struct ByMessage<W, D> {
+struct ByMessage<P, W, D> {
+    peer: P,
     what: W,
     done: D,
 }
 
-impl<T, W: Fn(&Process) -> Waiting, D: FnMut(&mut Process) -> Option<T>> Event for ByMessage<W, D> {
+impl<T, P, W, D> Event for ByMessage<P, W, D>
+where
+    P: Fn(&Process) -> Option<Peer>,
+    W: Fn(&Process) -> Waiting,
+    D: FnMut(&mut Process) -> Option<T>,
+{
     type News = T;
+
+    #[inline(always)]
+    fn peer(&self, process: &Process) -> Option<Peer> {
+        (self.peer)(process)
+    }
 
     fn waiting(&self, process: &Process) -> Waiting {
         (self.what)(process)
@@ -93,7 +110,19 @@ pub fn until<T>(
     what: impl Fn(&Process) -> Waiting,
     done: impl FnMut(&mut Process) -> Option<T>,
 ) -> T {
-    until_event(process, ByMessage { what, done })
+    until_event(process, ByMessage { peer: |_: &Process| None, what, done })
+}
+
+/// As [`until`], where nothing but messages of one peer's, if there is one, can bring what is waited for. `peer` is asked only
+/// where it helps to know.
+#[inline]
+pub fn until_from<T>(
+    process: Guard,
+    peer: impl Fn(&Process) -> Option<Peer>,
+    what: impl Fn(&Process) -> Waiting,
+    done: impl FnMut(&mut Process) -> Option<T>,
+) -> T {
+    until_event(process, ByMessage { peer, what, done })
 }
 
 /// Calls that wait and do not sleep: they make progress. It changes with the state entered, and is looked at without.
@@ -119,6 +148,9 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
     let mut patience = Patience::new(&process);
+    if process.listens {
+        patience.peer = event.peer(&process);
+    }
     count_waits(1);
     loop {
         if let Some(news) = event.look(&mut process) {
@@ -127,7 +159,7 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
             return news;
         }
         let moved;
-        (process, moved) = progress(process);
+        (process, moved) = patience.progress(process);
         if moved {
             patience.restart(&mut process);
             continue;
@@ -170,6 +202,8 @@ struct Patience<T> {
     spin_polls_max: u32,
     yields: u32,
     crowded: bool,
+    /// The only one who can end this wait, if there is one and it helps to know.
+    peer: Option<Peer>,
     began: Option<Instant>,
     news: Option<T>,
 }
@@ -178,7 +212,23 @@ impl<T> Patience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
         let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
-        Patience { polls: 0, spin_polls_max, yields: 0, crowded: process.crowded, began: None, news: None }
+        let crowded = process.crowded;
+        Patience { polls: 0, spin_polls_max, yields: 0, crowded, peer: None, began: None, news: None }
+    }
+
+    /// As [`progress`]. Where ranks outnumber the cores, the one that is waited for gets this one first.
+    #[inline]
+    fn progress(&mut self, mut process: Guard) -> (Guard, bool) {
+        let Some(peer) = self.peer.filter(|_| process.collectives.is_empty()) else {
+            return progress(process);
+        };
+        if self.crowded && self.yields == 0 && process.yielding.is_worth_it() {
+            self.yields = 1;
+            process = give_core_away(process);
+        }
+        process.polls = process.polls.wrapping_add(1);
+        let moved = process.engine_mut().is_some_and(|engine| engine.listen(peer));
+        (process, moved)
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
@@ -226,7 +276,11 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max = if self.crowded { CROWDED_YIELDS_MAX } else { YIELDS_MAX };
+        let yields_max = match (self.crowded, self.peer) {
+            (true, Some(_)) => LISTENING_YIELDS_MAX,
+            (true, None) => CROWDED_YIELDS_MAX,
+            _ => YIELDS_MAX,
+        };
         if self.yields < yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
