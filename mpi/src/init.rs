@@ -140,7 +140,7 @@ pub fn attach(process: &mut Process) -> Result {
     let fabric = network::connect(&mut job, &environment.transport)?;
     process.bell = Some(fabric.doorbell());
     process.crowded = job.cores.is_crowded();
-    process.listens = fabric.listens();
+    process.listens = process.crowded && fabric.listens();
     process.spin_polls_most = wait::spin_polls_max(&fabric);
     process.spin_polls_max = process.spin_polls_most;
     process.route = environment.transport.route;

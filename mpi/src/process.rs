@@ -39,7 +39,7 @@ pub struct Process {
     pub polls: u64,
     /// Ranks outnumber the cores: waiting must not spin.
     pub crowded: bool,
-    /// A wait for one peer's message looks at that peer alone, most times.
+    /// A wait for one peer's message gives that peer the core first, and looks at it alone, most times.
     pub listens: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
