@@ -26,8 +26,8 @@ pub const YIELDS_MAX: u32 = 1;
 pub const CROWDED_YIELDS_MAX: u32 = 4;
 
 /// The same over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
-/// scheduler has put on different cores stay there and take twice as long; it brings them together when one sleeps and the other
-/// wakes it.
+/// scheduler has put on different cores stay there more often and take twice as long; it brings them together when one sleeps and
+/// the other wakes it.
 pub const LISTENING_YIELDS_MAX: u32 = 3;
 
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
