@@ -128,8 +128,19 @@ impl<T: Transport> Engine<T> {
     #[inline]
     pub fn poll(&mut self) -> bool {
         let arrived = self.transport.poll(&mut self.core);
-        let core = &self.core;
-        if core.has_nothing_to_do() {
+        self.follow(arrived)
+    }
+
+    /// As [`Engine::poll`], for a caller who waits for a peer's next message: see [`Transport::listen`].
+    #[inline]
+    pub fn listen(&mut self, peer: Peer) -> bool {
+        let arrived = self.transport.listen(peer, &mut self.core);
+        self.follow(arrived)
+    }
+
+    #[inline]
+    fn follow(&mut self, arrived: bool) -> bool {
+        if self.core.has_nothing_to_do() {
             return arrived;
         }
         self.advance() || arrived

@@ -37,6 +37,11 @@ pub const CROWDED_YIELDS_MAX: u32 = 4;
 /// ranks on a core more yields gain nothing, and barriers lose.
 pub const PAIRED_YIELDS_MAX: u32 = 16;
 
+/// Those before sleeping over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
+/// scheduler has put on different cores stay there more often and take twice as long; it brings them together when one sleeps and
+/// the other wakes it.
+pub const LISTENING_YIELDS_MAX: u32 = 3;
+
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
 /// microseconds, and a scheduler's time slice is 3 ms or so.
 pub const YIELD_DEAR: Duration = Duration::from_millis(1);

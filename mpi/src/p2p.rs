@@ -57,8 +57,9 @@ entry! {
         let Some((pattern, buf)) = dense_receive(&process, &message) else {
             return receive(process, message, status);
         };
+        let listens = process.listens;
         let Some(engine) = process.engine_mut() else { return receive(process, message, status) };
-        if let Some(received) = engine.receive_at_once(pattern, &buf) {
+        if !listens && let Some(received) = engine.receive_at_once(pattern, &buf) {
             status::store_from(status, &received);
             return Ok(());
         }
@@ -347,8 +348,9 @@ unsafe fn isend_otherwise(
 /// Waits until a message of this thread's own is complete.
 #[inline(never)]
 pub fn await_message(process: Guard, call: &'static str, message: Message, id: RequestId) -> Status {
-    wait::until(
+    wait::until_from(
         process,
+        |process| process.comms.get(message.comm)?.peers().peer(u32::try_from(message.rank).ok()?),
         |process| {
             let context = process.comms.get(message.comm).map_or(0, |comm| comm.context);
             let size = process.types.size_of(message.datatype).saturating_mul(message.count.max(0) as u64);

@@ -43,6 +43,8 @@ pub struct Process {
     pub polls_per_yield: u32,
     /// Yields before a wait sleeps.
     pub yields_max: u32,
+    /// A wait for one peer's message gives that peer the core first, and looks at it alone, most times.
+    pub listens: bool,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
     /// What it is at most.
@@ -109,6 +111,7 @@ impl Process {
             crowded: false,
             polls_per_yield: 0,
             yields_max: crate::limits::YIELDS_MAX,
+            listens: false,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             spin_polls_most: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

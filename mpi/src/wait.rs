@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
 use tern_runtime::{Blocked, CoreBudget};
-use tern_transport::{Doorbell, Fabric};
+use tern_transport::{Doorbell, Fabric, Peer};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
@@ -60,6 +60,12 @@ pub trait Event {
     /// Whether it has come. Called with the state entered; between calls other threads come in.
     fn look(&mut self, process: &mut Process) -> Option<Self::News>;
 
+    /// The only peer whose messages can bring it, if there is one.
+    #[inline(always)]
+    fn peer(&self, _process: &Process) -> Option<Peer> {
+        None
+    }
+
     /// Sleeps until it may have come or the bell was rung; see [`Doorbell::sleep`].
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
         bell.sleep(armed, timeout);
@@ -67,13 +73,24 @@ pub trait Event {
 }
 
 /// An event that messages bring about.
-struct ByMessage<W, D> {
+struct ByMessage<P, W, D> {
+    peer: P,
     what: W,
     done: D,
 }
 
-impl<T, W: Fn(&Process) -> Waiting, D: FnMut(&mut Process) -> Option<T>> Event for ByMessage<W, D> {
+impl<T, P, W, D> Event for ByMessage<P, W, D>
+where
+    P: Fn(&Process) -> Option<Peer>,
+    W: Fn(&Process) -> Waiting,
+    D: FnMut(&mut Process) -> Option<T>,
+{
     type News = T;
+
+    #[inline(always)]
+    fn peer(&self, process: &Process) -> Option<Peer> {
+        (self.peer)(process)
+    }
 
     fn waiting(&self, process: &Process) -> Waiting {
         (self.what)(process)
@@ -93,7 +110,19 @@ pub fn until<T>(
     what: impl Fn(&Process) -> Waiting,
     done: impl FnMut(&mut Process) -> Option<T>,
 ) -> T {
-    until_event(process, ByMessage { what, done })
+    until_event(process, ByMessage { peer: |_: &Process| None, what, done })
+}
+
+/// As [`until`], where nothing but messages of one peer's, if there is one, can bring what is waited for. `peer` is asked only
+/// where it helps to know.
+#[inline]
+pub fn until_from<T>(
+    process: Guard,
+    peer: impl Fn(&Process) -> Option<Peer>,
+    what: impl Fn(&Process) -> Waiting,
+    done: impl FnMut(&mut Process) -> Option<T>,
+) -> T {
+    until_event(process, ByMessage { peer, what, done })
 }
 
 /// Calls that wait and do not sleep: they make progress. It changes with the state entered, and is looked at without.
@@ -137,6 +166,9 @@ pub fn yields_max(cores: &CoreBudget) -> u32 {
 #[inline]
 pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
     let mut patience = Patience::new(&process);
+    if process.listens {
+        patience.peer = event.peer(&process);
+    }
     count_waits(1);
     loop {
         if let Some(news) = event.look(&mut process) {
@@ -145,7 +177,7 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
             return news;
         }
         let moved;
-        (process, moved) = progress(process);
+        (process, moved) = patience.progress(process);
         if moved {
             patience.restart(&mut process);
             continue;
@@ -192,6 +224,8 @@ struct Patience<T> {
     slept: bool,
     /// See [`polls_per_yield`].
     polls_per_yield: u32,
+    /// The only one who can end this wait, if there is one and it helps to know.
+    peer: Option<Peer>,
     began: Option<Instant>,
     news: Option<T>,
 }
@@ -207,9 +241,25 @@ impl<T> Patience<T> {
             crowded: process.crowded,
             slept: false,
             polls_per_yield: process.polls_per_yield,
+            peer: None,
             began: None,
             news: None,
         }
+    }
+
+    /// As [`progress`]. Where ranks outnumber the cores, the one that is waited for gets this one first.
+    #[inline]
+    fn progress(&mut self, mut process: Guard) -> (Guard, bool) {
+        let Some(peer) = self.peer.filter(|_| process.collectives.is_empty()) else {
+            return progress(process);
+        };
+        if self.crowded && self.yields == 0 && process.yielding.is_worth_it() {
+            self.yields = 1;
+            process = give_core_away(process);
+        }
+        process.polls = process.polls.wrapping_add(1);
+        let moved = process.engine_mut().is_some_and(|engine| engine.listen(peer));
+        (process, moved)
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
@@ -281,7 +331,9 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        if self.yields < process.yields_max && process.yielding.is_worth_it() {
+        let yields_max =
+            if self.crowded && self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
+        if self.yields < yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }

@@ -194,6 +194,11 @@ impl Fabric {
         self.network.as_ref().is_some_and(|network| network.holds_back())
     }
 
+    /// Whether [`Transport::listen`] is less work than [`Transport::poll`].
+    pub fn listens(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.listens())
+    }
+
     /// A peer that cannot be reached any more, in words: the job cannot go on.
     pub fn failure(&self) -> Option<&str> {
         self.network.as_ref()?.failure()
@@ -346,6 +351,13 @@ impl Transport for Fabric {
         match &mut self.shm {
             Some(shm) => shm.poll(sink) | own,
             None => self.network.as_mut().is_some_and(|network| network.poll(sink)) | own,
+        }
+    }
+
+    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+        match (&self.shm, &mut self.network) {
+            (None, Some(network)) => self.loopback.poll(sink) | network.listen(peer, sink),
+            _ => self.poll(sink),
         }
     }
 

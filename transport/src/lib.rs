@@ -196,6 +196,12 @@ pub trait Transport {
         Err(Full)
     }
 
+    /// As [`Transport::poll`], for a caller who waits for `peer`'s next message: others may be looked at less often.
+    #[inline]
+    fn listen(&mut self, _peer: Peer, sink: &mut impl Sink) -> bool {
+        self.poll(sink)
+    }
+
     /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1). Whoever goes on
     /// waiting says so with every look, since a part of what came may have been all that was not lost.
     fn expect(&mut self, _peer: Peer) {}

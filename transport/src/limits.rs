@@ -253,6 +253,9 @@ pub const BACKLOG: i32 = 4096;
 /// Empty polls between looks at what is rare: new connections, answers of the directory, timers.
 pub const POLLS_PER_ROUND: u32 = 64;
 
+/// Polls for which a look at one peer alone counts: the others are looked at every 32nd time.
+pub const POLLS_PER_LISTEN: u32 = POLLS_PER_ROUND / 32;
+
 /// Connections up to which each poll tries every socket; with more it first asks which are ready.
 pub const TRIED_SOCKETS_MAX: usize = 2;
 

@@ -170,6 +170,11 @@ impl Network {
     pub(super) fn is_quiet(&self) -> bool {
         self.packets.as_ref().is_none_or(|packets| packets.urtp.is_flushed())
     }
+    /// Whether sockets of connections are all that a poll looks at.
+    pub(super) fn listens(&self) -> bool {
+        self.here.is_none() && self.packets.is_none()
+    }
+
     /// Datagrams, if they carry messages to one rank.
     #[inline]
     fn carrier(&mut self) -> Option<&mut Urtp> {
@@ -356,6 +361,13 @@ impl Transport for Network {
             any |= self.poll_packets(sink, slept);
         }
         any
+    }
+
+    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+        match (&self.here, &self.packets) {
+            (None, None) => self.tcp.listen(peer, sink),
+            _ => self.poll(sink),
+        }
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {

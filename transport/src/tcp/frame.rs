@@ -74,7 +74,7 @@ impl<'a> Packet<'a> {
 
     /// Checks everything that can be checked without the payload.
     pub(crate) fn parse(&self) -> Result<Repr, Malformed> {
-        if crc32c::crc32c(&self.0[4..]) != self.word(0) {
+        if header_sum(self.0) != self.word(0) {
             return Err(Malformed::Checksum);
         }
         let [kind, flags, am_kind, am_flags] = self.bytes(4);
@@ -127,10 +127,35 @@ impl Repr {
         bytes[32..36].copy_from_slice(&self.header.source.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.header.tag.to_le_bytes());
         bytes[40..42].copy_from_slice(&self.header.credits.to_le_bytes());
-        let sum = crc32c::crc32c(&bytes[4..]);
+        let sum = header_sum(&bytes);
         bytes[..4].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
+}
+
+/// CRC32C of a header, but for the place of the sum itself.
+#[inline]
+fn header_sum(bytes: &[u8; HEADER_BYTES]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instructions.
+        return unsafe { header_sum_by_words(bytes) };
+    }
+    crc32c::crc32c(&bytes[4..])
+}
+
+/// As [`header_sum`], by eight instructions: the crate's way for any length takes ten times as many, twice a message.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn header_sum_by_words(bytes: &[u8; HEADER_BYTES]) -> u32 {
+    use std::arch::x86_64::{_mm_crc32_u32, _mm_crc32_u64};
+    let (words, _) = bytes.as_chunks::<8>();
+    let first = u64::from_le_bytes(words[0]) >> 32;
+    let mut sum = u64::from(_mm_crc32_u32(u32::MAX, first as u32));
+    for word in &words[1..] {
+        sum = _mm_crc32_u64(sum, u64::from_le_bytes(*word));
+    }
+    !(sum as u32)
 }
 
 #[cfg(test)]
@@ -190,6 +215,14 @@ mod tests {
         let repr = Repr { len: 1, ..Repr::note(Kind::Ack, 7) };
         assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
         assert_eq!(parse(&Repr::note(Kind::Bye, 7).bytes()), Ok(Repr::note(Kind::Bye, 7)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_sum_of_a_header_is_that_of_its_bytes(bytes in any::<[[u8; 32]; 2]>()) {
+            let bytes: [u8; HEADER_BYTES] = bytes.as_flattened().try_into().unwrap();
+            prop_assert_eq!(header_sum(&bytes), crc32c::crc32c(&bytes[4..]));
+        }
     }
 
     #[test]

@@ -246,6 +246,16 @@ impl Tcp {
         }
     }
 
+    /// Tells of loans that have ended.
+    #[inline]
+    fn tell_of_ended(&mut self, sink: &mut impl Sink) -> bool {
+        let any = !self.done.is_empty();
+        while let Some(token) = self.done.pop() {
+            sink.done(token, Ok(()));
+        }
+        any
+    }
+
     /// Each connection is tried, or, with many, those that are ready.
     #[inline]
     fn poll_live(&mut self, sink: &mut impl Sink) -> bool {
@@ -476,11 +486,19 @@ impl Transport for Tcp {
         } else {
             self.polls_left -= 1;
         }
-        while let Some(token) = self.done.pop() {
-            any = true;
-            sink.done(token, Ok(()));
+        self.tell_of_ended(sink) | any
+    }
+
+    /// One system call, where to ask which sockets are ready and to read them are two.
+    #[inline]
+    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+        let only = self.live.len() <= 1;
+        if only || self.polls_left < POLLS_PER_LISTEN || self.residue || self.bell.has_slept() {
+            return self.poll(sink);
         }
-        any
+        self.polls_left -= POLLS_PER_LISTEN;
+        let any = self.poll_link(peer, sink);
+        self.tell_of_ended(sink) | any
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {
