@@ -4,26 +4,31 @@
 use crate::arrival::{can_match, envelope};
 use crate::engine::{Core, Engine};
 use crate::matching::Pattern;
-use crate::request::Status;
+use crate::request::{RequestId, Status};
+use crate::send::Started;
 use crate::wire::Kind;
 use tern_mem::UserBuf;
 use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
 
 impl<T: Transport> Engine<T> {
-    /// Polls once, and receives what arrives first if it is what a receive of `pattern` into `buf` would get. `None`: this
-    /// receive must go the usual way, and nothing is lost. Types are not checked.
+    /// Starts a receive and polls once. It is over if what arrives first is a short message for it. `None`: there are other
+    /// receives, or messages that wait for one, so nothing has happened. Types are not checked.
     #[inline(always)]
-    pub fn receive_at_once(&mut self, pattern: Pattern, buf: &UserBuf) -> Option<Status> {
+    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf) -> Option<Started> {
         if !self.core.posted.is_empty() || !self.core.unexpected.is_empty() {
             return None;
         }
-        let mut direct = Direct { core: &mut self.core, pattern, buf, got: None, over: false };
+        let mut direct = Direct { core: &mut self.core, pattern, buf, got: None, posted: None };
         self.transport.poll(&mut direct);
-        let got = direct.got;
+        let Direct { got, posted, .. } = direct;
         if !self.core.has_nothing_to_do() {
             self.advance();
         }
-        got
+        Some(match (got, posted) {
+            (Some(status), _) => Started::Done(status),
+            (None, Some(id)) => Started::Pending(id),
+            (None, None) => Started::Pending(self.post(pattern, buf.clone(), 0)),
+        })
     }
 }
 
@@ -33,8 +38,8 @@ struct Direct<'a> {
     pattern: Pattern,
     buf: &'a UserBuf,
     got: Option<Status>,
-    /// A message went to the engine. One that follows must not overtake it, so the receive goes there too.
-    over: bool,
+    /// Something else came before: the receive is among the engine's then, so that no message overtakes another.
+    posted: Option<RequestId>,
 }
 
 impl Sink for Direct<'_> {
@@ -42,7 +47,8 @@ impl Sink for Direct<'_> {
     fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let is_plain = header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header);
         let envelope = envelope(header);
-        if is_plain && !self.enough() && self.pattern.fits(&envelope) && self.buf.write_to_flat(payload) {
+        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
+        if is_plain && is_next && self.buf.write_to_flat(payload) {
             if header.credits != 0 {
                 self.core.earn(from, header.credits);
             }
@@ -55,21 +61,20 @@ impl Sink for Direct<'_> {
     }
 
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
-        self.over = true;
-        self.core.header(from, header, len)
+        self.engine().header(from, header, len)
     }
 
     fn landed(&mut self, from: Peer, token: Token) {
-        self.core.landed(from, token);
+        self.engine().landed(from, token);
     }
 
     #[inline(always)]
     fn enough(&self) -> bool {
-        self.over || self.got.is_some()
+        self.got.is_some() || (self.posted.is_some() && self.core.enough())
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
-        self.core.done(token, result);
+        self.engine().done(token, result);
     }
 }
 
@@ -77,7 +82,14 @@ impl Direct<'_> {
     #[cold]
     #[inline(never)]
     fn short_for_engine(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        self.over = true;
-        self.core.short(from, header, payload);
+        self.engine().short(from, header, payload);
+    }
+
+    /// The engine, which knows of the receive from now on, unless that is over.
+    fn engine(&mut self) -> &mut Core {
+        if self.got.is_none() && self.posted.is_none() {
+            self.posted = Some(self.core.post(self.pattern, self.buf.clone(), 0));
+        }
+        self.core
     }
 }

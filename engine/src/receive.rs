@@ -45,10 +45,7 @@ impl<T: Transport> Engine<T> {
     /// Posts a receive. As [`Engine::receive`] where [`Engine::has_no_early`].
     #[inline(always)]
     pub fn post(&mut self, pattern: Pattern, buf: UserBuf, signature: u64) -> RequestId {
-        let (id, request) = self.core.requests.occupy();
-        request.begin(State::Posted, pattern, buf, signature);
-        self.core.posted.post(pattern, id.index() as u32);
-        id
+        self.core.post(pattern, buf, signature)
     }
 
     /// The first message that fits, if one has arrived; it stays.
@@ -120,6 +117,15 @@ impl<T: Transport> Engine<T> {
 }
 
 impl crate::engine::Core {
+    /// See [`Engine::post`].
+    #[inline(always)]
+    pub(crate) fn post(&mut self, pattern: Pattern, buf: UserBuf, signature: u64) -> RequestId {
+        let (id, request) = self.requests.occupy();
+        request.begin(State::Posted, pattern, buf, signature);
+        self.posted.post(pattern, id.index() as u32);
+        id
+    }
+
     /// What is wrong with a message for a buffer of `room` bytes.
     pub(crate) fn fault_of(&self, arrival: &Early, room: usize, signature: u64) -> Option<Fault> {
         if arrival.not_ready {

@@ -57,16 +57,14 @@ entry! {
         let Some((pattern, buf)) = dense_receive(&process, &message) else {
             return receive(process, message, status);
         };
-        let listens = process.listens;
-        let Some(engine) = process.engine_mut() else { return receive(process, message, status) };
-        if !listens && let Some(received) = engine.receive_at_once(pattern, &buf) {
-            status::store_from(status, &received);
-            return Ok(());
-        }
-        if !engine.has_no_early() {
-            return receive(process, message, status);
-        }
-        let id = engine.post(pattern, buf, 0);
+        let id = match start_dense(&mut process, pattern, &buf) {
+            Some(Started::Done(received)) => {
+                status::store_from(status, &received);
+                return Ok(());
+            }
+            Some(Started::Pending(id)) => id,
+            None => return receive(process, message, status),
+        };
         finish(&await_message(process, "MPI_Recv", message, id), status)
     }
 
@@ -250,6 +248,17 @@ unsafe fn dense_receive(process: &Process, message: &Message) -> Option<(Pattern
     // SAFETY: by the caller.
     let buf = unsafe { dense_buffer(message.buf, message.count, message.datatype)? };
     (!process.check_types).then_some((pattern, buf))
+}
+
+/// The shortest way of a blocking receive. `None`: nothing has happened, since a message waits for its receive.
+#[inline(always)]
+fn start_dense(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option<Started> {
+    let listens = process.listens;
+    let engine = process.engine_mut()?;
+    if !listens && let Some(started) = engine.receive_next(pattern, buf) {
+        return Some(started);
+    }
+    engine.has_no_early().then(|| Started::Pending(engine.post(pattern, buf.clone(), 0)))
 }
 
 /// The shortest way of a non-blocking receive, while no message waits for its receive. `None`: nothing has happened.

@@ -170,6 +170,7 @@ impl Network {
     pub(super) fn is_quiet(&self) -> bool {
         self.packets.as_ref().is_none_or(|packets| packets.urtp.is_flushed())
     }
+
     /// Whether sockets of connections are all that a poll looks at.
     pub(super) fn listens(&self) -> bool {
         self.here.is_none() && self.packets.is_none()

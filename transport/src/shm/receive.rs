@@ -38,6 +38,10 @@ impl Incoming {
         let Some(mut mark) = self.ring.ready() else { return false };
         for _ in 0..POLL_BUDGET {
             self.take(mark, segment, sink);
+            // Lines that follow a longer message are being prepared by its writer: to look at them takes them away.
+            if mark.single_line().is_none() && sink.enough() {
+                break;
+            }
             match self.ring.ready() {
                 Some(next) => mark = next,
                 None => break,
