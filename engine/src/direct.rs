@@ -19,15 +19,13 @@ impl<T: Transport> Engine<T> {
             return None;
         }
         let mut direct = Direct { core: &mut self.core, pattern, buf, got: None, posted: None };
-        self.transport.poll(&mut direct);
+        let arrived = self.transport.poll(&mut direct);
         let Direct { got, posted, .. } = direct;
-        if !self.core.has_nothing_to_do() {
-            self.advance();
-        }
+        self.follow(arrived);
         Some(match (got, posted) {
             (Some(status), _) => Started::Done(status),
             (None, Some(id)) => Started::Pending(id),
-            (None, None) => Started::Pending(self.post(pattern, buf.clone(), 0)),
+            (None, None) => Started::Pending(self.core.post(pattern, buf.clone(), 0)),
         })
     }
 }

@@ -138,8 +138,9 @@ impl<T: Transport> Engine<T> {
         self.follow(arrived)
     }
 
+    /// Moves on what a poll has made possible.
     #[inline]
-    fn follow(&mut self, arrived: bool) -> bool {
+    pub(crate) fn follow(&mut self, arrived: bool) -> bool {
         if self.core.has_nothing_to_do() {
             return arrived;
         }
@@ -266,7 +267,7 @@ impl<T: Transport> Engine<T> {
         self.core.peers.know(peer)
     }
 
-    pub(crate) fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> bool {
         let mut moved = false;
         while let Some(action) = self.core.actions.pop_front() {
             moved = true;

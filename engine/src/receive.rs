@@ -33,19 +33,13 @@ impl<T: Transport> Engine<T> {
         {
             return self.receive_early_at(index, pattern, buf, signature);
         }
-        Started::Pending(self.post(pattern, buf.clone(), signature))
+        Started::Pending(self.core.post(pattern, buf.clone(), signature))
     }
 
-    /// Whether every message that has come was received: then a receive can only be posted.
+    /// Posts a receive, as [`Engine::receive`] does. `None`: messages wait for a receive, so nothing has happened.
     #[inline(always)]
-    pub fn has_no_early(&self) -> bool {
-        self.core.unexpected.is_empty()
-    }
-
-    /// Posts a receive. As [`Engine::receive`] where [`Engine::has_no_early`].
-    #[inline(always)]
-    pub fn post(&mut self, pattern: Pattern, buf: UserBuf, signature: u64) -> RequestId {
-        self.core.post(pattern, buf, signature)
+    pub fn post_unless_early(&mut self, pattern: Pattern, buf: UserBuf) -> Option<RequestId> {
+        self.core.unexpected.is_empty().then(|| self.core.post(pattern, buf, 0))
     }
 
     /// The first message that fits, if one has arrived; it stays.
@@ -117,7 +111,7 @@ impl<T: Transport> Engine<T> {
 }
 
 impl crate::engine::Core {
-    /// See [`Engine::post`].
+    /// Puts a receive among those that wait for their message.
     #[inline(always)]
     pub(crate) fn post(&mut self, pattern: Pattern, buf: UserBuf, signature: u64) -> RequestId {
         let (id, request) = self.requests.occupy();

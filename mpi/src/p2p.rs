@@ -258,7 +258,7 @@ fn start_dense(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option
     if !listens && let Some(started) = engine.receive_next(pattern, buf) {
         return Some(started);
     }
-    engine.has_no_early().then(|| Started::Pending(engine.post(pattern, buf.clone(), 0)))
+    engine.post_unless_early(pattern, buf.clone()).map(Started::Pending)
 }
 
 /// The shortest way of a non-blocking receive, while no message waits for its receive. `None`: nothing has happened.
@@ -266,8 +266,7 @@ fn start_dense(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option
 unsafe fn receive_later(process: &mut Process, message: &Message) -> Option<RequestId> {
     // SAFETY: by the caller.
     let (pattern, buf) = unsafe { dense_receive(process, message)? };
-    let engine = process.engine_mut().filter(|engine| engine.has_no_early())?;
-    Some(engine.post(pattern, buf, 0))
+    process.engine_mut()?.post_unless_early(pattern, buf)
 }
 
 /// Any other blocking receive.

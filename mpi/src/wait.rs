@@ -198,9 +198,7 @@ pub fn look_again(process: Guard) -> Guard {
     if moved || !process.crowded {
         return process;
     }
-    drop(process);
-    std::thread::yield_now();
-    progress(enter()).0
+    progress(yield_core(process, false).0).0
 }
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.
@@ -224,7 +222,7 @@ struct Patience<T> {
     slept: bool,
     /// See [`polls_per_yield`].
     polls_per_yield: u32,
-    /// The only one who can end this wait, if there is one and it helps to know.
+    /// The only one who can end this wait, if there is one and it helps to know: only where ranks outnumber the cores.
     peer: Option<Peer>,
     began: Option<Instant>,
     news: Option<T>,
@@ -253,7 +251,7 @@ impl<T> Patience<T> {
         let Some(peer) = self.peer.filter(|_| process.collectives.is_empty()) else {
             return progress(process);
         };
-        if self.crowded && self.yields == 0 && process.yielding.is_worth_it() {
+        if self.yields == 0 && process.yielding.is_worth_it() {
             self.yields = 1;
             process = give_core_away(process);
         }
@@ -318,12 +316,9 @@ impl<T> Patience<T> {
             (self.polls, self.yields) = (self.spin_polls_max, process.yields_max);
             return self.yield_or_sleep(process, event);
         }
-        let left = Instant::now();
-        drop(process);
-        std::thread::yield_now();
-        let away = left.elapsed();
-        let mut process = enter();
-        if away > YIELD_DEAR {
+        let (mut process, away) = yield_core(process, true);
+        // Of cheap ones there are too many to count for anything.
+        if let Some(away) = away.filter(|away| *away > YIELD_DEAR) {
             process.yielding.learn(away);
         }
         process
@@ -331,8 +326,7 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max =
-            if self.crowded && self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
+        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
         if self.yields < yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
@@ -470,15 +464,21 @@ fn unless_a_peer_is_lost(mut process: Guard) -> Guard {
 }
 
 fn give_core_away(mut process: Guard) -> Guard {
-    let left = process.yielding.is_timed().then(Instant::now);
-    drop(process);
-    std::thread::yield_now();
-    let away = left.map(|left| left.elapsed());
-    let mut process = enter();
+    let timed = process.yielding.is_timed();
+    let (mut process, away) = yield_core(process, timed);
     if let Some(away) = away {
         process.yielding.learn(away);
     }
     process
+}
+
+/// Lets whoever needs this core have it, and other threads of this process come in; how long that took, if it is asked for.
+fn yield_core(process: Guard, timed: bool) -> (Guard, Option<Duration>) {
+    let left = timed.then(Instant::now);
+    drop(process);
+    std::thread::yield_now();
+    let away = left.map(|left| left.elapsed());
+    (enter(), away)
 }
 
 fn publish(process: &Process, waiting: &Waiting, waited: Duration) {

@@ -24,6 +24,7 @@ pub mod loopback;
 pub mod shm;
 #[cfg(not(loom))]
 pub mod signals;
+mod sockopt;
 mod sync;
 #[cfg(not(loom))]
 pub mod tcp;

@@ -172,6 +172,7 @@ impl Network {
     }
 
     /// Whether sockets of connections are all that a poll looks at.
+    #[inline]
     pub(super) fn listens(&self) -> bool {
         self.here.is_none() && self.packets.is_none()
     }
@@ -365,10 +366,7 @@ impl Transport for Network {
     }
 
     fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
-        match (&self.here, &self.packets) {
-            (None, None) => self.tcp.listen(peer, sink),
-            _ => self.poll(sink),
-        }
+        if self.listens() { self.tcp.listen(peer, sink) } else { self.poll(sink) }
     }
 
     fn doorbell(&self) -> Arc<dyn Doorbell> {

@@ -9,6 +9,7 @@ use socket2::{Socket, TcpKeepalive};
 use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::{RETRANSMIT_US, SILENT_S};
+use crate::sockopt::set_option;
 
 const MESSAGE_BYTES_MAX: usize = 128;
 const _: () = assert!(HELLO_BYTES <= MESSAGE_BYTES_MAX && CHALLENGE_BYTES <= MESSAGE_BYTES_MAX);
@@ -86,20 +87,8 @@ pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
 /// as well how long this end holds back an acknowledgement. A kernel that does not know it (before Linux 6.15), or counts time
 /// in coarser steps, says so, and then all is as it ever was.
 fn hasten(socket: &Socket) {
-    let _ = RETRANSMIT_US.iter().any(|us| {
-        let bytes = size_of::<i32>() as libc::socklen_t;
-        // SAFETY: a number that lives during the call and is as long as is said.
-        let answer = unsafe {
-            libc::setsockopt(
-                socket.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                RETRANSMIT_OPTION,
-                (&raw const *us).cast(),
-                bytes,
-            )
-        };
-        answer == 0
-    });
+    let fd = socket.as_raw_fd();
+    let _ = RETRANSMIT_US.iter().any(|us| set_option(fd, libc::IPPROTO_TCP, RETRANSMIT_OPTION, us).is_ok());
 }
 
 /// `TCP_RTO_MIN_US` of `linux/tcp.h`.
@@ -108,18 +97,16 @@ const RETRANSMIT_OPTION: i32 = 45;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sockopt::words_of_option;
     use socket2::{Domain, Type};
 
     #[test]
     fn what_is_lost_goes_again_soon_where_the_kernel_knows_how() {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let wait_us = || {
-            let (mut us, mut bytes) = (0i32, size_of::<i32>() as libc::socklen_t);
-            let (fd, into) = (socket.as_raw_fd(), (&raw mut us).cast());
-            // SAFETY: writes a number into one that lives during the call.
-            let answer =
-                unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, RETRANSMIT_OPTION, into, &mut bytes) };
-            (answer == 0).then_some(us)
+            let mut us = [0];
+            let told = words_of_option(socket.as_raw_fd(), libc::IPPROTO_TCP, RETRANSMIT_OPTION, &mut us);
+            told.is_ok().then_some(us[0] as i32)
         };
         let before = wait_us();
         prepare(&socket).unwrap();

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tern_mem::IoVec;
 
 use crate::limits::{DATAGRAMS_PER_CALL, INTAKE_BYTES};
+use crate::sockopt::set_option;
 use crate::urtp::Nanos;
 
 /// A datagram of some packets, two pieces each.
@@ -292,21 +293,6 @@ fn nothing_or(error: io::Error) -> io::Result<usize> {
 /// A piece of memory as the kernel sees it.
 pub(crate) fn piece(bytes: &[u8]) -> IoVec {
     IoVec { base: bytes.as_ptr().expose_provenance(), len: bytes.len() }
-}
-
-/// Sets an option of a socket.
-pub(crate) fn set_option<T: Copy>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
-    let bytes = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the value lives during the call and is as long as is said.
-    checked(unsafe { libc::setsockopt(fd, level, name, from_ref(value).cast(), bytes) }).map(drop)
-}
-
-/// Reads an option of a socket into words. Answers how many the kernel wrote.
-pub(crate) fn words_of_option(fd: RawFd, level: i32, name: i32, words: &mut [u32]) -> io::Result<usize> {
-    let mut bytes = size_of_val(words) as libc::socklen_t;
-    // SAFETY: the words live during the call, and the kernel writes no more bytes than there are.
-    checked(unsafe { libc::getsockopt(fd, level, name, words.as_mut_ptr().cast(), &mut bytes) })?;
-    Ok(bytes as usize / size_of::<u32>())
 }
 
 /// A set of sockets to sleep on.

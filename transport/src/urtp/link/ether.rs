@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::calls::{Address, Intake, Sleeper, send, set_option, zeros};
+use super::calls::{Address, Intake, Sleeper, send, zeros};
 use super::filter::Wanted;
 use super::head::{GroupId, To};
 use super::inbound::Inbound;
@@ -18,6 +18,7 @@ use super::udp::{first_count, is_full, is_lost};
 use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
 use crate::Peer;
 use crate::limits::*;
+use crate::sockopt::set_option;
 
 /// One of the two types that IEEE 802 leaves to local experiments.
 const ETHER_TYPE: u16 = 0x88B5;

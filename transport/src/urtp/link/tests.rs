@@ -115,7 +115,7 @@ fn a_run_of_packets_arrives_whole_whichever_way_the_kernel_takes_it() {
 fn a_kernel_that_cuts_no_datagrams_gets_packets() {
     let Some(mut links) = job(&secret(), 2, |config| config.datagram_bytes_max = 1472) else { return };
     // Without checksums it refuses to.
-    calls::set_option(links[0].own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &1i32).unwrap();
+    crate::sockopt::set_option(links[0].own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &1i32).unwrap();
     let packets = [Packet { head: b"head", payload: &[1; 1000] }; 100];
     send_all(&mut links[0], To::Rank(1), &packets);
     assert!(!links[0].is_segmenting());

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::calls::{Address, Intake, Sleeper, send, set_option, words_of_option};
+use super::calls::{Address, Intake, Sleeper, send};
 use super::filter::Wanted;
 use super::head::{GroupId, To};
 use super::inbound::Inbound;
@@ -19,6 +19,7 @@ use super::seal::Keys;
 use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
 use crate::Peer;
 use crate::limits::*;
+use crate::sockopt::{set_option, words_of_option};
 
 const UDP_HEADER_BYTES: usize = 8;
 /// Address, type and what precedes it are counted as a switch does; the rest of Ethernet is no concern of queues.
