@@ -160,7 +160,7 @@ pub(crate) fn cost_units(payload: usize) -> u32 {
 
 impl PeerState {
     fn new() -> Self {
-        let limits = Limits { eager_bytes_max: 0, get: false, put: false, share: false };
+        let limits = Limits { eager_bytes_max: 0, get: false, put: false, share: false, sends: false };
         PeerState { limits, met: false, eager_bytes_max: 0, credits: 0, owed: 0, backlog: Backlog::default() }
     }
 

@@ -49,7 +49,7 @@ pub fn table(settings: &Settings, limits: &Limits) -> Vec<Row> {
         let when = "only the receiver contiguous, beyond eager".into();
         rows.push(row("rendezvous-put (RAT)", when, "request; address; the sender puts; answer"));
     }
-    let when = "otherwise".into();
+    let when = "otherwise, or where that is measured to be faster".into();
     rows.push(row("rendezvous-stream", when, "request; ready; pipelined fragments into the user's buffer"));
     rows
 }
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn the_table_has_what_the_transport_can_do() {
         let settings = Settings::default();
-        let nothing = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+        let nothing = Limits { eager_bytes_max: 1024, get: false, put: false, share: false, sends: false };
         let always = ["short (T)", "short-sync (TA)", "eager", "three-way", "rendezvous-stream"];
         assert_eq!(names(&settings, &nothing), always);
         let get = Limits { get: true, ..nothing };
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_thresholds_are_the_lower_of_the_users_and_the_transports() {
         let settings = Settings { eager_bytes_max: 100, ..Settings::default() };
-        let limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+        let limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false, sends: false };
         let rows = table(&settings, &limits);
         assert!(rows[2].when.contains("100 B"), "{}", rows[2].when);
     }

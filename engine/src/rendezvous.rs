@@ -60,7 +60,12 @@ impl<T: Transport> Engine<T> {
     }
 
     fn go(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64, limits: &Limits) {
-        match choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len) {
+        let way = choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len);
+        let is_free = self.core.settings.rendezvous == Rendezvous::Auto && way != Way::Stream;
+        match way {
+            _ if is_free && self.transport.streams(from, len) => {
+                self.answer(receiver, from, offer.sender, len, Want::Stream);
+            }
             Way::Share => self.share(receiver, from, offer, buf, len),
             Way::Get => self.get(receiver, from, offer, buf, len),
             Way::Put => {
@@ -266,8 +271,8 @@ pub(crate) fn token(id: Id) -> Token {
 mod tests {
     use super::*;
 
-    const ALL: Limits = Limits { eager_bytes_max: 1024, get: true, put: true, share: true };
-    const NONE: Limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false };
+    const ALL: Limits = Limits { eager_bytes_max: 1024, get: true, put: true, share: true, sends: false };
+    const NONE: Limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false, sends: false };
 
     #[test]
     fn the_way_follows_from_the_buffers_and_the_transport() {

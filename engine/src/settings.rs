@@ -71,7 +71,8 @@ impl Settings {
     /// Bytes up to which a message is sent at once to a peer with these limits.
     pub fn eager_bytes_max(&self, limits: &Limits) -> usize {
         let eager = self.eager_bytes_max.min(limits.eager_bytes_max);
-        if limits.get { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
+        let sends = limits.sends && self.rendezvous == Rendezvous::Auto;
+        if limits.get && !sends { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
     }
 
     /// Bytes of a multicast at most: see [`crate::Engine::cast_bytes_max`].
@@ -93,6 +94,17 @@ mod tests {
     fn every_rendezvous_has_a_name() {
         let names = ["auto", "get", "put", "both", "stream"].map(|name| Rendezvous::parse(name).is_some());
         assert_eq!((names, Rendezvous::parse("Get")), ([true; 5], None));
+    }
+
+    #[test]
+    fn what_can_be_got_is_not_sent_unless_that_is_faster() {
+        let limits = Limits { eager_bytes_max: 1 << 20, get: true, put: true, share: true, sends: false };
+        let auto = Settings::default();
+        assert_eq!(auto.eager_bytes_max(&limits), auto.get_bytes_min - 1);
+        let sends = Limits { sends: true, ..limits };
+        assert_eq!(auto.eager_bytes_max(&sends), 1 << 20);
+        let get = Settings { rendezvous: Rendezvous::Get, ..auto };
+        assert_eq!(get.eager_bytes_max(&sends), get.get_bytes_min - 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tern_mem::UserBuf;
 use tern_transport::{Circle, Limits, Peer};
 
 const RANKS: usize = 4;
-const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false };
+const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false, sends: false };
 
 fn envelope(tag: i32) -> Envelope {
     Envelope { context: 3, source: 0, tag }

@@ -8,7 +8,7 @@ use tern_engine::*;
 use tern_mem::UserBuf;
 use tern_transport::Limits;
 
-const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false };
+const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false, sends: false };
 const LEN_MAX: usize = 600;
 const MESSAGES: usize = 40;
 

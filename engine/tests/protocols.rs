@@ -9,7 +9,8 @@ use tern_mem::UserBuf;
 use tern_transport::{Limits, Peer, TransferError};
 
 const EAGER_BYTES: usize = 256;
-const NOTHING: Limits = Limits { eager_bytes_max: EAGER_BYTES, get: false, put: false, share: false };
+const NOTHING: Limits =
+    Limits { eager_bytes_max: EAGER_BYTES, get: false, put: false, share: false, sends: false };
 const ENVELOPE: Envelope = Envelope { context: 3, source: 0, tag: 5 };
 const PATTERN: Pattern = Pattern { context: 3, source: 0, tag: 5 };
 

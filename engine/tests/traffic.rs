@@ -60,7 +60,7 @@ fn every_rendezvous_works_over_every_transport() {
     for (seed, bits) in (0..16).enumerate() {
         for rendezvous in [Auto, Get, Put, Both, Stream] {
             let [get, put, share, slow] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-            let limits = Limits { eager_bytes_max: 256, get, put, share };
+            let limits = Limits { eager_bytes_max: 256, get, put, share, sends: false };
             let conditions = Conditions { slow, piecewise: slow, ..Conditions::good(limits) };
             let settings = Settings { rendezvous, share_bytes_min: 300, ..Settings::default() };
             Plan { seed: seed as u64, ranks: 2, steps: 300, len_max: 1024, conditions, settings }
@@ -72,7 +72,7 @@ fn every_rendezvous_works_over_every_transport() {
 #[test]
 fn any_number_of_sends_both_ways_ends_though_nobody_receives_at_first() {
     for (seed, credit_bytes) in [0, 4096, 1 << 20].into_iter().enumerate() {
-        let limits = Limits { eager_bytes_max: 128, get: seed == 1, put: false, share: false };
+        let limits = Limits { eager_bytes_max: 128, get: seed == 1, put: false, share: false, sends: false };
         let conditions = Conditions { queue_max: 1, ..Conditions::good(limits) };
         let settings = Settings { credit_bytes, ..Settings::default() };
         let mut job = Job::<Net>::new(Plan {

@@ -54,7 +54,13 @@ impl Scripted {
 impl Transport for Scripted {
     fn limits(&mut self, _: Peer) -> Limits {
         let says = self.answer();
-        Limits { eager_bytes_max: 200, get: says & 1 == 0, put: says & 2 == 0, share: says & 4 == 0 }
+        Limits {
+            eager_bytes_max: 200,
+            get: says & 1 == 0,
+            put: says & 2 == 0,
+            share: says & 4 == 0,
+            sends: says & 8 == 0,
+        }
     }
 
     fn send(&mut self, _: Peer, am: &Am<'_>) -> Result<(), Full> {

@@ -67,6 +67,8 @@ pub const INSTANCES: &[Instance] = &[
     forced("shm-stream", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "stream")]),
     forced("shm-credits", &[("TERN_CREDIT_BYTES", "4096")]),
     forced("shm-no-cma", &[("TERN_CMA", "0")]),
+    forced("shm-cells", &[("TERN_COPIES", "cells")]),
+    forced("shm-kernel", &[("TERN_COPIES", "kernel")]),
     forced("shm-no-rings", &[("TERN_RINGS", "0")]),
     forced("tcp", &[("TERN_TRANSPORT", "tcp")]),
     TCP_CUTS,

@@ -1,6 +1,7 @@
 //! What `TERN_*` variables say to the transports. The mpi room reads the environment; this is its result.
 
 use crate::accord::Accord;
+use crate::copies::Copies;
 use crate::limits::{
     CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, PEER_TIMEOUT_S, RING_LINES,
     RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
@@ -65,6 +66,8 @@ pub struct Config {
     pub cell_bytes: u32,
     /// `TERN_CMA`: `process_vm_readv` and `process_vm_writev` may be used where the system allows them.
     pub cma: bool,
+    /// `TERN_COPIES`: how payloads cross between the ranks of a machine.
+    pub copies: Copies,
     /// `TERN_TRANSPORT`.
     pub route: Route,
     /// `TERN_MULTICAST`: collectives among machines use multicast where it works, over this.
@@ -83,6 +86,7 @@ impl Default for Config {
             cells: CELLS,
             cell_bytes: CELL_BYTES,
             cma: true,
+            copies: Copies::Auto,
             route: Route::Auto,
             multicast: Medium::Udp,
             tcp: TcpConfig::default(),

@@ -243,6 +243,15 @@ impl Transport for Fabric {
         }
     }
 
+    fn streams(&mut self, peer: Peer, len: u64) -> bool {
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => false,
+            (Some(shm), _) => shm.streams(peer, len),
+            (_, Some(network)) => network.streams(peer, len),
+            _ => false,
+        }
+    }
+
     #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         match &mut self.shm {

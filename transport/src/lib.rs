@@ -15,6 +15,7 @@ pub mod am;
 pub mod config;
 #[cfg(all(test, not(loom)))]
 mod conformance;
+pub mod copies;
 pub mod doorbell;
 #[cfg(not(loom))]
 pub mod fabric;
@@ -72,6 +73,8 @@ pub struct Limits {
     pub put: bool,
     /// [`Transport::share_open`] works: both sides can copy one message at once.
     pub share: bool,
+    /// What [`Transport::send`] takes is there sooner by it than by get.
+    pub sends: bool,
 }
 
 /// The transport cannot take this message now; the engine keeps it in the peer's FIFO (MPI-BIP, section 3). If this
@@ -158,6 +161,11 @@ pub trait Sink {
 pub trait Transport {
     /// What can be done towards `peer`.
     fn limits(&mut self, peer: Peer) -> Limits;
+
+    /// Whether the next long message of `peer`, of `len` bytes, is here sooner in fragments than by get, put or a shared copy.
+    fn streams(&mut self, _peer: Peer, _len: u64) -> bool {
+        false
+    }
 
     /// Sends one active message, in order after all earlier ones to `peer`. On return the payload's memory may
     /// be reused. Never waits.

@@ -92,7 +92,7 @@ unsafe fn own_memory(remote: Remote) -> UserBuf {
 
 impl Transport for Loopback {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits { eager_bytes_max: CELL_BYTES as usize, get: true, put: true, share: false }
+        Limits { eager_bytes_max: CELL_BYTES as usize, get: true, put: true, share: false, sends: false }
     }
 
     fn send(&mut self, _peer: Peer, am: &Am<'_>) -> Result<(), Full> {

@@ -10,6 +10,9 @@
 //! | up to a cell | a cell of the sender, named by a line | `cells.rs` |
 //! | more | the kernel copies between the processes | `cma.rs` |
 //! | large | as above, by both sides at once | `share.rs` |
+//! | either, where that is faster | in fragments, a cell each | `paces.rs` |
+//!
+//! Where [`crate::copies`] says so, cells serve all of more than a few lines.
 
 // Under loom only the protocols are built, and not what calls all of them.
 #![cfg_attr(loom, allow(dead_code))]
@@ -32,6 +35,8 @@ pub(crate) mod futex;
 mod inbox;
 #[cfg(not(loom))]
 mod layout;
+#[cfg(not(loom))]
+mod paces;
 #[cfg(not(loom))]
 mod peers;
 #[cfg(not(loom))]

@@ -4,6 +4,7 @@ use super::{Category, InitialErrors, Other, Values, Variable};
 use crate::settings::Rendezvous;
 use tern_transport::accord::ACCORD_SETTINGS_MAX;
 use tern_transport::config::Checksum;
+use tern_transport::copies::Copies;
 use tern_transport::{Medium, Route};
 
 /// The variables that the library reads, by category.
@@ -24,6 +25,7 @@ pub const SHARED: &[&str] = &[
     "TERN_CELLS",
     "TERN_CELL_BYTES",
     "TERN_CMA",
+    "TERN_COPIES",
     "TERN_COLL_TABLE",
 ];
 const _: () = assert!(SHARED.len() <= ACCORD_SETTINGS_MAX);
@@ -203,6 +205,15 @@ const SHARED_MEMORY: Category = Category {
             name: "TERN_CMA",
             meaning: "1: the kernel copies between processes (process_vm_readv) where it is allowed; 0: never.",
             values: Values::Switch(|all| all.transport.cma, |all, on| all.transport.cma = on),
+        },
+        Variable {
+            name: "TERN_COPIES",
+            meaning: "How messages of more than a few lines cross within a machine: cells: through memory that both sides share; kernel: by the kernel where it may; auto: as is faster on this processor.",
+            values: Values::Choice(
+                &Copies::WORDS,
+                |all| all.transport.copies as usize,
+                |all, at| all.transport.copies = Copies::ALL[at],
+            ),
         },
     ],
 };

@@ -189,7 +189,13 @@ impl State {
 impl Transport for Attacker {
     fn limits(&mut self, _: Peer) -> Limits {
         let rng = &mut self.0.borrow_mut().rng;
-        Limits { eager_bytes_max: 200, get: rng.chance(70), put: rng.chance(70), share: rng.chance(50) }
+        Limits {
+            eager_bytes_max: 200,
+            get: rng.chance(70),
+            put: rng.chance(70),
+            share: rng.chance(50),
+            sends: rng.chance(50),
+        }
     }
 
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {

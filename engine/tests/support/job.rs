@@ -33,6 +33,7 @@ impl Plan {
             get: rng.chance(50),
             put: rng.chance(50),
             share: rng.chance(50),
+            sends: rng.chance(50),
         };
         let conditions = Conditions {
             limits,

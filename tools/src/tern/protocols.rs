@@ -23,7 +23,13 @@ pub fn list() -> Result<String, String> {
 /// What the shared-memory transport would say of a peer.
 fn shm_limits(all: &Environment) -> Limits {
     let direct = all.transport.cma && features::memory_can_be_read().is_ok();
-    Limits { eager_bytes_max: all.transport.cell_bytes as usize, get: direct, put: direct, share: direct }
+    Limits {
+        eager_bytes_max: all.transport.cell_bytes as usize,
+        get: direct,
+        put: direct,
+        share: direct,
+        sends: all.transport.copies.by_cells(),
+    }
 }
 
 fn table(all: &Environment, limits: &Limits) -> String {

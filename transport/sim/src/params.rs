@@ -475,7 +475,7 @@ impl Costs {
             get_bytes: Price::new(level.get_per_byte_ns, level.get_far_per_byte_ns, cache_bytes),
             share: picos(level.share_ns),
             share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
-            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share },
+            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share, sends: false },
         }
     }
 }

@@ -255,6 +255,10 @@ impl Transport for Network {
         }
     }
 
+    fn streams(&mut self, peer: Peer, len: u64) -> bool {
+        self.near(peer).is_some_and(|(shm, index)| shm.streams(index, len))
+    }
+
     #[inline]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         if let Some((shm, index)) = self.near(peer) {

@@ -2,20 +2,20 @@
 //!
 //! The owner sets a cell busy and fills it; the receiver copies it out and sets it free. Neither ever makes
 //! the other's change, so no locked instruction is needed. The cell used last is tried first: in an exchange
-//! back and forth one cell stays hot in the cache.
+//! back and forth one cell stays hot in the cache. Long messages take them in turn.
 
 use std::sync::atomic::Ordering;
 
 use super::segment::{CELL_BUSY, CELL_FREE, Segment};
 use crate::Peer;
-use crate::limits::CELLS_MAX;
+use crate::limits::{CELL_TURNS_BYTES_MIN, CELLS_MAX};
 
 /// Which of this rank's cells are free, as far as it knows.
 pub(crate) struct CellPool {
     owner: Peer,
     count: u32,
     /// Cells that were handed out and not yet seen free, one bit each.
-    busy: u64,
+    busy: u128,
     /// The cell handed out last.
     hot: u32,
     /// To whom each busy cell went.
@@ -37,12 +37,13 @@ impl CellPool {
         }
     }
 
-    /// A cell for a message to `peer`, busy from now on. No peer gets the last quarter of the cells: one that
+    /// A cell for `len` bytes to `peer`, busy from now on. No peer gets the last quarter of the cells: one that
     /// does not receive must not keep this rank from sending to others.
     #[inline]
-    pub(crate) fn take(&mut self, segment: &Segment, peer: Peer) -> Option<u32> {
-        if self.is_busy(self.hot) {
-            self.look(segment, self.hot);
+    pub(crate) fn take(&mut self, segment: &Segment, peer: Peer, len: usize) -> Option<u32> {
+        let first = if len >= CELL_TURNS_BYTES_MIN { self.next() } else { self.hot };
+        if self.is_busy(first) {
+            self.look(segment, first);
         }
         if !self.may_take(peer) {
             self.look_at_all(segment);
@@ -50,9 +51,13 @@ impl CellPool {
                 return None;
             }
         }
-        let cell = if self.is_busy(self.hot) { self.busy.trailing_ones() } else { self.hot };
+        let cell = if self.is_busy(first) { self.busy.trailing_ones() } else { first };
         self.hand_out(segment, cell, peer);
         Some(cell)
+    }
+
+    fn next(&self) -> u32 {
+        if self.hot + 1 < self.count { self.hot + 1 } else { 0 }
     }
 
     fn hand_out(&mut self, segment: &Segment, cell: u32, peer: Peer) {

@@ -6,6 +6,7 @@ use tern_mem::UserBuf;
 
 use super::bell::PeerBell;
 use super::inbox::{Inbox, Queued};
+use super::paces::Paces;
 use super::queue::Link;
 use super::ring::{Mark, RingReader, Shape, lines_for};
 use super::segment::{CELL_FREE, Segment};
@@ -34,10 +35,10 @@ pub(crate) struct Half {
 impl Incoming {
     /// Takes what is in the ring, within the budget. Whether anything was.
     #[inline]
-    pub(crate) fn drain(&mut self, segment: &Segment, sink: &mut impl Sink) -> bool {
+    pub(crate) fn drain(&mut self, segment: &Segment, paces: &mut Paces, sink: &mut impl Sink) -> bool {
         let Some(mut mark) = self.ring.ready() else { return false };
         for _ in 0..POLL_BUDGET {
-            self.take(mark, segment, sink);
+            self.take(mark, segment, paces, sink);
             // Lines that follow a longer message are being prepared by its writer: to look at them takes them away.
             if mark.single_line().is_none() && sink.enough() {
                 break;
@@ -56,26 +57,26 @@ impl Incoming {
     }
 
     #[inline(always)]
-    fn take(&mut self, mark: Mark, segment: &Segment, sink: &mut impl Sink) {
+    fn take(&mut self, mark: Mark, segment: &Segment, paces: &mut Paces, sink: &mut impl Sink) {
         match mark.single_line() {
             Some(len) => {
                 let head = self.ring.head(mark);
                 self.advance();
                 sink.short(self.from, &head.header, &head.payload()[..len]);
             }
-            None => self.take_longer(mark, segment, sink),
+            None => self.take_longer(mark, segment, paces, sink),
         }
     }
 
     #[inline(never)]
-    fn take_longer(&mut self, mark: Mark, segment: &Segment, sink: &mut impl Sink) {
+    fn take_longer(&mut self, mark: Mark, segment: &Segment, paces: &mut Paces, sink: &mut impl Sink) {
         match mark.shape() {
             Some(Shape::Lines(len)) => self.take_first(mark, len, sink),
             Some(Shape::More) if self.half.is_some() => self.take_more(sink),
             Some(Shape::Cell) => {
                 let head = self.ring.head(mark);
                 let (cell, len) = head.cell();
-                take_cell(segment, (self.from, cell), len, &head.header, sink);
+                take_cell(segment, (self.from, cell), len, &head.header, paces, sink);
                 self.advance();
                 self.bell.made_room();
             }
@@ -148,15 +149,27 @@ impl Half {
 }
 
 /// Takes the message in the queued cell `link`. Answers who sent it, and whether that peer's ring follows.
-pub(crate) fn take_queued(inbox: &Inbox<'_>, link: Link, sink: &mut impl Sink) -> Option<(Peer, bool)> {
+pub(crate) fn take_queued(
+    inbox: &Inbox<'_>,
+    link: Link,
+    paces: &mut Paces,
+    sink: &mut impl Sink,
+) -> Option<(Peer, bool)> {
     let (from, cell) = inbox.cell(link)?;
     let queued = Queued::read(&inbox.segment.cell_line(from, cell).head);
-    take_cell(inbox.segment, (from, cell), queued.len, &queued.header, sink);
+    take_cell(inbox.segment, (from, cell), queued.len, &queued.header, paces, sink);
     Some((from, queued.ring_follows))
 }
 
 /// Copies a cell's `len` bytes to where the sink wants them, and frees the cell.
-fn take_cell(segment: &Segment, (from, cell): (Peer, u32), len: u32, header: &Header, sink: &mut impl Sink) {
+fn take_cell(
+    segment: &Segment,
+    (from, cell): (Peer, u32),
+    len: u32,
+    header: &Header,
+    paces: &mut Paces,
+    sink: &mut impl Sink,
+) {
     let layout = segment.layout();
     if cell >= layout.cells || len > layout.cell_bytes {
         return; // a broken peer
@@ -173,7 +186,12 @@ fn take_cell(segment: &Segment, (from, cell): (Peer, u32), len: u32, header: &He
     let place = Place::ask(from, header, len, sink);
     if let Some(place) = &place {
         // SAFETY: `len` was checked against the cell's size.
+        let start = unsafe { paces.start(payload, len) };
+        // SAFETY: as above.
         unsafe { place.put(0, payload, len) };
+        if let Some(start) = start {
+            paces.copied_out(from, len, start.elapsed());
+        }
     }
     free();
     if let Some(place) = place {

@@ -10,12 +10,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Instant;
 
 use tern_mem::UserBuf;
 
 use super::cma::{self, Direction};
+use super::paces::Paces;
 use super::segment::{Segment, ShareSlot};
-use crate::limits::{PAGE_BYTES, SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS};
+use crate::limits::{
+    PACE_BYTES_MIN, PAGE_BYTES, SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS,
+};
 use crate::{Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError};
 
 /// How a message is divided: the same on both sides.
@@ -76,8 +80,9 @@ enum State {
 }
 
 impl Part {
-    /// Claims and copies until nothing is left to claim; never more than there is, whatever the slot says.
-    fn copy(&self, slot: &ShareSlot) -> State {
+    /// Claims and copies until nothing is left to claim, and so many bytes; never more than there is, whatever the slot says.
+    fn copy(&self, slot: &ShareSlot) -> (State, usize) {
+        let mut bytes = 0;
         for _ in 0..self.chunks.count() {
             let Some(chunk) = self.claim(slot) else { break };
             let (start, len) = self.chunks.bounds(chunk);
@@ -87,11 +92,12 @@ impl Part {
             if result == Err(TransferError::Os(libc::ESRCH)) {
                 // The peer is dead, and the job ends with it: that is the message a person needs, not that its memory
                 // could not be read. This copy never ends.
-                return State::Open;
+                return (State::Open, bytes);
             }
             self.finish(slot, result);
+            bytes += len as usize;
         }
-        self.state(slot)
+        (self.state(slot), bytes)
     }
 
     fn claim(&self, slot: &ShareSlot) -> Option<u64> {
@@ -205,12 +211,19 @@ impl Shares {
     }
 
     /// See [`crate::Transport::share_pull`].
-    pub(crate) fn pull(&mut self, key: ShareKey) -> Transfer {
+    pub(crate) fn pull(&mut self, key: ShareKey, paces: &mut Paces) -> Transfer {
         let (slot, generation) = split(key);
         let mine =
             |part: &Part| part.receiver == self.me && part.slot == slot && part.generation == generation;
         match self.parts.iter().position(mine) {
-            Some(index) => self.work(index),
+            Some(index) => {
+                let (start, peer) = (Instant::now(), self.parts[index].peer);
+                let (transfer, bytes) = self.work(index);
+                if bytes >= PACE_BYTES_MIN {
+                    paces.shared(peer, bytes, start.elapsed());
+                }
+                transfer
+            }
             None => Transfer::Failed(TransferError::BadKey),
         }
     }
@@ -246,21 +259,21 @@ impl Shares {
         let index = self.parts.len() - 1;
         let agreed = self.segment.share(peer, slot).len.load(Ordering::Acquire) == into.len;
         if pid.is_some() && agreed {
-            return self.work(index);
+            return self.work(index).0;
         }
         let state = self.parts[index].state(self.segment.share(peer, slot));
         self.settle(index, state)
     }
 
-    /// Copies what can be claimed; rings the other side if that was the end.
-    fn work(&mut self, index: usize) -> Transfer {
+    /// Copies what can be claimed, and so many bytes; rings the other side if that was the end.
+    fn work(&mut self, index: usize) -> (Transfer, usize) {
         let part = &self.parts[index];
         let slot = self.segment.share(part.receiver, part.slot);
-        let state = part.copy(slot);
+        let (state, bytes) = part.copy(slot);
         if matches!(state, State::Done(_)) {
             self.ring(part.peer);
         }
-        self.settle(index, state)
+        (self.settle(index, state), bytes)
     }
 
     fn settle(&mut self, index: usize, state: State) -> Transfer {

@@ -14,6 +14,7 @@ use super::cma::{self, Direction};
 use super::futex;
 use super::inbox::{Inbox, Queued};
 use super::layout::Layout;
+use super::paces::Paces;
 use super::peers::{Peers, Reach};
 use super::queue::{NONE, QueueReader};
 use super::receive::{Incoming, take_queued};
@@ -22,7 +23,10 @@ use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
 use super::team::{self, Seat, Team};
 use crate::config::Config;
-use crate::limits::{HEAD_PAYLOAD_BYTES, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING};
+use crate::limits::{
+    HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET,
+    QUEUE_MESSAGES_BEFORE_RING,
+};
 use crate::{
     Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
 };
@@ -37,6 +41,10 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
+    /// Payloads of more than a few lines go by cells.
+    by_cells: bool,
+    /// Payload bytes of the longest message that goes in lines.
+    lines_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
     outgoing: Box<[Outgoing]>,
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
@@ -48,6 +56,7 @@ pub struct Shm {
     queue_stub: NonNull<LineWord>,
     cells: CellPool,
     shares: Shares,
+    paces: Paces,
     peers: Peers,
     bell: Arc<Bell>,
     /// `membarrier` reaches this process.
@@ -108,11 +117,17 @@ impl Shm {
         let registered = futex::register_for_fences();
         let fence = if registered { 0 } else { NEEDS_FENCE };
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
+        let by_cells = config.copies.by_cells();
         let peers = Peers::new(segment.clone(), config.cma);
         peers.announce(me);
         Ok(Shm {
             me,
             config: config.clamped(),
+            by_cells,
+            lines_bytes_max: match by_cells {
+                true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
+                false => LINES_PAYLOAD_BYTES_MAX,
+            },
             outgoing: Outgoing::zeros(size),
             fence,
             incoming: Vec::new(),
@@ -121,6 +136,7 @@ impl Shm {
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me),
             shares: Shares::new(segment.clone(), me),
+            paces: Paces::new(config.copies),
             peers,
             bell: Arc::new(bell),
             registered,
@@ -165,10 +181,11 @@ impl Shm {
     }
 
     fn try_send(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let lines_bytes_max = self.lines_bytes_max;
         let to = self.outgoing(peer);
         if !to.ring.is_open() {
             self.send_by_queue(peer, am, len)?;
-        } else if len > LINES_PAYLOAD_BYTES_MAX {
+        } else if len > lines_bytes_max {
             self.send_by_cell(peer, am, len)?;
         } else if !to.ring.reserve(lines_for(len)) {
             return Err(Full);
@@ -190,7 +207,7 @@ impl Shm {
         if !self.outgoing(peer).ring.reserve(1) {
             return Err(Full);
         }
-        let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
+        let cell = self.cells.take(&self.segment, peer, len).ok_or(Full)?;
         // SAFETY: `len` is at most a cell's size, and the cell is ours until its line is pushed.
         unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
         self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
@@ -198,7 +215,7 @@ impl Shm {
     }
 
     fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let cell = self.cells.take(&self.segment, peer).ok_or(Full)?;
+        let cell = self.cells.take(&self.segment, peer, len).ok_or(Full)?;
         let rings = self.config.rings;
         let to = self.outgoing(peer);
         to.queued = to.queued.saturating_add(1);
@@ -227,7 +244,7 @@ impl Shm {
         let inbox = Inbox { segment: &segment, receiver: self.me };
         for taken in 0..POLL_BUDGET {
             let Some(link) = self.queue.pop(&inbox) else { return taken > 0 };
-            if let Some((from, ring_follows)) = take_queued(&inbox, link, sink) {
+            if let Some((from, ring_follows)) = take_queued(&inbox, link, &mut self.paces, sink) {
                 if ring_follows {
                     self.expect_ring(from);
                 }
@@ -264,7 +281,17 @@ impl Shm {
 impl Transport for Shm {
     fn limits(&mut self, peer: Peer) -> Limits {
         let direct = matches!(self.peers.reach(peer), Reach::Process(_));
-        Limits { eager_bytes_max: self.config.cell_bytes as usize, get: direct, put: direct, share: direct }
+        Limits {
+            eager_bytes_max: self.config.cell_bytes as usize,
+            get: direct,
+            put: direct,
+            share: direct,
+            sends: self.by_cells,
+        }
+    }
+
+    fn streams(&mut self, peer: Peer, len: u64) -> bool {
+        self.paces.by_cells(peer, len)
     }
 
     #[inline(always)]
@@ -296,7 +323,7 @@ impl Transport for Shm {
     }
 
     fn share_pull(&mut self, key: ShareKey) -> Transfer {
-        self.shares.pull(key)
+        self.shares.pull(key, &mut self.paces)
     }
 
     fn share_join(
@@ -318,7 +345,7 @@ impl Transport for Shm {
             any |= self.drain_queue(sink);
         }
         for incoming in &mut self.incoming {
-            any |= incoming.drain(&self.segment, sink);
+            any |= incoming.drain(&self.segment, &mut self.paces, sink);
         }
         if !self.shares.is_empty() {
             any |= self.shares.poll(sink);

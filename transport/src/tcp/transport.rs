@@ -457,7 +457,13 @@ impl Sink for Void {
 
 impl Transport for Tcp {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits { eager_bytes_max: self.config.copied_bytes_max(), get: false, put: false, share: false }
+        Limits {
+            eager_bytes_max: self.config.copied_bytes_max(),
+            get: false,
+            put: false,
+            share: false,
+            sends: false,
+        }
     }
 
     #[inline]

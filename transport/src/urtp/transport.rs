@@ -49,7 +49,7 @@ pub struct Urtp {
 impl Urtp {
     /// What it can do towards any peer.
     pub(crate) const LIMITS: Limits =
-        Limits { eager_bytes_max: PACKETS_EAGER_BYTES, get: false, put: false, share: false };
+        Limits { eager_bytes_max: PACKETS_EAGER_BYTES, get: false, put: false, share: false, sends: false };
 
     /// Over a link: rank `me` of `size`. Sleepers on `bell` hear of it.
     pub(crate) fn new(link: AnyLink, me: Peer, size: u32, pace: Paces, bell: Arc<SocketBell>) -> Urtp {
