@@ -2,6 +2,7 @@
 
 use crate::comm::{Comm, Lane};
 use crate::error::{Result, fail};
+use crate::limits::PAGE_BYTES_MIN;
 use crate::process::Process;
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
@@ -36,7 +37,7 @@ pub unsafe fn buffer(
 #[inline(always)]
 pub unsafe fn dense_buffer(buf: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
     let size = Basic::dense_size(datatype.0)?;
-    if count < 0 || (buf.is_null() && count > 0) {
+    if count < 0 || (is_no_address(buf) && count > 0) {
         return None;
     }
     let bytes = (count as usize).checked_mul(size)?;
@@ -53,16 +54,38 @@ unsafe fn derived_buffer(
 ) -> Result<UserBuf> {
     let count = self::count("count", count)?;
     let committed = process.types.committed(datatype)?;
-    if buf.is_null() && count > 0 && Basic::from_handle(datatype.0).is_some() {
-        return Err(fail(MPI_ERR_BUFFER, format!("the buffer is null, but count is {count}")));
-    }
-    if buf as usize == MPI_IN_PLACE && count > 0 {
-        return Err(fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here"));
-    }
     let layout = committed.layout();
-    (layout.size() as u64).checked_mul(count).ok_or_else(|| too_large(count as i64, datatype))?;
+    let bytes = (layout.size() as u64).checked_mul(count).ok_or_else(|| too_large(count as i64, datatype))?;
+    present("the buffer", buf, bytes, committed.true_lb())?;
     // SAFETY: by the caller.
     Ok(unsafe { UserBuf::typed(buf.cast_mut().cast(), count, layout) })
+}
+
+/// Whether this is null or one of the standard's special addresses: nothing lies in the first page.
+#[inline(always)]
+fn is_no_address(buf: *const c_void) -> bool {
+    (buf as usize) < PAGE_BYTES_MIN
+}
+
+/// Refuses a buffer for `bytes` bytes, of which the first lies `true_lb` bytes from `buf`, where there certainly is no
+/// memory. Null is right if a derived datatype holds addresses (`MPI_BOTTOM`).
+#[inline]
+pub fn present(name: &str, buf: *const c_void, bytes: u64, true_lb: i64) -> Result {
+    if bytes == 0 || !is_no_address(buf) { Ok(()) } else { absolute(name, buf, bytes, true_lb) }
+}
+
+#[cold]
+fn absolute(name: &str, buf: *const c_void, bytes: u64, true_lb: i64) -> Result {
+    if buf as usize == MPI_IN_PLACE {
+        return Err(fail(MPI_ERR_BUFFER, format!("{name} is MPI_IN_PLACE, which is not allowed here")));
+    }
+    let first = (buf as i64).saturating_add(true_lb);
+    // Far below zero, as integers, are addresses with tags in their highest bits.
+    if first >= PAGE_BYTES_MIN as i64 || first < -(1 << 48) {
+        return Ok(());
+    }
+    let what = if buf.is_null() { "null".into() } else { format!("{:#x}", buf as usize) };
+    Err(fail(MPI_ERR_BUFFER, format!("{name} is {what}, where no memory can be, but has {bytes} bytes")))
 }
 
 #[cold]

@@ -5,10 +5,11 @@ use crate::bsend_buffer::{Attached, Owner};
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::p2p::{self, Message, Outbound};
-use crate::process::{Process, enter};
+use crate::process::{Process, ProcessEngine, enter};
 use crate::request::{Ended, Object, Progress, explain, no_request};
 use crate::wait::{self, Waiting};
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use tern_abi::*;
 use tern_engine::Mode;
 
@@ -43,7 +44,7 @@ pub fn send(process: &mut Process, comm: MPI_Comm, message: &Outbound) -> Result
     let (engine, _, buffers) = process.split()?;
     let Some(attached) = buffers.get(owner) else { return Err(no_buffer(process, comm, message)) };
     attached.reap(engine);
-    let Some(place) = attached.place(buf.len()) else {
+    let Some(place) = attached.place(buf.len()).or_else(|| place_again(attached, engine, buf.len())) else {
         let (size, free) = (attached.size, attached.largest_gap());
         return Err(full(process, comm, message, size, free));
     };
@@ -54,6 +55,19 @@ pub fn send(process: &mut Process, comm: MPI_Comm, message: &Outbound) -> Result
     let started = engine.send(Mode::Standard, peer, envelope, &copy, signature);
     buffers.note(owner, place, started);
     Ok(())
+}
+
+/// The same after taking what has arrived: messages may have left, and a program that only sends makes no other call
+/// which would learn of it (section 3.6.1 begins with taking out what is complete).
+#[cold]
+fn place_again(attached: &mut Attached, engine: &mut ProcessEngine, len: usize) -> Option<Range<usize>> {
+    while engine.poll() {
+        attached.reap(engine);
+        if let Some(place) = attached.place(len) {
+            return Some(place);
+        }
+    }
+    None
 }
 
 /// The buffer that serves a communicator: its own, or that of its session, or the process's (section 3.6).

@@ -177,6 +177,9 @@ entry! {
     fn MPI_Request_get_status_some(incount: c_int, requests: *const MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
         let outcount = out("outcount", outcount)?;
         let requests = handles(incount, requests)?;
+        if !requests.is_empty() {
+            out("array_of_indices", indices)?;
+        }
         *outcount = if requests.iter().all(is_inactive) { MPI_UNDEFINED } else { 0 };
         for (at, &request) in requests.iter().enumerate() {
             let position = (*outcount).max(0) as usize;

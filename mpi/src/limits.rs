@@ -102,3 +102,6 @@ pub const SLICE_NS: u64 = 100_000;
 /// Steps of the search for the best cut of a grid that spans machines: some hundredths of a second. Larger searches look
 /// only at blocks that fill a machine.
 pub const REORDER_STEPS_MAX: u64 = 1 << 24;
+
+/// No memory of a program lies below: the smallest page that there is, and the first is never mapped.
+pub const PAGE_BYTES_MIN: usize = 4096;

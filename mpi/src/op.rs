@@ -1,6 +1,6 @@
 //! Operations of reductions (MPI 5.0 section 6.9). What they do to elements is in `coll/operation.rs`.
 
-use crate::arguments::{count, out};
+use crate::arguments::{count, out, present};
 use crate::coll::operation::Operation;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
@@ -107,22 +107,12 @@ entry! {
             }
         };
         if count > 0 {
-            check_operand("inbuf", inbuf)?;
-            check_operand("inoutbuf", inoutbuf)?;
+            present("inbuf", inbuf, count, 0)?;
+            present("inoutbuf", inoutbuf, count, 0)?;
             check_apart(inbuf, inoutbuf)?;
             operation.combine(inbuf.cast_mut().cast(), inoutbuf.cast(), count);
         }
         Ok(())
-    }
-}
-
-fn check_operand(name: &str, buf: *const c_void) -> Result {
-    match buf as usize {
-        MPI_BOTTOM => Err(fail(MPI_ERR_BUFFER, format!("{name} is a null pointer"))),
-        MPI_IN_PLACE => {
-            Err(fail(MPI_ERR_BUFFER, format!("{name} is MPI_IN_PLACE, which is not allowed here")))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packing by hand (MPI 5.0 sections 5.2 and 5.3), addresses (section 5.1.5).
 
-use crate::arguments::{count, out, string};
+use crate::arguments::{count, out, present, string};
 use crate::datatype::running;
 use crate::datatype_query::put;
 use crate::entry::{IntoWide, entry};
@@ -9,7 +9,6 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use tern_abi::*;
 use tern_mem::Datatype;
-use tern_mem::basic::Basic;
 use tern_mem::datatype::PackedBuf;
 
 entry! {
@@ -92,9 +91,8 @@ impl Elements {
             process.comm(comm)?;
         }
         let found = process.types.committed(datatype)?.clone();
-        if base.is_null() && elements > 0 && Basic::from_handle(datatype.0).is_some() {
-            return Err(fail(MPI_ERR_BUFFER, format!("the buffer is null, but {name} is {elements}")));
-        }
+        let bytes = (elements as u64).saturating_mul(found.size() as u64);
+        present("the buffer", base, bytes, found.true_lb())?;
         Ok(Elements { base: base.cast_mut().cast(), count: elements, datatype: found })
     }
 }
@@ -104,9 +102,7 @@ fn packed(name: &str, base: *const c_void, size: i64, position: i64) -> Result<P
     if size < 0 {
         return Err(fail(MPI_ERR_ARG, format!("the size of {name} is {size}, but must not be negative")));
     }
-    if base.is_null() && size > 0 {
-        return Err(fail(MPI_ERR_BUFFER, format!("{name} is a null pointer, but its size is {size}")));
-    }
+    present(name, base, size as u64, 0)?;
     Ok(PackedBuf { base: base.cast_mut().cast(), size, position })
 }
 

@@ -10,9 +10,9 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, fstat, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, fstat, memfd_create};
 
-use crate::board::{Board, board_bytes};
+use crate::board::Board;
 use crate::cores::{CoreBudget, cores};
 use crate::job::{Control, Job, fresh_secret};
 use crate::limits::RANKS_MAX;
@@ -123,7 +123,7 @@ impl Memory {
     fn new(size: u32) -> io::Result<Memory> {
         let segment = memfd_create("tern-segment", MemfdFlags::CLOEXEC)?;
         let board = memfd_create("tern-board", MemfdFlags::CLOEXEC)?;
-        ftruncate(&board, board_bytes(size))?;
+        roster::make_room(&board, size)?;
         Ok(Memory { segment, board })
     }
 

@@ -6,7 +6,9 @@
 
 use std::os::fd::AsFd;
 
+use rustix::fs::ftruncate;
 use rustix::io::{Errno, pread, pwrite};
+use rustix::process::{Resource, getrlimit};
 
 use crate::board::board_bytes;
 use crate::limits::{HOSTS_MAX, RANKS_MAX};
@@ -93,6 +95,16 @@ impl Places {
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
+}
+
+/// Gives the board of a job of `size` ranks its length, with nothing in it. Beyond the limit for files, which counts for
+/// shared memory too, the kernel would not refuse but kill (SIGXFSZ).
+pub fn make_room(board: impl AsFd, size: u32) -> Result<(), Errno> {
+    let most = board_bytes(size) + HEADER_BYTES as u64 + u64::from(size) * RUN_BYTES as u64;
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < most) {
+        return Err(Errno::FBIG);
+    }
+    ftruncate(board, board_bytes(size))
 }
 
 /// Writes the roster behind the records of a board.

@@ -61,6 +61,10 @@ fn programs_that_cannot_run_have_the_statuses_of_a_shell() {
     };
     check("tern-surely-no-program", 127, "no directory of PATH");
     check("./tern-surely-no-program", 127, "no such file");
+    // A path is looked up from the folder in which the program is to run.
+    let elsewhere = mpirun(&["-n", "1", "-wdir", "/usr", "./Cargo.toml"]);
+    assert_eq!(elsewhere.status, 127);
+    assert!(elsewhere.stderr.contains("no such file as /usr/./Cargo.toml"), "{}", elsewhere.stderr);
     check("/etc/passwd", 126, "no permission");
     check("/", 126, "is a directory");
     let folder = Folder::new("scripts");

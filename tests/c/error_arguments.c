@@ -47,6 +47,37 @@ static void point_to_point(void)
     CHECK_ERROR(MPI_Start(&(MPI_Request){MPI_REQUEST_NULL}), MPI_ERR_REQUEST, "MPI_Start");
 }
 
+/* Addresses that certainly are none: null, unless the datatype holds addresses, and the standard's special ones. */
+static void no_buffer(void)
+{
+    MPI_Datatype three, there;
+    MPI_Aint address;
+    MPI_Status status;
+    int values[4] = {1, 2, 3, 4}, count, position = 0, index;
+    MPI_Type_contiguous(3, MPI_INT, &three);
+    MPI_Type_commit(&three);
+    CHECK_ERROR(MPI_Send(NULL, 1, three, self, 0, comm), MPI_ERR_BUFFER, "MPI_Send");
+    CHECK_ERROR(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, self, 0, comm), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, self, 0, comm, &status), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Send(MPI_BUFFER_AUTOMATIC, 1, MPI_INT, self, 0, comm), MPI_ERR_BUFFER, "MPI_Send");
+    CHECK_ERROR(MPI_Recv(MPI_BUFFER_AUTOMATIC, 1, three, self, 0, comm, &status), MPI_ERR_BUFFER, "MPI_Recv");
+    CHECK_ERROR(MPI_Pack(NULL, 1, three, values, sizeof values, &position, comm), MPI_ERR_BUFFER, "MPI_Pack");
+    CHECK_ERROR(MPI_Allreduce(values, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Allgather(values, 1, three, NULL, 1, three, comm), MPI_ERR_BUFFER, "recvbuf");
+    CHECK_ERROR(MPI_Request_get_status_some(1, &(MPI_Request){MPI_REQUEST_NULL}, &count, NULL, &status),
+                MPI_ERR_ARG, "array_of_indices");
+    MUST(MPI_Request_get_status_some(0, NULL, &count, NULL, MPI_STATUSES_IGNORE));
+    /* Right: nothing is there to be sent, or the datatype says where. */
+    MUST(MPI_Sendrecv(NULL, 0, three, self, 1, NULL, 0, MPI_INT, self, 1, comm, &status));
+    MPI_Get_address(values, &address);
+    MPI_Type_create_hindexed_block(1, 2, &address, MPI_INT, &there);
+    MPI_Type_commit(&there);
+    MUST(MPI_Sendrecv(MPI_BOTTOM, 1, there, self, 1, values + 2, 2, MPI_INT, self, 1, comm, &status));
+    for (index = 0; index < 4; index++) CHECK_EQ(values[index], index % 2 + 1);
+    MPI_Type_free(&there);
+    MPI_Type_free(&three);
+}
+
 static void truncation(int big_count)
 {
     int *big = check_alloc(sizeof(int) * big_count), small[4] = {-1, -1, -1, -1};
@@ -164,6 +195,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     self = check_rank;
     point_to_point();
+    no_buffer();
     truncation(4);
     truncation(3000);
     truncation(1000000);

@@ -96,6 +96,37 @@ static void exhausted(void)
     free(memory), free(out);
 }
 
+/* Space is free again once a message has left, though no call but MPI_Bsend could notice (section 3.6.1). */
+static void only_sends(void)
+{
+    enum { COUNT = 3000, MESSAGES = 50 };
+    int size = COUNT * (int)sizeof(int) + MPI_BSEND_OVERHEAD, done = 0;
+    void *memory = check_alloc((size_t)size);
+    int *out = check_alloc(COUNT * sizeof(int)), *in = check_alloc(COUNT * sizeof(int));
+    MPI_Errhandler saved;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &saved);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    memset(out, 0, COUNT * sizeof(int));
+    MPI_Buffer_attach(memory, size);
+    for (int i = 0; i < 3; i++) {
+        MUST(MPI_Bsend(out, COUNT, MPI_INT, check_rank, 9, MPI_COMM_WORLD));
+        MPI_Recv(in, COUNT, MPI_INT, check_rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    double end = MPI_Wtime() + 20;
+    if (check_rank == 0 && check_size > 1) {
+        while (done < MESSAGES && MPI_Wtime() < end)
+            done += MPI_Bsend(out, COUNT, MPI_INT, 1, 10, MPI_COMM_WORLD) == MPI_SUCCESS;
+        CHECK_EQ(done, MESSAGES);
+    }
+    if (check_rank == 1)
+        for (int i = 0; i < MESSAGES; i++)
+            MPI_Recv(in, COUNT, MPI_INT, 0, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&memory, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, saved);
+    MPI_Errhandler_free(&saved);
+    free(memory), free(out), free(in);
+}
+
 /* A communicator's own buffer is used in place of the process's (section 3.6.1). */
 static void per_communicator(void)
 {
@@ -179,6 +210,7 @@ int main(int argc, char **argv)
     reuse();
     nonblocking();
     exhausted();
+    only_sends();
     per_communicator();
     automatic();
     strided();

@@ -148,9 +148,9 @@ impl Operands {
     pub fn buffers(&self, setup: &mut Setup, send: Data, recv: Data) -> Result<bool> {
         let in_place = setup.in_place(Side::Send, self.sendbuf, true)?;
         // In place, the receive buffer holds the operand (section 6.10).
-        setup.result(self.recvbuf, if in_place { send } else { recv }.bytes(), self.datatype)?;
+        setup.result(self.recvbuf, if in_place { send } else { recv }.bytes())?;
         if !in_place {
-            setup.operand(self.sendbuf, send.bytes(), self.datatype)?;
+            setup.operand(self.sendbuf, send.bytes())?;
             let block = |buf, data: Data| Block { buf, count: data.count as i64, datatype: self.datatype };
             distinct(block(self.sendbuf, send), block(self.recvbuf, recv))?;
         }
@@ -171,10 +171,10 @@ pub unsafe fn reduce(setup: &mut Setup, operands: Operands, count: i64, root: c_
     }
     match (roles.is_root, roles.is_leaf) {
         (true, true) => in_place = operands.buffers(setup, data, data)?,
-        (true, false) => setup.result(operands.recvbuf, data.bytes(), operands.datatype)?,
+        (true, false) => setup.result(operands.recvbuf, data.bytes())?,
         (false, true) => {
             setup.in_place(Side::Send, operands.sendbuf, false)?;
-            setup.operand(operands.sendbuf, data.bytes(), operands.datatype)?;
+            setup.operand(operands.sendbuf, data.bytes())?;
         }
         (false, false) => {}
     }

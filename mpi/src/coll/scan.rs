@@ -89,7 +89,7 @@ pub unsafe fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Resul
     let in_place = match setup.rank() {
         // Rank 0 has no result, so its recvbuf is not significant, unless it holds the operand.
         0 if !setup.in_place(Side::Send, operands.sendbuf, true)? => {
-            setup.operand(operands.sendbuf, data.bytes(), operands.datatype)?;
+            setup.operand(operands.sendbuf, data.bytes())?;
             false
         }
         _ => operands.buffers(setup, data, data)?,

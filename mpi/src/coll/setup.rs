@@ -6,7 +6,7 @@ use super::joint::{self, Way};
 use super::operation::Operation;
 use super::running::Running;
 use super::shape::shape;
-use crate::arguments::{self, array};
+use crate::arguments::{self, array, present};
 use crate::check::Meaning;
 use crate::comm::Comm;
 use crate::entry::Width;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::table::forced;
 use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
-use tern_mem::{Basic, Datatype};
+use tern_mem::Datatype;
 
 /// `(buf, count, datatype)` of a call.
 #[derive(Clone, Copy, Debug)]
@@ -281,18 +281,23 @@ impl<'a> Setup<'a> {
         Ok(operation.commutative())
     }
 
-    /// The send buffer of a reduction: `bytes` packed bytes of `datatype` in all.
-    pub fn operand(&mut self, buf: *const c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
-        present(Side::Send, buf, bytes, datatype)?;
+    /// The send buffer of a reduction: `bytes` packed bytes of its [`Setup::elements`] in all.
+    pub fn operand(&mut self, buf: *const c_void, bytes: u64) -> Result {
+        present(Side::Send.buf(), buf, bytes, self.first_byte())?;
         self.running.names.send.base = buf.cast_mut().cast();
         Ok(())
     }
 
     /// The receive buffer of a reduction.
-    pub fn result(&mut self, buf: *mut c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
-        present(Side::Recv, buf, bytes, datatype)?;
+    pub fn result(&mut self, buf: *mut c_void, bytes: u64) -> Result {
+        present(Side::Recv.buf(), buf, bytes, self.first_byte())?;
         self.running.names.recv.base = buf.cast();
         Ok(())
+    }
+
+    /// Where the elements of a reduction begin.
+    fn first_byte(&self) -> i64 {
+        self.running.names.recv.datatype.as_deref().map_or(0, Datatype::true_lb)
     }
 
     /// The counts of `ranks` ranks.
@@ -360,10 +365,8 @@ impl<'a> Setup<'a> {
             let datatype = if counts.get(index) == 0 { MPI_BYTE } else { datatype };
             let committed = self.process.types.committed(datatype)?;
             let data = Data::new(counts.count(index), layout(committed));
-            // From MPI_BOTTOM on, a displacement in bytes is an address.
-            let bottom = displs.get(index) as usize as *const c_void;
-            let buf = if blocks.buf.is_null() { bottom } else { blocks.buf };
-            present(side, buf, checked_bytes(&data)?, datatype)?;
+            let first = displs.get(index).saturating_add(committed.true_lb());
+            present(side.buf(), blocks.buf, checked_bytes(&data)?, first)?;
             layouts.push(data.layout);
             found.push(committed.clone());
         }
@@ -377,7 +380,7 @@ impl<'a> Setup<'a> {
         let count = arguments::count(side.count(), block.count)?;
         let datatype = self.process.types.committed(block.datatype)?;
         let data = Data::new(count, layout(datatype));
-        present(side, block.buf, checked_bytes(&data)?, block.datatype)?;
+        present(side.buf(), block.buf, checked_bytes(&data)?, datatype.true_lb())?;
         Ok((data, datatype.clone()))
     }
 
@@ -392,9 +395,19 @@ impl<'a> Setup<'a> {
             unsafe { (self.counts(side, blocks.counts, ranks)?, blocks.displs.numbers("displs", ranks)?) };
         let datatype = self.process.types.committed(blocks.datatype)?;
         let all = Data::new(counts.sum(), layout(datatype));
-        present(side, blocks.buf, checked_bytes(&all)?, blocks.datatype)?;
+        let bytes = checked_bytes(&all)?;
+        // From MPI_BOTTOM on, displacements may be addresses.
+        let first = if blocks.buf.is_null() { lowest(&counts, &displs, datatype.extent()) } else { 0 };
+        present(side.buf(), blocks.buf, bytes, first.saturating_add(datatype.true_lb()))?;
         Ok((Vector { counts, displs, types: Types::One(all.layout) }, datatype.clone()))
     }
+}
+
+/// The lowest displacement of blocks that are not empty, in bytes.
+#[cold]
+fn lowest(counts: &Numbers<'_>, displs: &Numbers<'_>, extent: i64) -> i64 {
+    let full = (0..counts.len()).filter(|&at| counts.get(at) > 0);
+    full.map(|at| displs.get(at).saturating_mul(extent)).min().unwrap_or(0)
 }
 
 /// What schedules have to know of a datatype.
@@ -415,23 +428,6 @@ fn checked_bytes(data: &Data) -> Result<u64> {
             ),
         )
     })
-}
-
-/// A buffer for `bytes` bytes: not null, unless derived datatypes may hold addresses (`MPI_BOTTOM`).
-fn present(side: Side, buf: *const c_void, bytes: u64, datatype: MPI_Datatype) -> Result {
-    if bytes == 0 {
-        return Ok(());
-    }
-    if buf.is_null() && Basic::from_handle(datatype.0).is_some() {
-        return Err(fail(MPI_ERR_BUFFER, format!("{} is null, but has {bytes} bytes", side.buf())));
-    }
-    if buf as usize == MPI_IN_PLACE {
-        return Err(fail(
-            MPI_ERR_BUFFER,
-            format!("{} is MPI_IN_PLACE, which is not allowed here", side.buf()),
-        ));
-    }
-    Ok(())
 }
 
 /// The two buffers of a call must not be the same memory (section 6.1): refuses what is certainly wrong. Different

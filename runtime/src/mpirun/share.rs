@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
-use tern_runtime::board::{Record, board_bytes, read_record};
+use tern_runtime::board::{Record, read_record};
 use tern_runtime::control::Notice;
 use tern_runtime::limits::NOTICE_BYTES;
 use tern_runtime::ticket::{FdName, Ticket};
@@ -37,14 +37,17 @@ impl Share {
             roster::write(&share.board, secret, places)?;
             Ok(share)
         });
-        share.map_err(|error| Refusal::system("cannot make the job's shared memory", error))
+        share.map_err(|error| {
+            let hint = if error == Errno::FBIG { " (see ulimit -f)" } else { "" };
+            Refusal::system("cannot make the job's shared memory", format!("{error}{hint}"))
+        })
     }
 
     fn create(size: u32) -> Result<Share, Errno> {
         let (notices, control) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&notices, OFlags::NONBLOCK)?;
         let board = out_of_the_way(memory_file("tern-board")?);
-        ftruncate(&board, board_bytes(size))?;
+        roster::make_room(&board, size)?;
         let segment = out_of_the_way(memory_file("tern-segment")?);
         let control = out_of_the_way(control);
         Ok(Share { segment, board, control, notices, early: RefCell::default() })

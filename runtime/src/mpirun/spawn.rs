@@ -358,20 +358,21 @@ pub fn end_all(ranks: &mut [Rank]) {
 fn cannot_start(rank: u32, app: &App, error: &io::Error) -> Refusal {
     let program = app.program.to_string_lossy();
     let what = format!("cannot run '{program}'");
+    // A relative path begins where the program runs.
+    let directory = app.directory.as_ref().map_or(Path::new(""), Path::new);
+    let path = directory.join(&app.program);
     match Errno::from_io_error(error) {
-        Some(Errno::NOENT) if Path::new(&app.program).is_file() && program.contains('/') => {
+        Some(Errno::NOENT) if path.is_file() && program.contains('/') => {
             Refusal::cannot_run(format!("{what}: it exists, but the interpreter that it names does not"))
         }
         Some(Errno::NOENT) if program.contains('/') => {
-            Refusal::not_found(format!("{what}: there is no such file"))
+            Refusal::not_found(format!("{what}: there is no such file as {}", path.display()))
         }
-        Some(Errno::NOENT) if Path::new(&app.program).is_file() => Refusal::not_found(format!(
+        Some(Errno::NOENT) if path.is_file() => Refusal::not_found(format!(
             "{what}: it is in no directory of PATH. For the one in this directory say ./{program}"
         )),
         Some(Errno::NOENT) => Refusal::not_found(format!("{what}: it is in no directory of PATH")),
-        Some(Errno::ACCESS) if Path::new(&app.program).is_dir() => {
-            Refusal::cannot_run(format!("{what}: it is a directory"))
-        }
+        Some(Errno::ACCESS) if path.is_dir() => Refusal::cannot_run(format!("{what}: it is a directory")),
         Some(Errno::ACCESS) => Refusal::cannot_run(format!("{what}: no permission to execute it")),
         Some(Errno::NOEXEC) => Refusal::cannot_run(format!(
             "{what}: it is no program for this machine; a script must begin with a line like #!/bin/sh"

@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "no /dev/shm", run: no_shared_memory_folder },
     Test { name: "few descriptors for mpirun", run: few_descriptors },
     Test { name: "few descriptors for ranks", run: few_descriptors_in_ranks },
+    Test { name: "limited length of files", run: short_files },
     Test { name: "16 ranks on two cores", run: two_cores },
     Test { name: "8 ranks on one core", run: one_core },
     Test { name: "64 ranks", run: many_ranks },
@@ -126,6 +127,20 @@ fn few_descriptors(jobs: &Jobs<'_>) -> Verdict {
 fn few_descriptors_in_ranks(jobs: &Jobs<'_>) -> Verdict {
     for limit in ["3", "5", "8", "16"] {
         works_or_says_so(&jobs.run_job(4, &["descriptors", limit])?)?;
+    }
+    passed()
+}
+
+/// The limit counts for shared memory too, and a process that goes beyond it is killed, not told. In units of 512 bytes or
+/// 1 KiB, as the shell has it.
+fn short_files(jobs: &Jobs<'_>) -> Verdict {
+    for limit in [0, 1, 10, 10_000] {
+        let script = format!("ulimit -f {limit}; exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "-"]).arg(jobs.options.mpirun()).args(["-n", "4"]);
+        let outcome = run_command(command.arg(jobs.job()?).arg("hello"))?;
+        let said = outcome.stderr.contains("ulimit -f") && outcome.code().is_some_and(|code| code < 128);
+        expect(said, "it says what is short", &outcome)?;
     }
     passed()
 }

@@ -13,6 +13,9 @@ pub fn split(value: &OsStr) -> Vec<OsString> {
         .collect()
 }
 
+/// Flags that a path follows, or a list in which there is one.
+const PATH_FLAGS: [&str; 3] = ["-I", "-L", "-Wl,"];
+
 /// One line that a shell reads back as the same words.
 pub fn quote(words: &[OsString]) -> String {
     words.iter().map(|word| quote_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
@@ -22,6 +25,11 @@ fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();
+    }
+    // CMake's FindMPI reads a path with blanks only in double quotes behind its flag.
+    let flag = PATH_FLAGS.iter().find(|flag| word.starts_with(**flag));
+    if let Some(flag) = flag.filter(|_| word.chars().all(|c| plain(c) || c == ' ')) {
+        return format!("{flag}\"{}\"", &word[flag.len()..]);
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -42,5 +50,6 @@ mod tests {
             quote(&["-DX=1".into(), "a b".into(), "it's".into(), "".into()]),
             r"-DX=1 'a b' 'it'\''s' ''"
         );
+        assert_eq!(quote(&["-I/a b".into(), "-Wl,-rpath,/a b".into()]), r#"-I"/a b" -Wl,"-rpath,/a b""#);
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::segment::{AttachError, map};
+use super::segment::{AttachError, map, within_file_limit};
 use crate::accord::{ACCORD_SETTINGS_MAX, Accord};
 use crate::limits::{LINE_BYTES, PAGE_BYTES};
 
@@ -31,6 +31,7 @@ pub(crate) fn agree(fd: &OwnedFd, accord: &Accord) -> Result<(), AttachError> {
 
 /// Unlike `ftruncate` this never makes a file shorter that another rank has just made longer.
 fn allocate_page(fd: &OwnedFd) -> io::Result<()> {
+    within_file_limit(PAGE_BYTES)?;
     // SAFETY: a plain system call on a descriptor that is open.
     let answer = unsafe { libc::fallocate(fd.as_raw_fd(), 0, 0, PAGE_BYTES as libc::off_t) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -249,6 +249,7 @@ impl Drop for Segment {
 /// others (which would be a SIGBUS for them).
 fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
     let length = libc::off_t::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
+    within_file_limit(bytes)?;
     // SAFETY: plain system calls on a descriptor that is open.
     unsafe {
         if libc::ftruncate(fd.as_raw_fd(), length) != 0 {
@@ -257,6 +258,15 @@ fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
         libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK);
     }
     Ok(())
+}
+
+/// Beyond the limit for files, which counts for shared memory too, the kernel would not refuse but kill (SIGXFSZ).
+pub(super) fn within_file_limit(bytes: usize) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: a plain system call that writes to `limit`.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    let refused = known && bytes as u64 > limit.rlim_cur;
+    if refused { Err(io::Error::from_raw_os_error(libc::EFBIG)) } else { Ok(()) }
 }
 
 pub(super) fn map(fd: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
