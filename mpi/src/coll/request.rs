@@ -118,6 +118,11 @@ pub fn serve(mut process: Guard) -> Guard {
 }
 
 impl Collective {
+    /// Whether `MPI_Start` may be called for it at all.
+    pub fn is_persistent(&self) -> bool {
+        self.persistent
+    }
+
     /// Whether it is persistent and not started.
     pub fn is_inactive(&self) -> bool {
         matches!(self.phase, Phase::Inactive)
