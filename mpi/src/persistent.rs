@@ -112,7 +112,7 @@ fn start(process: &mut Process, request: MPI_Request) -> Result {
     let (engine, requests, _) = process.split()?;
     let persistent = match requests.0.get_mut(request.0) {
         Some(Object::Persistent(persistent)) if persistent.active.is_none() => persistent,
-        Some(Object::Collective(collective)) if collective.may_be_freed() => {
+        Some(Object::Collective(collective)) if collective.is_persistent() => {
             return coll::begin(process, request);
         }
         found => return Err(not_startable(request, found)),

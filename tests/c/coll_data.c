@@ -235,6 +235,21 @@ static void different_types(int n)
     free(table), free(flat), free(matrix), free(mine);
 }
 
+/* Elements of no bytes at one address do not overlap. */
+static void nothing_from_here_to_here(void)
+{
+    int here = 7;
+    MPI_Datatype none;
+    MPI_Type_contiguous(0, MPI_INT, &none);
+    MPI_Type_commit(&none);
+    MUST(MPI_Gather(&here, 3, none, &here, 3, none, 0, MPI_COMM_WORLD));
+    MUST(MPI_Scatter(&here, 3, none, &here, 3, none, 0, MPI_COMM_WORLD));
+    MUST(MPI_Allgather(&here, 3, none, &here, 3, none, MPI_COMM_WORLD));
+    MUST(MPI_Alltoall(&here, 3, none, &here, 3, none, MPI_COMM_WORLD));
+    CHECK_EQ(here, 7);
+    MPI_Type_free(&none);
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -257,5 +272,6 @@ int main(int argc, char **argv)
         if (n > 0) different_types(n);
     }
     bcast(3 << 20, check_size - 1);
+    nothing_from_here_to_here();
     return check_finish();
 }

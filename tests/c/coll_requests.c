@@ -256,6 +256,13 @@ static void misuse(void)
     CHECK_ERROR(MPI_Cancel(&q), MPI_ERR_REQUEST, "MPI_Cancel");
     CHECK_ERROR(MPI_Start(&q), MPI_ERR_REQUEST, "MPI_Start");
     MUST(MPI_Wait(&q, MPI_STATUS_IGNORE));
+    MUST(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &q));
+    CHECK_ERROR(MPI_Cancel(&q), MPI_ERR_REQUEST, "MPI_Cancel");
+    MUST(MPI_Start(&q));
+    CHECK_ERROR(MPI_Start(&q), MPI_ERR_REQUEST, "is active");
+    CHECK_ERROR(MPI_Request_free(&q), MPI_ERR_REQUEST, "MPI_Request_free");
+    MUST(MPI_Wait(&q, MPI_STATUS_IGNORE));
+    MUST(MPI_Request_free(&q));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }

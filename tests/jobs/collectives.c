@@ -47,6 +47,18 @@ static int order(void)
     return code == MPI_ERR_IN_STATUS ? statuses[0].MPI_ERROR : code;
 }
 
+/* Two persistent calls, prepared in different orders. */
+static int order_of_inits(void)
+{
+    MPI_Request requests[2];
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < 2 && code == MPI_SUCCESS; i++) {
+        if (i == odd) code = MPI_Barrier_init(comm, MPI_INFO_NULL, &requests[i]);
+        else code = MPI_Bcast_init(in, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &requests[i]);
+    }
+    return code;
+}
+
 static int counts_of_all(void)
 {
     for (int r = 0; r < size; r++) counts[r] = 1 + (odd && r == 0) - (odd && r == 1);
@@ -83,9 +95,14 @@ static int make(const char *what)
     if (!strcmp(what, "operation")) return MPI_Allreduce(in, out, 1, MPI_INT, odd ? MPI_MAX : MPI_SUM, comm);
     if (!strcmp(what, "type")) return MPI_Bcast(in, 1, odd ? MPI_FLOAT : MPI_INT, 0, comm);
     if (!strcmp(what, "counts")) return counts_of_all();
+    if (!strcmp(what, "total")) {
+        for (int r = 0; r < size; r++) counts[r] = 1 + (odd && r == 0);
+        return MPI_Allgatherv(in, 1, MPI_INT, out, counts, in, MPI_INT, comm);
+    }
     if (!strcmp(what, "nonblocking")) return nonblocking();
     if (!strcmp(what, "persistent")) return persistent();
     if (!strcmp(what, "order")) return order();
+    if (!strcmp(what, "inits")) return order_of_inits();
     if (!strcmp(what, "argument")) return MPI_Bcast(in, odd ? none : one, MPI_INT, 0, comm);
     if (!strcmp(what, "split")) {
         MPI_Comm half;

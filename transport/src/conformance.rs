@@ -312,6 +312,12 @@ pub(crate) fn wakes_in_time<W: World>() {
     assert!(bell.sleep(armed, None));
     bell.arm();
     bell.disarm();
+    // A ring is for those who had armed before, also while one of them has not come to sleep yet.
+    let (first, second) = (bell.arm(), bell.arm());
+    bell.ring();
+    assert!(bell.sleep(first, None));
+    assert!(!bell.sleep(bell.arm(), Some(Duration::from_millis(5))));
+    assert!(bell.sleep(second, None));
 }
 
 pub(crate) fn wakes_all_threads<W: World>() {

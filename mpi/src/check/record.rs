@@ -5,7 +5,7 @@ use crate::coll::operation::Operation;
 use std::ffi::c_int;
 use std::fmt;
 use tern_abi::error_class_name;
-use tern_coll::{Call, Comm, Data, Numbers, Root, Vector};
+use tern_coll::{Call, Comm, Data, Numbers, Root, Types, Vector};
 use tern_mem::op::PredefinedOp;
 use tern_mem::{Basic, Datatype};
 
@@ -120,7 +120,12 @@ impl Record {
             Call::Allgather { send, recv } | Call::Alltoall { send, recv } => {
                 (self.send, self.recv) = (send.and_then(sends), recvs(recv));
             }
-            Call::Allgatherv { recv, .. } => self.counts = Some(hash(blocks_of(&recv))),
+            Call::Allgatherv { recv, .. } => {
+                if let Types::One(layout) = recv.types {
+                    self.recv = recvs(Data::new(recv.counts.sum(), layout));
+                }
+                self.counts = Some(hash(blocks_of(&recv)));
+            }
             Call::Reduce { data, root, .. } => {
                 self.send = is_leaf(root).then_some(data).and_then(recvs);
                 self.recv = is_root(comm, root).then_some(data).and_then(recvs);

@@ -80,7 +80,7 @@ entry! {
 pub unsafe fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
     let own = contribution(setup, send)?;
     let all = setup.recv(Side::Recv, recv)?;
-    distinct(send, recv)?;
+    distinct(send, recv, all.layout.size)?;
     setup.plan(&Call::Allgather { send: own, recv: all });
     Ok(())
 }

@@ -118,7 +118,7 @@ pub unsafe fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
         false => Some(setup.send(send)?),
     };
     let all = setup.recv(Side::Recv, recv)?;
-    distinct(send, recv)?;
+    distinct(send, recv, all.layout.size)?;
     setup.plan(&Call::Alltoall { send: own, recv: all });
     Ok(())
 }

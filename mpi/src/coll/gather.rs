@@ -83,7 +83,7 @@ pub unsafe fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -
     let own = contribution(setup, send, roles)?;
     let all = if roles.is_root { setup.recv(Side::Recv, recv)? } else { Data::default() };
     if roles.is_root && roles.is_leaf {
-        distinct(send, recv)?;
+        distinct(send, recv, all.layout.size)?;
     }
     setup.plan(&Call::Gather { send: own, recv: all, root: roles.root });
     Ok(())

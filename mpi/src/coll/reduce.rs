@@ -152,7 +152,7 @@ impl Operands {
         if !in_place {
             setup.operand(self.sendbuf, send.bytes())?;
             let block = |buf, data: Data| Block { buf, count: data.count as i64, datatype: self.datatype };
-            distinct(block(self.sendbuf, send), block(self.recvbuf, recv))?;
+            distinct(block(self.sendbuf, send), block(self.recvbuf, recv), send.layout.size)?;
         }
         Ok(in_place)
     }

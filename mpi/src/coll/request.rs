@@ -3,7 +3,7 @@
 //! Whoever waits in MPI for anything moves on all that are under way ([`serve`]): a rank that sits in a receive
 //! must not hold up the collective that its partner has to complete before it sends.
 
-use super::running::{Form, Running, Stage, prepare};
+use super::running::{Form, Running, Stage, meet, prepare};
 use super::setup::Setup;
 use crate::arguments::out;
 use crate::error::{Error, Result, fail};
@@ -53,7 +53,8 @@ pub unsafe fn nonblocking(
     Ok(())
 }
 
-/// Prepares a collective, to be started by `MPI_Start`.
+/// Prepares a collective, to be started by `MPI_Start`. Ranks that prepare theirs in different orders would wait for each
+/// other's starts, so the check, if it is on, is made here too.
 ///
 /// # Safety
 /// As [`nonblocking`].
@@ -63,6 +64,7 @@ pub unsafe fn persistent(
     request: *mut MPI_Request,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
+    meet(call, comm)?;
     let request = out("request", request)?;
     let mut process = enter();
     process.hints(info)?;
@@ -118,6 +120,11 @@ pub fn serve(mut process: Guard) -> Guard {
 }
 
 impl Collective {
+    /// Whether `MPI_Start` may be called for it at all.
+    pub fn is_persistent(&self) -> bool {
+        self.persistent
+    }
+
     /// Whether it is persistent and not started.
     pub fn is_inactive(&self) -> bool {
         matches!(self.phase, Phase::Inactive)

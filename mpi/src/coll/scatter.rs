@@ -82,7 +82,7 @@ pub unsafe fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) 
     let all = if roles.is_root { setup.send(send)? } else { Data::default() };
     let own = share(setup, recv, roles)?;
     if roles.is_root && roles.is_leaf {
-        distinct(send, recv)?;
+        distinct(send, recv, all.layout.size)?;
     }
     setup.plan(&Call::Scatter { send: all, recv: own, root: roles.root });
     Ok(())

@@ -431,10 +431,10 @@ fn checked_bytes(data: &Data) -> Result<u64> {
 }
 
 /// The two buffers of a call must not be the same memory (section 6.1): refuses what is certainly wrong. Different
-/// datatypes at one address may name different bytes of it.
-pub fn distinct(send: Block, recv: Block) -> Result {
+/// datatypes at one address may name different bytes of it, and elements without bytes, of `size` 0, none.
+pub fn distinct(send: Block, recv: Block, size: u64) -> Result {
     let same = send.buf == recv.buf && send.datatype == recv.datatype;
-    if same && !send.buf.is_null() && send.count > 0 && recv.count > 0 {
+    if same && !send.buf.is_null() && send.count > 0 && recv.count > 0 && size > 0 {
         return Err(fail(
             MPI_ERR_BUFFER,
             "sendbuf and recvbuf are the same memory: use MPI_IN_PLACE to have one buffer for both",

@@ -33,6 +33,12 @@ const MISMATCHES: &[(&str, &str, &[&str])] = &[
     ("counts", "MPI_ERR_COUNT", &["recvcounts differ", "MPI_Reduce_scatter("]),
     ("nonblocking", "MPI_ERR_TRUNCATE", &["MPI_Iallreduce(8 bytes", "MPI_Iallreduce(12 bytes"]),
     ("persistent", "MPI_ERR_ROOT", &["MPI_Bcast_init(sends", "rank 4 calls MPI_Bcast_init("]),
+    (
+        "total",
+        "MPI_ERR_TRUNCATE",
+        &["MPI_Allgatherv(receives 20 bytes of MPI_INT)", "MPI_Allgatherv(receives 24 bytes of MPI_INT)"],
+    ),
+    ("inits", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Barrier_init()", "rank 4 calls MPI_Bcast_init()"]),
     ("split", "MPI_ERR_OTHER", &["call MPI_Comm_split()", "rank 4 calls MPI_Barrier()"]),
 ];
 

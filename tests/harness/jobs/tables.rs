@@ -26,7 +26,7 @@ fn every_algorithm(jobs: &Jobs<'_>) -> Verdict {
         let text: String =
             Collective::ALL.iter().map(|collective| format!("{}\n", row(*collective, number))).collect();
         let file = table(jobs, &format!("all-{number}"), &text)?;
-        for program in ["coll_data", "coll_reduce"] {
+        for program in ["coll_data", "coll_reduce", "coll_random"] {
             for ranks in [4, 5] {
                 let mut command = jobs.mpirun(ranks);
                 let outcome =
@@ -50,9 +50,8 @@ fn by_machine(jobs: &Jobs<'_>) -> Verdict {
             Some(format!("{}\n", row_for_all(*collective, algorithm)))
         });
         let file = table(jobs, algorithm, &rows.collect::<String>())?;
-        for (program, order) in
-            [("coll_data", "slot"), ("coll_data", "node"), ("coll_reduce", "slot"), ("coll_reduce", "node")]
-        {
+        let programs = ["coll_data", "coll_reduce", "coll_random"];
+        for (program, order) in programs.iter().flat_map(|program| [(program, "slot"), (program, "node")]) {
             let mut command = hosts::mpirun(jobs, "a:3,b:2,c:1");
             command.args(["--map-by", order]).arg(jobs.conformance(program)?);
             let outcome = run_command(command.env("TERN_COLL_TABLE", &file))?;
@@ -69,7 +68,7 @@ fn by_multicast(jobs: &Jobs<'_>) -> Verdict {
         Some(format!("{}\n", row_for_all(*collective, algorithm)))
     });
     let file = table(jobs, "multicast", &rows.collect::<String>())?;
-    for program in ["coll_data", "coll_reduce", "coll_requests", "coll_neighbor"] {
+    for program in ["coll_data", "coll_reduce", "coll_random", "coll_requests", "coll_neighbor"] {
         for (ranks, check) in [(2, ""), (3, "types"), (5, "types,collectives")] {
             let mut command = jobs.mpirun(ranks);
             command.env("TERN_TRANSPORT", "urtp").env("TERN_COLL_TABLE", &file).env("TERN_CHECK", check);

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::doorbell::Doorbell;
@@ -15,14 +15,21 @@ pub(crate) struct SocketBell {
     event: OwnedFd,
     rings: AtomicU32,
     state: Mutex<State>,
+    /// Wakes those who sleep here while another thread sleeps on the sockets.
+    rung: Condvar,
     /// Somebody slept since the transport last looked at what is rare.
     slept: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
-    /// Threads that have armed and neither slept nor disarmed.
-    sleepers: u32,
+    /// A thread sleeps on the sockets. Others wait for a ring, or for its place: an event in the set that rings for all
+    /// would go on ringing until the last of them had run, and whoever comes back meanwhile would not sleep.
+    watching: bool,
+    /// How many they are.
+    waiting: u32,
+    /// The event rings.
+    ringing: bool,
     /// Nobody sleeps longer: a timer of the connections is due.
     deadline: Option<Instant>,
     /// The same for datagrams, whose timers are shorter than a millisecond at times.
@@ -58,6 +65,7 @@ impl SocketBell {
             event,
             rings: AtomicU32::new(0),
             state: Mutex::default(),
+            rung: Condvar::new(),
             slept: AtomicBool::new(false),
         };
         bell.watch(bell.event.as_raw_fd(), false);
@@ -128,43 +136,76 @@ impl SocketBell {
 
     /// As [`Doorbell::ring`], if anybody sleeps; without a system call otherwise.
     pub(crate) fn ring_sleepers(&self) {
+        let mut state = self.state();
         self.rings.fetch_add(1, Ordering::SeqCst);
-        if self.state().sleepers > 0 {
+        if state.watching && !state.ringing {
+            state.ringing = true;
             // SAFETY: eight bytes that live during the call. A full counter rings as well.
             unsafe { libc::write(self.event.as_raw_fd(), (&raw const ONE).cast(), 8) };
         }
+        if state.waiting > 0 {
+            self.rung.notify_all();
+        }
     }
 
-    fn leave(&self) {
+    /// Sleeps until it rings or, if nobody else sleeps on the sockets or whoever does leaves, until one is ready.
+    fn sleep_for(&self, armed: u32, mut timeout: Option<Duration>) -> bool {
         let mut state = self.state();
-        state.sleepers = state.sleepers.saturating_sub(1);
-        if state.sleepers == 0 {
+        while self.rings.load(Ordering::SeqCst) == armed {
+            if !state.watching {
+                return self.watch_sockets(state, timeout);
+            }
+            if timeout == Some(Duration::ZERO) {
+                return false;
+            }
+            let began = Instant::now();
+            state.waiting += 1;
+            let waited = self.rung.wait_timeout(state, timeout.unwrap_or(LONG));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+            timeout = timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
+        }
+        true
+    }
+
+    fn watch_sockets(&self, mut state: MutexGuard<'_, State>, timeout: Option<Duration>) -> bool {
+        state.watching = true;
+        let timeout = timeout.into_iter().chain(state.time_left()).min();
+        drop(state);
+        let woken = self.ready(timeout, &mut Vec::new());
+        let mut state = self.state();
+        state.watching = false;
+        if std::mem::take(&mut state.ringing) {
             let mut count = 0u64;
             // SAFETY: eight bytes that live during the call.
             unsafe { libc::read(self.event.as_raw_fd(), (&raw mut count).cast(), 8) };
         }
+        woken
+    }
+
+    /// Somebody else may have to take the place at the sockets.
+    fn leave(&self) {
+        let state = self.state();
+        if state.waiting > 0 && !state.watching {
+            self.rung.notify_one();
+        }
     }
 }
+
+/// A wait without an end of its own, in parts that every system knows.
+const LONG: Duration = Duration::from_secs(3600);
 
 static ONE: u64 = 1;
 
 impl Doorbell for SocketBell {
     fn arm(&self) -> u32 {
-        let mut state = self.state();
-        state.sleepers += 1;
         self.rings.load(Ordering::SeqCst)
     }
 
-    fn disarm(&self) {
-        self.leave();
-    }
+    fn disarm(&self) {}
 
     fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
-        let mut woken = true;
-        if self.rings.load(Ordering::SeqCst) == armed {
-            let timeout = timeout.into_iter().chain(self.time_left()).min();
-            woken = self.ready(timeout, &mut Vec::new());
-        }
+        let woken = self.sleep_for(armed, timeout);
         self.slept.store(true, Ordering::Relaxed);
         self.leave();
         woken

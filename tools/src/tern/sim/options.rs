@@ -140,6 +140,9 @@ impl Options {
                 "--multicast" => options.params.multicast = true,
                 "--verify" => options.payload = Payload::Bytes,
                 "--algorithm" => algorithm = Some(value(word, &mut rest)?),
+                option if option.starts_with('-') && !HELP.contains(&format!("{option} ")) => {
+                    return Err(unknown(option));
+                }
                 option if option.starts_with('-') => options.set(option, value(option, &mut rest)?)?,
                 name => names.push(name),
             }
@@ -147,7 +150,23 @@ impl Options {
         options.name_works(&names)?;
         options.which = options.which_of(algorithm)?;
         options.params.check().map_err(|error| error.to_string())?;
+        options.check_cuts()?;
         Ok(options)
+    }
+
+    /// A cut between machines that no job has would be none.
+    fn check_cuts(&self) -> Result<(), String> {
+        let ranks = self.ranks.iter().max().copied().unwrap_or(0);
+        let machines = ranks.div_ceil(self.params.ranks_per_host);
+        match self.faults.cuts.iter().find(|cut| cut.hosts.0.max(cut.hosts.1) >= machines) {
+            Some(Cut { hosts: (one, other), .. }) => Err(format!(
+                "machines {one} and {other} cannot be cut off from each other: {ranks} ranks with {} on a machine have machines \
+                 0 to {}",
+                self.params.ranks_per_host,
+                machines.saturating_sub(1)
+            )),
+            None => Ok(()),
+        }
     }
 
     /// An option with a value.
@@ -155,7 +174,7 @@ impl Options {
         match option {
             "--params" => {}
             "--ranks" => {
-                self.ranks = parse_counts(value)?.into_iter().map(small).collect::<Result<_, _>>()?
+                self.ranks = parse_counts(value)?.into_iter().map(some_ranks).collect::<Result<_, _>>()?
             }
             "--bytes" => self.bytes = parse_counts(value)?,
             "--segment" => self.segment_bytes = parse_count(value)?,
@@ -165,7 +184,7 @@ impl Options {
             "--ranks-per-host" => self.params.ranks_per_host = small(parse_count(value)?)?,
             "--ranks-per-core" => self.params.ranks_per_core = small(parse_count(value)?)?,
             "--hosts-per-switch" => self.params.hosts_per_switch = small(parse_count(value)?)?,
-            "--plot" => self.plot = Some(value.into()),
+            "--plot" => self.plot = Some(picture(value)?),
             _ => return self.set_fault(option, value),
         }
         Ok(())
@@ -184,7 +203,7 @@ impl Options {
             "--skew" => faults.skew_ns = parse_time(value)?,
             "--crash" => faults.crashes.push(parse_crash(value)?),
             "--cut" => faults.cuts.push(parse_cut(value)?),
-            _ => return Err(format!("there is no option '{option}'; see tern sim --help")),
+            _ => return Err(unknown(option)),
         }
         Ok(())
     }
@@ -231,6 +250,19 @@ impl Options {
 
 fn value<'a>(option: &str, rest: &mut impl Iterator<Item = &'a str>) -> Result<&'a str, String> {
     rest.next().ok_or_else(|| format!("{option} needs a value"))
+}
+
+fn unknown(option: &str) -> String {
+    format!("there is no option '{option}'; see tern sim --help")
+}
+
+fn some_ranks(number: u64) -> Result<u32, String> {
+    if number == 0 { Err("--ranks is 0, but must be at least 1".into()) } else { small(number) }
+}
+
+fn picture(name: &str) -> Result<PathBuf, String> {
+    let is_svg = Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+    is_svg.then(|| name.into()).ok_or_else(|| format!("--plot draws SVG: '{name}' must end in .svg"))
 }
 
 fn small(number: u64) -> Result<u32, String> {
@@ -280,9 +312,11 @@ mod tests {
 
     #[test]
     fn faults_are_described() {
-        let faults = parse("barrier --loss 0.01 --seed 7 --crash 5@2us --cut 0-3@1us..2us --cut 1-2@5")
-            .unwrap()
-            .faults;
+        let faults = parse(
+            "barrier --ranks-per-host 1 --loss 0.01 --seed 7 --crash 5@2us --cut 0-3@1us..2us --cut 1-2@5",
+        )
+        .unwrap()
+        .faults;
         assert_eq!((faults.loss, faults.seed), (0.01, 7));
         assert_eq!(faults.crashes, [Crash { rank: 5, at_ns: 2000.0 }]);
         let cuts = [((0, 3), 1000.0, Some(2000.0)), ((1, 2), 5.0, None)];
@@ -294,6 +328,10 @@ mod tests {
         let refusal = |line: &str| parse(line).map(drop).unwrap_err();
         assert!(refusal("allreduces").contains("'allreduces'"));
         assert!(refusal("allreduce --rank 3").contains("'--rank'"));
+        assert!(refusal("allreduce --rank").contains("'--rank'"));
+        assert!(refusal("bcast --ranks 4,0").contains("at least 1"));
+        assert!(refusal("bcast --plot bcast.png").contains(".svg"));
+        assert!(refusal("bcast --ranks 128 --cut 0-2@1us").contains("machines 0 to 1"));
         assert!(refusal("bcast --algorithm bruck").contains("binomial"));
         assert!(refusal("all --algorithm ring").contains("one collective"));
         assert!(refusal("bcast --ranks").contains("--ranks needs"));
