@@ -150,6 +150,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.medium = environment.transport.multicast;
     process.progress_thread = environment.progress_thread;
     process.check_types = environment.engine.check_types;
+    process.by_cells = environment.transport.copies.by_cells();
     process.check_collectives = environment.engine.check_collectives;
     let mut engine = Box::new(Engine::new(job.size, fabric, environment.engine));
     if process.check_types {

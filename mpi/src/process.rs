@@ -63,6 +63,8 @@ pub struct Process {
     pub progress_thread: bool,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
+    /// `TERN_COPIES`, as it is on this machine.
+    pub by_cells: bool,
     /// `TERN_COLL_TABLE`: the rows that come before the built-in choice of collective algorithms.
     pub coll_rows: Vec<tern_coll::Row>,
     /// `TERN_CHECK=collectives`. Collectives go by schedules then, whatever shorter way there is.
@@ -121,6 +123,7 @@ impl Process {
             medium: Medium::Udp,
             progress_thread: false,
             check_types: false,
+            by_cells: false,
             coll_rows: Vec::new(),
             check_collectives: false,
             comms: Comms::new(),

@@ -23,7 +23,7 @@ mod way;
 
 pub use barrier::come;
 pub use operand::Operand;
-pub use way::{Blocks, Order, Way};
+pub use way::{Blocks, Habits, Order, Way};
 
 use self::scan::Reach;
 use tern_coll::{Slice, Span};

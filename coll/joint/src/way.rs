@@ -129,13 +129,22 @@ pub enum Order {
     Ranks,
 }
 
+/// What else decides, on all ranks alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Habits {
+    /// Types are checked: then vector forms go by messages, which carry signatures, since that is where programs go wrong.
+    pub check_types: bool,
+    /// Payloads go by cells rather than by the kernel.
+    pub by_cells: bool,
+}
+
 impl Way {
     /// How `call` goes among the ranks of a team; `None`: by messages. `order` is that of a predefined operation; there is none
     /// for a function of the program's. The answer is the same at all ranks of a correct
-    /// program. With `check_types`, vector forms go by messages, which carry signatures: that is where programs go wrong.
-    pub fn of(call: &Call, comm: &Comm, order: Option<Order>, check_types: bool) -> Option<Way> {
+    /// program.
+    pub fn of(call: &Call, comm: &Comm, order: Option<Order>, habits: Habits) -> Option<Way> {
         let (way, size) = (Way::named(call, comm.size, order)?, comm.size as usize);
-        if check_types && matches!(way, Way::Alltoallv | Way::Allgatherv { .. }) {
+        if habits.check_types && matches!(way, Way::Alltoallv | Way::Allgatherv { .. }) {
             return None;
         }
         if let Way::Alltoallv = way {
@@ -143,7 +152,8 @@ impl Way {
             return Some(way);
         }
         let bytes = way.block_bytes(comm.rank)?;
-        (bytes > 0 && way.fits(bytes, size)).then(|| way.for_bytes(bytes, size))
+        let fits = way.fits(bytes, size) && !(habits.by_cells && way.is_faster_by_cells(bytes, size));
+        (bytes > 0 && fits).then(|| way.for_bytes(bytes, size, habits.by_cells))
     }
 
     /// The way without regard to bytes.
@@ -216,10 +226,25 @@ impl Way {
         }
     }
 
-    fn for_bytes(self, bytes: usize, size: usize) -> Way {
-        let tray_share = Team::TRAY_BYTES / size;
+    /// Whether messages are faster if they go by cells, though shared memory fits.
+    fn is_faster_by_cells(&self, bytes: usize, size: usize) -> bool {
+        let is_long_block = bytes >= JOINT_CELLS_BLOCK_BYTES_MIN;
         match self {
-            Way::Allreduce { data, in_place } if bytes > JOINT_REDUCE_BYTES_MAX => {
+            Way::Bcast { .. } | Way::Exscan { .. } => size == 2 && bytes > JOINT_CELLS_PAIR_BYTES_MAX,
+            Way::Allgather { .. } | Way::Allgatherv { .. } => size == 2 && is_long_block,
+            Way::Alltoall { .. } => size <= JOINT_CELLS_ALLTOALL_RANKS_MAX && is_long_block,
+            _ => false,
+        }
+    }
+
+    fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Way {
+        let tray_share = Team::TRAY_BYTES / size;
+        let sum_bytes_max = match by_cells && size == 2 {
+            true => JOINT_CELLS_PAIR_BYTES_MAX,
+            false => JOINT_REDUCE_BYTES_MAX,
+        };
+        match self {
+            Way::Allreduce { data, in_place } if bytes > sum_bytes_max => {
                 Way::Accumulate { data, in_place, root: None }
             }
             Way::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(tray_share) => {
@@ -238,4 +263,29 @@ fn combines(data: &Data, order: Option<Order>) -> bool {
 /// Whether elements can be combined here and now: by a predefined operation, and without gaps between them.
 fn combines_in_order(data: &Data, order: Option<Order>) -> bool {
     data.layout.dense && order.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tern_coll::Layout;
+
+    /// Whether a call of so many bytes among `size` ranks goes over shared memory.
+    fn joins(call: impl Fn(Data) -> Call<'static>, bytes: u64, size: u32, by_cells: bool) -> bool {
+        let comm = Comm::intra(0, size);
+        let habits = Habits { check_types: false, by_cells };
+        Way::of(&call(Data::new(bytes, Layout::dense(1))), &comm, Some(Order::Any), habits).is_some()
+    }
+
+    #[test]
+    fn long_blocks_of_few_ranks_go_by_messages_where_these_go_by_cells() {
+        let alltoall = |recv| Call::Alltoall { send: Some(recv), recv };
+        let bcast = |data| Call::Bcast { data, root: Root::Rank(0) };
+        for (size, long) in [(2, false), (4, false), (8, true)] {
+            assert!(joins(alltoall, 4096, size, true) && joins(alltoall, 1 << 16, size, false));
+            assert_eq!(joins(alltoall, 1 << 16, size, true), long);
+        }
+        assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
+        assert!(joins(bcast, 8192, 3, true));
+    }
 }

@@ -15,7 +15,7 @@ use tern_mem::UserBuf;
 use tern_transport::shm::team::Shared;
 use tern_transport::{Doorbell, Remote, Team, Token, Transfer, Transport, Watch};
 
-pub use tern_joint::{Blocks, Way};
+pub use tern_joint::{Blocks, Habits, Way};
 
 /// Does what `way` says on the communicator.
 pub fn run(mut process: Guard, comm: MPI_Comm, names: &Names, way: &Way, blocks: &Blocks) -> Result {

@@ -2,7 +2,7 @@
 //!
 //! Only what the standard calls significant at this rank is looked at (MPI 5.0 sections 6.4 to 6.11).
 
-use super::joint::{self, Way};
+use super::joint::{self, Habits, Way};
 use super::operation::Operation;
 use super::running::Running;
 use super::shape::shape;
@@ -180,7 +180,8 @@ impl<'a> Setup<'a> {
         }
         if self.running.may_join && forced(&self.process.coll_rows, &shape, call).is_none() {
             let order = joint::order(self.running.names.operation.as_ref());
-            self.running.way = Way::of(call, &shape, order, self.process.check_types);
+            let &Process { check_types, by_cells, .. } = self.process;
+            self.running.way = Way::of(call, &shape, order, Habits { check_types, by_cells });
             if self.running.way.is_some() {
                 self.running.blocks.fill(call, &shape);
                 return;

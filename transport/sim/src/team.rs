@@ -19,7 +19,7 @@ use crate::program::Program;
 use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
 use tern_coll::{Algorithm, Call, Collective, Query};
-use tern_joint::{Blocks, Order, Way};
+use tern_joint::{Blocks, Habits, Order, Way};
 use tern_transport::limits::TEAM_RANKS_MAX;
 use tern_transport::{Seat, Team};
 
@@ -59,7 +59,7 @@ impl Program {
         let around = self.around(rank);
         match self.call(collective, root, Program::ring(&around)) {
             Call::Barrier => Some(Plan::Barrier),
-            call => Way::of(&call, &self.comm(rank), Some(Order::Any), false).map(Plan::Way),
+            call => Way::of(&call, &self.comm(rank), Some(Order::Any), Habits::default()).map(Plan::Way),
         }
     }
 
