@@ -268,7 +268,6 @@ fn combines_in_order(data: &Data, order: Option<Order>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_coll::Layout;
 
     /// Whether a call of so many bytes among `size` ranks goes over shared memory.
     fn joins(call: impl Fn(Data) -> Call<'static>, bytes: u64, size: u32, by_cells: bool) -> bool {
