@@ -67,18 +67,12 @@ pub const QUEUE_MESSAGES_BEFORE_RING: u32 = 4;
 /// While messages come faster than they are taken, the reader asks for the line so far ahead.
 pub const BURST_LINES: u32 = 6;
 
-/// Bytes from which copying out of a cell is measured: less is over before the clock is read.
-pub const PACE_BYTES_MIN: usize = 8 * 1024;
-
-/// One of so many such cells is measured, which takes about 0.1 µs.
-pub const PACE_CELLS_PER_SAMPLE: u32 = 4;
-
 /// Long messages of a peer until the way that was slower is tried again, at first and at most: it may take three times as long.
 pub const PACE_TRIAL_MESSAGES: u32 = 8;
 /// See [`PACE_TRIAL_MESSAGES`].
 pub const PACE_TRIAL_MESSAGES_MAX: u32 = 1024;
 
-/// Bytes of the longest message that tries a way: a millisecond at most is lost.
+/// Bytes of the longest message that tries a way: a millisecond or two are lost at most.
 pub const PACE_TRIAL_BYTES_MAX: u64 = 4 << 20;
 
 /// Lines taken from one ring, and messages from the queue, in one poll: no peer starves the others.

@@ -2,76 +2,70 @@
 //! depends on where both ranks run at the moment: on two cores of a Zen 4 that share a cache 64 KiB take 3 µs by cells and 4.2 by the
 //! kernel, on two that do not 14 and 5.4; and a hypervisor or the scheduler moves ranks from the one to the other.
 //!
-//! The receiver chooses, and measures what it copies itself: cells out of the segment, its chunks of what both sides copy.
-//! The sender works beside it either way.
+//! The receiver chooses, and measures from there until it has the message: what takes longest may be its own copy, the sender's,
+//! or the way from one to the other. An absent sender makes cells slow and the kernel only half as fast, and so it should.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::Peer;
 use crate::copies::Copies;
-use crate::limits::{
-    PACE_BYTES_MIN, PACE_CELLS_PER_SAMPLE, PACE_TRIAL_BYTES_MAX, PACE_TRIAL_MESSAGES,
-    PACE_TRIAL_MESSAGES_MAX, PAGE_BYTES,
-};
+use crate::limits::{PACE_TRIAL_BYTES_MAX, PACE_TRIAL_MESSAGES, PACE_TRIAL_MESSAGES_MAX};
 
 /// What was measured of all peers.
 pub(crate) struct Paces {
     copies: Copies,
-    /// Cells since the last one that was measured.
-    cells: u32,
     known: HashMap<Peer, Pace>,
 }
 
 impl Paces {
     pub(crate) fn new(copies: Copies) -> Self {
-        Paces { copies, cells: 0, known: HashMap::new() }
+        Paces { copies, known: HashMap::new() }
     }
 
-    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells.
+    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now.
     pub(crate) fn by_cells(&mut self, peer: Peer, len: u64) -> bool {
-        match self.copies {
-            Copies::Auto => self.pace(peer).by_cells(len),
-            forced => forced.by_cells(),
+        if self.copies != Copies::Auto {
+            return self.copies.by_cells();
         }
+        let pace = self.known.entry(peer).or_default();
+        let cells = pace.by_cells(len);
+        pace.run = Some(Run { start: Instant::now(), len, left: len, cells });
+        cells
     }
 
-    /// Begins to measure how `len` bytes are copied out of a cell, once in a while.
-    ///
-    /// # Safety
-    /// They must be readable at `cell`.
+    /// So many bytes came in a cell of `peer`.
     #[inline]
-    pub(crate) unsafe fn start(&mut self, cell: *const u8, len: usize) -> Option<Instant> {
-        if len < PACE_BYTES_MIN || self.copies != Copies::Auto {
-            return None;
+    pub(crate) fn cell(&mut self, peer: Peer, bytes: usize) {
+        if !self.known.is_empty() {
+            self.came(peer, true, bytes as u64);
         }
-        self.cells += 1;
-        if self.cells < PACE_CELLS_PER_SAMPLE {
-            return None;
-        }
-        self.cells = 0;
-        // The first touch of a page costs as much as a copy of it, once.
-        for at in (0..len).step_by(PAGE_BYTES) {
-            // SAFETY: promised.
-            unsafe { cell.add(at).read_volatile() };
-        }
-        Some(Instant::now())
     }
 
-    /// So many bytes of a cell of `peer` were copied out.
-    pub(crate) fn copied_out(&mut self, peer: Peer, bytes: usize, time: Duration) {
-        note(&mut self.pace(peer).cells, bytes, time);
+    /// All that both sides copied has come from `peer`.
+    pub(crate) fn shared(&mut self, peer: Peer) {
+        self.came(peer, false, u64::MAX);
     }
 
-    /// So many bytes were copied by the kernel, while `peer` copied others.
-    pub(crate) fn shared(&mut self, peer: Peer, bytes: usize, time: Duration) {
-        // Half of the message is the peer's.
-        note(&mut self.pace(peer).kernel, 2 * bytes, time);
+    fn came(&mut self, peer: Peer, cells: bool, bytes: u64) {
+        let Some(pace) = self.known.get_mut(&peer) else { return };
+        let Some(run) = pace.run.as_mut().filter(|run| run.cells == cells) else { return };
+        run.left = run.left.saturating_sub(bytes);
+        if run.left == 0 {
+            let (len, time) = (run.len, run.start.elapsed());
+            pace.run = None;
+            note(if cells { &mut pace.cells } else { &mut pace.kernel }, len, time);
+        }
     }
+}
 
-    fn pace(&mut self, peer: Peer) -> &mut Pace {
-        self.known.entry(peer).or_default()
-    }
+/// The long message that began last.
+#[derive(Debug)]
+struct Run {
+    start: Instant,
+    len: u64,
+    left: u64,
+    cells: bool,
 }
 
 /// What was measured of one peer.
@@ -85,12 +79,13 @@ struct Pace {
     between: u32,
     /// Which way was the faster one at the last message.
     last: bool,
+    run: Option<Run>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
         let (left, between) = (PACE_TRIAL_MESSAGES, PACE_TRIAL_MESSAGES);
-        Pace { cells: None, kernel: None, left, between, last: false }
+        Pace { cells: None, kernel: None, left, between, last: false, run: None }
     }
 }
 
@@ -114,13 +109,12 @@ impl Pace {
     }
 }
 
-/// A shorter time counts by half, a longer one, which may be an interruption, by an eighth and as four times what was known at most.
-fn note(known: &mut Option<f32>, bytes: usize, time: Duration) {
+/// A shorter time counts at once; a longer one, which may be an interruption, by an eighth and as four times what was known at most.
+fn note(known: &mut Option<f32>, bytes: u64, time: Duration) {
     let new = time.as_nanos() as f32 * 1024.0 / bytes.max(1) as f32;
     *known = Some(match *known {
-        None => new,
-        Some(old) if new < old => (old + new) / 2.0,
-        Some(old) => old + (new.min(4.0 * old) - old) / 8.0,
+        Some(old) if new > old => old + (new.min(4.0 * old) - old) / 8.0,
+        _ => new,
     });
 }
 
@@ -180,8 +174,22 @@ mod tests {
     fn what_the_user_wants_is_done() {
         for (copies, by_cells) in [(Copies::Cells, true), (Copies::Kernel, false)] {
             let mut paces = Paces::new(copies);
-            paces.shared(1, 1024, Duration::from_nanos(1));
             assert!((0..100).all(|_| paces.by_cells(1, LEN) == by_cells));
         }
+    }
+
+    #[test]
+    fn a_message_is_measured_until_all_of_it_has_come() {
+        let mut paces = Paces::new(Copies::Auto);
+        assert!(paces.by_cells(1, LEN), "nothing is known of either way");
+        paces.cell(2, LEN as usize);
+        paces.shared(1);
+        paces.cell(1, LEN as usize - 1);
+        assert!(paces.known[&1].cells.is_none());
+        paces.cell(1, 1);
+        assert!(paces.known[&1].cells.is_some() && paces.known[&1].kernel.is_none());
+        assert!(!paces.by_cells(1, LEN), "now the other one");
+        paces.shared(1);
+        assert!(paces.known[&1].kernel.is_some());
     }
 }

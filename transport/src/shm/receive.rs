@@ -186,12 +186,8 @@ fn take_cell(
     let place = Place::ask(from, header, len, sink);
     if let Some(place) = &place {
         // SAFETY: `len` was checked against the cell's size.
-        let start = unsafe { paces.start(payload, len) };
-        // SAFETY: as above.
         unsafe { place.put(0, payload, len) };
-        if let Some(start) = start {
-            paces.copied_out(from, len, start.elapsed());
-        }
+        paces.cell(from, len);
     }
     free();
     if let Some(place) = place {

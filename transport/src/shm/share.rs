@@ -10,16 +10,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::time::Instant;
 
 use tern_mem::UserBuf;
 
 use super::cma::{self, Direction};
 use super::paces::Paces;
 use super::segment::{Segment, ShareSlot};
-use crate::limits::{
-    PACE_BYTES_MIN, PAGE_BYTES, SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS,
-};
+use crate::limits::{PAGE_BYTES, SHARE_CHUNK_BYTES_MAX, SHARE_CHUNK_BYTES_MIN, SHARE_CHUNKS, SHARE_SLOTS};
 use crate::{Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError};
 
 /// How a message is divided: the same on both sides.
@@ -80,9 +77,8 @@ enum State {
 }
 
 impl Part {
-    /// Claims and copies until nothing is left to claim, and so many bytes; never more than there is, whatever the slot says.
-    fn copy(&self, slot: &ShareSlot) -> (State, usize) {
-        let mut bytes = 0;
+    /// Claims and copies until nothing is left to claim; never more than there is, whatever the slot says.
+    fn copy(&self, slot: &ShareSlot) -> State {
         for _ in 0..self.chunks.count() {
             let Some(chunk) = self.claim(slot) else { break };
             let (start, len) = self.chunks.bounds(chunk);
@@ -92,12 +88,11 @@ impl Part {
             if result == Err(TransferError::Os(libc::ESRCH)) {
                 // The peer is dead, and the job ends with it: that is the message a person needs, not that its memory
                 // could not be read. This copy never ends.
-                return (State::Open, bytes);
+                return State::Open;
             }
             self.finish(slot, result);
-            bytes += len as usize;
         }
-        (self.state(slot), bytes)
+        self.state(slot)
     }
 
     fn claim(&self, slot: &ShareSlot) -> Option<u64> {
@@ -217,10 +212,10 @@ impl Shares {
             |part: &Part| part.receiver == self.me && part.slot == slot && part.generation == generation;
         match self.parts.iter().position(mine) {
             Some(index) => {
-                let (start, peer) = (Instant::now(), self.parts[index].peer);
-                let (transfer, bytes) = self.work(index);
-                if bytes >= PACE_BYTES_MIN {
-                    paces.shared(peer, bytes, start.elapsed());
+                let peer = self.parts[index].peer;
+                let transfer = self.work(index);
+                if transfer == Transfer::Done {
+                    paces.shared(peer);
                 }
                 transfer
             }
@@ -259,21 +254,21 @@ impl Shares {
         let index = self.parts.len() - 1;
         let agreed = self.segment.share(peer, slot).len.load(Ordering::Acquire) == into.len;
         if pid.is_some() && agreed {
-            return self.work(index).0;
+            return self.work(index);
         }
         let state = self.parts[index].state(self.segment.share(peer, slot));
         self.settle(index, state)
     }
 
-    /// Copies what can be claimed, and so many bytes; rings the other side if that was the end.
-    fn work(&mut self, index: usize) -> (Transfer, usize) {
+    /// Copies what can be claimed; rings the other side if that was the end.
+    fn work(&mut self, index: usize) -> Transfer {
         let part = &self.parts[index];
         let slot = self.segment.share(part.receiver, part.slot);
-        let (state, bytes) = part.copy(slot);
+        let state = part.copy(slot);
         if matches!(state, State::Done(_)) {
             self.ring(part.peer);
         }
-        (self.settle(index, state), bytes)
+        self.settle(index, state)
     }
 
     fn settle(&mut self, index: usize, state: State) -> Transfer {
@@ -300,7 +295,7 @@ impl Shares {
     }
 
     /// Tells the sink of pending parts that the other side has finished.
-    pub(crate) fn poll(&mut self, sink: &mut impl Sink) -> bool {
+    pub(crate) fn poll(&mut self, paces: &mut Paces, sink: &mut impl Sink) -> bool {
         let mut any = false;
         let mut index = 0;
         while index < self.parts.len() {
@@ -308,6 +303,9 @@ impl Shares {
             let slot = self.segment.share(part.receiver, part.slot);
             match part.pending.then(|| part.state(slot)) {
                 Some(State::Done(result)) => {
+                    if part.direction == Direction::Read {
+                        paces.shared(part.peer);
+                    }
                     sink.done(self.close(index), result);
                     any = true;
                 }

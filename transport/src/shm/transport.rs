@@ -348,7 +348,7 @@ impl Transport for Shm {
             any |= incoming.drain(&self.segment, &mut self.paces, sink);
         }
         if !self.shares.is_empty() {
-            any |= self.shares.poll(sink);
+            any |= self.shares.poll(&mut self.paces, sink);
         }
         any
     }
