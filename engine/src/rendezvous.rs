@@ -60,12 +60,12 @@ impl<T: Transport> Engine<T> {
     }
 
     fn go(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64, limits: &Limits) {
-        let way = choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len);
+        let mut way = choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len);
         let is_free = self.core.settings.rendezvous == Rendezvous::Auto && way != Way::Stream;
+        if is_free && self.transport.streams(from, len) {
+            way = Way::Stream;
+        }
         match way {
-            _ if is_free && self.transport.streams(from, len) => {
-                self.answer(receiver, from, offer.sender, len, Want::Stream);
-            }
             Way::Share => self.share(receiver, from, offer, buf, len),
             Way::Get => self.get(receiver, from, offer, buf, len),
             Way::Put => {

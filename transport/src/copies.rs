@@ -14,6 +14,8 @@
 //!
 //! On Sapphire Rapids a peer that copies through memory as the cells do takes 5.3 µs for 64 KiB and 67 for 1 MiB.
 
+use std::sync::OnceLock;
+
 /// How payloads cross between the ranks of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Copies {
@@ -35,12 +37,15 @@ impl Copies {
     /// Whether payloads go through the segment on this machine.
     pub fn by_cells(self) -> bool {
         match self {
-            Copies::Auto => is_zen(),
+            Copies::Auto => *IS_ZEN.get_or_init(is_zen),
             Copies::Cells => true,
             Copies::Kernel => false,
         }
     }
 }
+
+/// Asked once: under a hypervisor the question leaves the machine.
+static IS_ZEN: OnceLock<bool> = OnceLock::new();
 
 /// Whether this is a processor of AMD's Zen line, whose cores share a cache that takes up what leaves their own.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -49,11 +54,10 @@ fn is_zen() -> bool {
     // SAFETY: every processor of this architecture has the instruction. Later versions of Rust need not be told.
     #[allow(unused_unsafe, reason = "Rust 1.88 needs it")]
     let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1)) };
-    let vendor: Vec<u8> =
-        [vendor.ebx, vendor.edx, vendor.ecx].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
     let (base, extended) = (version.eax >> 8 & 0xf, version.eax >> 20 & 0xff);
     let family = if base == 0xf { base + extended } else { base };
-    matches!(vendor.as_slice(), b"AuthenticAMD" | b"HygonGenuine") && family >= ZEN_FAMILY
+    matches!(vendor.as_flattened(), b"AuthenticAMD" | b"HygonGenuine") && family >= ZEN_FAMILY
 }
 
 /// Elsewhere nothing was measured, and the kernel copies.

@@ -41,8 +41,6 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// Payloads of more than a few lines go by cells.
-    by_cells: bool,
     /// Payload bytes of the longest message that goes in lines.
     lines_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
@@ -117,14 +115,12 @@ impl Shm {
         let registered = futex::register_for_fences();
         let fence = if registered { 0 } else { NEEDS_FENCE };
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
-        let by_cells = config.copies.by_cells();
         let peers = Peers::new(segment.clone(), config.cma);
         peers.announce(me);
         Ok(Shm {
             me,
             config: config.clamped(),
-            by_cells,
-            lines_bytes_max: match by_cells {
+            lines_bytes_max: match config.copies.by_cells() {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
             },
@@ -286,7 +282,7 @@ impl Transport for Shm {
             get: direct,
             put: direct,
             share: direct,
-            sends: self.by_cells,
+            sends: self.config.copies.by_cells(),
         }
     }
 
