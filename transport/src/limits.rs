@@ -72,7 +72,8 @@ pub const PACE_TRIAL_MESSAGES: u32 = 8;
 /// See [`PACE_TRIAL_MESSAGES`].
 pub const PACE_TRIAL_MESSAGES_MAX: u32 = 1024;
 
-/// Bytes of the longest message that tries a way: a millisecond or two are lost at most.
+/// Bytes of the longest message that tries a way that was slower before: a millisecond or two are lost at most. One of
+/// which nothing is known is tried with any message.
 pub const PACE_TRIAL_BYTES_MAX: u64 = 4 << 20;
 
 /// Lines taken from one ring, and messages from the queue, in one poll: no peer starves the others.
