@@ -3,8 +3,8 @@
 use crate::accord::Accord;
 use crate::copies::Copies;
 use crate::limits::{
-    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, PEER_TIMEOUT_S, RING_LINES,
-    RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
+    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PEER_TIMEOUT_S,
+    RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
 };
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub struct Config {
     pub ring_lines: u32,
     /// `TERN_CELLS`: cells of a rank.
     pub cells: u32,
-    /// `TERN_CELL_BYTES`: bytes of a cell, and so the longest eager message.
+    /// `TERN_CELL_BYTES`: bytes of a cell, and so the longest message in the queue.
     pub cell_bytes: u32,
     /// `TERN_CMA`: `process_vm_readv` and `process_vm_writev` may be used where the system allows them.
     pub cma: bool,
@@ -105,6 +105,13 @@ impl Config {
             cell_bytes: self.cell_bytes.clamp(cell_bytes_min, CELL_BYTES_MAX).next_multiple_of(4096),
             ..self
         }
+    }
+
+    /// Payload bytes of the longest message that shared memory takes at once, of settings that were [`Config::clamped`].
+    pub fn shm_eager_bytes_max(&self) -> usize {
+        // No peer gets the last quarter of the cells; further cells of a message are named by lines of a ring.
+        let cells = if self.rings { MESSAGE_CELLS_MAX.min(self.cells - self.cells / 4) } else { 1 };
+        cells as usize * self.cell_bytes as usize
     }
 }
 

@@ -136,7 +136,10 @@ fn drain<W: World>(world: &mut W, keeper: &mut Keeper) {
 fn lengths(eager_bytes_max: usize) -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=100).collect();
     lengths.extend([151, 152, 153, 500, 1000, 1047, 1048, 1049, 1050, 4095, 4096, 4097]);
-    lengths.extend([eager_bytes_max - 1, eager_bytes_max]);
+    for quarters in 1..=4 {
+        let most = quarters * (eager_bytes_max / 4);
+        lengths.extend([most - 1, most, most + 1]);
+    }
     lengths.retain(|len| *len <= eager_bytes_max);
     lengths
 }
@@ -160,6 +163,19 @@ pub(crate) fn keeps_order_content_and_headers<W: World>() {
         let payload = pattern(seed, lengths[n % lengths.len()]);
         assert_eq!(*message, Received { from, header: header(seed), payload }, "message {n}");
     }
+}
+
+pub(crate) fn begins_with_the_longest<W: World>() {
+    let (mut world, mut keeper) = (W::new(), Keeper::default());
+    let (transport, peer) = world.sender();
+    let longest = transport.limits(peer).eager_bytes_max;
+    let payloads = [longest, 8, longest - 1, 0].map(|len| pattern(len, len));
+    for (seed, payload) in payloads.iter().enumerate() {
+        send_surely(&mut world, &mut keeper, seed, payload.clone());
+    }
+    drain(&mut world, &mut keeper);
+    let received: Vec<_> = keeper.received.iter().map(|message| &message.payload).collect();
+    assert!(received.into_iter().eq(&payloads));
 }
 
 pub(crate) fn takes_turns<W: World>() {
@@ -352,6 +368,7 @@ macro_rules! conformance_tests {
     ($world:ty) => {
         $crate::conformance::conformance_tests! { $world:
             keeps_order_content_and_headers
+            begins_with_the_longest
             takes_turns
             is_full_some_time_and_loses_nothing
             joins_lead_and_body

@@ -53,9 +53,13 @@ pub const CELLS_MAX: u32 = 128;
 /// used last: 4 KiB 0.5 instead of 0.65 µs.
 pub const CELL_TURNS_BYTES_MIN: usize = 8 * 1024;
 
-/// Bytes of a cell unless `TERN_CELL_BYTES` says otherwise: beyond it, a copy through the segment costs more
-/// than the system call of a get.
+/// Bytes of a cell unless `TERN_CELL_BYTES` says otherwise: where the kernel copies fast, a copy through the segment costs more
+/// than the system call of a get beyond it.
 pub const CELL_BYTES: u32 = 16 * 1024;
+
+/// Cells of the longest message that is sent without asking: a round trip saved is a tenth of the time of 64 KiB, and the receiver
+/// copies one while the sender fills the next.
+pub const MESSAGE_CELLS_MAX: u32 = 4;
 
 /// Largest cell; it keeps a rank's region addressable in 32 bits.
 pub const CELL_BYTES_MAX: u32 = 1024 * 1024;
@@ -67,10 +71,16 @@ pub const QUEUE_MESSAGES_BEFORE_RING: u32 = 4;
 /// While messages come faster than they are taken, the reader asks for the line so far ahead.
 pub const BURST_LINES: u32 = 6;
 
-/// Long messages of a peer until the way that was slower is tried again, at first and at most: it may take three times as long.
-pub const PACE_TRIAL_MESSAGES: u32 = 8;
-/// See [`PACE_TRIAL_MESSAGES`].
-pub const PACE_TRIAL_MESSAGES_MAX: u32 = 1024;
+/// What is lost by trials of the slower of two ways is about one part in so many: a choice between ways that take 1 and 1.5 tries
+/// once in 32 runs, between 1 and 5 once in 256.
+pub const CHOICE_LOSS: f32 = 64.0;
+/// Runs between two trials at least: ways that are as good as equal are not worth more.
+pub const CHOICE_RUNS_MIN: u32 = 8;
+/// Runs between two trials at most: in a second of messages that take a millisecond.
+pub const CHOICE_RUNS_MAX: u32 = 1024;
+
+/// Fills of cells between two that are measured: to ask for the time takes a tenth of what 16 KiB take.
+pub const FILLS_PER_LOOK: u32 = 8;
 
 /// Bytes of the longest message that tries a way that was slower before: a millisecond or two are lost at most. One of
 /// which nothing is known is tried with any message.

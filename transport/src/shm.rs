@@ -28,7 +28,11 @@ pub(crate) mod accord;
 #[cfg(not(loom))]
 mod cells;
 #[cfg(not(loom))]
+mod choice;
+#[cfg(not(loom))]
 mod cma;
+#[cfg(not(loom))]
+mod fill;
 #[cfg(not(loom))]
 pub(crate) mod futex;
 #[cfg(not(loom))]

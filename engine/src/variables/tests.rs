@@ -55,9 +55,9 @@ fn limits_bound_what_is_asked_for() {
     let eager = |name, value| read(name, value).unwrap().engine.eager_bytes_max;
     assert_eq!(eager("TERN_EAGER_MAX", "0"), 0);
     assert_eq!(eager("TERN_EAGER_MAX", "1g"), tern_transport::limits::TCP_EAGER_BYTES as usize);
-    // The longest that any transport takes: TCP's, which no cell exceeds unless it is told to take less.
+    // The longest that any transport takes: TCP's, which no message by cells exceeds unless it is told to take less.
     assert_eq!(eager("TERN_TCP_EAGER_BYTES", "512k"), 512 << 10);
-    assert_eq!(eager("TERN_TCP_EAGER_BYTES", "4k"), tern_transport::limits::CELL_BYTES as usize);
+    assert_eq!(eager("TERN_TCP_EAGER_BYTES", "4k"), tern_transport::Config::default().shm_eager_bytes_max());
     assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
     assert_eq!(read("TERN_CREDIT_BYTES", "1").unwrap().engine.credit_bytes, CREDIT_BYTES_MIN);
 }

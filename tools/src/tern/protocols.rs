@@ -24,7 +24,7 @@ pub fn list() -> Result<String, String> {
 fn shm_limits(all: &Environment) -> Limits {
     let direct = all.transport.cma && features::memory_can_be_read().is_ok();
     Limits {
-        eager_bytes_max: all.transport.cell_bytes as usize,
+        eager_bytes_max: all.transport.shm_eager_bytes_max(),
         get: direct,
         put: direct,
         share: direct,

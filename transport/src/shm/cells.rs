@@ -37,7 +37,16 @@ impl CellPool {
         }
     }
 
-    /// A cell for `len` bytes to `peer`, busy from now on. No peer gets the last quarter of the cells: one that
+    /// Whether `peer` gets so many cells now.
+    #[inline]
+    pub(crate) fn has(&mut self, segment: &Segment, peer: Peer, cells: u32) -> bool {
+        if !self.may_take(peer, cells) {
+            self.look_at_all(segment);
+        }
+        self.may_take(peer, cells)
+    }
+
+    /// A cell for some of the `len` bytes of a message to `peer`, busy from now on. No peer gets the last quarter of the cells: one that
     /// does not receive must not keep this rank from sending to others.
     #[inline]
     pub(crate) fn take(&mut self, segment: &Segment, peer: Peer, len: usize) -> Option<u32> {
@@ -45,11 +54,8 @@ impl CellPool {
         if self.is_busy(first) {
             self.look(segment, first);
         }
-        if !self.may_take(peer) {
-            self.look_at_all(segment);
-            if !self.may_take(peer) {
-                return None;
-            }
+        if !self.has(segment, peer, 1) {
+            return None;
         }
         let cell = if self.is_busy(first) { self.busy.trailing_ones() } else { first };
         self.hand_out(segment, cell, peer);
@@ -68,8 +74,9 @@ impl CellPool {
         self.held[peer as usize] += 1;
     }
 
-    fn may_take(&self, peer: Peer) -> bool {
-        self.busy.count_ones() < self.count && self.held[peer as usize] < self.count - self.count / 4
+    fn may_take(&self, peer: Peer, cells: u32) -> bool {
+        let held = self.held[peer as usize];
+        self.busy.count_ones() + cells <= self.count && held + cells <= self.count - self.count / 4
     }
 
     fn is_busy(&self, cell: u32) -> bool {

@@ -15,7 +15,7 @@ pub(crate) struct Layout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// A team's flags, to the end of a page.
 const TEAM_FLAGS_BYTES: usize = (TEAM_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);

@@ -6,11 +6,12 @@
 //! or the way from one to the other. An absent sender makes cells slow and the kernel only half as fast, and so it should.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::choice::Choice;
 use crate::Peer;
 use crate::copies::Copies;
-use crate::limits::{PACE_TRIAL_BYTES_MAX, PACE_TRIAL_MESSAGES, PACE_TRIAL_MESSAGES_MAX};
+use crate::limits::PACE_TRIAL_BYTES_MAX;
 
 /// What was measured of all peers.
 pub(crate) struct Paces {
@@ -29,7 +30,7 @@ impl Paces {
             return self.copies.by_cells();
         }
         let pace = self.known.entry(peer).or_default();
-        let cells = pace.by_cells(len);
+        let cells = pace.choice.next(Copies::Auto.by_cells(), len <= PACE_TRIAL_BYTES_MAX);
         pace.run = Some(Run { start: Instant::now(), len, left: len, cells });
         cells
     }
@@ -54,7 +55,7 @@ impl Paces {
         if run.left == 0 {
             let (len, time) = (run.len, run.start.elapsed());
             pace.run = None;
-            note(if cells { &mut pace.cells } else { &mut pace.kernel }, len, time);
+            pace.choice.note(cells, len, time);
         }
     }
 }
@@ -68,54 +69,12 @@ struct Run {
     cells: bool,
 }
 
-/// What was measured of one peer.
-#[derive(Debug)]
+/// What is known of one peer.
+#[derive(Debug, Default)]
 struct Pace {
-    /// Nanoseconds for each KiB of a message; `None` as long as nothing was measured.
-    cells: Option<f32>,
-    kernel: Option<f32>,
-    /// Messages until the slower way is tried again, and how many there were between the last two trials.
-    left: u32,
-    between: u32,
-    /// Which way was the faster one at the last message.
-    last: bool,
+    /// Between the kernel and, as the second way, cells.
+    choice: Choice,
     run: Option<Run>,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        let (left, between) = (PACE_TRIAL_MESSAGES, PACE_TRIAL_MESSAGES);
-        Pace { cells: None, kernel: None, left, between, last: false, run: None }
-    }
-}
-
-impl Pace {
-    fn by_cells(&mut self, len: u64) -> bool {
-        let best = match (self.cells, self.kernel) {
-            (Some(cells), Some(kernel)) => cells < kernel,
-            (None, None) => return Copies::Auto.by_cells(),
-            (cells, _) => return cells.is_none(),
-        };
-        if best != self.last {
-            (self.last, self.left, self.between) = (best, PACE_TRIAL_MESSAGES, PACE_TRIAL_MESSAGES);
-        }
-        self.left -= 1;
-        if self.left > 0 {
-            return best;
-        }
-        self.between = (2 * self.between).min(PACE_TRIAL_MESSAGES_MAX);
-        self.left = self.between;
-        best == (len > PACE_TRIAL_BYTES_MAX)
-    }
-}
-
-/// A shorter time counts at once; a longer one, which may be an interruption, by an eighth and as four times what was known at most.
-fn note(known: &mut Option<f32>, bytes: u64, time: Duration) {
-    let new = time.as_nanos() as f32 * 1024.0 / bytes.max(1) as f32;
-    *known = Some(match *known {
-        Some(old) if new > old => old + (new.min(4.0 * old) - old) / 8.0,
-        _ => new,
-    });
 }
 
 #[cfg(test)]
@@ -123,54 +82,6 @@ mod tests {
     use super::*;
 
     const LEN: u64 = 64 << 10;
-
-    /// Receives messages at these paces in ns for each KiB; how many of the last half came by cells.
-    fn receive(pace: &mut Pace, messages: u32, cells_ns: u64, kernel_ns: u64) -> u32 {
-        let mut by_cells = 0;
-        for message in 0..messages {
-            let cells = pace.by_cells(LEN);
-            let (known, ns) = if cells { (&mut pace.cells, cells_ns) } else { (&mut pace.kernel, kernel_ns) };
-            note(known, 1024, Duration::from_nanos(ns));
-            by_cells += u32::from(cells && message >= messages / 2);
-        }
-        by_cells
-    }
-
-    #[test]
-    fn the_faster_way_is_taken_and_the_other_one_tried_ever_more_rarely() {
-        let mut pace = Pace::default();
-        assert!(receive(&mut pace, 4000, 30, 60) > 1990);
-        let mut pace = Pace::default();
-        let tries = receive(&mut pace, 4000, 60, 30);
-        assert!((1..10).contains(&tries), "{tries}");
-    }
-
-    #[test]
-    fn a_rank_that_moves_is_found_out() {
-        let mut pace = Pace::default();
-        receive(&mut pace, 1000, 30, 60);
-        assert!(receive(&mut pace, 100, 200, 60) < 5, "what is used is measured all the time");
-        assert!(receive(&mut pace, 4 * PACE_TRIAL_MESSAGES_MAX, 30, 60) > PACE_TRIAL_MESSAGES_MAX);
-    }
-
-    #[test]
-    fn one_interruption_changes_nothing() {
-        let mut pace = Pace::default();
-        receive(&mut pace, 100, 30, 60);
-        note(&mut pace.cells, 1024, Duration::from_millis(5));
-        assert!(pace.by_cells(LEN));
-    }
-
-    #[test]
-    fn the_longest_messages_try_each_way_once() {
-        let mut pace = Pace::default();
-        let first = pace.by_cells(PACE_TRIAL_BYTES_MAX + 1);
-        note(if first { &mut pace.cells } else { &mut pace.kernel }, 1024, Duration::from_nanos(60));
-        let second = pace.by_cells(PACE_TRIAL_BYTES_MAX + 1);
-        assert_ne!(first, second);
-        note(if second { &mut pace.cells } else { &mut pace.kernel }, 1024, Duration::from_nanos(30));
-        assert!((0..1000).all(|_| pace.by_cells(PACE_TRIAL_BYTES_MAX + 1) == second));
-    }
 
     #[test]
     fn what_the_user_wants_is_done() {
@@ -183,17 +94,25 @@ mod tests {
     #[test]
     fn a_message_is_measured_until_all_of_it_has_come() {
         let mut paces = Paces::new(Copies::Auto);
-        paces.known.insert(1, Pace { kernel: Some(60.0), ..Pace::default() });
+        let kernel = Choice::measured(false);
+        paces.known.insert(1, Pace { choice: kernel, run: None });
         assert!(paces.by_cells(1, LEN), "nothing is known of this way");
         paces.cell(2, LEN as usize);
         paces.shared(1);
         paces.cell(1, LEN as usize - 1);
-        assert!(paces.known[&1].cells.is_none());
+        assert_eq!(paces.known[&1].choice, kernel);
         paces.cell(1, 1);
-        assert!(paces.known[&1].cells.is_some());
-        paces.known.insert(1, Pace { cells: Some(60.0), ..Pace::default() });
-        assert!(!paces.by_cells(1, LEN), "now the other one");
+        assert!(paces.known[&1].choice.is_known());
+    }
+
+    #[test]
+    fn what_both_sides_copied_is_measured_at_its_end() {
+        let mut paces = Paces::new(Copies::Auto);
+        paces.known.insert(1, Pace { choice: Choice::measured(true), run: None });
+        assert!(!paces.by_cells(1, LEN), "nothing is known of this way");
+        paces.cell(1, LEN as usize);
+        assert!(!paces.known[&1].choice.is_known());
         paces.shared(1);
-        assert!(paces.known[&1].kernel.is_some());
+        assert!(paces.known[&1].choice.is_known());
     }
 }

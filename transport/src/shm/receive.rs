@@ -10,7 +10,9 @@ use super::paces::Paces;
 use super::queue::Link;
 use super::ring::{Mark, RingReader, Shape, lines_for};
 use super::segment::{CELL_FREE, Segment};
-use crate::limits::{BURST_LINES, HEAD_PAYLOAD_BYTES, LINES_AHEAD, MORE_PAYLOAD_BYTES, POLL_BUDGET};
+use crate::limits::{
+    BURST_LINES, HEAD_PAYLOAD_BYTES, LINES_AHEAD, MESSAGE_CELLS_MAX, MORE_PAYLOAD_BYTES, POLL_BUDGET,
+};
 use crate::{Header, Landing, Peer, Sink, Token};
 
 /// The ring that one peer has opened to this rank.
@@ -23,8 +25,9 @@ pub(crate) struct Incoming {
     pub(crate) half: Option<Half>,
 }
 
-/// A message of several lines that is being taken.
+/// A message of several lines that is being taken: of their payload, or of the cells that they name.
 pub(crate) struct Half {
+    by_cells: bool,
     /// Nowhere if it is not wanted.
     place: Option<Place>,
     /// Bytes of the payload, and those that were taken.
@@ -72,16 +75,23 @@ impl Incoming {
     fn take_longer(&mut self, mark: Mark, segment: &Segment, paces: &mut Paces, sink: &mut impl Sink) {
         match mark.shape() {
             Some(Shape::Lines(len)) => self.take_first(mark, len, sink),
-            Some(Shape::More) if self.half.is_some() => self.take_more(sink),
+            Some(Shape::More) => match self.half.take() {
+                Some(half) if half.by_cells => self.take_further_cells(half, segment, paces, sink),
+                Some(half) => self.take_more(half, sink),
+                None => self.advance(),
+            },
             Some(Shape::Cell) => {
                 let head = self.ring.head(mark);
                 let (cell, len) = head.cell();
-                take_cell(segment, (self.from, cell), len, &head.header, paces, sink);
+                let half = take_first_cell(segment, (self.from, cell), len, &head.header, paces, sink);
                 self.advance();
                 self.bell.made_room();
+                if let Some(half) = half {
+                    self.take_further_cells(half, segment, paces, sink);
+                }
             }
             // A broken peer: go past the line, so that the ring does not stay ready for ever.
-            Some(Shape::More) | None => self.advance(),
+            None => self.advance(),
         }
     }
 
@@ -103,13 +113,11 @@ impl Incoming {
             // SAFETY: the payload of a first line has so many bytes.
             unsafe { place.put(0, head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
         }
-        self.half = Some(Half { place, len, taken: HEAD_PAYLOAD_BYTES });
-        self.take_more(sink);
+        self.take_more(Half { by_cells: false, place, len, taken: HEAD_PAYLOAD_BYTES }, sink);
     }
 
     /// As many further lines as have come.
-    fn take_more(&mut self, sink: &mut impl Sink) {
-        let Some(mut half) = self.half.take() else { return };
+    fn take_more(&mut self, mut half: Half, sink: &mut impl Sink) {
         while half.taken < half.len {
             if half.len - half.taken > LINES_AHEAD as usize * MORE_PAYLOAD_BYTES {
                 self.ring.expect(LINES_AHEAD);
@@ -121,9 +129,29 @@ impl Incoming {
             }
             self.advance();
         }
-        if let Some(place) = half.place {
-            sink.landed(self.from, place.token);
+        half.end(self.from, sink);
+    }
+
+    /// As many further cells as have come.
+    fn take_further_cells(
+        &mut self,
+        mut half: Half,
+        segment: &Segment,
+        paces: &mut Paces,
+        sink: &mut impl Sink,
+    ) {
+        while half.taken < half.len {
+            let mut cell = 0;
+            // SAFETY: a further line has 56 bytes of payload. Whatever the peer does with it, it is read once.
+            if !self.ring.more(|from| cell = unsafe { from.cast::<u32>().read_volatile() }) {
+                self.half = Some(half);
+                return;
+            }
+            half.take_cell(segment, (self.from, cell), paces);
+            self.advance();
+            self.bell.made_room();
         }
+        half.end(self.from, sink);
     }
 }
 
@@ -146,33 +174,66 @@ impl Half {
         }
         self.taken += left.min(MORE_PAYLOAD_BYTES);
     }
+
+    /// Stores what the next cell holds, as far as it is wanted, and frees the cell.
+    fn take_cell(&mut self, segment: &Segment, (from, cell): (Peer, u32), paces: &mut Paces) {
+        let layout = segment.layout();
+        let n = (self.len - self.taken).min(layout.cell_bytes as usize);
+        // A broken peer may name none; its message has as many bytes as it said, whatever they are.
+        if cell < layout.cells {
+            if let Some(place) = &self.place {
+                // SAFETY: a cell has so many bytes.
+                unsafe { place.put(self.taken, segment.cell(from, cell), n) };
+                paces.cell(from, n);
+            }
+            segment.cell_line(from, cell).state.store(CELL_FREE, Ordering::Release);
+        }
+        self.taken += n;
+    }
+
+    /// All has been taken.
+    fn end(self, from: Peer, sink: &mut impl Sink) {
+        if let Some(place) = self.place {
+            sink.landed(from, place.token);
+        }
+    }
 }
 
-/// Takes the message in the queued cell `link`. Answers who sent it, and whether that peer's ring follows.
+/// A message from the queue.
+pub(crate) struct Taken {
+    pub(crate) from: Peer,
+    /// The peer's ring follows.
+    pub(crate) ring_follows: bool,
+    /// What the ring has the rest of.
+    pub(crate) half: Option<Half>,
+}
+
+/// Takes the message in the queued cell `link`.
 pub(crate) fn take_queued(
     inbox: &Inbox<'_>,
     link: Link,
     paces: &mut Paces,
     sink: &mut impl Sink,
-) -> Option<(Peer, bool)> {
+) -> Option<Taken> {
     let (from, cell) = inbox.cell(link)?;
     let queued = Queued::read(&inbox.segment.cell_line(from, cell).head);
-    take_cell(inbox.segment, (from, cell), queued.len, &queued.header, paces, sink);
-    Some((from, queued.ring_follows))
+    let half = take_first_cell(inbox.segment, (from, cell), queued.len, &queued.header, paces, sink);
+    Some(Taken { from, ring_follows: queued.ring_follows, half })
 }
 
-/// Copies a cell's `len` bytes to where the sink wants them, and frees the cell.
-fn take_cell(
+/// Copies what a cell holds of `len` bytes to where the sink wants them, and frees the cell. Answers with the message if further
+/// cells follow.
+fn take_first_cell(
     segment: &Segment,
     (from, cell): (Peer, u32),
     len: u32,
     header: &Header,
     paces: &mut Paces,
     sink: &mut impl Sink,
-) {
+) -> Option<Half> {
     let layout = segment.layout();
-    if cell >= layout.cells || len > layout.cell_bytes {
-        return; // a broken peer
+    if cell >= layout.cells || len > layout.cell_bytes.saturating_mul(MESSAGE_CELLS_MAX) {
+        return None; // a broken peer
     }
     let (payload, len) = (segment.cell(from, cell), len as usize);
     let free = || segment.cell_line(from, cell).state.store(CELL_FREE, Ordering::Release);
@@ -181,18 +242,16 @@ fn take_cell(
         // SAFETY: a cell is longer than a line; the copy is private.
         unsafe { std::ptr::copy_nonoverlapping(payload, copy.as_mut_ptr(), len) };
         free();
-        return hand_over(from, header, &copy[..len], sink);
+        hand_over(from, header, &copy[..len], sink);
+        return None;
     }
-    let place = Place::ask(from, header, len, sink);
-    if let Some(place) = &place {
-        // SAFETY: `len` was checked against the cell's size.
-        unsafe { place.put(0, payload, len) };
-        paces.cell(from, len);
+    let mut half = Half { by_cells: true, place: Place::ask(from, header, len, sink), len, taken: 0 };
+    half.take_cell(segment, (from, cell), paces);
+    if half.taken < len {
+        return Some(half);
     }
-    free();
-    if let Some(place) = place {
-        sink.landed(from, place.token);
-    }
+    half.end(from, sink);
+    None
 }
 
 /// What the sink does with a short message is a good deal of code, which the lines of rings alone need in line.

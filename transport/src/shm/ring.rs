@@ -51,7 +51,7 @@ pub(crate) enum Shape {
     Lines(usize),
     /// A further line of a message.
     More,
-    /// The payload is in a cell of the sender that the first line names.
+    /// The payload is in a cell of the sender that the first line names, and in those that further lines name.
     Cell,
 }
 
@@ -208,6 +208,13 @@ impl RingWriter {
             unsafe { to.cast::<[u32; 2]>().write_unaligned([cell, len]) }
         };
         self.push_first(SHAPE_CELL, header, 0, fill);
+    }
+
+    /// Writes the line that names a further cell of the same message. There must be room.
+    pub(crate) fn push_further_cell(&mut self, cell: u32) {
+        // SAFETY: a further line has 56 bytes of payload.
+        self.push_more(size_of::<u32>(), |to| unsafe { to.cast::<u32>().write_unaligned(cell) });
+        self.room -= 1;
     }
 
     #[inline(always)]

@@ -11,21 +11,22 @@ use tern_mem::UserBuf;
 use super::bell::{Bell, NEEDS_FENCE, PeerBell};
 use super::cells::CellPool;
 use super::cma::{self, Direction};
+use super::fill::Fill;
 use super::futex;
 use super::inbox::{Inbox, Queued};
 use super::layout::Layout;
 use super::paces::Paces;
 use super::peers::{Peers, Reach};
 use super::queue::{NONE, QueueReader};
-use super::receive::{Incoming, take_queued};
+use super::receive::{Half, Incoming, Taken, take_queued};
 use super::ring::{RingReader, RingWriter, lines_for};
 use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
 use super::team::{self, Seat, Team};
 use crate::config::Config;
 use crate::limits::{
-    HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX, POLL_BUDGET,
-    QUEUE_MESSAGES_BEFORE_RING,
+    CELL_TURNS_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX,
+    POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING,
 };
 use crate::{
     Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
@@ -41,8 +42,9 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// Payload bytes of the longest message that goes in lines.
+    /// Payload bytes of the longest message that goes in lines, and of the longest one.
     lines_bytes_max: usize,
+    eager_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
     outgoing: Box<[Outgoing]>,
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
@@ -72,6 +74,7 @@ struct Outgoing {
     bell: PeerBell,
     /// Messages sent through the peer's queue.
     queued: u32,
+    fill: Fill,
 }
 
 impl Outgoing {
@@ -80,7 +83,7 @@ impl Outgoing {
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
-        Outgoing { ring, bell, queued: 0 }
+        Outgoing { ring, bell, queued: 0, fill: Fill::default() }
     }
 
     /// Nothing of so many peers: memory that costs nothing until it is used.
@@ -117,9 +120,11 @@ impl Shm {
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
         let peers = Peers::new(segment.clone(), config.cma);
         peers.announce(me);
+        let clamped = config.clamped();
         Ok(Shm {
             me,
-            config: config.clamped(),
+            config: clamped,
+            eager_bytes_max: clamped.shm_eager_bytes_max(),
             lines_bytes_max: match config.copies.by_cells() {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
@@ -169,7 +174,7 @@ impl Shm {
     #[inline(never)]
     fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
-        assert!(len <= self.config.cell_bytes as usize, "{len} bytes do not fit an eager message");
+        assert!(len <= self.eager_bytes_max, "{len} bytes do not fit an eager message");
         self.try_send(peer, am, len).or_else(|Full| {
             // This rank may be about to sleep, and must not miss the room that has just been made.
             if self.bell.words().want_room() { self.try_send(peer, am, len) } else { Err(Full) }
@@ -182,7 +187,7 @@ impl Shm {
         if !to.ring.is_open() {
             self.send_by_queue(peer, am, len)?;
         } else if len > lines_bytes_max {
-            self.send_by_cell(peer, am, len)?;
+            self.send_by_cells(peer, am, len)?;
         } else if !to.ring.reserve(lines_for(len)) {
             return Err(Full);
         } else if len <= HEAD_PAYLOAD_BYTES {
@@ -199,32 +204,67 @@ impl Shm {
         Ok(())
     }
 
-    fn send_by_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        if !self.outgoing(peer).ring.reserve(1) {
+    /// A line for each cell, all reserved before the first: once a message has begun, nothing stops it.
+    fn send_by_cells(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let cells = self.cells_for(len);
+        if !self.outgoing(peer).ring.reserve(cells) || !self.cells.has(&self.segment, peer, cells) {
             return Err(Full);
         }
-        let cell = self.cells.take(&self.segment, peer, len).ok_or(Full)?;
-        // SAFETY: `len` is at most a cell's size, and the cell is ours until its line is pushed.
-        unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
+        let cell = self.fill_cell(peer, am, len, 0).ok_or(Full)?;
         self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
+        self.send_further_cells(peer, am, len);
         Ok(())
     }
 
+    /// The first cell goes by the queue. If there are others, the ring follows at once.
     fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let cell = self.cells.take(&self.segment, peer, len).ok_or(Full)?;
+        let cells = self.cells_for(len);
+        if !self.cells.has(&self.segment, peer, cells) {
+            return Err(Full);
+        }
+        let cell = self.fill_cell(peer, am, len, 0).ok_or(Full)?;
         let rings = self.config.rings;
         let to = self.outgoing(peer);
         to.queued = to.queued.saturating_add(1);
-        let ring_follows = rings && to.queued == QUEUE_MESSAGES_BEFORE_RING;
-        // SAFETY: as in `send_by_cell`; the cell is ours until it is pushed.
-        unsafe { am.write_payload(self.segment.cell(self.me, cell), 0, len) };
+        let ring_follows = rings && (to.queued == QUEUE_MESSAGES_BEFORE_RING || cells > 1);
         let queued = Queued { header: am.header, len: len as u32, ring_follows };
         queued.write(&self.segment.cell_line(self.me, cell).head);
         Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
         if ring_follows {
             self.outgoing(peer).ring.open();
+            self.send_further_cells(peer, am, len);
         }
         Ok(())
+    }
+
+    /// All but the first cell of a message. The peer copies them out as they come.
+    fn send_further_cells(&mut self, peer: Peer, am: &Am<'_>, len: usize) {
+        for at in (0..len).step_by(self.config.cell_bytes as usize).skip(1) {
+            let Some(cell) = self.fill_cell(peer, am, len, at) else {
+                unreachable!("the caller has made sure of cells for all of the message")
+            };
+            self.outgoing(peer).ring.push_further_cell(cell);
+        }
+    }
+
+    /// A cell with the payload from `at` on, of `len` bytes in all. It is ours until its line is pushed.
+    fn fill_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize, at: usize) -> Option<u32> {
+        let cell = self.cells.take(&self.segment, peer, len)?;
+        let n = (len - at).min(self.config.cell_bytes as usize);
+        let to = self.segment.cell(self.me, cell);
+        match am.run() {
+            Some(run) if n >= CELL_TURNS_BYTES_MIN => {
+                // SAFETY: as below; the payload is one run of `len` bytes. Cells begin with a page.
+                unsafe { self.outgoing(peer).fill.copy(to, run.add(at), n) };
+            }
+            // SAFETY: `n` is at most a cell's size, and the cell is not another's yet.
+            _ => unsafe { am.write_payload(to, at, n) },
+        }
+        Some(cell)
+    }
+
+    fn cells_for(&self, len: usize) -> u32 {
+        len.div_ceil(self.config.cell_bytes as usize).max(1) as u32
     }
 
     #[inline(always)]
@@ -240,9 +280,10 @@ impl Shm {
         let inbox = Inbox { segment: &segment, receiver: self.me };
         for taken in 0..POLL_BUDGET {
             let Some(link) = self.queue.pop(&inbox) else { return taken > 0 };
-            if let Some((from, ring_follows)) = take_queued(&inbox, link, &mut self.paces, sink) {
+            if let Some(Taken { from, ring_follows, half }) = take_queued(&inbox, link, &mut self.paces, sink)
+            {
                 if ring_follows {
-                    self.expect_ring(from);
+                    self.expect_ring(from, half);
                 }
                 self.outgoing(from).bell.made_room();
             }
@@ -253,13 +294,13 @@ impl Shm {
         true
     }
 
-    /// From now on `from`'s messages come by its ring.
-    fn expect_ring(&mut self, from: Peer) {
+    /// From now on `from`'s messages come by its ring, first the rest of `half`.
+    fn expect_ring(&mut self, from: Peer, half: Option<Half>) {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
             let bell = self.outgoing(from).bell;
-            self.incoming.push(Incoming { ring, from, bell, half: None });
+            self.incoming.push(Incoming { ring, from, bell, half });
         }
     }
 
@@ -278,7 +319,7 @@ impl Transport for Shm {
     fn limits(&mut self, peer: Peer) -> Limits {
         let direct = matches!(self.peers.reach(peer), Reach::Process(_));
         Limits {
-            eager_bytes_max: self.config.cell_bytes as usize,
+            eager_bytes_max: self.eager_bytes_max,
             get: direct,
             put: direct,
             share: direct,

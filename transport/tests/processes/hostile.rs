@@ -55,9 +55,9 @@ fn scribble(words: &[AtomicU64]) {
 }
 
 fn use_everything(rank: &mut Rank, peer: u32, random: &mut Rng) {
-    let mut payload = vec![1; random.usize(..16 * 1024)];
+    let mut payload = vec![1; random.usize(..64 * 1024)];
     for tag in 0..8 {
-        let len = payload.len().min(if tag % 2 == 0 { 40 } else { 20_000 });
+        let len = payload.len().min(if tag % 2 == 0 { 40 } else { 64 * 1024 });
         rank.try_send(peer, tag, &mut payload[..len]);
         rank.fabric.poll(&mut rank.mail);
     }

@@ -1,0 +1,130 @@
+//! The faster of two ways to do the same, found by measuring both on the work itself.
+//!
+//! The way that was slower is tried again now and then, since what was measured may have changed: as often as its loss stays
+//! below a sixty-fourth of all the time.
+
+use std::time::Duration;
+
+use crate::limits::{CHOICE_LOSS, CHOICE_RUNS_MAX, CHOICE_RUNS_MIN};
+
+/// What was measured of two ways. Zeros are nothing.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Choice {
+    /// Nanoseconds for each KiB by the first way and by the second; 0 as long as nothing was measured.
+    ns: [f32; 2],
+    /// Runs until the slower way is tried again.
+    left: u32,
+}
+
+impl Choice {
+    /// Whether both ways were measured.
+    pub(crate) fn is_known(&self) -> bool {
+        self.ns.iter().all(|ns| *ns > 0.0)
+    }
+
+    /// The faster way: whether it is the second one. Only if both are known.
+    pub(crate) fn best(&self) -> bool {
+        self.ns[1] < self.ns[0]
+    }
+
+    /// The way to go now: whether it is the second one, which is `guess` as long as nothing is known. A way of which nothing is
+    /// known comes next; one that is known to be slower only if this run is fit for a trial.
+    pub(crate) fn next(&mut self, guess: bool, fit: bool) -> bool {
+        match self.ns.map(|ns| ns > 0.0) {
+            [false, false] => return guess,
+            [first, true] if !first => return false,
+            [_, false] => return true,
+            _ => {}
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 || !fit {
+            return self.best();
+        }
+        self.left = self.runs_between_trials();
+        !self.best()
+    }
+
+    fn runs_between_trials(&self) -> u32 {
+        let [fast, slow] = if self.best() { [self.ns[1], self.ns[0]] } else { self.ns };
+        let loss = (slow / fast - 1.0) * CHOICE_LOSS;
+        (loss as u32).clamp(CHOICE_RUNS_MIN, CHOICE_RUNS_MAX)
+    }
+
+    /// So many bytes took this time by the second way or by the first. A shorter time counts at once; a longer one, which may be an
+    /// interruption, by an eighth and as four times what was known at most.
+    pub(crate) fn note(&mut self, second: bool, bytes: u64, time: Duration) {
+        let known = &mut self.ns[usize::from(second)];
+        let new = (time.as_nanos() as f32 * 1024.0 / bytes.max(1) as f32).max(f32::MIN_POSITIVE);
+        *known = match *known {
+            old if old > 0.0 && new > old => old + (new.min(4.0 * old) - old) / 8.0,
+            _ => new,
+        };
+    }
+}
+
+#[cfg(test)]
+impl Choice {
+    /// One of which only the second way, or only the first, was measured.
+    pub(crate) fn measured(second: bool) -> Choice {
+        let mut choice = Choice::default();
+        choice.note(second, 1024, Duration::from_nanos(60));
+        choice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes so many runs at these paces in ns for each KiB; how many of the last half went the second way.
+    fn run(choice: &mut Choice, runs: u32, first_ns: u64, second_ns: u64) -> u32 {
+        let mut seconds = 0;
+        for at in 0..runs {
+            let second = choice.next(false, true);
+            let ns = if second { second_ns } else { first_ns };
+            choice.note(second, 1024, Duration::from_nanos(ns));
+            seconds += u32::from(second && at >= runs / 2);
+        }
+        seconds
+    }
+
+    #[test]
+    fn the_faster_way_is_taken_and_the_other_one_tried_so_that_it_costs_little() {
+        for slow in [40, 60, 300] {
+            let mut choice = Choice::default();
+            assert!(run(&mut choice, 4000, slow, 30) > 1700);
+            let mut choice = Choice::default();
+            let tries = run(&mut choice, 4000, 30, slow);
+            let lost = tries * (slow as u32 - 30);
+            assert!((1..=250).contains(&tries) && lost <= 2000 * 30 / 16, "{slow}: {tries} trials");
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_out() {
+        let mut choice = Choice::default();
+        run(&mut choice, 1000, 60, 30);
+        assert!(run(&mut choice, 100, 60, 200) < 10, "what is used is measured all the time");
+        assert!(run(&mut choice, 1000, 60, 30) > 400, "what is not used is tried");
+    }
+
+    #[test]
+    fn one_interruption_changes_nothing() {
+        let mut choice = Choice::default();
+        run(&mut choice, 100, 60, 30);
+        choice.note(true, 1024, Duration::from_millis(5));
+        assert!(choice.best());
+    }
+
+    #[test]
+    fn each_way_is_tried_once_even_if_nothing_is_fit_for_a_trial() {
+        for guess in [false, true] {
+            let mut choice = Choice::default();
+            for way in [guess, !guess] {
+                assert_eq!(choice.next(guess, false), way);
+                choice.note(way, 1024, Duration::from_nanos(if way { 60 } else { 30 }));
+            }
+            assert!((0..1000).all(|_| !choice.next(guess, false)));
+        }
+    }
+}
