@@ -3,7 +3,7 @@
 //! All kernels tolerate overlap of source and destination (each load happens before the store of the same
 //! bytes): a program that passes overlapping buffers gets odd data, never undefined behaviour in the library.
 
-use crate::limits::INLINE_COPY_BYTES_MAX;
+use crate::limits::{INLINE_COPY_BYTES_MAX, PAGE_BYTES, STEP_BYTES};
 
 /// Copies `n` bytes. Up to [`INLINE_COPY_BYTES_MAX`] bytes this is a few loads and stores, no call.
 ///
@@ -17,9 +17,29 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
             put::<8>(dst, src);
         } else if n <= INLINE_COPY_BYTES_MAX {
             copy_short(dst, src, n);
-        } else {
+        } else if n <= STEP_BYTES {
             std::ptr::copy(src, dst, n);
+        } else {
+            copy_long(dst, src, n);
         }
+    }
+}
+
+/// Copies `n` bytes. `memmove` may leave more than [`STEP_BYTES`] to one instruction (`rep movsb`), which on Zen is 20 times as slow
+/// where the target lies 1 to 31 bytes farther in its page than the source in its own: 16 KiB take 5.5 µs instead of 0.25. Large blocks from
+/// `malloc` begin 16 bytes into a page and cells of shared memory with one, so that is a usual case. In steps it takes 0.25.
+///
+/// # Safety
+/// As [`copy`].
+#[inline(never)]
+pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
+    let ahead = dst.addr().wrapping_sub(src.addr());
+    // What overlaps is left to `memmove`.
+    let steps = (1..32).contains(&(ahead % PAGE_BYTES)) && ahead >= n && ahead.wrapping_neg() >= n;
+    let step = if steps { STEP_BYTES } else { n.max(1) };
+    for at in (0..n).step_by(step) {
+        // SAFETY: the caller's promise for these of the `n` bytes.
+        unsafe { std::ptr::copy(src.add(at), dst.add(at), step.min(n - at)) };
     }
 }
 
@@ -136,6 +156,27 @@ mod tests {
             unsafe { copy(target.as_mut_ptr(), source.as_ptr(), n) };
             assert_eq!(target[..n], source[..n]);
             assert!(target[n..].iter().all(|&b| b == 0xff), "wrote past {n} bytes");
+        }
+    }
+
+    #[test]
+    fn long_copies_are_right_wherever_they_lie_and_overlap() {
+        let source: Vec<u8> = (0..5 * PAGE_BYTES).map(|at| (at % 251) as u8).collect();
+        let long = |n: usize, from: usize, to: usize| {
+            let mut target = source.clone();
+            let base = target.as_mut_ptr();
+            // SAFETY: both places and `n` bytes behind them are within the block.
+            unsafe { copy_long(base.add(to), base.add(from), n) };
+            assert_eq!(target[to..to + n], source[from..from + n]);
+            assert_eq!((&target[..to], &target[to + n..]), (&source[..to], &source[to + n..]));
+        };
+        for n in [0, 1, STEP_BYTES - 1, STEP_BYTES, STEP_BYTES + 1, PAGE_BYTES, PAGE_BYTES + 17] {
+            for ahead in [0, 1, 16, 31, 32, 64, PAGE_BYTES - 16] {
+                long(n, 0, ahead);
+                long(n, ahead, 0);
+                long(n, 0, 2 * PAGE_BYTES + ahead);
+                long(n, 2 * PAGE_BYTES + ahead, 0);
+            }
         }
     }
 

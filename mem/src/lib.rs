@@ -18,6 +18,7 @@ mod prefetch;
 
 pub use basic::Basic;
 pub use buf::{IoVec, UserBuf};
+pub use copy::copy_long;
 pub use datatype::{Datatype, TypeError};
 pub use layout::{Layout, Signature};
 pub use prefetch::prefetch;

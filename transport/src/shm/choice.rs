@@ -3,9 +3,9 @@
 //! The way that was slower is tried again now and then, since what was measured may have changed: as often as its loss stays
 //! below a sixty-fourth of all the time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::limits::{CHOICE_LOSS, CHOICE_RUNS_MAX, CHOICE_RUNS_MIN};
+use crate::limits::{CHOICE_LOSS, CHOICE_RUNS_MAX, CHOICE_RUNS_MIN, RUNS_PER_LOOK};
 
 /// What was measured of two ways. Zeros are nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -17,13 +17,8 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Whether both ways were measured.
-    pub(crate) fn is_known(&self) -> bool {
-        self.ns.iter().all(|ns| *ns > 0.0)
-    }
-
     /// The faster way: whether it is the second one. Only if both are known.
-    pub(crate) fn best(&self) -> bool {
+    fn best(&self) -> bool {
         self.ns[1] < self.ns[0]
     }
 
@@ -62,8 +57,59 @@ impl Choice {
     }
 }
 
+/// A choice between ways so short that to look at the clock each time would cost too much. A way is gone [`RUNS_PER_LOOK`] times,
+/// and the last of them is measured: by then caches are as this way leaves them. Zeros are nothing.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Sampled {
+    choice: Choice,
+    runs: u32,
+    second: bool,
+}
+
+/// A run that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    /// It goes the second way.
+    pub(crate) second: bool,
+    /// When, if it is measured.
+    at: Option<Instant>,
+}
+
+impl Sampled {
+    /// The way to go now: the second one is `guess` as long as nothing is known.
+    #[inline]
+    pub(crate) fn begin(&mut self, guess: bool) -> Started {
+        let run = self.runs % RUNS_PER_LOOK;
+        self.runs = self.runs.wrapping_add(1);
+        if run == 0 {
+            self.second = self.choice.next(guess, true);
+        }
+        Started { second: self.second, at: (run == RUNS_PER_LOOK - 1).then(Instant::now) }
+    }
+
+    /// The run is over and had so many bytes.
+    #[inline]
+    pub(crate) fn end(&mut self, started: Started, bytes: usize) {
+        if let Some(at) = started.at {
+            self.choice.note(started.second, bytes as u64, at.elapsed());
+        }
+    }
+}
+
+#[cfg(test)]
+impl Sampled {
+    pub(crate) fn is_known(&self) -> bool {
+        self.choice.is_known()
+    }
+}
+
 #[cfg(test)]
 impl Choice {
+    /// Whether both ways were measured.
+    pub(crate) fn is_known(&self) -> bool {
+        self.ns.iter().all(|ns| *ns > 0.0)
+    }
+
     /// One of which only the second way, or only the first, was measured.
     pub(crate) fn measured(second: bool) -> Choice {
         let mut choice = Choice::default();

@@ -5,17 +5,15 @@
 //! 6 by stores past the cache. Which of the two it is changes when the scheduler or a hypervisor moves a rank, so it
 //! is measured (`choice.rs`).
 
-use std::time::Instant;
+use tern_mem::copy_long;
 
-use super::choice::Choice;
-use crate::limits::{CELLS_MAX, FILLS_PER_LOOK, LINE_BYTES};
+use super::choice::Sampled;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::limits::LINE_BYTES;
 
 /// How cells are filled for one peer. Zeros are one of which nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fill {
-    choice: Choice,
-    fills: u32,
-}
+pub(crate) struct Fill(Sampled);
 
 impl Fill {
     /// Fills a cell.
@@ -23,23 +21,12 @@ impl Fill {
     /// # Safety
     /// `n` bytes must be readable at `from` and writable at `to`, where a line begins.
     pub(crate) unsafe fn copy(&mut self, to: *mut u8, from: *const u8, n: usize) {
-        self.fills = self.fills.wrapping_add(1);
-        // Pages of the segment come when they are first touched: the first lap through the cells says nothing.
-        let look = self.fills.is_multiple_of(FILLS_PER_LOOK) && self.fills > CELLS_MAX;
-        if !PAST_CACHE || !look {
-            let past = PAST_CACHE && self.choice.is_known() && self.choice.best();
-            // SAFETY: the caller's promise.
-            return unsafe { copy(past, to, from, n) };
-        }
-        let (past, start) = (self.choice.next(false, true), Instant::now());
+        let fill = self.0.begin(false);
         // SAFETY: the caller's promise.
-        unsafe { copy(past, to, from, n) };
-        self.choice.note(past, n as u64, start.elapsed());
+        unsafe { copy(fill.second, to, from, n) };
+        self.0.end(fill, n);
     }
 }
-
-/// Whether there are stores past the cache here.
-const PAST_CACHE: bool = cfg!(all(target_arch = "x86_64", not(miri)));
 
 /// # Safety
 /// As [`Fill::copy`].
@@ -49,7 +36,7 @@ unsafe fn copy(past_cache: bool, to: *mut u8, from: *const u8, n: usize) {
         if past_cache {
             copy_past_cache(to, from, n);
         } else {
-            from.copy_to(to, n);
+            copy_long(to, from, n);
         }
     }
 }
@@ -74,6 +61,8 @@ unsafe fn copy_past_cache(to: *mut u8, from: *const u8, n: usize) {
     }
 }
 
+/// There are no such stores here, and both ways are one.
+///
 /// # Safety
 /// As [`Fill::copy`].
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
@@ -106,12 +95,12 @@ mod tests {
     #[test]
     fn all_fills_are_right_while_it_is_measured() {
         let (mut fill, mut cell) = (Fill::default(), Cell([0; 4096]));
-        for round in 0..(CELLS_MAX + 20 * FILLS_PER_LOOK) {
+        for round in 0..1000 {
             let from = [round as u8; 4000];
             // SAFETY: both are as long.
             unsafe { fill.copy(cell.0.as_mut_ptr(), from.as_ptr(), from.len()) };
             assert_eq!(cell.0[..4000], from);
         }
-        assert_eq!(fill.choice.is_known(), PAST_CACHE);
+        assert!(fill.0.is_known());
     }
 }

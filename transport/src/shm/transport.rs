@@ -10,6 +10,7 @@ use tern_mem::UserBuf;
 
 use super::bell::{Bell, NEEDS_FENCE, PeerBell};
 use super::cells::CellPool;
+use super::choice::Sampled;
 use super::cma::{self, Direction};
 use super::fill::Fill;
 use super::futex;
@@ -24,6 +25,7 @@ use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
 use super::team::{self, Seat, Team};
 use crate::config::Config;
+use crate::copies::Copies;
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX,
     POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING,
@@ -42,8 +44,10 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// Payload bytes of the longest message that goes in lines, and of the longest one.
+    /// Payload bytes of the longest message that goes in lines, of the longest that goes so or by a cell, as is faster, and
+    /// of the longest one.
     lines_bytes_max: usize,
+    either_bytes_max: usize,
     eager_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
     outgoing: Box<[Outgoing]>,
@@ -75,6 +79,8 @@ struct Outgoing {
     /// Messages sent through the peer's queue.
     queued: u32,
     fill: Fill,
+    /// Between lines and, as the second way, a cell.
+    either: Sampled,
 }
 
 impl Outgoing {
@@ -83,7 +89,7 @@ impl Outgoing {
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
-        Outgoing { ring, bell, queued: 0, fill: Fill::default() }
+        Outgoing { ring, bell, queued: 0, fill: Fill::default(), either: Sampled::default() }
     }
 
     /// Nothing of so many peers: memory that costs nothing until it is used.
@@ -129,6 +135,7 @@ impl Shm {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
             },
+            either_bytes_max: if config.copies == Copies::Auto { LINES_PAYLOAD_BYTES_MAX } else { 0 },
             outgoing: Outgoing::zeros(size),
             fence,
             incoming: Vec::new(),
@@ -182,15 +189,35 @@ impl Shm {
     }
 
     fn try_send(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let lines_bytes_max = self.lines_bytes_max;
-        let to = self.outgoing(peer);
-        if !to.ring.is_open() {
+        if !self.outgoing(peer).ring.is_open() {
             self.send_by_queue(peer, am, len)?;
-        } else if len > lines_bytes_max {
+        } else if len <= self.lines_bytes_max {
+            self.send_by_lines(peer, am, len)?;
+        } else if len <= self.either_bytes_max {
+            self.send_by_either(peer, am, len)?;
+        } else {
             self.send_by_cells(peer, am, len)?;
-        } else if !to.ring.reserve(lines_for(len)) {
+        }
+        self.outgoing(peer).bell.sent();
+        Ok(())
+    }
+
+    fn send_by_either(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let send = self.outgoing(peer).either.begin(true);
+        match send.second {
+            true => self.send_by_cells(peer, am, len)?,
+            false => self.send_by_lines(peer, am, len)?,
+        }
+        self.outgoing(peer).either.end(send, len);
+        Ok(())
+    }
+
+    fn send_by_lines(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
+        let to = self.outgoing(peer);
+        if !to.ring.reserve(lines_for(len)) {
             return Err(Full);
-        } else if len <= HEAD_PAYLOAD_BYTES {
+        }
+        if len <= HEAD_PAYLOAD_BYTES {
             // SAFETY: a line has room for as many bytes.
             to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
         } else if let Some(run) = am.run() {
@@ -200,7 +227,6 @@ impl Shm {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
         }
-        self.outgoing(peer).bell.sent();
         Ok(())
     }
 
