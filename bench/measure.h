@@ -95,9 +95,9 @@ static inline void print_result(const char *metric, long parameter, struct summa
     fflush(stdout);
 }
 
-// Memory that is touched, so that no measurement pays for page faults.
+// Memory as programs get it, which rarely begins with a page, and touched, so that no measurement pays for page faults.
 static inline char *touched(size_t bytes, int value) {
-    char *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    char *memory = malloc(bytes);
     if (memory == NULL) {
         fprintf(stderr, "bench: out of memory for %zu bytes\n", bytes);
         exit(1);

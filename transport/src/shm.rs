@@ -7,12 +7,13 @@
 //! | the first few of a pair | a cell of the sender, linked into the receiver's queue | `queue.rs` |
 //! | up to 40 bytes | one line of the pair's ring | `ring.rs` |
 //! | up to 4 KiB | several lines of it, read as they come | `ring.rs` |
-//! | up to a cell | a cell of the sender, named by a line | `cells.rs` |
+//! | up to four cells | cells of the sender, named by lines, read as they come | `cells.rs` |
 //! | more | the kernel copies between the processes | `cma.rs` |
 //! | large | as above, by both sides at once | `share.rs` |
-//! | either, where that is faster | in fragments, a cell each | `paces.rs` |
+//! | either, where that is faster | in fragments, of four cells each | `paces.rs` |
 //!
-//! Where [`crate::copies`] says so, cells serve all of more than a few lines.
+//! Where the kernel can copy, that begins above 4 KiB, unless [`crate::copies`] says that cells are faster; then they serve what is longer
+//! than a few lines, too.
 
 // Under loom only the protocols are built, and not what calls all of them.
 #![cfg_attr(loom, allow(dead_code))]

@@ -2,7 +2,7 @@
 //!
 //! The owner sets a cell busy and fills it; the receiver copies it out and sets it free. Neither ever makes
 //! the other's change, so no locked instruction is needed. The cell used last is tried first: in an exchange
-//! back and forth one cell stays hot in the cache. Long messages take them in turn.
+//! back and forth one cell stays hot in the cache. Long messages take them in turn, and the longest several at once.
 
 use std::sync::atomic::Ordering;
 
