@@ -155,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn a_short_way_is_gone_many_times_and_the_last_one_is_measured() {
+        let mut sampled = Sampled::default();
+        for way in [true, false] {
+            for run in 1..=RUNS_PER_LOOK {
+                let started = sampled.begin(true);
+                assert_eq!((started.second, started.at.is_some()), (way, run == RUNS_PER_LOOK));
+                sampled.end(started, 1024);
+            }
+        }
+        assert!(sampled.is_known());
+    }
+
+    #[test]
     fn one_interruption_changes_nothing() {
         let mut choice = Choice::default();
         run(&mut choice, 100, 60, 30);
