@@ -110,15 +110,17 @@ fn programs_exist(names: &[&str]) -> bool {
     names.iter().all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
-/// Ranks of a host follow each other, or take turns with those of others.
+/// Ranks of a host follow each other, or take turns with those of others. By datagrams alone they reach each other as they do the
+/// other hosts, whatever way their connections take.
 fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 3);
-    for order in ["slot", "node"] {
+    for (order, transport) in [("slot", "auto"), ("node", "auto"), ("slot", "urtp")] {
         for (program, ranks) in [("coll_data", "7"), ("coll_reduce", "7"), ("comm", "6"), ("session", "6")] {
             let mut command = mpirun(&net, jobs, 3)?;
+            command.args(["-x", &format!("TERN_TRANSPORT={transport}")]);
             command.args(["-n", ranks, "--map-by", order]).arg(jobs.conformance(program)?);
             expect_used(&run_command(&mut command)?)
-                .map_err(|words| format!("{program} by {order}: {words}"))?;
+                .map_err(|words| format!("{program} by {order}, {transport}: {words}"))?;
         }
     }
     passed()
