@@ -336,7 +336,11 @@ impl Endpoint {
         let Some(ack) = expand(expects, pair.out.acked()) else { return };
         let done = pair.out.hear(ack, repr.room);
         for _ in 0..done {
-            let slot = self.pair(peer).out.release();
+            let pair = self.pair(peer);
+            if !pair.out.went_alone(pair.out.acked()) {
+                pair.hearing.heard();
+            }
+            let slot = pair.out.release();
             self.acknowledged(slot);
         }
         let jitter = self.jitter();
@@ -380,7 +384,12 @@ impl Endpoint {
         match pair.out.asked(seq, (came, now), delta) {
             Wanted::Lost(slot, before) => {
                 pair.pace.lost(before, now);
+                if !pair.out.went_alone(seq) {
+                    pair.hearing.missed(now);
+                }
+                let deaf = pair.hearing.is_deaf(now);
                 self.send_again(from, slot, false);
+                self.slots.get_mut(slot).alone |= deaf;
             }
             Wanted::Unsent => self.counters.requests_unsent += 1,
             Wanted::TooSoon => self.counters.requests_too_soon += 1,
