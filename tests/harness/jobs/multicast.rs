@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use tern_coll::{Algorithm, Collective};
@@ -18,6 +19,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "multicast: where frames cannot go", run: no_frames },
     Test { name: "multicast: several ranks on a host", run: several_ranks },
     Test { name: "multicast: where it does not work", run: deaf },
+    Test { name: "multicast: until it works no more", run: becomes_deaf },
     Test { name: "multicast: IPv6 alone", run: only_ipv6 },
     Test { name: "multicast: two jobs at once", run: two_jobs },
     Test { name: "multicast: a rank dies", run: rank_dies },
@@ -147,6 +149,21 @@ fn deaf(jobs: &Jobs<'_>) -> Verdict {
     let outcome = run_command(without.args(["-x", "TERN_MULTICAST=0"]).arg(jobs.conformance("coll_data")?))?;
     expect_code(&outcome, 0)?;
     expect_said(&outcome, &[FAILS, "TERN_MULTICAST=0"])?;
+    passed()
+}
+
+/// In the middle of a job one host hears no multicasts any more, and then none does: what is sent to one alone still comes.
+fn becomes_deaf(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
+    let running = net.start(jobs, ["allreduce", "6"], &[&table])?;
+    for hosts in [2..=2, 1..=4] {
+        if !net.spoil(hosts, ("deaf", &[]))? {
+            return skip(NO_NFT);
+        }
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    expect_right(&finish(running)?)?;
     passed()
 }
 

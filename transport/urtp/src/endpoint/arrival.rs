@@ -144,8 +144,7 @@ impl Endpoint {
     }
 
     fn group_named(&self, id: GroupId, check: u32) -> Option<GroupIndex> {
-        let named = self.names.iter().find(|(other, other_check, _)| (*other, *other_check) == (id, check));
-        named.map(|(.., index)| *index)
+        self.names.get(&(check, id)).copied()
     }
 
     fn runs(&mut self, from: Peer) -> &mut Runs {
@@ -300,8 +299,8 @@ impl Endpoint {
     /// Members tell what they have: of this rank's packets, or of those of a sender above.
     fn hear_report(&mut self, now: Nanos, from: Peer, repr: &Repr, spread: &Spread, numbers: &Numbers<'_>) {
         self.counters.acks_heard += 1;
-        let named = self.names.iter().find(|(_, check, _)| *check == spread.check);
-        let Some(&(.., group)) = named else { return };
+        let mut named = self.names.range((spread.check, GroupId(0))..);
+        let Some((_, &group)) = named.next().filter(|((check, _), _)| *check == spread.check) else { return };
         let root = u32::from(spread.about);
         let g = &self.groups[group.0 as usize];
         let last = usize::from(numbers.range().0) + usize::from(numbers.range().1);
