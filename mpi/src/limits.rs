@@ -75,9 +75,16 @@ pub const CONTEXTS_PER_BLOCK: u32 = 4096;
 /// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
 
-/// Tag of what the ranks of one machine agree on while some of them agree with those of others: in both groups ranks are counted
+/// Tag of what the ranks of one machine agree on while some of them agree with those of others: in each group ranks are counted
 /// from 0, so the same tag would take one for the other.
-pub const NEAR_AGREEMENT_TAG: i32 = i32::MAX - 1;
+pub const NEAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 1;
+
+/// Tag of what those agree on who stand for machines.
+pub const FAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 2;
+
+/// Tag of what all ranks agree on before they send messages by datagrams: what one of them already sends so may come before the last
+/// that it sent by a connection.
+pub const EACH_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 3;
 
 /// Ranks of a job that uses multicast: beyond, what each keeps for all others would be more than all else.
 pub const MULTICAST_RANKS_MAX: u32 = 4096;

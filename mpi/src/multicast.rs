@@ -7,7 +7,7 @@
 use crate::agree::Circle;
 use crate::comm::Lane;
 use crate::error::{Result, fail};
-use crate::limits::{AGREEMENT_TAG, MULTICAST_RANKS_MAX, NEAR_AGREEMENT_TAG};
+use crate::limits::{EACH_AGREEMENT_TAG, FAR_AGREEMENT_TAG, MULTICAST_RANKS_MAX, NEAR_AGREEMENT_TAG};
 use crate::process::{Process, enter};
 use crate::wait::{self, Waiting};
 use std::fmt;
@@ -72,11 +72,14 @@ pub fn settle() -> Result {
         return Ok(());
     }
     let forced = process.route == Route::Urtp;
-    let tiers = Tiers::of(&process)?;
+    let machines = Tiers::of_machines(&process)?;
+    // What all messages go by must work between any two ranks.
+    let tiers = if forced { Tiers::of_ranks(&process)? } else { machines.clone() };
     let is_crowded = process.job.as_ref().is_some_and(|job| job.size > job.hosts);
     let medium = process.medium;
     drop(process);
-    let verdict = tiers.find_out(medium, is_crowded)?;
+    let address = machines.meet()?;
+    let verdict = tiers.find_out(medium, address, is_crowded)?;
     let mut process = enter();
     match &verdict {
         Verdict::Works(_) => {
@@ -119,6 +122,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Who talks to whom: the ranks of a machine, and of those that stand for theirs.
+#[derive(Clone)]
 struct Tiers {
     near: Circle,
     /// `None` for a rank that another one stands for.
@@ -126,33 +130,41 @@ struct Tiers {
 }
 
 impl Tiers {
-    fn of(process: &Process) -> Result<Tiers> {
+    /// The lowest rank of each machine stands for it. On a single machine each rank stands for itself: it is of no use to know
+    /// how they reach a machine that they are on.
+    fn of_machines(process: &Process) -> Result<Tiers> {
+        let Some(job) = process.job.as_ref().filter(|job| job.hosts > 1) else {
+            return Tiers::of_ranks(process);
+        };
+        let me = process.comm(MPI_COMM_WORLD)?.rank;
+        let places = job.places();
+        let first = |host| places.ranks_of(host).min();
+        let near = places.ranks_of(job.host_of(me)).collect();
+        Tiers::new(process, near, ((0..job.hosts).filter_map(first).collect(), FAR_AGREEMENT_TAG))
+    }
+
+    /// Each rank stands for itself.
+    fn of_ranks(process: &Process) -> Result<Tiers> {
         let world = process.comm(MPI_COMM_WORLD)?;
-        let (me, size) = (world.rank, world.group.size());
+        Tiers::new(process, vec![world.rank], ((0..world.group.size()).collect(), EACH_AGREEMENT_TAG))
+    }
+
+    fn new(process: &Process, near: Vec<Peer>, (far, tag): (Vec<Peer>, i32)) -> Result<Tiers> {
+        let world = process.comm(MPI_COMM_WORLD)?;
         let circle = |members: Vec<Peer>, tag: i32| {
             let group = Group::of(members);
-            let rank = group.rank_of(me)?;
+            let rank = group.rank_of(world.rank)?;
             let context = world.lane(Lane::Local);
             Some(Circle { call: "MPI_Init", group, rank, context, tag })
         };
-        let job = process.job.as_ref().filter(|_| process.route != Route::Urtp);
-        let (near, far): (Vec<Peer>, Vec<Peer>) = match job {
-            Some(job) => {
-                let places = job.places();
-                let first = |host| places.ranks_of(host).min();
-                (places.ranks_of(job.host_of(me)).collect(), (0..job.hosts).filter_map(first).collect())
-            }
-            None => (vec![me], (0..size).collect()),
-        };
         let near = circle(near, NEAR_AGREEMENT_TAG)
             .ok_or_else(|| fail(MPI_ERR_OTHER, "this rank is not on its own machine"))?;
-        Ok(Tiers { near, far: circle(far, AGREEMENT_TAG) })
+        Ok(Tiers { near, far: circle(far, tag) })
     }
 
     /// Tries the medium that is asked for, and UDP if that is another one and does not work. A crowded job has several ranks on
     /// one machine, where frames do not go from one to the other.
-    fn find_out(&self, medium: Medium, is_crowded: bool) -> Result<Verdict> {
-        let address = self.meet()?;
+    fn find_out(&self, medium: Medium, address: Option<IpAddr>, is_crowded: bool) -> Result<Verdict> {
         let mut instead = None;
         if medium == Medium::Ethernet {
             let why = match is_crowded {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use tern_coll::{Algorithm, Collective};
@@ -18,6 +19,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "multicast: where frames cannot go", run: no_frames },
     Test { name: "multicast: several ranks on a host", run: several_ranks },
     Test { name: "multicast: where it does not work", run: deaf },
+    Test { name: "multicast: until it works no more", run: becomes_deaf },
     Test { name: "multicast: IPv6 alone", run: only_ipv6 },
     Test { name: "multicast: two jobs at once", run: two_jobs },
     Test { name: "multicast: a rank dies", run: rank_dies },
@@ -110,15 +112,17 @@ fn programs_exist(names: &[&str]) -> bool {
     names.iter().all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
-/// Ranks of a host follow each other, or take turns with those of others.
+/// Ranks of a host follow each other, or take turns with those of others. By datagrams alone they reach each other as they do the
+/// other hosts, whatever way their connections take.
 fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 3);
-    for order in ["slot", "node"] {
+    for (order, transport) in [("slot", "auto"), ("node", "auto"), ("slot", "urtp")] {
         for (program, ranks) in [("coll_data", "7"), ("coll_reduce", "7"), ("comm", "6"), ("session", "6")] {
             let mut command = mpirun(&net, jobs, 3)?;
+            command.args(["-x", &format!("TERN_TRANSPORT={transport}")]);
             command.args(["-n", ranks, "--map-by", order]).arg(jobs.conformance(program)?);
             expect_used(&run_command(&mut command)?)
-                .map_err(|words| format!("{program} by {order}: {words}"))?;
+                .map_err(|words| format!("{program} by {order}, {transport}: {words}"))?;
         }
     }
     passed()
@@ -145,6 +149,21 @@ fn deaf(jobs: &Jobs<'_>) -> Verdict {
     let outcome = run_command(without.args(["-x", "TERN_MULTICAST=0"]).arg(jobs.conformance("coll_data")?))?;
     expect_code(&outcome, 0)?;
     expect_said(&outcome, &[FAILS, "TERN_MULTICAST=0"])?;
+    passed()
+}
+
+/// In the middle of a job one host hears no multicasts any more, and then none does: what is sent to one alone still comes.
+fn becomes_deaf(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
+    let running = net.start(jobs, ["allreduce", "6"], &[&table])?;
+    for hosts in [2..=2, 1..=4] {
+        if !net.spoil(hosts, ("deaf", &[]))? {
+            return skip(NO_NFT);
+        }
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    expect_right(&finish(running)?)?;
     passed()
 }
 

@@ -84,7 +84,7 @@ impl<'a> Rank<'a> {
         }
         let mut channel = Channel::new(link, me, size, |config| config.rate = rate);
         let members: Vec<_> = (0..size).collect();
-        let all = channel.add_group(&members).unwrap().expect("a group");
+        let all = channel.add_group(&members).expect("a group");
         Rank { me, size, channel, all, room, began: Instant::now() }
     }
 

@@ -117,9 +117,12 @@ impl Tcp {
         self.lost.as_ref()
     }
 
-    /// The address of this machine at which some connection ends.
+    /// The address of this machine at which some connection ends, of one to another machine if there is one.
     pub(crate) fn address(&self) -> Option<IpAddr> {
-        self.live.iter().find_map(|peer| self.links[*peer as usize].as_ref()?.own_address())
+        let mut all =
+            self.live.iter().filter_map(|peer| self.links[*peer as usize].as_ref()?.own_address()).peekable();
+        let some = all.peek().copied();
+        all.find(|address| !address.is_loopback()).or(some)
     }
 
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.

@@ -80,11 +80,12 @@ impl<L: Link> Channel<L> {
         self.start.elapsed().as_nanos() as Nanos
     }
 
-    /// Makes a group known, and listens to its address.
-    pub fn add_group(&mut self, members: &[Peer]) -> io::Result<Option<GroupIndex>> {
-        let Some(group) = self.endpoint.add_group(members) else { return Ok(None) };
-        self.link.join(GroupId(self.endpoint.group_id(group).0))?;
-        Ok(Some(group))
+    /// Makes a group known, and listens to its address. Who cannot do that, since the system allows no more addresses, is in the group
+    /// all the same: it lacks every packet, and gets each by itself.
+    pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
+        let group = self.endpoint.add_group(members)?;
+        self.link.join(GroupId(self.endpoint.group_id(group).0)).ok();
+        Some(group)
     }
 
     /// Takes what has come, and sends what may go now. Whether anything has come.

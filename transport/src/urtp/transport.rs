@@ -24,7 +24,7 @@ pub struct Urtp {
     me: Peer,
     channel: Channel<AnyLink>,
     bell: Arc<SocketBell>,
-    circles: Vec<(Box<[Peer]>, GroupIndex)>,
+    circles: Vec<GroupIndex>,
     outbox: Outbox,
     inbox: Inbox,
     /// Peers of which packets can be taken.
@@ -282,17 +282,19 @@ impl Transport for Urtp {
     }
 
     fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
-        if let Some(at) = self.circles.iter().position(|(known, _)| **known == *members) {
-            return Some(Circle(at as u32));
-        }
-        // To hear nothing of it costs time only: what is lost goes point-to-point.
-        let group = self.channel.add_group(members).ok().flatten()?;
-        self.circles.push((members.into(), group));
-        Some(Circle(self.circles.len() as u32 - 1))
+        // A group only addresses ranks, whatever their order in a communicator: so there are fewer groups.
+        let mut members = members.to_vec();
+        members.sort_unstable();
+        let group = self.channel.add_group(&members)?;
+        let at = self.circles.iter().position(|known| *known == group).unwrap_or_else(|| {
+            self.circles.push(group);
+            self.circles.len() - 1
+        });
+        Some(Circle(at as u32))
     }
 
     fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
-        let group = self.circles[circle.0 as usize].1;
+        let group = self.circles[circle.0 as usize];
         self.marks.fill(0);
         for peer in to {
             if let Some(index) = self.channel.endpoint.group_member(group, *peer) {

@@ -24,7 +24,7 @@ use crate::wire::numbers::Plan;
 use crate::wire::{Kind, Repr, Spread};
 use crate::{Nanos, Peer, parity};
 use pair::Pair;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Where a packet goes.
@@ -74,8 +74,8 @@ pub struct Endpoint {
     config: Config,
     pairs: Vec<Option<Box<Pair>>>,
     groups: Vec<Group>,
-    /// Groups by what they are called on the wire.
-    names: Vec<(GroupId, u32, GroupIndex)>,
+    /// Groups by what they are called on the wire: each packet of theirs is looked up.
+    names: BTreeMap<(u32, GroupId), GroupIndex>,
     branches: Vec<Branch>,
     slots: Slots,
     received: Store,
@@ -126,7 +126,7 @@ impl Endpoint {
         Endpoint {
             pairs: (0..config.size).map(|_| None).collect(),
             groups: Vec::new(),
-            names: Vec::new(),
+            names: BTreeMap::new(),
             branches: Vec::new(),
             slots: Slots::new(config.send_buffers, config.body_bytes_max),
             received: Store::new(config.body_bytes_max),
@@ -173,12 +173,12 @@ impl Endpoint {
         if members.iter().any(|peer| *peer >= self.config.size) {
             return None;
         }
-        let name = (group.id, group.check);
-        if let Some((.., index)) = self.names.iter().find(|(id, check, _)| (*id, *check) == name) {
+        let name = (group.check, group.id);
+        if let Some(index) = self.names.get(&name) {
             return (*self.groups[index.0 as usize].members == *members).then_some(*index);
         }
         let index = GroupIndex(self.groups.len() as u32);
-        self.names.push((name.0, name.1, index));
+        self.names.insert(name, index);
         self.groups.push(group);
         Some(index)
     }

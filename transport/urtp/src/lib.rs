@@ -16,6 +16,7 @@
 //! - window and δ follow the measured round trip ([`rtt`]), the pace what receivers report ([`pace`]);
 //! - the sender asks on its own behalf as well, at growing intervals, since not every receiver knows that it waits;
 //! - acknowledgements of large groups run together along a tree ([`branch`]); a packet that many lack is multicast again;
+//! - who hears no more multicasts gets them by itself ([`hearing`]);
 //! - XOR parity restores one lost packet of a run without asking ([`parity`]);
 //! - groups share a bounded set of addresses ([`group`]), and a member list has one number for all its communicators.
 //!
@@ -30,6 +31,7 @@ mod endpoint;
 #[path = "../../../fuzz/targets/urtp.rs"]
 pub mod fuzz;
 mod group;
+mod hearing;
 mod inbound;
 pub mod limits;
 mod outbound;

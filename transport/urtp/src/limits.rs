@@ -97,6 +97,18 @@ pub const BURST_LOST_MIN: u32 = 8;
 /// How long a sender waits then for the others' requests.
 pub const GATHER_NS: Nanos = 300_000;
 
+/// Multicasts in a row that a member had to ask for, after which it gets them by itself. Of a network that loses every fifth packet,
+/// nobody loses so many by chance.
+pub const DEAF_PACKETS: u32 = 16;
+
+/// For how long at least: a sender that is too fast for the network's queues finds that out much earlier.
+pub const DEAF_SURE_NS: Nanos = 50_000_000;
+
+/// How long that goes on at first, and at most, before it is tried again: to find out costs a tenth of a second.
+pub const DEAF_NS_MIN: Nanos = 2_000_000_000;
+/// See [`DEAF_NS_MIN`].
+pub const DEAF_NS_MAX: Nanos = 64_000_000_000;
+
 /// Packets that parity can cover.
 pub const PARITY_RUN_MAX: u8 = 32;
 

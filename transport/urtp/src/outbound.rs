@@ -8,6 +8,8 @@ use crate::{NEVER, Nanos};
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     slot: SlotId,
+    /// It has gone to this receiver alone.
+    alone: bool,
     /// When it went last; [`NEVER`]: not yet.
     at: Nanos,
 }
@@ -50,7 +52,7 @@ pub(crate) enum Wanted {
 
 impl Outbound {
     pub(crate) fn new(window_max: u32) -> Outbound {
-        let empty = Sent { slot: SlotId::NONE, at: NEVER };
+        let empty = Sent { slot: SlotId::NONE, alone: false, at: NEVER };
         Outbound {
             next: 0,
             acked: 0,
@@ -112,7 +114,7 @@ impl Outbound {
     /// Gives a packet its number.
     pub(crate) fn push(&mut self, slot: SlotId) -> u64 {
         let seq = self.next;
-        *self.at(seq) = Sent { slot, at: NEVER };
+        *self.at(seq) = Sent { slot, alone: false, at: NEVER };
         self.next += 1;
         seq
     }
@@ -122,6 +124,18 @@ impl Outbound {
         if (self.acked..self.next).contains(&seq) {
             self.at(seq).at = now;
         }
+    }
+
+    /// It goes to this receiver alone.
+    pub(crate) fn goes_alone(&mut self, seq: u64) {
+        if (self.acked..self.next).contains(&seq) {
+            self.at(seq).alone = true;
+        }
+    }
+
+    /// Whether a packet that is not acknowledged has gone to this receiver alone, once at least.
+    pub(crate) fn went_alone(&mut self, seq: u64) -> bool {
+        self.at(seq).alone
     }
 
     /// The oldest packet that is not acknowledged, if it has ever been sent.

@@ -38,6 +38,8 @@ pub(crate) struct Slot {
     pub(crate) again: bool,
     /// Whoever gets it again shall acknowledge at once.
     pub(crate) urgent: bool,
+    /// It goes again to one after the other, however many lack it.
+    pub(crate) alone: bool,
     /// Members, by their indices in the group, that lack it.
     wanted: Vec<u64>,
     pub(crate) wanting: u32,
@@ -142,6 +144,7 @@ fn fresh(to: To, block: u32) -> Slot {
         unacked: 0,
         queues: 0,
         again: false,
+        alone: false,
         urgent: false,
         wanted: Vec::new(),
         wanting: 0,

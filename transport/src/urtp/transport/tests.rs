@@ -19,11 +19,12 @@ fn secret() -> [u8; 32] {
 
 const PACES: Paces = Paces { first: PACE_LOOP_BACK_BYTES_PER_S, most: PACE_LOOP_BACK_BYTES_PER_S };
 
-/// A link that loses one packet in so many of those that come, without a pattern.
+/// A link that loses one packet in so many of those that come, without a pattern, and may not listen to further addresses.
 struct Lossy {
     link: UdpLink,
     one_in: u64,
     random: u64,
+    may_join: bool,
 }
 
 impl Link for Lossy {
@@ -43,7 +44,7 @@ impl Link for Lossy {
         })
     }
     fn join(&mut self, group: GroupId) -> io::Result<()> {
-        self.link.join(group)
+        if self.may_join { self.link.join(group) } else { Err(io::ErrorKind::OutOfMemory.into()) }
     }
     fn leave(&mut self, group: GroupId) {
         self.link.leave(group);
@@ -63,11 +64,21 @@ impl Link for Lossy {
 }
 
 fn job(size: u32, datagram_bytes_max: usize, one_in: u64) -> Vec<Urtp> {
+    job_that_may_join(size, datagram_bytes_max, one_in, |_| true)
+}
+
+fn job_that_may_join(
+    size: u32,
+    datagram_bytes_max: usize,
+    one_in: u64,
+    may_join: impl Fn(Peer) -> bool,
+) -> Vec<Urtp> {
     let interface = Interface::with(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
     let secret = secret();
     let rank = |me| {
         let config = UdpConfig { datagram_bytes_max, ..UdpConfig::new(me, size, &secret, interface.clone()) };
-        let link = Lossy { link: UdpLink::new(&config).unwrap(), one_in, random: u64::from(me) + 1 };
+        let link = UdpLink::new(&config).unwrap();
+        let link = Lossy { link, one_in, random: u64::from(me) + 1, may_join: may_join(me) };
         Urtp::new(Box::new(link), me, size, PACES, Arc::new(SocketBell::new().unwrap()))
     };
     (0..size).map(rank).collect()
@@ -125,8 +136,7 @@ mod with_loss {
 }
 
 /// Multicasts one message after the other; all others get them in order, whatever was sent to them alone in between.
-fn multicasts(one_in: u64) {
-    let mut ranks = job(4, 1472, one_in);
+fn multicasts(mut ranks: Vec<Urtp>) {
     let mut keepers = keepers(4);
     let members = [0, 1, 2, 3];
     let circle = Circle(0);
@@ -171,12 +181,27 @@ fn multicasts(one_in: u64) {
 
 #[test]
 fn multicasts_reach_those_they_are_for() {
-    multicasts(0);
+    multicasts(job(4, 1472, 0));
 }
 
 #[test]
 fn multicasts_survive_loss() {
-    multicasts(10);
+    multicasts(job(4, 1472, 10));
+}
+
+/// The system allows a socket so many addresses (`igmp_max_memberships`). All ranks must answer alike whether they multicast.
+#[test]
+fn multicasts_reach_those_who_may_not_listen() {
+    multicasts(job_that_may_join(4, 1472, 0, |rank| rank != 1));
+}
+
+#[test]
+fn ranks_in_another_order_are_the_same_group() {
+    let mut rank = job(4, 1472, 0).remove(1);
+    let first = rank.circle(&[0, 1, 2]).unwrap();
+    assert_eq!(rank.circle(&[2, 0, 1]), Some(first));
+    assert_ne!(rank.circle(&[3, 1, 2]), Some(first));
+    assert_eq!(rank.circle(&[1, 2, 0]), Some(first));
 }
 
 #[test]

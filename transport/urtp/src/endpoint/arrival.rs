@@ -144,8 +144,7 @@ impl Endpoint {
     }
 
     fn group_named(&self, id: GroupId, check: u32) -> Option<GroupIndex> {
-        let named = self.names.iter().find(|(other, other_check, _)| (*other, *other_check) == (id, check));
-        named.map(|(.., index)| *index)
+        self.names.get(&(check, id)).copied()
     }
 
     fn runs(&mut self, from: Peer) -> &mut Runs {
@@ -300,8 +299,8 @@ impl Endpoint {
     /// Members tell what they have: of this rank's packets, or of those of a sender above.
     fn hear_report(&mut self, now: Nanos, from: Peer, repr: &Repr, spread: &Spread, numbers: &Numbers<'_>) {
         self.counters.acks_heard += 1;
-        let named = self.names.iter().find(|(_, check, _)| *check == spread.check);
-        let Some(&(.., group)) = named else { return };
+        let mut named = self.names.range((spread.check, GroupId(0))..);
+        let Some((_, &group)) = named.next().filter(|((check, _), _)| *check == spread.check) else { return };
         let root = u32::from(spread.about);
         let g = &self.groups[group.0 as usize];
         let last = usize::from(numbers.range().0) + usize::from(numbers.range().1);
@@ -336,7 +335,11 @@ impl Endpoint {
         let Some(ack) = expand(expects, pair.out.acked()) else { return };
         let done = pair.out.hear(ack, repr.room);
         for _ in 0..done {
-            let slot = self.pair(peer).out.release();
+            let pair = self.pair(peer);
+            if !pair.out.went_alone(pair.out.acked()) {
+                pair.hearing.heard();
+            }
+            let slot = pair.out.release();
             self.acknowledged(slot);
         }
         let jitter = self.jitter();
@@ -380,7 +383,12 @@ impl Endpoint {
         match pair.out.asked(seq, (came, now), delta) {
             Wanted::Lost(slot, before) => {
                 pair.pace.lost(before, now);
+                if !pair.out.went_alone(seq) {
+                    pair.hearing.missed(now);
+                }
+                let deaf = pair.hearing.is_deaf(now);
                 self.send_again(from, slot, false);
+                self.slots.get_mut(slot).alone |= deaf;
             }
             Wanted::Unsent => self.counters.requests_unsent += 1,
             Wanted::TooSoon => self.counters.requests_too_soon += 1,

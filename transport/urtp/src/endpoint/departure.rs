@@ -3,7 +3,8 @@
 use super::pair::due;
 use super::{Destination, Endpoint, Transmit};
 use crate::group::GroupIndex;
-use crate::limits::{BLOCKS_PER_WINDOW, DIRECT_MEMBERS_MAX, GROUP_FRESH_NS, HEAD_BYTES, MULTICAST_AGAIN_MIN};
+use crate::limits::MULTICAST_AGAIN_MIN;
+use crate::limits::{BLOCKS_PER_WINDOW, DIRECT_MEMBERS_MAX, GATHER_NS, GROUP_FRESH_NS, HEAD_BYTES};
 use crate::limits::{REQUEST_BITS_MAX, SPREAD_BYTES};
 use crate::slots::{SlotId, To};
 use crate::wire::numbers::Plan;
@@ -122,7 +123,7 @@ impl Endpoint {
         while let Some(&slot) = self.again.front() {
             let kept = self.slots.get(slot);
             let transmit = match kept.to {
-                To::Group(group) if kept.wanting >= MULTICAST_AGAIN_MIN => {
+                To::Group(group) if kept.wanting >= MULTICAST_AGAIN_MIN && !kept.alone => {
                     self.again_to_many(slot, group, now, out)
                 }
                 _ => self.again_to_one(slot, now, out),
@@ -133,6 +134,9 @@ impl Endpoint {
                 kept.queues -= 1;
                 self.again.pop_front();
                 self.slots.free_if_done(slot);
+            } else if kept.alone {
+                // The others first that go to the same member: the kernel takes them together.
+                self.again.rotate_left(1);
             }
             if transmit.is_some() {
                 return transmit;
@@ -287,6 +291,7 @@ impl Endpoint {
         let len = HEAD_BYTES + payload.len();
         out[HEAD_BYTES..len].copy_from_slice(payload);
         self.goes(peer, seq, now);
+        self.pair(peer).out.goes_alone(seq);
         self.spend(now, len, rate);
         Transmit { to: Destination::Rank(peer), len }
     }
@@ -315,7 +320,10 @@ impl Endpoint {
         let len = bytes.len();
         out[..len].copy_from_slice(bytes);
         let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
-        let addressed = self.goes_to_members(group, &numbers, now);
+        let (addressed, to_deaf) = self.goes_to_members(group, &numbers, now);
+        if to_deaf {
+            self.goes_to_the_deaf(slot, group, &numbers, now);
+        }
         let g = &mut self.groups[group.0 as usize];
         g.since_block += 1;
         let ends = g.since_block >= g.window / BLOCKS_PER_WINDOW;
@@ -329,16 +337,33 @@ impl Endpoint {
         Some(Transmit { to: Destination::Group { id, addressed }, len })
     }
 
-    fn goes_to_members(&mut self, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) -> u64 {
-        let mut addressed = 0;
+    /// The bits of those addressed, and whether one of them is deaf.
+    fn goes_to_members(&mut self, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) -> (u64, bool) {
+        let (mut addressed, mut to_deaf) = (0, false);
         for (index, number) in numbers.iter() {
             let peer = self.groups[group.0 as usize].members[index as usize];
             addressed |= 1 << (peer % 64);
             if let Some(seq) = expand(number, self.pair(peer).out.next()) {
                 self.goes(peer, seq, now);
+                to_deaf |= self.pair(peer).hearing.is_deaf(now);
             }
         }
-        addressed
+        (addressed, to_deaf)
+    }
+
+    /// Those that hear no multicasts get the packet by itself, when others have gone as multicasts: packets to one address go
+    /// through the kernel together.
+    fn goes_to_the_deaf(&mut self, slot: SlotId, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) {
+        for (index, _) in numbers.iter() {
+            let peer = self.groups[group.0 as usize].members[index as usize];
+            if self.pair(peer).hearing.is_deaf(now) {
+                if self.again.is_empty() {
+                    self.gather_until = now + GATHER_NS;
+                }
+                self.send_again(peer, slot, false);
+                self.slots.get_mut(slot).alone = true;
+            }
+        }
     }
 
     fn fresh_parity(

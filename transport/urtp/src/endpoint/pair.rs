@@ -1,6 +1,7 @@
 //! What is known of one peer.
 
 use crate::config::Config;
+use crate::hearing::Hearing;
 use crate::inbound::Inbound;
 use crate::limits::{PROBE_NS_MAX, REPORT_DELAY_NS, WINDOW_MIN};
 use crate::outbound::Outbound;
@@ -24,6 +25,7 @@ pub(super) struct Pair {
     pub(super) inn: Inbound,
     pub(super) rtt: Rtt,
     pub(super) pace: Pace,
+    pub(super) hearing: Hearing,
     /// Control packets that are due.
     pub(super) due: u8,
     /// It stands in the queue of those.
@@ -41,6 +43,7 @@ impl Pair {
             inn: Inbound::new(config.window),
             rtt: Rtt::default(),
             pace: Pace::new(config.rate_first, config.rate),
+            hearing: Hearing::default(),
             due: 0,
             queued: false,
             lost: false,

@@ -40,6 +40,9 @@ fn plan(seed: u64) -> Plan {
         plan.vanishes = Some((random.u32(..size), at));
         plan.config.peer_timeout = Some(20_000 * MS);
     }
+    if random.u64(..8) == 0 {
+        plan.deaf = Some((random.u64(..u64::MAX), random.u64(..20 * MS)));
+    }
     plan
 }
 

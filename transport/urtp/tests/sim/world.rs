@@ -33,12 +33,14 @@ pub struct Plan {
     pub slow: Option<(Peer, Nanos)>,
     /// A rank that is gone from some moment on.
     pub vanishes: Option<(Peer, Nanos)>,
+    /// Ranks, a bit each, that hear no multicasts from some moment on.
+    pub deaf: Option<(u64, Nanos)>,
 }
 
 impl Plan {
     pub fn new(config: Config, weather: Weather, seed: u64) -> Plan {
         let (groups, actions, expects) = (Vec::new(), Vec::new(), Vec::new());
-        Plan { config, weather, seed, groups, actions, expects, slow: None, vanishes: None }
+        Plan { config, weather, seed, groups, actions, expects, slow: None, vanishes: None, deaf: None }
     }
 }
 
@@ -283,8 +285,11 @@ impl World {
                 Destination::Rank(to) => self.network.send(rank, &[to], None, body),
                 Destination::Group { id, addressed } => {
                     // The network's address has more listeners than the group: what the kernel would drop comes as well.
+                    let deaf = self.plan.deaf.filter(|(_, from)| *from <= now).map_or(0, |(ranks, _)| ranks);
                     let hears = |to: &Peer| {
-                        *to != rank && (addressed >> (to % 64) & 1 == 1 || self.plan.seed % 2 == 0)
+                        *to != rank
+                            && (*to >= 64 || deaf >> to & 1 == 0)
+                            && (addressed >> (to % 64) & 1 == 1 || self.plan.seed % 2 == 0)
                     };
                     let all: Vec<_> = (0..self.plan.config.size).filter(hears).collect();
                     self.network.send(rank, &all, Some(id), body);
