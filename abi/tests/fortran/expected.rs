@@ -109,7 +109,9 @@ fn declaration(function: &Function, param: &Param, large: Option<&Param>) -> Str
     if is_buffer(function, param) {
         let read_only = param.ctype.starts_with("const") || function.name == "MPI_Free_mem";
         let intent = if read_only { ", intent(in)" } else { "" };
-        return format!("type(*), dimension(..){intent}{asynchronous}");
+        // Not the standard's word, but without it gfortran takes a variable for out of use once the call returns.
+        let target = if asynchronous.is_empty() { "" } else { ", target" };
+        return format!("type(*), dimension(..){intent}{asynchronous}{target}");
     }
     let word = word(param, large);
     let shape = shape(param);
