@@ -118,9 +118,29 @@ another_compiler() {
         "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
     that "into the cache of the user" \
         sh -c "find '$work/cache/tern/fortran' -name mpi_f08.mod | grep -q ."
+    rm "$work"/cache/tern/fortran/*/mpi_f08.mod
+    that "again when a module is missing" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
+        -J "$work" -c "$work/fatal.f90" -o "$work/again.o"
+    truncate -s 1000 "$work"/cache/tern/fortran/*/mpi_f08.mod
+    that "again when one is cut" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
+        -c "$work/fatal.f90" -o "$work/again.o"
+    that "where home cannot be written, among the temporary files" env -u XDG_CACHE_HOME HOME=/proc TMPDIR="$work" \
+        "$prefix/bin/mpifort" "-fc=$work/other/fortran" -c "$work/fatal.f90" -o "$work/again.o"
+    chmod o+w "$work/tern-$(id -u)"
+    that "but not in a folder that is open to others" refused_folder "$work/other/fortran"
+    cp -r "$prefix" "$work/moved"
+    that "a copied tree has its modules" sh -c "HOME=/proc '$work/moved/bin/mpifort' -showme:compile | grep -q '$work/moved/lib'"
+    rm -r "$work/moved"
     that "-show names folders that are there" folders_of_show "$work/fresh" "$work/other/fortran"
     that "a compiler that is not there is an error that says so" \
         sh -c "'$prefix/bin/mpifort' -fc=no-such-compiler -c '$work/none.f90' 2>&1 | grep -q no-such-compiler"
+}
+
+# refused_folder COMPILER: modules of the temporary folder are linked into programs, so nobody else may write there
+refused_folder() {
+    env -u XDG_CACHE_HOME HOME=/proc TMPDIR="$work" "$prefix/bin/mpifort" "-fc=$1" -c "$work/fatal.f90" -o "$work/again.o" \
+        2>"$work/said" && return 1
+    grep -q 'not mine alone' "$work/said"
 }
 
 # folders_of_show CACHE COMPILER: what a build system takes from the answer must be there though nothing was compiled before
