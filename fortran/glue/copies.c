@@ -26,8 +26,9 @@ void whole_back(Whole whole)
     free(whole.copy);
 }
 
-Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use)
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function)
 {
+    if (count <= 0 || type == MPI_DATATYPE_NULL) return NULL;
     Detour *detour = malloc(sizeof *detour);
     if (detour == NULL) abort();
     *detour = (Detour){MPI_DATATYPE_NULL, NO_BUFFER, MPI_SUCCESS};
@@ -35,7 +36,7 @@ Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use)
         detour->whole = whole_copy(buffer, use == WRITTEN);
         detour->code = detour->whole.code;
     } else {
-        detour->code = section_type(buffer, count, type, &detour->made);
+        detour->code = section_type(buffer, count, type, &detour->made, function);
     }
     return detour;
 }
