@@ -137,28 +137,46 @@ int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype dataty
 
 /* ------------------------------------------------------------ the copies */
 
-typedef enum { GATHER, SCATTER } Way;
-
 /* Copies the dimensions below `rank` at `place`; gives where the dense copy goes on. */
-static char *copy(const Descriptor *section, int rank, char *place, char *dense, Way way)
+static char *gather(const Descriptor *section, int rank, const char *place, char *dense)
 {
     if (rank == 0) {
-        memcpy(way == GATHER ? dense : place, way == GATHER ? place : dense, section->element_bytes);
+        memcpy(dense, place, section->element_bytes);
         return dense + section->element_bytes;
     }
     const Dimension *dim = &section->dim[rank - 1];
-    for (ptrdiff_t i = 0; i < dim->extent; i++) dense = copy(section, rank - 1, place + i * dim->stride, dense, way);
+    for (ptrdiff_t i = 0; i < dim->extent; i++) dense = gather(section, rank - 1, place + i * dim->stride, dense);
+    return dense;
+}
+
+static void put_back(char *place, const char *dense, const char *before, size_t bytes)
+{
+    if (memcmp(dense, before, bytes) == 0) return;
+    for (size_t i = 0; i < bytes; i++)
+        if (dense[i] != before[i]) place[i] = dense[i];
+}
+
+/* The same the other way; `shift` bytes behind each element of the copy is what it was before. */
+static const char *scatter(const Descriptor *section, int rank, char *place, const char *dense, ptrdiff_t shift)
+{
+    if (rank == 0) {
+        put_back(place, dense, dense + shift, section->element_bytes);
+        return dense + section->element_bytes;
+    }
+    const Dimension *dim = &section->dim[rank - 1];
+    for (ptrdiff_t i = 0; i < dim->extent; i++)
+        dense = scatter(section, rank - 1, place + i * dim->stride, dense, shift);
     return dense;
 }
 
 void section_gather(const Descriptor *section, void *dense)
 {
-    copy(section, section->rank, section->base, dense, GATHER);
+    gather(section, section->rank, section->base, dense);
 }
 
-void section_scatter(const Descriptor *section, const void *dense)
+void section_scatter(const Descriptor *section, const void *dense, const void *before)
 {
-    copy(section, section->rank, section->base, (char *)dense, SCATTER);
+    scatter(section, section->rank, section->base, dense, (const char *)before - (const char *)dense);
 }
 
 /* ------------------------------------------------------------ errors */

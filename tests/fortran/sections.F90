@@ -17,6 +17,7 @@ program sections
    call of_persistent_ones()
    call of_packing()
    call with_types_that_have_gaps()
+   call what_others_write()
    call pointers_and_scalars()
    call mistakes()
    call check_done()
@@ -165,6 +166,33 @@ contains
       call check_equal(points(1)%y, 2, 'into the first of the components')
       call check_equal(points(2)%y, -2, 'and not the second')
    end subroutine pointers_and_scalars
+
+   ! Two receives share a section whose elements they take in turn, and the program writes what neither of them does.
+   subroutine what_others_write()
+      integer, asynchronous :: x(20), y(4)
+      HANDLE(MPI_Datatype) :: first, second
+      HANDLE(MPI_Request) :: one, other
+      call MPI_Type_create_hindexed(1, [2], [4_MPI_ADDRESS_KIND], MPI_INTEGER, second, error)
+      call MPI_Type_create_resized(MPI_INTEGER, 0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND, first, error)
+      call MPI_Type_commit(first, error)
+      call MPI_Type_commit(second, error)
+      x = -1
+      y = [1, 2, 3, 4]
+      call MPI_Irecv(x(1:20:5), 1, first, previous, 1, MPI_COMM_WORLD, one, error)
+      call MPI_Irecv(x(1:20:5), 1, second, previous, 2, MPI_COMM_WORLD, other, error)
+      x(16) = 77
+      call MPI_Send(y, 1, MPI_INTEGER, next, 1, MPI_COMM_WORLD, error)
+      call MPI_Wait(one, MPI_STATUS_IGNORE, error)
+      call MPI_Send(y(2:3), 2, MPI_INTEGER, next, 2, MPI_COMM_WORLD, error)
+      call MPI_Wait(other, MPI_STATUS_IGNORE, error)
+      call check(all(x(1:20:5) == [1, 2, 3, 77]), 'each writes only what is its own')
+      call MPI_Irecv(x(1:20:5), 1, second, MPI_PROC_NULL, 1, MPI_COMM_WORLD, one, error)
+      x(6) = 55
+      call MPI_Wait(one, MPI_STATUS_IGNORE, error)
+      call check_equal(x(6), 55, 'what nobody sent')
+      call MPI_Type_free(first, error)
+      call MPI_Type_free(second, error)
+   end subroutine what_others_write
 
    ! What is wrong is said of the call that the program made.
    subroutine mistakes()
