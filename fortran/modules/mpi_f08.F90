@@ -37,6 +37,7 @@ module mpi_f08_callbacks
    use mpi_f08_types
    implicit none
    public
+   private :: C_PTR
 
 #include "callbacks.inc"
 

@@ -17,6 +17,7 @@ main() {
         return
     fi
     wrong_arguments
+    free_names
     fatal_errors
     another_compiler
     two_languages
@@ -90,6 +91,25 @@ wrong_arguments() {
     that "mpi_f08: an integer for a handle" refused mpi_f08 'MPI_Send(x, 4, datatype, n, n, n)'
     that "mpi_f08: a handle of another type" refused mpi_f08 'MPI_Send(x, 4, comm, n, n, comm)'
     that "mpi_f08: integers for a status" refused mpi_f08 'MPI_Wait(request, numbers)'
+}
+
+# ------------------------------------------------------------ all other names are the program's (section 19.1.1)
+
+free_names() {
+    local module
+    for module in mpi mpi_f08; do
+        cat >"$work/names.f90" <<FORTRAN
+program names
+   use $module
+   implicit none
+   integer :: equal_comm, unequal_op, c_ptr, index, count, status, request, comm, f77_source, types, constants
+   equal_comm = 1; unequal_op = 1; c_ptr = 1; index = 1; count = 1; status = 1; request = 1; comm = 1; f77_source = 1
+   types = 1; constants = 1
+   if (MPI_COMM_WORLD == MPI_COMM_SELF) stop 1
+end program names
+FORTRAN
+        that "$module takes no names but MPI's" "$prefix/bin/mpifort" -o "$work/names" "$work/names.f90"
+    done
 }
 
 # ------------------------------------------------------------ errors end with the message that C has
