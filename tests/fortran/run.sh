@@ -72,6 +72,9 @@ wrong_arguments() {
     local module send='MPI_Send(x, 4, datatype, n, n, comm'
     for module in mpi mpi_f08; do
         that "$module: a right call" compiles $module "$send, n)"
+        that "$module: an error by its name" compiles $module 'MPI_Status_get_error(status=status, err=n, ierror=n)'
+        that "$module: a source by its name" compiles $module "MPI_Precv_init(buf=x, partitions=2, count=2, datatype=datatype, &
+            source=n, tag=n, comm=comm, info=MPI_INFO_NULL, request=request, ierror=n)"
         that "$module: too few arguments" refused $module 'MPI_Send(x, 4, datatype, n)'
         that "$module: too many arguments" refused $module "$send, n, n)"
         that "$module: a real for a count" refused $module 'MPI_Send(x, 4.0, datatype, n, n, comm, n)'
@@ -270,8 +273,20 @@ FORTRAN
     that "it sees calls with buffers" grep -q 'saw 3 to send' "$work/said"
 }
 
+# Procedures of the modules that the library lacks. A bind(C) name (of calls with buffers) has no underscore behind it.
+missing_names() {
+    local library=$prefix/lib/libmpi_abi_fort.so.1
+    sed -En 's/^[^!]*(subroutine|function) +(P?MPI_[A-Za-z0-9_]+) *\(.*/\2/p' "$prefix/share/tern/fortran/mpi.f90" \
+        "$prefix/share/tern/fortran/mpi_f08.f90" | tr '[:upper:]' '[:lower:]' | grep -Ev '_function(_c)?$' |
+        sed -E '/_(f08ts|fts)$/!s/$/_/' | sort -u >"$work/declared"
+    nm -D --defined-only "$library" | cut -d ' ' -f 3 | sort -u >"$work/defined"
+    [ "$(wc -l <"$work/declared")" -gt 2000 ] || echo "few names are declared"
+    comm -23 "$work/declared" "$work/defined"
+}
+
 no_libgfortran() {
     local library=$prefix/lib/libmpi_abi_fort.so.1
+    that "all names that the modules declare are there" sh -c '[ -z "$1" ]' sh "$(missing_names)"
     that "all exported names are MPI's" sh -c "! nm -D --defined-only '$library' | cut -d ' ' -f 3 | grep -Ev '^P?MPI_|^p?mpi_'"
     that "C programs do not need libgfortran" sh -c "! readelf -d '$prefix/lib/libmpi_abi_fort.so.1' | grep -q gfortran"
 }
