@@ -53,8 +53,8 @@ size_t section_elements(const Descriptor *section);
 size_t section_bytes(const Descriptor *section);
 
 /*
- * A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense, for the
- * call that `function` is.
+ * A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense, for
+ * the call that `function` is.
  */
 int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made,
     const char *function);
@@ -69,7 +69,7 @@ int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype 
 void section_gather(const Descriptor *section, void *dense);
 void section_scatter(const Descriptor *section, const void *dense, const void *before);
 
-/* The error of a section where only dense memory can serve, in the words of printf; calls the world's error handler. */
+/* The error of a section where only dense memory can serve, worded by printf; calls the world's error handler. */
 int section_error(const char *function, const char *why, ...) __attribute__((format(printf, 2, 3)));
 
 #pragma GCC visibility pop
