@@ -65,12 +65,14 @@ static inline void *place_of(Choice buffer)
 }
 
 Whole whole_copy(Choice buffer, int back);
-Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use);
 
-ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use)
+/* Null if the call itself will find what is wrong, or has nothing to move. */
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function);
+
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, const char *function)
 {
-    if (section_is_dense(buffer)) return (Part){place_of(buffer), count, type, NULL};
-    Detour *detour = detour_of(buffer, count, type, use);
+    Detour *detour = section_is_dense(buffer) ? NULL : detour_of(buffer, count, type, use, function);
+    if (detour == NULL) return (Part){place_of(buffer), count, type, NULL};
     if (detour->whole.at != NULL) return (Part){detour->whole.at, count, type, detour};
     return (Part){place_of(buffer), 1, detour->made, detour};
 }
@@ -81,11 +83,10 @@ ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
     return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
 }
 
-/* For buffers that stay in use after the call without a request that tells of their end. */
-static inline Whole whole_only(Choice buffer)
+static inline Whole whole_without_gaps(Choice buffer, const char *function)
 {
     Whole whole = {place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
-    if (!section_is_dense(buffer)) whole.code = section_error("this call needs a buffer without gaps");
+    if (!section_is_dense(buffer)) whole.code = section_error(function, "the buffer must not have gaps");
     return whole;
 }
 
@@ -96,9 +97,9 @@ static inline void *place_of(Choice buffer)
     return buffer_at(buffer);
 }
 
-ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use)
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, const char *function)
 {
-    (void)use;
+    (void)use, (void)function;
     return (Part){place_of(buffer), count, type, NULL};
 }
 
@@ -108,27 +109,21 @@ ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
     return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
 }
 
-static inline Whole whole_only(Choice buffer)
+static inline Whole whole_without_gaps(Choice buffer, const char *function)
 {
+    (void)function;
     return whole_of(buffer, 0);
 }
 
 #endif
 
-ALWAYS_INLINE Part part_from(Choice buffer, Number count, MPI_Datatype type)
-{
-    return part_of(buffer, count, type, READ);
-}
+/* Messages name the call by the function that it is written in. */
+#define part_from(buffer, count, type) part_of(buffer, count, type, READ, __func__)
+#define part_into(buffer, count, type) part_of(buffer, count, type, WRITTEN, __func__)
+#define part_only(buffer, count, type) part_of(buffer, count, type, STAYS, __func__)
 
-ALWAYS_INLINE Part part_into(Choice buffer, Number count, MPI_Datatype type)
-{
-    return part_of(buffer, count, type, WRITTEN);
-}
-
-ALWAYS_INLINE Part part_only(Choice buffer, Number count, MPI_Datatype type)
-{
-    return part_of(buffer, count, type, STAYS);
-}
+/* For buffers that stay in use after the call without a request that tells of their end. */
+#define whole_only(buffer) whole_without_gaps(buffer, __func__)
 
 static inline Whole whole_in(Choice buffer)
 {

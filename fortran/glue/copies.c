@@ -8,26 +8,39 @@
 
 #include "pending.h"
 
+/* Fills a copy. Behind one that must go back lies a second, which tells what was written meanwhile. */
+static void take(const Descriptor *section, char *copy, int back)
+{
+    section_gather(section, copy);
+    if (back) memcpy(copy + section_bytes(section), copy, section_bytes(section));
+}
+
+static void put(const Descriptor *section, const char *copy)
+{
+    section_scatter(section, copy, copy + section_bytes(section));
+}
+
 Whole whole_copy(Choice buffer, int back)
 {
-    Whole whole = {malloc(section_bytes(buffer) + 1), NULL, buffer, back, MPI_SUCCESS};
+    Whole whole = {malloc((back ? 2 : 1) * section_bytes(buffer) + 1), NULL, buffer, back, MPI_SUCCESS};
     if (whole.at == NULL) {
         whole.code = MPI_ERR_NO_MEM;
         return whole;
     }
     whole.copy = whole.at;
-    section_gather(buffer, whole.copy);
+    take(buffer, whole.copy, back);
     return whole;
 }
 
 void whole_back(Whole whole)
 {
-    if (whole.back) section_scatter(whole.section, whole.copy);
+    if (whole.back) put(whole.section, whole.copy);
     free(whole.copy);
 }
 
-Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use)
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function)
 {
+    if (count <= 0 || type == MPI_DATATYPE_NULL) return NULL;
     Detour *detour = malloc(sizeof *detour);
     if (detour == NULL) abort();
     *detour = (Detour){MPI_DATATYPE_NULL, NO_BUFFER, MPI_SUCCESS};
@@ -35,7 +48,7 @@ Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use)
         detour->whole = whole_copy(buffer, use == WRITTEN);
         detour->code = detour->whole.code;
     } else {
-        detour->code = section_type(buffer, count, type, &detour->made);
+        detour->code = section_type(buffer, count, type, &detour->made, function);
     }
     return detour;
 }
@@ -60,6 +73,8 @@ void detour_pend(Detour *detour, int code, MPI_Request request, int persistent)
 typedef struct Pending {
     MPI_Fint request;
     int persistent, back;
+    /* Whether the request is on its way: always, but for a persistent one that is not started. */
+    int active;
     /* The section that it is a copy of, if it is one: else it only must live as long. */
     int has_section;
     void *copy;
@@ -82,6 +97,7 @@ void pend(MPI_Request request, const Whole *whole, int persistent)
     new->request = Request_int(request);
     new->persistent = persistent;
     new->back = whole->back;
+    new->active = !persistent;
     new->copy = whole->copy;
     new->has_section = whole->section != NULL;
     if (new->has_section)
@@ -108,7 +124,8 @@ void pending_end(MPI_Fint request)
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
         Pending *one = *at;
-        if (one->request == request && one->back) section_scatter(&one->section, one->copy);
+        if (one->request == request && one->active && one->back) put(&one->section, one->copy);
+        if (one->request == request) one->active = 0;
         if (one->request == request && !one->persistent)
             unlink_at(at, 1);
         else
@@ -120,8 +137,11 @@ void pending_end(MPI_Fint request)
 void pending_start(MPI_Fint request)
 {
     pthread_mutex_lock(&lock);
-    for (Pending *one = all_pending; one != NULL; one = one->next)
-        if (one->request == request && one->has_section) section_gather(&one->section, one->copy);
+    for (Pending *one = all_pending; one != NULL; one = one->next) {
+        if (one->request != request || one->active) continue;
+        if (one->has_section) take(&one->section, one->copy, one->back);
+        one->active = 1;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -129,9 +149,9 @@ void pending_forget(MPI_Fint request)
 {
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
-        /* What is not persistent is still on its way: its copy must stay. */
+        /* The copy of what is still on its way must stay. */
         if ((*at)->request == request)
-            unlink_at(at, (*at)->persistent);
+            unlink_at(at, !(*at)->active);
         else
             at = &(*at)->next;
     }

@@ -248,8 +248,14 @@ void tell_of_fortran(void);
 /* A C string of a Fortran string, without the blanks around it; free it. */
 char *text(TextIn at, size_t length);
 
+/* The same without those behind it only: blanks before a name or a message count (sections 7.8 and 9.5). */
+char *words(TextIn at, size_t length);
+
 /* A Fortran string of a C string: cut or blank padded. */
 void pad(TextOut at, size_t length, const char *from);
+
+/* The same where `resultlen` says how many characters there are: no more than were written. */
+void pad_within(TextOut at, size_t length, const char *from, Out resultlen);
 
 #include "buffers.h"
 

@@ -1,6 +1,9 @@
 /* Sections of arrays: whether they have gaps, a datatype that skips these, and copies without them. */
 #include "section.h"
 
+#include <ctype.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,20 +110,23 @@ int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype 
     return (has_gaps || !divides) && true_lb >= 0 && end <= (MPI_Count)section_bytes(section);
 }
 
-int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made)
+int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made,
+    const char *function)
 {
     MPI_Count size;
     *made = MPI_DATATYPE_NULL;
+    int code = MPI_Type_size_c(datatype, &size);
+    if (code != MPI_SUCCESS) return code;
     MPI_Datatype element = element_type(section, datatype);
     if (element == MPI_DATATYPE_NULL)
-        return section_error("the elements of a strided section must be a multiple of a datatype without gaps");
-    MPI_Type_size_c(datatype, &size);
+        return section_error(function, "a datatype that has gaps, or does not divide the elements, cannot be laid over "
+            "this strided section of %zu bytes", section_bytes(section));
     MPI_Count elements = count * size / (MPI_Count)section->element_bytes;
-    int code = MPI_SUCCESS;
-    if (count < 0 || (size_t)elements > section_elements(section))
-        code = section_error("count is negative, or more than the strided section has");
+    if ((size_t)elements > section_elements(section))
+        code = section_error(function, "%lld elements are more than the %zu of the strided section",
+            (long long)elements, section_elements(section));
     else if (elements * (MPI_Count)section->element_bytes != count * size)
-        code = section_error("count ends within an element of the strided section");
+        code = section_error(function, "the count ends within an element of the strided section");
     else if (elements == 0)
         code = MPI_Type_contiguous_c(0, datatype, made);
     else
@@ -131,34 +137,86 @@ int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype dataty
 
 /* ------------------------------------------------------------ the copies */
 
-typedef enum { GATHER, SCATTER } Way;
-
 /* Copies the dimensions below `rank` at `place`; gives where the dense copy goes on. */
-static char *copy(const Descriptor *section, int rank, char *place, char *dense, Way way)
+static char *gather(const Descriptor *section, int rank, const char *place, char *dense)
 {
     if (rank == 0) {
-        memcpy(way == GATHER ? dense : place, way == GATHER ? place : dense, section->element_bytes);
+        memcpy(dense, place, section->element_bytes);
         return dense + section->element_bytes;
     }
     const Dimension *dim = &section->dim[rank - 1];
-    for (ptrdiff_t i = 0; i < dim->extent; i++) dense = copy(section, rank - 1, place + i * dim->stride, dense, way);
+    for (ptrdiff_t i = 0; i < dim->extent; i++) dense = gather(section, rank - 1, place + i * dim->stride, dense);
+    return dense;
+}
+
+static void put_back(char *place, const char *dense, const char *before, size_t bytes)
+{
+    if (memcmp(dense, before, bytes) == 0) return;
+    for (size_t i = 0; i < bytes; i++)
+        if (dense[i] != before[i]) place[i] = dense[i];
+}
+
+/* The same the other way; `shift` bytes behind each element of the copy is what it was before. */
+static const char *scatter(const Descriptor *section, int rank, char *place, const char *dense, ptrdiff_t shift)
+{
+    if (rank == 0) {
+        put_back(place, dense, dense + shift, section->element_bytes);
+        return dense + section->element_bytes;
+    }
+    const Dimension *dim = &section->dim[rank - 1];
+    for (ptrdiff_t i = 0; i < dim->extent; i++)
+        dense = scatter(section, rank - 1, place + i * dim->stride, dense, shift);
     return dense;
 }
 
 void section_gather(const Descriptor *section, void *dense)
 {
-    copy(section, section->rank, section->base, dense, GATHER);
+    gather(section, section->rank, section->base, dense);
 }
 
-void section_scatter(const Descriptor *section, const void *dense)
+void section_scatter(const Descriptor *section, const void *dense, const void *before)
 {
-    copy(section, section->rank, section->base, (char *)dense, SCATTER);
+    scatter(section, section->rank, section->base, dense, (const char *)before - (const char *)dense);
 }
 
-int section_error(const char *why)
+/* ------------------------------------------------------------ errors */
+
+/* `MPI_Send` of `pmpi_send_f08ts` or `pmpi_send_c_f08ts`. */
+static void call_name(const char *function, char *name, size_t room)
 {
-    fprintf(stderr, "Tern: %s: pass a contiguous array, or copy the section to one first\n", why);
-    int code = MPI_ERR_BUFFER;
+    snprintf(name, room, "MPI_%s", function + strlen("pmpi_"));
+    char *end = strstr(name, "_c_f08ts");
+    if (end == NULL) end = strstr(name, "_f08ts");
+    if (end != NULL) *end = '\0';
+    name[strlen("MPI_")] = (char)toupper((unsigned char)name[strlen("MPI_")]);
+}
+
+/* An error code of its own has the text, for MPI_Error_string too. One that says the same serves again. */
+static int code_of(const char *text)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char known[MPI_MAX_ERROR_STRING];
+    static int code = MPI_ERR_BUFFER;
+    pthread_mutex_lock(&lock);
+    if (strcmp(known, text) != 0 && MPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
+        MPI_Add_error_string(code, text);
+        strcpy(known, text);
+    }
+    int found = code;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int section_error(const char *function, const char *why, ...)
+{
+    char name[64], reason[256], text[MPI_MAX_ERROR_STRING];
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(reason, sizeof reason, why, arguments);
+    va_end(arguments);
+    call_name(function, name, sizeof name);
+    snprintf(text, sizeof text, "%s: %s: pass a contiguous array, or copy the section to one first", name, reason);
+    int code = code_of(text);
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
     return code;
 }

@@ -52,18 +52,25 @@ static inline int section_is_dense(const Descriptor *section)
 size_t section_elements(const Descriptor *section);
 size_t section_bytes(const Descriptor *section);
 
-/* A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense. */
-int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made);
+/*
+ * A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense, for
+ * the call that `function` is.
+ */
+int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made,
+    const char *function);
 
 /* Whether no such datatype can be made, because this one has gaps or does not divide the elements. */
 int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype datatype);
 
-/* Copies a section's elements together, and back to where they were. */
+/*
+ * Copies a section's elements together, and back to where they were: what differs from `before`. The rest was not
+ * written, and may have been meanwhile by the program or by another call.
+ */
 void section_gather(const Descriptor *section, void *dense);
-void section_scatter(const Descriptor *section, const void *dense);
+void section_scatter(const Descriptor *section, const void *dense, const void *before);
 
-/* The error of a section where only dense memory can serve; calls the world's error handler. */
-int section_error(const char *why);
+/* The error of a section where only dense memory can serve, worded by printf; calls the world's error handler. */
+int section_error(const char *function, const char *why, ...) __attribute__((format(printf, 2, 3)));
 
 #pragma GCC visibility pop
 

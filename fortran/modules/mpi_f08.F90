@@ -3,6 +3,11 @@
 ! The words of the interfaces: PROC(name)(...) HEAD begins a procedure without buffers, PROC_TS(name)(...) HEAD_TS one with
 ! buffers, which come as descriptors of C; section 19.1.5 has the names behind. With LARGE defined the same
 ! interfaces are those of large counts, and names with a P before them are the profiling ones.
+!
+! Buffers that stay in use after the call are TARGETs, which the standard does not ask for: gfortran takes a variable that is
+! passed to any other argument for out of reach once the call returns, asynchronous or not. So a program that forgets to say
+! ASYNCHRONOUS in its own declaration, as most do, would send old values from, and see old values in, what a loop uses
+! with a persistent request or by its address.
 
 #define COMM type(MPI_Comm)
 #define DATATYPE type(MPI_Datatype)
@@ -32,6 +37,7 @@ module mpi_f08_callbacks
    use mpi_f08_types
    implicit none
    public
+   private :: C_PTR
 
 #include "callbacks.inc"
 

@@ -3,7 +3,10 @@
 
 module mpi_f08_types
    implicit none
-   public
+   ! The functions behind the operators must not take names from programs.
+   private
+   public :: MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Group, MPI_Info, MPI_Message, MPI_Op, MPI_Request
+   public :: MPI_Session, MPI_Status, MPI_Win, operator(==), operator(/=)
 
 #define HANDLE_TYPE(name) type, bind(C) :: name; integer :: MPI_VAL; end type name
 

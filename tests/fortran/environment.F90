@@ -100,6 +100,7 @@ contains
 
    subroutine errors()
       character(len=MPI_MAX_ERROR_STRING) :: text
+      character(len=4) :: short
       integer :: class, code, length
       call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
       call MPI_Send(rank, 1, MPI_INTEGER, ranks + 5, 0, MPI_COMM_WORLD, code)
@@ -109,9 +110,11 @@ contains
       call check(index(text(1:length), 'rank') > 0 .and. text(length + 1:) == ' ', 'the text of the error')
       call MPI_Add_error_class(class, error)
       call MPI_Add_error_code(class, code, error)
-      call MPI_Add_error_string(code, 'it rains  ', error)
+      call MPI_Add_error_string(code, '  it rains  ', error)
       call MPI_Error_string(code, text, length, error)
-      call check(text == 'it rains' .and. length == 8, 'a text of the program')
+      call check(text == '  it rains' .and. length == 10, 'a text of the program')
+      call MPI_Error_string(code, short, length, error)
+      call check(short == '  it' .and. length == 4, 'a text that is cut')
       call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, error)
    end subroutine errors
 

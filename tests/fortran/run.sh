@@ -17,6 +17,7 @@ main() {
         return
     fi
     wrong_arguments
+    free_names
     fatal_errors
     another_compiler
     two_languages
@@ -71,6 +72,9 @@ wrong_arguments() {
     local module send='MPI_Send(x, 4, datatype, n, n, comm'
     for module in mpi mpi_f08; do
         that "$module: a right call" compiles $module "$send, n)"
+        that "$module: an error by its name" compiles $module 'MPI_Status_get_error(status=status, err=n, ierror=n)'
+        that "$module: a source by its name" compiles $module "MPI_Precv_init(buf=x, partitions=2, count=2, datatype=datatype, &
+            source=n, tag=n, comm=comm, info=MPI_INFO_NULL, request=request, ierror=n)"
         that "$module: too few arguments" refused $module 'MPI_Send(x, 4, datatype, n)'
         that "$module: too many arguments" refused $module "$send, n, n)"
         that "$module: a real for a count" refused $module 'MPI_Send(x, 4.0, datatype, n, n, comm, n)'
@@ -90,6 +94,25 @@ wrong_arguments() {
     that "mpi_f08: an integer for a handle" refused mpi_f08 'MPI_Send(x, 4, datatype, n, n, n)'
     that "mpi_f08: a handle of another type" refused mpi_f08 'MPI_Send(x, 4, comm, n, n, comm)'
     that "mpi_f08: integers for a status" refused mpi_f08 'MPI_Wait(request, numbers)'
+}
+
+# ------------------------------------------------------------ all other names are the program's (section 19.1.1)
+
+free_names() {
+    local module
+    for module in mpi mpi_f08; do
+        cat >"$work/names.f90" <<FORTRAN
+program names
+   use $module
+   implicit none
+   integer :: equal_comm, unequal_op, c_ptr, index, count, status, request, comm, f77_source, types, constants
+   equal_comm = 1; unequal_op = 1; c_ptr = 1; index = 1; count = 1; status = 1; request = 1; comm = 1; f77_source = 1
+   types = 1; constants = 1
+   if (MPI_COMM_WORLD == MPI_COMM_SELF) stop 1
+end program names
+FORTRAN
+        that "$module takes no names but MPI's" "$prefix/bin/mpifort" -o "$work/names" "$work/names.f90"
+    done
 }
 
 # ------------------------------------------------------------ errors end with the message that C has
@@ -118,9 +141,29 @@ another_compiler() {
         "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
     that "into the cache of the user" \
         sh -c "find '$work/cache/tern/fortran' -name mpi_f08.mod | grep -q ."
+    rm "$work"/cache/tern/fortran/*/mpi_f08.mod
+    that "again when a module is missing" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
+        -J "$work" -c "$work/fatal.f90" -o "$work/again.o"
+    truncate -s 1000 "$work"/cache/tern/fortran/*/mpi_f08.mod
+    that "again when one is cut" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
+        -c "$work/fatal.f90" -o "$work/again.o"
+    that "where home cannot be written, among the temporary files" env -u XDG_CACHE_HOME HOME=/proc TMPDIR="$work" \
+        "$prefix/bin/mpifort" "-fc=$work/other/fortran" -c "$work/fatal.f90" -o "$work/again.o"
+    chmod o+w "$work/tern-$(id -u)"
+    that "but not in a folder that is open to others" refused_folder "$work/other/fortran"
+    cp -r "$prefix" "$work/moved"
+    that "a copied tree has its modules" sh -c "HOME=/proc '$work/moved/bin/mpifort' -showme:compile | grep -q '$work/moved/lib'"
+    rm -r "$work/moved"
     that "-show names folders that are there" folders_of_show "$work/fresh" "$work/other/fortran"
     that "a compiler that is not there is an error that says so" \
         sh -c "'$prefix/bin/mpifort' -fc=no-such-compiler -c '$work/none.f90' 2>&1 | grep -q no-such-compiler"
+}
+
+# refused_folder COMPILER: modules of the temporary folder are linked into programs, so nobody else may write there
+refused_folder() {
+    env -u XDG_CACHE_HOME HOME=/proc TMPDIR="$work" "$prefix/bin/mpifort" "-fc=$1" -c "$work/fatal.f90" -o "$work/again.o" \
+        2>"$work/said" && return 1
+    grep -q 'not mine alone' "$work/said"
 }
 
 # folders_of_show CACHE COMPILER: what a build system takes from the answer must be there though nothing was compiled before
@@ -230,8 +273,20 @@ FORTRAN
     that "it sees calls with buffers" grep -q 'saw 3 to send' "$work/said"
 }
 
+# Procedures of the modules that the library lacks. A bind(C) name (of calls with buffers) has no underscore behind it.
+missing_names() {
+    local library=$prefix/lib/libmpi_abi_fort.so.1
+    sed -En 's/^[^!]*(subroutine|function) +(P?MPI_[A-Za-z0-9_]+) *\(.*/\2/p' "$prefix/share/tern/fortran/mpi.f90" \
+        "$prefix/share/tern/fortran/mpi_f08.f90" | tr '[:upper:]' '[:lower:]' | grep -Ev '_function(_c)?$' |
+        sed -E '/_(f08ts|fts)$/!s/$/_/' | sort -u >"$work/declared"
+    nm -D --defined-only "$library" | cut -d ' ' -f 3 | sort -u >"$work/defined"
+    [ "$(wc -l <"$work/declared")" -gt 2000 ] || echo "few names are declared"
+    comm -23 "$work/declared" "$work/defined"
+}
+
 no_libgfortran() {
     local library=$prefix/lib/libmpi_abi_fort.so.1
+    that "all names that the modules declare are there" sh -c '[ -z "$1" ]' sh "$(missing_names)"
     that "all exported names are MPI's" sh -c "! nm -D --defined-only '$library' | cut -d ' ' -f 3 | grep -Ev '^P?MPI_|^p?mpi_'"
     that "C programs do not need libgfortran" sh -c "! readelf -d '$prefix/lib/libmpi_abi_fort.so.1' | grep -q gfortran"
 }

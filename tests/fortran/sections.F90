@@ -17,7 +17,9 @@ program sections
    call of_persistent_ones()
    call of_packing()
    call with_types_that_have_gaps()
+   call what_others_write()
    call pointers_and_scalars()
+   call mistakes()
    call check_done()
 
 contains
@@ -164,6 +166,60 @@ contains
       call check_equal(points(1)%y, 2, 'into the first of the components')
       call check_equal(points(2)%y, -2, 'and not the second')
    end subroutine pointers_and_scalars
+
+   ! Two receives share a section whose elements they take in turn, and the program writes what neither of them does.
+   subroutine what_others_write()
+      integer, asynchronous :: x(20), y(4)
+      HANDLE(MPI_Datatype) :: first, second
+      HANDLE(MPI_Request) :: one, other
+      call MPI_Type_create_hindexed(1, [2], [4_MPI_ADDRESS_KIND], MPI_INTEGER, second, error)
+      call MPI_Type_create_resized(MPI_INTEGER, 0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND, first, error)
+      call MPI_Type_commit(first, error)
+      call MPI_Type_commit(second, error)
+      x = -1
+      y = [1, 2, 3, 4]
+      call MPI_Irecv(x(1:20:5), 1, first, previous, 1, MPI_COMM_WORLD, one, error)
+      call MPI_Irecv(x(1:20:5), 1, second, previous, 2, MPI_COMM_WORLD, other, error)
+      x(16) = 77
+      call MPI_Send(y, 1, MPI_INTEGER, next, 1, MPI_COMM_WORLD, error)
+      call MPI_Wait(one, MPI_STATUS_IGNORE, error)
+      call MPI_Send(y(2:3), 2, MPI_INTEGER, next, 2, MPI_COMM_WORLD, error)
+      call MPI_Wait(other, MPI_STATUS_IGNORE, error)
+      call check(all(x(1:20:5) == [1, 2, 3, 77]), 'each writes only what is its own')
+      call MPI_Irecv(x(1:20:5), 1, second, MPI_PROC_NULL, 1, MPI_COMM_WORLD, one, error)
+      x(6) = 55
+      call MPI_Wait(one, MPI_STATUS_IGNORE, error)
+      call check_equal(x(6), 55, 'what nobody sent')
+      call MPI_Type_free(first, error)
+      call MPI_Type_free(second, error)
+   end subroutine what_others_write
+
+   ! What is wrong is said of the call that the program made.
+   subroutine mistakes()
+      character(len=MPI_MAX_ERROR_STRING) :: text
+      integer :: x(10), class, length, code
+      HANDLE(MPI_Datatype) :: gaps
+      x = 0
+      call MPI_Type_vector(2, 1, 2, MPI_INTEGER, gaps, error)
+      call MPI_Type_commit(gaps, error)
+      call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
+      call MPI_Send(x(::2), 0, gaps, MPI_PROC_NULL, 0, MPI_COMM_WORLD, code)
+      call check_equal(code, MPI_SUCCESS, 'nothing of a section')
+      call MPI_Send(x(::2), 7, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check(class == MPI_ERR_BUFFER .and. index(text, 'MPI_Send: 7 elements') == 1, 'more than the section has')
+      call MPI_Ssend(x(::2), -1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check(class == MPI_ERR_COUNT .and. index(text, 'MPI_Ssend on MPI_COMM_WORLD') > 0, 'a negative count')
+      call MPI_Rsend(x(::2), 5, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check(class == MPI_ERR_TYPE .and. index(text, 'MPI_Rsend on MPI_COMM_WORLD') > 0, 'no datatype')
+      call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, error)
+      call MPI_Type_free(gaps, error)
+   end subroutine mistakes
 
 #include "check_end.inc"
 

@@ -60,13 +60,23 @@ fn expected(function: &Function, large: Option<&Function>) -> Expected {
     let parameters =
         function.params.iter().enumerate().filter(|(_, param)| !param.kind.starts_with("ARGUMENT_")).map(
             |(at, param)| Parameter {
-                name: if param.name == "indx" { "index".into() } else { param.name.into() },
+                name: name(function, param).into(),
                 declaration: declaration(function, param, same_count.map(|large| &large.params[at])),
             },
         );
     Expected {
         parameters: parameters.collect(),
         has_large: large.is_some_and(|large| differs(function, large)),
+    }
+}
+
+/// The standard's name in Fortran, where the table has that of C's header.
+fn name(function: &Function, param: &Param) -> &'static str {
+    match (function.name, param.name) {
+        (_, "indx") => "index",
+        ("MPI_Status_get_error" | "MPI_Status_set_error", "error") => "err",
+        ("MPI_Precv_init", "dest") => "source",
+        (_, name) => name,
     }
 }
 
@@ -109,7 +119,9 @@ fn declaration(function: &Function, param: &Param, large: Option<&Param>) -> Str
     if is_buffer(function, param) {
         let read_only = param.ctype.starts_with("const") || function.name == "MPI_Free_mem";
         let intent = if read_only { ", intent(in)" } else { "" };
-        return format!("type(*), dimension(..){intent}{asynchronous}");
+        // Not the standard's word, but without it gfortran takes a variable for out of use once the call returns.
+        let target = if asynchronous.is_empty() { "" } else { ", target" };
+        return format!("type(*), dimension(..){intent}{asynchronous}{target}");
     }
     let word = word(param, large);
     let shape = shape(param);
@@ -122,8 +134,12 @@ fn declaration(function: &Function, param: &Param, large: Option<&Param>) -> Str
             format!("{word}{shape}")
         }
         (word, way) => {
-            let kept =
-                if !shape.is_empty() && way == "in" && is_started(function) { asynchronous } else { "" };
+            // Arrays are read, and a communicator is written, when the call has long returned.
+            let is_used_later = match way {
+                "in" => !shape.is_empty(),
+                _ => param.ctype == "MPI_Comm*" && function.name.starts_with("MPI_Comm_idup"),
+            };
+            let kept = if is_used_later && is_started(function) { asynchronous } else { "" };
             format!("{word}, intent({way}){kept}{shape}")
         }
     }

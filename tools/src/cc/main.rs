@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod flags;
+mod folders;
 mod modules;
 mod query;
 mod request;

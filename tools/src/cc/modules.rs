@@ -7,13 +7,15 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::hash::{Hash, Hasher};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::flags::{Compiler, Tree};
+use crate::folders;
 
 /// The library of the modules' own procedures (`libmpi_modules.a`).
 pub const ARCHIVE: &str = "mpi_modules";
@@ -29,33 +31,57 @@ pub fn installed_compiler() -> &'static str {
     COMPILERS.into_iter().find(|name| in_path(OsStr::new(name)).is_some()).unwrap_or(COMPILERS[0])
 }
 
-/// The folder of the modules for this compiler: the installed tree's if it has one, else the cache's.
+/// The folder of the modules for this compiler: where they are, or else where they will be.
 pub fn folder(tree: &Tree, compiler: &Compiler) -> PathBuf {
     let name = folder_name(tree, compiler);
-    let installed = tree.installed_modules().join(&name);
-    if is_made(&installed) { installed } else { cache().join(name) }
+    made(tree, &name).unwrap_or_else(|| folders::cache().unwrap_or_else(folders::temporary).join(name))
+}
+
+/// The folder of that name which holds all modules.
+fn made(tree: &Tree, name: &str) -> Option<PathBuf> {
+    let temporary = Some(folders::temporary()).filter(|_| folders::temporary_is_ours());
+    let places = [Some(tree.installed_modules()), folders::cache(), temporary];
+    places.into_iter().flatten().map(|place| place.join(name)).find(|folder| folders::is_whole(folder))
 }
 
 /// Compiles the modules for this compiler unless that has been done.
 pub fn ensure(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
-    let folder = folder(tree, compiler);
-    if is_made(&folder) { Ok(()) } else { make(tree, compiler, &folder) }
+    let name = folder_name(tree, compiler);
+    if made(tree, &name).is_some() {
+        return Ok(());
+    }
+    make(tree, compiler, &place_for_new()?.join(name))
 }
 
-/// Compiles the modules into the installed tree, also when they are there.
+/// The user's cache, or a temporary folder where that cannot be written.
+fn place_for_new() -> Result<PathBuf, String> {
+    let cache = folders::cache().ok_or("there is no HOME".to_string()).and_then(|cache| {
+        let can_write = fs::create_dir_all(&cache)
+            .and_then(|()| Ok(rustix::fs::access(&cache, rustix::fs::Access::WRITE_OK)?));
+        can_write
+            .map(|()| cache.clone())
+            .map_err(|error| format!("cannot write {}: {error}", cache.display()))
+    });
+    cache.or_else(|reason| {
+        folders::make_temporary().map_err(|error| {
+            format!(
+                "no place for Fortran's modules: {reason}, and {error}; set XDG_CACHE_HOME to a folder \
+                 that you can write"
+            )
+        })
+    })
+}
+
+/// Compiles the modules into the installed tree, unless they are there.
 pub fn install(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
     let all = tree.installed_modules();
     let folder = all.join(folder_name(tree, compiler));
-    if is_made(&folder) {
+    if folders::is_whole(&folder) {
         return Ok(());
     }
     // Those of an older compiler, or of older sources, are of no use any more.
     let _ = fs::remove_dir_all(&all);
     make(tree, compiler, &folder)
-}
-
-fn is_made(folder: &Path) -> bool {
-    folder.join(format!("lib{ARCHIVE}.a")).exists()
 }
 
 /// `gfortran-` and a number that changes with the compiler and with the sources.
@@ -65,20 +91,35 @@ fn folder_name(tree: &Tree, compiler: &Compiler) -> String {
         word.hash(&mut hash);
         if let Some((path, metadata)) = in_path(word) {
             path.hash(&mut hash);
-            hash_file(&metadata, &mut hash);
+            // Seconds: what was unpacked from an image has lost the rest.
+            (metadata.size(), metadata.mtime()).hash(&mut hash);
+            if speaks_for_another(word, &path) {
+                version(compiler).hash(&mut hash);
+            }
         }
     }
     for source in SOURCES {
-        if let Ok(metadata) = fs::metadata(tree.module_sources().join(source)) {
-            hash_file(&metadata, &mut hash);
-        }
+        fs::read(tree.module_sources().join(source)).ok().hash(&mut hash);
     }
     let program = compiler.words.first().map(|word| Path::new(word).file_name().unwrap_or(word));
     format!("{}-{:016x}", program.unwrap_or_default().to_string_lossy(), hash.finish())
 }
 
-fn hash_file(metadata: &Metadata, hash: &mut DefaultHasher) {
-    (metadata.size(), metadata.mtime(), metadata.mtime_nsec()).hash(hash);
+/// Whether a program is a script, or a link to a program of another name (as of ccache): then the compiler that it
+/// starts may change while it does not.
+fn speaks_for_another(called: &OsStr, path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut start = [0; 2];
+    let is_script =
+        File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!";
+    is_script || !name(path).contains(&name(Path::new(called)))
+}
+
+/// What the compiler says it is.
+fn version(compiler: &Compiler) -> Vec<u8> {
+    let mut command = Command::new(&compiler.words[0]);
+    command.args(&compiler.words[1..]).arg("--version");
+    command.output().map(|output| output.stdout).unwrap_or_default()
 }
 
 /// Where a program is, links followed, and what the file system knows of it.
@@ -98,27 +139,19 @@ fn in_path(program: &OsStr) -> Option<(PathBuf, Metadata)> {
     })
 }
 
-/// The user's cache (XDG base directories).
-fn cache() -> PathBuf {
-    let base = std::env::var_os("XDG_CACHE_HOME").filter(|folder| Path::new(folder).is_absolute());
-    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    base.map(PathBuf::from).or_else(home).unwrap_or_else(std::env::temp_dir).join("tern/fortran")
-}
-
 /// Compiles in a folder of its own, which then gets the name that others look for: two at once do no harm.
 fn make(tree: &Tree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
     let work = folder.with_extension(format!("new{}", std::process::id()));
     let sources: Vec<PathBuf> = SOURCES.iter().map(|name| tree.module_sources().join(name)).collect();
+    let cannot = |error| format!("cannot make {} for Fortran's modules: {error}", work.display());
     let made = fs::create_dir_all(&work)
-        .map_err(|error| format!("cannot make {} for Fortran's modules: {error}", work.display()))
+        .map_err(cannot)
         .and_then(|()| compile(compiler, &sources, &work))
-        .and_then(|()| archive(&work));
-    if made.is_ok() && fs::rename(&work, folder).is_ok() {
-        return Ok(());
-    }
+        .and_then(|()| archive(&work))
+        .and_then(|()| folders::seal(&work).map_err(cannot))
+        .and_then(|()| folders::publish(&work, folder));
     let _ = fs::remove_dir_all(&work);
-    made?;
-    if is_made(folder) { Ok(()) } else { Err(format!("cannot write {}", folder.display())) }
+    made
 }
 
 fn compile(compiler: &Compiler, sources: &[PathBuf], work: &Path) -> Result<(), String> {
