@@ -65,6 +65,13 @@ pub(crate) fn descends_from(ancestor: u32) -> bool {
     false
 }
 
+/// The signals that this process ignores, as whatever `nohup` starts does: a bit per signal, lowest for signal 1.
+pub fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,12 +16,14 @@
 //! | letting peers in, and nobody else | `porter.rs` |
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
+//! | how many there may be | `files.rs` |
 //! | all together | `transport.rs` |
 
 mod bell;
 mod card;
 mod dialer;
 mod directory;
+mod files;
 mod frame;
 mod gather;
 mod greeting;

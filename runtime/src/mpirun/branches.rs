@@ -220,27 +220,31 @@ impl Branch {
         } else {
             ("has been silent for", AGENT_SILENCE_MAX)
         };
+        let said = self.said();
         self.drop_connection(poller);
-        self.losses(format!("'{}' {what} {} s", self.launcher, time.as_secs()))
+        self.losses(format!("'{}' {what} {} s{said}", self.launcher, time.as_secs()))
     }
 
     fn lose(&mut self, closed: Closed, poller: &Poller) -> Vec<Loss> {
-        let babble = self.from.as_ref().map(Inbox::babble).unwrap_or_default();
         self.read_last_words(poller);
+        let said = self.said();
         self.drop_connection(poller);
         let end = self.how_ended();
-        let mut reason = match closed {
+        let reason = match closed {
             Closed::End => format!("'{}' {end}", self.launcher),
             Closed::Garbled => format!(
                 "'{}' does not speak as an agent of this version: is the same Tern installed there?",
                 self.launcher
             ),
         };
+        self.losses(reason + &said)
+    }
+
+    /// What the launcher has said, on standard error or instead of the agent's greeting, as the end of a message.
+    fn said(&self) -> String {
+        let babble = self.from.as_ref().map(Inbox::babble).unwrap_or_default();
         let said = [String::from_utf8_lossy(&self.words).into_owned(), babble].map(|text| one_line(&text));
-        if let Some(said) = said.into_iter().find(|said| !said.is_empty()) {
-            reason += &format!(": {said}");
-        }
-        self.losses(reason)
+        said.into_iter().find(|said| !said.is_empty()).map(|said| format!(": {said}")).unwrap_or_default()
     }
 
     fn losses(&self, reason: String) -> Vec<Loss> {

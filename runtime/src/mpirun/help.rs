@@ -30,7 +30,7 @@ Of the job:
   --hostfile FILE         hosts, one in a line: 'HOST', 'HOST:SLOTS' or 'HOST slots=SLOTS'
   -ppn N                  so many ranks on each host, in turn
   --map-by slot|node      fill one host after the other (default), or go round them; also ppr:N:node
-  --launcher CMD          runs a command on a host, as 'CMD HOST COMMAND' (default: ssh)
+  --launcher CMD          runs a command on a host, as 'CMD HOST COMMAND' (default: ssh); CMD may have quotes
   --tree N                hosts that mpirun, and each host in turn, starts by itself (default: 16)
   -v, --verbose           say what is done
   -V, --version           print the version

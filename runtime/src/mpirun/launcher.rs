@@ -18,6 +18,27 @@ pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
     command
 }
 
+/// The words of `--launcher`, such as `ssh -p 2222`, with quotes as a shell has them; `None` if a quote is left open or there
+/// is no word.
+pub fn words(text: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => word.get_or_insert_default().push(letters.next()?),
+            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    (quote.is_none() && !words.is_empty()).then_some(words)
+}
+
 /// The launcher's name, for messages.
 pub fn name(launcher: &[String]) -> String {
     if launcher.is_empty() { SSH[0].into() } else { launcher.join(" ") }
@@ -51,6 +72,21 @@ mod tests {
             let script = format!("printf %s {}", quote(odd));
             let output = Command::new("sh").args(["-c", &script]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), odd);
+        }
+    }
+
+    #[test]
+    fn a_launcher_may_be_quoted() {
+        let found = |text: &str| words(text).map(|words| words.join("|"));
+        for (text, expected) in [
+            (" ssh  -p 22 ", "ssh|-p|22"),
+            ("'/a b/ssh' -o'X=y z'", "/a b/ssh|-oX=y z"),
+            (r#""/a 'b'/\"c" d\ e ''"#, r#"/a 'b'/"c|d e|"#),
+        ] {
+            assert_eq!(found(text).as_deref(), Some(expected), "{text}");
+        }
+        for bad in ["", "  ", "'a b", "a\"", "a\\"] {
+            assert_eq!(found(bad), None, "{bad}");
         }
     }
 

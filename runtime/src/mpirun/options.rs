@@ -8,6 +8,7 @@ use std::time::Duration;
 use tern_runtime::limits::RANKS_MAX;
 
 use crate::help;
+use crate::launcher;
 use crate::mpiexec;
 use crate::placement::MapBy;
 use crate::plan::{App, Settings, StdinTo};
@@ -273,8 +274,9 @@ fn number_of_ranks(name: &str, value: &str) -> Result<u32, Refusal> {
 
 /// A command with its own options, such as `ssh -p 2222`.
 fn launcher(value: &str) -> Result<Vec<String>, Refusal> {
-    let words: Vec<String> = value.split_whitespace().map(String::from).collect();
-    if words.is_empty() { Err(Refusal::usage("option --launcher needs a command".into())) } else { Ok(words) }
+    launcher::words(value).ok_or_else(|| {
+        Refusal::usage(format!("option --launcher needs a command with all its quotes closed, not '{value}'"))
+    })
 }
 
 fn seconds(what: &str, value: &str) -> Result<Duration, Refusal> {

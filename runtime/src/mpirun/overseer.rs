@@ -172,6 +172,8 @@ impl Overseer {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
         self.take_events();
+        // Where no launcher could be run, nothing more will happen.
+        self.advance_ending(Instant::now());
     }
 
     fn watch(&mut self) -> u8 {
@@ -368,6 +370,18 @@ impl Overseer {
             self.signal_all(Signal::TERM);
             self.kill_at = Some(Instant::now() + TERM_GRACE);
         }
+        // Whoever starts now ends itself, since the job closes its connection.
+        for host in self.unstarted() {
+            self.far.remove(&host);
+            self.forget(host);
+        }
+    }
+
+    /// Hosts that have not told yet that their ranks run.
+    fn unstarted(&self) -> Vec<u32> {
+        let runs =
+            |host: u32| self.station.plan.places.ranks_of(host).all(|rank| self.pids[rank as usize] != 0);
+        self.far.iter().copied().filter(|&host| !runs(host)).collect()
     }
 
     fn describe(&self, rank: u32) -> String {
@@ -436,8 +450,20 @@ impl Overseer {
             self.signal_all(Signal::KILL);
         } else {
             self.forward(signal);
+            self.give_up_start(signal);
         }
         self.forwarded = Some((signal, Instant::now()));
+    }
+
+    /// A job of which some hosts are still being started has nobody there who could decide: it ends.
+    fn give_up_start(&mut self, signal: i32) {
+        let hosts: Vec<&str> =
+            self.unstarted().iter().map(|&host| self.names[host as usize].as_str()).collect();
+        if self.cause.is_none() && !hosts.is_empty() {
+            let hosts = some_of(&hosts);
+            self.outputs.say(&format!("{} while waiting for {hosts} to start", signal_name(signal)));
+            self.fail(Cause::Interrupted { signal });
+        }
     }
 
     /// Stops the ranks, then `mpirun` itself, as the shell expects.
@@ -479,13 +505,24 @@ impl Overseer {
         for line in report::lines(asking.ranks) {
             self.outputs.say(&format!("  {line}"));
         }
-        for &host in &asking.missing {
-            self.outputs.say(&format!("  host {} does not answer", self.names[host as usize]));
+        let unstarted = self.unstarted();
+        for host in &asking.missing {
+            let what = if unstarted.contains(host) { "has not started its ranks" } else { "does not answer" };
+            self.outputs.say(&format!("  host {} {what}", self.names[*host as usize]));
         }
         if asking.timeout && self.live > 0 {
             let time = self.station.plan.settings.timeout.unwrap_or(Duration::ZERO);
             self.fail(Cause::Timeout(time));
         }
+    }
+}
+
+/// The first of these names, and how many more there are.
+fn some_of(hosts: &[&str]) -> String {
+    const SHOWN: usize = 5;
+    match hosts.len().saturating_sub(SHOWN) {
+        0 => hosts.join(", "),
+        more => format!("{} and {more} more", hosts[..SHOWN].join(", ")),
     }
 }
 

@@ -7,6 +7,8 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
+use tern_runtime::procfs::ignored_signals;
+
 use crate::verdict::Refusal;
 
 const WATCHED: [i32; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2];
@@ -37,11 +39,4 @@ impl Signals {
     pub fn arrived(&mut self) -> Vec<i32> {
         self.delivery.pending().collect()
     }
-}
-
-/// A bit per signal, lowest for signal 1.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

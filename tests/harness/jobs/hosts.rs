@@ -30,6 +30,8 @@ pub const TESTS: &[Test] = &[
     Test { name: "abort on another host", run: abort },
     Test { name: "timeout on several hosts", run: timeout },
     Test { name: "a host without Tern", run: unreachable },
+    Test { name: "launchers with quotes, and none", run: launchers },
+    Test { name: "a signal while hosts start", run: never_started },
 ];
 
 fn launcher(jobs: &Jobs<'_>) -> PathBuf {
@@ -220,4 +222,44 @@ fn unreachable(jobs: &Jobs<'_>) -> Verdict {
     expect_code(&outcome, 1)?;
     expect_said(&outcome, &["host no-such-command-here", "not found"])?;
     passed()
+}
+
+/// A command of several words, and one that is not there, which is known at once.
+fn launchers(jobs: &Jobs<'_>) -> Verdict {
+    let run = |command: &str| {
+        let mut mpirun = jobs.bare_mpirun();
+        run_command(mpirun.args(["--launcher", command, "--host", "a,b"]).arg(jobs.job()?).arg("hello"))
+    };
+    expect_code(&run("sh -c 'exec sh -c \"$1 $2\"'")?, 0)?;
+    let outcome = run("/no/such/launcher")?;
+    expect_code(&outcome, 1)?;
+    expect_said(&outcome, &["host a", "cannot run '/no/such/launcher'"])?;
+    expect(outcome.took < Duration::from_millis(900), "nothing is waited for", &outcome)?;
+    passed()
+}
+
+/// Nobody else could end a job whose launcher hangs.
+fn never_started(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = jobs.bare_mpirun();
+    command.args(["--launcher", "sh -c 'exec sleep 60'", "--host", "localhost,b"]);
+    command.arg(jobs.job()?).arg("deadlock");
+    let running = Running::start(&mut command).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    while named(&running, "sleep").is_empty() || named(&running, "job").is_empty() {
+        expect_in_time(start)?;
+    }
+    let mark = running.mark();
+    running.signal(Signal::TERM);
+    let told = Instant::now();
+    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect(told.elapsed() < GONE_WITHIN, "mpirun has ended within 2 s", &outcome)?;
+    expect_code(&outcome, 143)?;
+    expect_said(&outcome, &["SIGTERM while waiting for b to start"])?;
+    expect_gone(&mark)?;
+    passed()
+}
+
+fn expect_in_time(start: Instant) -> Result<(), String> {
+    std::thread::sleep(Duration::from_millis(10));
+    if start.elapsed() < START_LIMIT { Ok(()) } else { Err("the job does not start".into()) }
 }

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{Jobs, Test, Verdict, expect, passed, skip};
-use crate::process::{self, Outcome};
+use super::net::{GONE_WITHIN, processes};
+use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, passed, skip};
+use crate::process::{self, Outcome, Running, wait_until_gone};
 
 /// Some fifty short jobs, on a machine that may be busy.
 const NETPIPE_LIMIT: Duration = Duration::from_secs(300);
@@ -22,6 +24,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "tern netpipe over tcp", run: over_tcp },
     Test { name: "tern netpipe between hosts", run: between_hosts },
     Test { name: "tern netpipe without its other host", run: no_host },
+    Test { name: "tern netpipe ended by a signal", run: ended },
 ];
 
 fn over_shm(jobs: &Jobs<'_>) -> Verdict {
@@ -95,6 +98,30 @@ fn no_host(jobs: &Jobs<'_>) -> Verdict {
         finish(command.arg("no-such-command-here,neither").arg("--output").arg(folder(jobs, "none")?))?;
     expect(outcome.code() == Some(2), "it fails with 2", &outcome)?;
     expect(outcome.stderr.contains("no-such-command-here"), "the host is named", &outcome)?;
+    passed()
+}
+
+/// Neither its job nor its folder is left.
+fn ended(jobs: &Jobs<'_>) -> Verdict {
+    let scratch = folder(jobs, "ended")?;
+    fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let mut command = Command::new(tern(jobs));
+    command.args(["netpipe", "--only", "tern", "--no-peers", "--output"]).arg(scratch.join("results"));
+    let running = Running::start(command.env("TMPDIR", &scratch)).map_err(|error| error.to_string())?;
+    let (mark, start) = (running.mark(), Instant::now());
+    while processes(&mark, "netpipe").len() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+        if start.elapsed() > JOB_LIMIT {
+            return Err("no job runs".into());
+        }
+    }
+    running.signal(Signal::TERM);
+    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect(outcome.code() == Some(143), "it ends by the signal", &outcome)?;
+    let left = wait_until_gone(&mark, GONE_WITHIN);
+    expect(left.is_empty(), "no process is left", &outcome)?;
+    let left = fs::read_dir(&scratch).map_err(|error| error.to_string())?.count();
+    expect(left == 0, "no folder is left", &outcome)?;
     passed()
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
+use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::process::Outcome;
 
 /// A user and group that own nothing ('nobody').
@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "no /dev/shm", run: no_shared_memory_folder },
     Test { name: "few descriptors for mpirun", run: few_descriptors },
     Test { name: "few descriptors for ranks", run: few_descriptors_in_ranks },
+    Test { name: "a connection to each of more ranks than descriptors", run: few_descriptors_for_peers },
     Test { name: "limited length of files", run: short_files },
     Test { name: "16 ranks on two cores", run: two_cores },
     Test { name: "8 ranks on one core", run: one_core },
@@ -128,6 +129,21 @@ fn few_descriptors_in_ranks(jobs: &Jobs<'_>) -> Verdict {
     for limit in ["3", "5", "8", "16"] {
         works_or_says_so(&jobs.run_job(4, &["descriptors", limit])?)?;
     }
+    passed()
+}
+
+/// A rank raises its limit where it may; where not, it says so, whether it dials or is dialled.
+fn few_descriptors_for_peers(jobs: &Jobs<'_>) -> Verdict {
+    let run = |limit: &str| {
+        let script = format!("ulimit {limit}; exec \"$@\"");
+        let mut command = Command::new(jobs.options.mpirun());
+        command.args(["-n", "24", "-x", "TERN_TRANSPORT=tcp", "sh", "-c", &script, "-"]);
+        run_command(command.arg(jobs.net()?).args(["exchange", "0.1"]))
+    };
+    expect_code(&run("-Sn 20")?, 0)?;
+    let outcome = run("-Sn 20; ulimit -Hn 20")?;
+    expect_code(&outcome, 16)?;
+    expect_said(&outcome, &["no more than 20 open files", "ulimit -n"])?;
     passed()
 }
 

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::interrupt;
+
 /// An installed tree.
 #[derive(Clone, Debug)]
 pub struct Installation {
@@ -31,7 +33,7 @@ impl Installation {
     }
 }
 
-/// A folder that goes away with this value.
+/// A folder that goes away with this value, or with this program.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
@@ -49,7 +51,9 @@ impl Scratch {
             fs::create_dir(&folder)?;
             Ok(folder)
         });
-        made.map(Scratch).map_err(|error| format!("cannot make {}: {error}", folder.display()))
+        made.inspect(|folder| interrupt::add_folder(folder.clone()))
+            .map(Scratch)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))
     }
 
     /// A place in it.
@@ -61,5 +65,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+        interrupt::remove_folder(&self.0);
     }
 }

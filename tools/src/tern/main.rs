@@ -11,6 +11,7 @@ mod coverage;
 mod features;
 mod info;
 mod installation;
+mod interrupt;
 mod machine;
 mod netpipe;
 mod probe;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     match Request::parse(&arguments).and_then(|request| answer(&request)) {
         Ok(text) => print(&text),
         Err(message) => {
+            interrupt::give_way();
             eprintln!("tern: {message}");
             ExitCode::from(2)
         }

@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
+use super::files::with_room;
+
 /// Bytes of a card at most.
 pub const CARD_BYTES_MAX: usize = 512;
 
@@ -92,7 +94,8 @@ impl Card {
                 Ok(source) if address.ip().is_loopback() => (own_rank(source), Ok(())),
                 Ok(source) if source == address.ip() => (2, Ok(())),
                 Ok(_) => (0, Ok(())),
-                Err(error) => (4, Err(format!("no route ({error})"))),
+                Err(error) if error.raw_os_error().is_some() => (4, Err(format!("no route ({error})"))),
+                Err(error) => (4, Err(error.to_string())),
             };
             ranked.push((rank, (address, usable)));
         }
@@ -109,7 +112,7 @@ fn own_rank(source: IpAddr) -> u8 {
 /// The address that the kernel would use as this end's towards `to`. Nothing is sent.
 fn source_towards(to: SocketAddr) -> io::Result<IpAddr> {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind((any, 0))?;
+    let socket = with_room(|| UdpSocket::bind((any, 0)))?;
     socket.connect(to)?;
     Ok(socket.local_addr()?.ip())
 }

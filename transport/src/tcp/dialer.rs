@@ -10,6 +10,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::bell::SocketBell;
 use super::card::Card;
+use super::files::with_room;
 use super::greeting::Greeting;
 use super::handshake::{CHALLENGE_BYTES, Client, Keys, Refusal, Secret, Verdict, WELCOME_BYTES};
 use crate::Peer;
@@ -235,7 +236,8 @@ fn ended(error: io::Error) -> String {
 
 /// Begins to connect.
 fn connect(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    let domain = Domain::for_address(address);
+    let socket = with_room(|| Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP)))?;
     super::greeting::prepare(&socket)?;
     match socket.connect(&SockAddr::from(address)) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

@@ -1,6 +1,6 @@
 //! One peer: what is sent and received, over whichever connection there is, and how the next one comes about.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -371,9 +371,10 @@ impl Link {
     }
 
     fn explain(&self, dialer: &Dialer) -> String {
-        let tried: Vec<String> =
-            dialer.tried.iter().map(|(address, why)| format!("{address}: {why}")).collect();
-        let tried = if tried.is_empty() { "its card names no address".into() } else { tried.join("; ") };
+        let tried = match dialer.tried.is_empty() {
+            true => "its card names no address".into(),
+            false => what_was_tried(&dialer.tried),
+        };
         match &self.last_break {
             None => format!("rank {} cannot be reached over TCP; tried {tried}", self.peer),
             Some(why) => format!(
@@ -387,6 +388,15 @@ impl Link {
     pub(crate) fn is_silent(&self) -> bool {
         self.line.as_ref().is_some_and(|line| is_silent(line.socket()))
     }
+}
+
+/// Addresses that failed for the same reason stand together.
+fn what_was_tried(tried: &[(SocketAddr, String)]) -> String {
+    let runs = tried.chunk_by(|one, next| one.1 == next.1).map(|run| {
+        let addresses: Vec<String> = run.iter().map(|(address, _)| address.to_string()).collect();
+        format!("{}: {}", addresses.join(", "), run[0].1)
+    });
+    runs.collect::<Vec<_>>().join("; ")
 }
 
 /// The keys of this end's two directions.

@@ -10,16 +10,19 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::bell::SocketBell;
 use super::dialer::Identity;
+use super::files::with_room;
 use super::greeting::{Greeting, nonce, prepare};
 use super::handshake::{HELLO_BYTES, Keys, PROOF_BYTES, Server, Verdict};
 use crate::Peer;
-use crate::limits::{ACCEPTS_PER_ROUND_MAX, BACKLOG, STRANGER_S, STRANGERS_MAX};
+use crate::limits::{ACCEPTS_PER_ROUND_MAX, BACKLOG, STRANGER_S, STRANGERS_MAX, UNREACHABLE_S};
 
 /// Lets peers in.
 pub(crate) struct Porter {
     listener: Socket,
     port: u16,
     strangers: Vec<Stranger>,
+    /// Since when nobody can be let in, and why.
+    failing: Option<(Instant, String)>,
     /// Connections that were closed because they proved nothing.
     pub turned_away: u64,
 }
@@ -64,7 +67,7 @@ impl Porter {
         let any6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
         let listener = listen(any6).or_else(|_| listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?;
         let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
-        Ok(Porter { listener, port, strangers: Vec::new(), turned_away: 0 })
+        Ok(Porter { listener, port, strangers: Vec::new(), failing: None, turned_away: 0 })
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -80,9 +83,12 @@ impl Porter {
         self.strangers.iter().any(|stranger| stranger.server.is_some())
     }
 
-    /// When the oldest stranger's time is over.
+    /// When the oldest stranger's time is over, or that of a shut door.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.strangers.iter().map(|stranger| stranger.since + Duration::from_secs(STRANGER_S)).min()
+        let strangers =
+            self.strangers.iter().map(|stranger| stranger.since + Duration::from_secs(STRANGER_S));
+        let failing = self.failing.iter().map(|(since, _)| *since + Duration::from_secs(UNREACHABLE_S));
+        strangers.chain(failing).min()
     }
 
     /// Listens to strangers and to the door. Answers those who have proved themselves.
@@ -131,7 +137,11 @@ impl Porter {
 
     fn accept(&mut self, now: Instant, bell: &SocketBell) {
         for _ in 0..ACCEPTS_PER_ROUND_MAX {
-            let Ok((socket, from)) = self.listener.accept() else { return };
+            let (socket, from) = match with_room(|| self.listener.accept()) {
+                Ok(accepted) => accepted,
+                Err(error) => return self.fails(now, &error),
+            };
+            self.failing = None;
             if socket.set_nonblocking(true).and_then(|()| prepare(&socket)).is_err() {
                 continue;
             }
@@ -143,6 +153,22 @@ impl Porter {
             let (greeting, from) = (Greeting::new(socket), from.as_socket().map(|from| from.ip()));
             self.strangers.push(Stranger { greeting, from, speaks: false, server: None, since: now });
         }
+    }
+
+    /// Whoever waits to be let in waits for ever if something here is in the way for good.
+    fn fails(&mut self, now: Instant, error: &io::Error) {
+        match error.kind() {
+            io::ErrorKind::WouldBlock => self.failing = None,
+            io::ErrorKind::ConnectionAborted => {}
+            _ => drop(self.failing.get_or_insert_with(|| (now, error.to_string()))),
+        }
+    }
+
+    /// Why nobody could be let in for so long that a peer would have given up.
+    pub(crate) fn failure(&self, now: Instant) -> Option<String> {
+        let (since, why) = self.failing.as_ref()?;
+        let late = now.saturating_duration_since(*since).as_secs() >= UNREACHABLE_S;
+        late.then(|| format!("other ranks could not be let in for {UNREACHABLE_S} s: {why}"))
     }
 
     /// Who must go for the next one: of the address from which most have come, whoever has not said hello, and of these the

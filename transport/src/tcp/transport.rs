@@ -112,7 +112,7 @@ impl Tcp {
         self
     }
 
-    /// A peer that is given up, and why: the job cannot go on.
+    /// A peer that is given up, or this rank if it cannot let any in, and why: the job cannot go on.
     pub fn failure(&self) -> Option<&(Peer, String)> {
         self.lost.as_ref()
     }
@@ -307,6 +307,9 @@ impl Tcp {
         for guest in self.porter.advance(now, &self.identity, &bell) {
             any = true;
             self.admit(guest, now);
+        }
+        if let Some(why) = self.porter.failure(now) {
+            self.lost.get_or_insert((self.identity.me, why));
         }
         any |= self.dial(now);
         if now >= self.silence_at {

@@ -77,13 +77,13 @@ fn lab(options: Options, here: &Installation, scratch: &Scratch) -> Result<(Lab,
         peers::prepare(&options.peers, &found, &here.tree.join("share/tern/measure"), scratch);
     let own = [System::Tern, System::RawPolled, System::RawBlocking];
     let all = own.into_iter().chain(peers.into_iter().map(System::Peer));
-    let systems: Vec<System> = all.filter(|system| options.wants(system.name())).collect();
-    for name in &options.only {
-        if !systems.iter().any(|system| system.name() == name) {
-            let complaints = complaints.join("; ");
-            return Err(format!("--only names '{name}', which is not here. {complaints}"));
-        }
+    let all: Vec<System> = all.collect();
+    if let Some(name) = options.only.iter().find(|name| !all.iter().any(|system| system.name() == *name)) {
+        let names: Vec<&str> = all.iter().map(System::name).collect();
+        let complaints: String = complaints.iter().map(|complaint| format!("; {complaint}")).collect();
+        return Err(format!("--only names '{name}', but what is here is {}{complaints}", names.join(", ")));
     }
+    let systems = all.into_iter().filter(|system| options.wants(system.name())).collect();
     Ok((Lab { systems, starter, options }, complaints))
 }
 

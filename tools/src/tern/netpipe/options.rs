@@ -247,6 +247,9 @@ impl Options {
                 most.max(2)
             ));
         }
+        if self.hosts.is_some() && !self.what.contains(&What::Bcast) {
+            return Err("--hosts is for --collective; --host names the hosts".into());
+        }
         if self.place.transport == Transport::Shm && hosts > 0 {
             return Err("--transport shm: hosts share no memory; leave out --host".into());
         }
@@ -390,6 +393,7 @@ mod tests {
         assert!(refusal("--collective bcast").contains("--host names 0"));
         assert!(refusal("--collective bcast --host a,b --hosts 2-4").contains("4 are to take part"));
         assert!(refusal("--hosts 1-4").contains("from 2 on"));
+        assert!(refusal("--hosts 2-4").contains("--collective"));
         assert!(refusal("--fast").contains("'--fast'"));
         assert!(refusal("--output").contains("--output needs a value"));
         assert_eq!(Options::parse(&["--help".into()]), Ok(None));
