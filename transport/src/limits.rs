@@ -79,8 +79,8 @@ pub const CHOICE_RUNS_MIN: u32 = 8;
 /// Runs between two trials at most: in a second of messages that take a millisecond.
 pub const CHOICE_RUNS_MAX: u32 = 1024;
 
-/// Short runs of which one is measured: as many as there are cells, so that all have been filled in the same way.
-pub const RUNS_PER_LOOK: u32 = CELLS;
+/// Fills of cells of which the last one is measured: as many as there are cells, so that all have been filled in the same way.
+pub const FILLS_PER_LOOK: u32 = CELLS;
 
 /// Bytes of the longest message that tries a way that was slower before: a millisecond or two are lost at most. One of
 /// which nothing is known is tried with any message.

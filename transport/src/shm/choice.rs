@@ -3,9 +3,9 @@
 //! The way that was slower is tried again now and then, since what was measured may have changed: as often as its loss stays
 //! below a sixty-fourth of all the time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::limits::{CHOICE_LOSS, CHOICE_RUNS_MAX, CHOICE_RUNS_MIN, RUNS_PER_LOOK};
+use crate::limits::{CHOICE_LOSS, CHOICE_RUNS_MAX, CHOICE_RUNS_MIN};
 
 /// What was measured of two ways. Zeros are nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -54,52 +54,6 @@ impl Choice {
             old if old > 0.0 && new > old => old + (new.min(4.0 * old) - old) / 8.0,
             _ => new,
         };
-    }
-}
-
-/// A choice between ways so short that to look at the clock each time would cost too much. A way is gone [`RUNS_PER_LOOK`] times,
-/// and the last of them is measured: by then caches are as this way leaves them. Zeros are nothing.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Sampled {
-    choice: Choice,
-    runs: u32,
-    second: bool,
-}
-
-/// A run that has begun.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Started {
-    /// It goes the second way.
-    pub(crate) second: bool,
-    /// When, if it is measured.
-    at: Option<Instant>,
-}
-
-impl Sampled {
-    /// The way to go now: the second one is `guess` as long as nothing is known.
-    #[inline]
-    pub(crate) fn begin(&mut self, guess: bool) -> Started {
-        let run = self.runs % RUNS_PER_LOOK;
-        self.runs = self.runs.wrapping_add(1);
-        if run == 0 {
-            self.second = self.choice.next(guess, true);
-        }
-        Started { second: self.second, at: (run == RUNS_PER_LOOK - 1).then(Instant::now) }
-    }
-
-    /// The run is over and had so many bytes.
-    #[inline]
-    pub(crate) fn end(&mut self, started: Started, bytes: usize) {
-        if let Some(at) = started.at {
-            self.choice.note(started.second, bytes as u64, at.elapsed());
-        }
-    }
-}
-
-#[cfg(test)]
-impl Sampled {
-    pub(crate) fn is_known(&self) -> bool {
-        self.choice.is_known()
     }
 }
 
@@ -152,19 +106,6 @@ mod tests {
         run(&mut choice, 1000, 60, 30);
         assert!(run(&mut choice, 100, 60, 200) < 10, "what is used is measured all the time");
         assert!(run(&mut choice, 1000, 60, 30) > 400, "what is not used is tried");
-    }
-
-    #[test]
-    fn a_short_way_is_gone_many_times_and_the_last_one_is_measured() {
-        let mut sampled = Sampled::default();
-        for way in [true, false] {
-            for run in 1..=RUNS_PER_LOOK {
-                let started = sampled.begin(true);
-                assert_eq!((started.second, started.at.is_some()), (way, run == RUNS_PER_LOOK));
-                sampled.end(started, 1024);
-            }
-        }
-        assert!(sampled.is_known());
     }
 
     #[test]

@@ -5,27 +5,86 @@
 //! 6 by stores past the cache. Which of the two it is changes when the scheduler or a hypervisor moves a rank, so it
 //! is measured (`choice.rs`).
 
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
 use tern_mem::copy_long;
 
-use super::choice::Sampled;
+use super::choice::Choice;
+use super::segment::CellLine;
+use crate::limits::FILLS_PER_LOOK;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::limits::LINE_BYTES;
 
 /// How cells are filled for one peer. Zeros are one of which nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fill(Sampled);
+pub(crate) struct Fill {
+    choice: Choice,
+    fills: u32,
+    past_cache: bool,
+    sample: Sample,
+}
+
+/// A fill that was measured; the receiver's part is still to come. Nothing, if it took no time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    past_cache: bool,
+    cell: u32,
+    bytes: u32,
+    took: u32,
+}
 
 impl Fill {
-    /// Fills a cell.
+    /// Fills a cell. Answers whether the receiver is to measure how long it copies it out. `line` finds the line of a cell.
+    ///
+    /// What the sender needs says little: what was stored past the cache is there sooner and read later. So both parts count, of one in
+    /// [`FILLS_PER_LOOK`].
     ///
     /// # Safety
     /// `n` bytes must be readable at `from` and writable at `to`, where a line begins.
-    pub(crate) unsafe fn copy(&mut self, to: *mut u8, from: *const u8, n: usize) {
-        let fill = self.0.begin(false);
+    pub(crate) unsafe fn copy<'a>(
+        &mut self,
+        line: impl Fn(u32) -> &'a CellLine,
+        cell: u32,
+        to: *mut u8,
+        from: *const u8,
+        n: usize,
+    ) -> bool {
+        let fill = self.fills % FILLS_PER_LOOK;
+        self.fills = self.fills.wrapping_add(1);
+        if fill == 0 {
+            self.past_cache = self.choice.next(false, true);
+        } else if fill == FILLS_PER_LOOK / 2 {
+            self.look(&line);
+        }
+        let start = (fill == FILLS_PER_LOOK - 1).then(Instant::now);
         // SAFETY: the caller's promise.
-        unsafe { copy(fill.second, to, from, n) };
-        self.0.end(fill, n);
+        unsafe { copy(self.past_cache, to, from, n) };
+        if let Some(start) = start {
+            let took = nanoseconds(start);
+            self.sample = Sample { past_cache: self.past_cache, cell, bytes: n as u32, took };
+            line(cell).took.store(0, Ordering::Relaxed);
+        }
+        start.is_some()
     }
+
+    /// What the receiver says of the sample, which was long ago.
+    fn look<'a>(&mut self, line: impl Fn(u32) -> &'a CellLine) {
+        let Sample { past_cache, cell, bytes, took } = std::mem::take(&mut self.sample);
+        if took == 0 {
+            return;
+        }
+        let theirs = line(cell).took.load(Ordering::Relaxed);
+        if theirs > 0 {
+            let both = Duration::from_nanos(u64::from(took) + u64::from(theirs));
+            self.choice.note(past_cache, bytes.into(), both);
+        }
+    }
+}
+
+/// Since then, and at least one.
+pub(crate) fn nanoseconds(start: Instant) -> u32 {
+    u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX).max(1)
 }
 
 /// # Safety
@@ -92,15 +151,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn all_fills_are_right_while_it_is_measured() {
-        let (mut fill, mut cell) = (Fill::default(), Cell([0; 4096]));
-        for round in 0..1000 {
-            let from = [round as u8; 4000];
+    /// Fills cells whose receiver takes so many nanoseconds, by the usual stores and past the cache; how many of the last half
+    /// went past it.
+    fn fill(usual_ns: u32, past_ns: u32) -> usize {
+        const FILLS: u32 = 100 * FILLS_PER_LOOK;
+        let lines: [CellLine; 2] = std::array::from_fn(|_| CellLine::default());
+        let (mut fill, mut cell, mut past) = (Fill::default(), Cell([0; 4096]), 0);
+        for round in 0..FILLS {
+            let (number, from) = (round % 2, [round as u8; 4000]);
+            let line = |cell: u32| &lines[cell as usize];
             // SAFETY: both are as long.
-            unsafe { fill.copy(cell.0.as_mut_ptr(), from.as_ptr(), from.len()) };
+            let timed = unsafe { fill.copy(line, number, cell.0.as_mut_ptr(), from.as_ptr(), from.len()) };
             assert_eq!(cell.0[..4000], from);
+            if timed {
+                let took = if fill.past_cache { past_ns } else { usual_ns };
+                line(number).took.store(took, Ordering::Relaxed);
+            }
+            past += usize::from(fill.past_cache && round >= FILLS / 2);
         }
-        assert!(fill.0.is_known());
+        past
+    }
+
+    #[test]
+    fn what_is_faster_for_both_sides_together_is_taken() {
+        let half = 50 * FILLS_PER_LOOK as usize;
+        assert!(fill(1_000_000, 3_000_000) < half / 4);
+        assert!(fill(3_000_000, 1_000_000) > half - half / 4);
+    }
+
+    #[test]
+    fn without_an_answer_nothing_is_learned() {
+        assert_eq!(fill(0, 0), 0);
     }
 }

@@ -1,14 +1,16 @@
 //! From a ring or the queue to the sink.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use tern_mem::UserBuf;
 
 use super::bell::PeerBell;
+use super::fill::nanoseconds;
 use super::inbox::{Inbox, Queued};
 use super::paces::Paces;
 use super::queue::Link;
-use super::ring::{Mark, RingReader, Shape, lines_for};
+use super::ring::{CellName, Mark, RingReader, Shape, lines_for};
 use super::segment::{CELL_FREE, Segment};
 use crate::limits::{
     BURST_LINES, HEAD_PAYLOAD_BYTES, LINES_AHEAD, MESSAGE_CELLS_MAX, MORE_PAYLOAD_BYTES, POLL_BUDGET,
@@ -141,9 +143,9 @@ impl Incoming {
         sink: &mut impl Sink,
     ) {
         while half.taken < half.len {
-            let mut cell = 0;
+            let mut cell = CellName(0);
             // SAFETY: a further line has 56 bytes of payload. Whatever the peer does with it, it is read once.
-            if !self.ring.more(|from| cell = unsafe { from.cast::<u32>().read_volatile() }) {
+            if !self.ring.more(|from| cell.0 = unsafe { from.cast::<u32>().read_volatile() }) {
                 self.half = Some(half);
                 return;
             }
@@ -176,17 +178,16 @@ impl Half {
     }
 
     /// Stores what the next cell holds, as far as it is wanted, and frees the cell.
-    fn take_cell(&mut self, segment: &Segment, (from, cell): (Peer, u32), paces: &mut Paces) {
+    fn take_cell(&mut self, segment: &Segment, (from, cell): (Peer, CellName), paces: &mut Paces) {
         let layout = segment.layout();
         let n = (self.len - self.taken).min(layout.cell_bytes as usize);
         // A broken peer may name none; its message has as many bytes as it said, whatever they are.
-        if cell < layout.cells {
+        if cell.cell() < layout.cells {
             if let Some(place) = &self.place {
-                // SAFETY: a cell has so many bytes.
-                unsafe { place.put(self.taken, segment.cell(from, cell), n) };
+                take_out(segment, (from, cell), n, place, self.taken);
                 paces.cell(from, n);
             }
-            segment.cell_line(from, cell).state.store(CELL_FREE, Ordering::Release);
+            segment.cell_line(from, cell.cell()).state.store(CELL_FREE, Ordering::Release);
         }
         self.taken += n;
     }
@@ -217,6 +218,7 @@ pub(crate) fn take_queued(
 ) -> Option<Taken> {
     let (from, cell) = inbox.cell(link)?;
     let queued = Queued::read(&inbox.segment.cell_line(from, cell).head);
+    let cell = CellName::new(cell, false);
     let half = take_first_cell(inbox.segment, (from, cell), queued.len, &queued.header, paces, sink);
     Some(Taken { from, ring_follows: queued.ring_follows, half })
 }
@@ -225,13 +227,13 @@ pub(crate) fn take_queued(
 /// cells follow.
 fn take_first_cell(
     segment: &Segment,
-    (from, cell): (Peer, u32),
+    (from, name): (Peer, CellName),
     len: u32,
     header: &Header,
     paces: &mut Paces,
     sink: &mut impl Sink,
 ) -> Option<Half> {
-    let layout = segment.layout();
+    let (layout, cell) = (segment.layout(), name.cell());
     if cell >= layout.cells || len > layout.cell_bytes.saturating_mul(MESSAGE_CELLS_MAX) {
         return None; // a broken peer
     }
@@ -245,13 +247,34 @@ fn take_first_cell(
         hand_over(from, header, &copy[..len], sink);
         return None;
     }
-    let mut half = Half { by_cells: true, place: Place::ask(from, header, len, sink), len, taken: 0 };
-    half.take_cell(segment, (from, cell), paces);
-    if half.taken < len {
+    let place = Place::ask(from, header, len, sink);
+    if len > layout.cell_bytes as usize {
+        let mut half = Half { by_cells: true, place, len, taken: 0 };
+        half.take_cell(segment, (from, name), paces);
         return Some(half);
     }
-    half.end(from, sink);
+    if let Some(place) = &place {
+        take_out(segment, (from, name), len, place, 0);
+        paces.cell(from, len);
+    }
+    free();
+    if let Some(place) = place {
+        sink.landed(from, place.token);
+    }
     None
+}
+
+/// Copies a cell's `n` bytes to where those of the message from `at` on belong, and tells how long it took if the sender wants to know.
+/// There must be such a cell, of as many bytes.
+#[inline(always)]
+fn take_out(segment: &Segment, (from, name): (Peer, CellName), n: usize, place: &Place, at: usize) {
+    let payload = segment.cell(from, name.cell());
+    let start = name.is_timed().then(Instant::now);
+    // SAFETY: a cell has so many bytes.
+    unsafe { place.put(at, payload, n) };
+    if let Some(start) = start {
+        segment.cell_line(from, name.cell()).took.store(nanoseconds(start), Ordering::Relaxed);
+    }
 }
 
 /// What the sink does with a short message is a good deal of code, which the lines of rings alone need in line.

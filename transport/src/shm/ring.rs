@@ -99,6 +99,27 @@ impl Mark {
     }
 }
 
+/// A cell as a line names it, with the wish to hear how long it took to copy it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CellName(pub(crate) u32);
+
+impl CellName {
+    const TIMED: u32 = 1 << 31;
+
+    pub(crate) fn new(cell: u32, timed: bool) -> Self {
+        CellName(if timed { cell | Self::TIMED } else { cell })
+    }
+
+    /// Unchecked: the peer wrote it.
+    pub(crate) fn cell(self) -> u32 {
+        self.0 & !Self::TIMED
+    }
+
+    pub(crate) fn is_timed(self) -> bool {
+        self.0 & Self::TIMED != 0
+    }
+}
+
 /// Lines of a message with `len` bytes of payload.
 #[inline]
 pub(crate) fn lines_for(len: usize) -> u32 {
@@ -201,19 +222,19 @@ impl RingWriter {
         self.push_first(SHAPE_LINES, header, len, fill);
     }
 
-    /// Writes the line that names `cell` with `len` bytes of payload. There must be room.
-    pub(crate) fn push_cell(&mut self, header: &Header, cell: u32, len: u32) {
+    /// Writes the line that names `cell` with a payload of `len` bytes. There must be room.
+    pub(crate) fn push_cell(&mut self, header: &Header, cell: CellName, len: u32) {
         let fill = |to: *mut u8| {
             // SAFETY: the first line has 40 bytes of payload.
-            unsafe { to.cast::<[u32; 2]>().write_unaligned([cell, len]) }
+            unsafe { to.cast::<[u32; 2]>().write_unaligned([cell.0, len]) }
         };
         self.push_first(SHAPE_CELL, header, 0, fill);
     }
 
     /// Writes the line that names a further cell of the same message. There must be room.
-    pub(crate) fn push_further_cell(&mut self, cell: u32) {
+    pub(crate) fn push_further_cell(&mut self, cell: CellName) {
         // SAFETY: a further line has 56 bytes of payload.
-        self.push_more(size_of::<u32>(), |to| unsafe { to.cast::<u32>().write_unaligned(cell) });
+        self.push_more(size_of::<u32>(), |to| unsafe { to.cast::<u32>().write_unaligned(cell.0) });
         self.room -= 1;
     }
 
@@ -308,9 +329,9 @@ impl Head {
     }
 
     /// The cell and the payload bytes that a [`Shape::Cell`] line names. Unchecked: the peer wrote them.
-    pub(crate) fn cell(&self) -> (u32, u32) {
+    pub(crate) fn cell(&self) -> (CellName, u32) {
         let word = |i: usize| u32::from_ne_bytes(self.payload()[i..i + 4].try_into().expect("four bytes"));
-        (word(0), word(4))
+        (CellName(word(0)), word(4))
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) struct Hello {
 pub(crate) struct LineWord(pub(crate) AtomicU32);
 
 /// A cell's state and, while it is in a queue, its link and its message's header.
+#[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct CellLine {
     /// [`CELL_FREE`] or [`CELL_BUSY`]: the owner sets busy, the receiver sets free.
@@ -47,6 +48,8 @@ pub(crate) struct CellLine {
     pub(crate) next: AtomicU32,
     /// Written by the owner before the cell is queued, read by the receiver once.
     pub(crate) head: [AtomicU64; 4],
+    /// Nanoseconds in which the receiver has copied it out, if its owner asked for that; 0 until then.
+    pub(crate) took: AtomicU32,
 }
 
 /// The cell is its owner's to fill. Zero, so that a new segment is all free cells.

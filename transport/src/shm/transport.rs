@@ -10,7 +10,6 @@ use tern_mem::UserBuf;
 
 use super::bell::{Bell, NEEDS_FENCE, PeerBell};
 use super::cells::CellPool;
-use super::choice::Sampled;
 use super::cma::{self, Direction};
 use super::fill::Fill;
 use super::futex;
@@ -20,12 +19,11 @@ use super::paces::Paces;
 use super::peers::{Peers, Reach};
 use super::queue::{NONE, QueueReader};
 use super::receive::{Half, Incoming, Taken, take_queued};
-use super::ring::{RingReader, RingWriter, lines_for};
+use super::ring::{CellName, RingReader, RingWriter, lines_for};
 use super::segment::{AttachError, LineWord, Segment};
 use super::share::Shares;
 use super::team::{self, Seat, Team};
 use crate::config::Config;
-use crate::copies::Copies;
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX,
     POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING,
@@ -44,10 +42,8 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// Payload bytes of the longest message that goes in lines, of the longest that goes so or by a cell, as is faster, and
-    /// of the longest one.
+    /// Payload bytes of the longest message that goes in lines, and of the longest one.
     lines_bytes_max: usize,
-    either_bytes_max: usize,
     eager_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
     outgoing: Box<[Outgoing]>,
@@ -79,8 +75,6 @@ struct Outgoing {
     /// Messages sent through the peer's queue.
     queued: u32,
     fill: Fill,
-    /// Between lines and, as the second way, a cell.
-    either: Sampled,
 }
 
 impl Outgoing {
@@ -89,7 +83,7 @@ impl Outgoing {
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
-        Outgoing { ring, bell, queued: 0, fill: Fill::default(), either: Sampled::default() }
+        Outgoing { ring, bell, queued: 0, fill: Fill::default() }
     }
 
     /// Nothing of so many peers: memory that costs nothing until it is used.
@@ -135,7 +129,6 @@ impl Shm {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
             },
-            either_bytes_max: if config.copies == Copies::Auto { LINES_PAYLOAD_BYTES_MAX } else { 0 },
             outgoing: Outgoing::zeros(size),
             fence,
             incoming: Vec::new(),
@@ -193,22 +186,10 @@ impl Shm {
             self.send_by_queue(peer, am, len)?;
         } else if len <= self.lines_bytes_max {
             self.send_by_lines(peer, am, len)?;
-        } else if len <= self.either_bytes_max {
-            self.send_by_either(peer, am, len)?;
         } else {
             self.send_by_cells(peer, am, len)?;
         }
         self.outgoing(peer).bell.sent();
-        Ok(())
-    }
-
-    fn send_by_either(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let send = self.outgoing(peer).either.begin(true);
-        match send.second {
-            true => self.send_by_cells(peer, am, len)?,
-            false => self.send_by_lines(peer, am, len)?,
-        }
-        self.outgoing(peer).either.end(send, len);
         Ok(())
     }
 
@@ -233,12 +214,17 @@ impl Shm {
     /// A line for each cell, all reserved before the first: once a message has begun, nothing stops it.
     fn send_by_cells(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
         let cells = self.cells_for(len);
-        if !self.outgoing(peer).ring.reserve(cells) || !self.cells.has(&self.segment, peer, cells) {
+        if !self.outgoing(peer).ring.reserve(cells) {
+            return Err(Full);
+        }
+        if cells > 1 && !self.cells.has(&self.segment, peer, cells) {
             return Err(Full);
         }
         let cell = self.fill_cell(peer, am, len, 0).ok_or(Full)?;
         self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
-        self.send_further_cells(peer, am, len);
+        if cells > 1 {
+            self.send_further_cells(peer, am, len);
+        }
         Ok(())
     }
 
@@ -254,8 +240,8 @@ impl Shm {
         to.queued = to.queued.saturating_add(1);
         let ring_follows = rings && (to.queued == QUEUE_MESSAGES_BEFORE_RING || cells > 1);
         let queued = Queued { header: am.header, len: len as u32, ring_follows };
-        queued.write(&self.segment.cell_line(self.me, cell).head);
-        Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
+        queued.write(&self.segment.cell_line(self.me, cell.cell()).head);
+        Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell.cell());
         if ring_follows {
             self.outgoing(peer).ring.open();
             self.send_further_cells(peer, am, len);
@@ -274,23 +260,30 @@ impl Shm {
     }
 
     /// A cell with the payload from `at` on, of `len` bytes in all. It is ours until its line is pushed.
-    fn fill_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize, at: usize) -> Option<u32> {
+    #[inline]
+    fn fill_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize, at: usize) -> Option<CellName> {
         let cell = self.cells.take(&self.segment, peer, len)?;
         let n = (len - at).min(self.config.cell_bytes as usize);
         let to = self.segment.cell(self.me, cell);
-        match am.run() {
-            Some(run) if n >= CELL_TURNS_BYTES_MIN => {
-                // SAFETY: as below; the payload is one run of `len` bytes. Cells begin with a page.
-                unsafe { self.outgoing(peer).fill.copy(to, run.add(at), n) };
-            }
-            // SAFETY: `n` is at most a cell's size, and the cell is not another's yet.
-            _ => unsafe { am.write_payload(to, at, n) },
+        if n >= CELL_TURNS_BYTES_MIN
+            && let Some(run) = am.run()
+        {
+            let (segment, me) = (&self.segment, self.me);
+            let fill = &mut self.outgoing[peer as usize].fill;
+            // SAFETY: as below; the payload is one run of `len` bytes. Cells begin with a page.
+            let timed = unsafe { fill.copy(|cell| segment.cell_line(me, cell), cell, to, run.add(at), n) };
+            return Some(CellName::new(cell, timed));
         }
-        Some(cell)
+        // SAFETY: `n` is at most a cell's size, and the cell is not another's yet.
+        unsafe { am.write_payload(to, at, n) };
+        Some(CellName::new(cell, false))
     }
 
     fn cells_for(&self, len: usize) -> u32 {
-        len.div_ceil(self.config.cell_bytes as usize).max(1) as u32
+        match self.config.cell_bytes as usize {
+            most if len <= most => 1,
+            most => len.div_ceil(most) as u32,
+        }
     }
 
     #[inline(always)]
