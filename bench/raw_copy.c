@@ -107,8 +107,8 @@ int main(int argc, char **argv) {
     struct team team = fork_team(2);
     pin(team.rank);
     shared->pids[team.rank] = getpid();
-    shared->in[team.rank] = touched(BYTES_MAX, 1);
-    shared->out[team.rank] = touched(BYTES_MAX, 2);
+    shared->in[team.rank] = touched_pages(BYTES_MAX, 1);
+    shared->out[team.rank] = touched_pages(BYTES_MAX, 2);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     struct copy copy = {shared, team.rank, 0, 0, 0};
     meet();
