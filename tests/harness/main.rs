@@ -35,7 +35,12 @@ fn main() -> ExitCode {
 fn run(options: &Options, report: &Report) {
     if options.all {
         steps::source_checks(options, report);
-        if !steps::stage(options, report) {
+        // Linking what is staged keeps one core busy, and the other one is free.
+        let staged = std::thread::scope(|scope| {
+            scope.spawn(|| steps::model_checks(options, report));
+            steps::stage(options, report)
+        });
+        if !staged {
             return;
         }
     }

@@ -15,16 +15,20 @@ const BUILD_LIMIT: Duration = Duration::from_secs(900);
 const LINTS_HEEDED_MINOR: u32 = 95;
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
-/// Format, lints, unit tests, and the lock-free parts under loom.
+/// Format, lints, and unit tests.
 pub fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     step(options, report, "lints", &lints(options));
     let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
     suite(options, report, "unit tests", &cargo_test, count_cargo_results);
+}
+
+/// The lock-free parts under loom.
+pub fn model_checks(options: &Options, report: &Report) {
     // Everything is compiled anew for loom, so it has a folder of its own and keeps the other one warm.
     let loom = ["env", "RUSTFLAGS=--cfg loom", "cargo", "test", "--target-dir", "build/loom"];
-    let model_checks = [&loom[..], &["--package", "tern-transport", "--lib"]].concat();
-    suite(options, report, "model checks", &model_checks, count_cargo_results);
+    let checks = [&loom[..], &["--package", "tern-transport", "--lib"]].concat();
+    suite(options, report, "model checks", &checks, count_cargo_results);
 }
 
 /// A newer compiler may have lints that nobody could heed yet: then they are printed, and are no failure.

@@ -21,22 +21,7 @@ pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
 /// The words of `--launcher`, such as `ssh -p 2222`, with quotes as a shell has them; `None` if a quote is left open or there
 /// is no word.
 pub fn words(text: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), letter) if letter == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => word.get_or_insert_default().push(letters.next()?),
-            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    (quote.is_none() && !words.is_empty()).then_some(words)
+    shlex::split(text).filter(|words| !words.is_empty())
 }
 
 /// The launcher's name, for messages.
