@@ -124,7 +124,8 @@ int main(int argc, char **argv) {
     struct team team = fork_team(ranks);
     if (polled)
         pin(team.rank);
-    struct pingpong p = {team.rank, 0, polled ? MSG_DONTWAIT : 0, 0, touched_pages(BYTES_MAX, 1), touched_pages(BYTES_MAX, 2)};
+    char *out = touched_pages(BYTES_MAX, 1), *in = touched_pages(BYTES_MAX, 2);
+    struct pingpong p = {team.rank, 0, polled ? MSG_DONTWAIT : 0, 0, out, in};
     p.fd = connection(team.rank, place(team.rank), &ports[team.rank / 2]);
     for (int i = 4; i < argc; i++)
         measure_size(&team, &p, atol(argv[i]), budget);
