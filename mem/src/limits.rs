@@ -17,7 +17,7 @@ pub const INLINE_COPY_BYTES_MAX: usize = 64;
 /// Bytes up to which `memmove` copies by loads and stores of vectors, everywhere that we know of.
 pub const STEP_BYTES: usize = 2048;
 
-/// Bytes of a page, in which addresses are compared.
+/// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
 
 const _: () = assert!(BOUNCE_BYTES % 64 == 0);

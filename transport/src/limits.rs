@@ -3,8 +3,8 @@
 /// Bytes of a cache line, the unit in which ranks pass each other data.
 pub const LINE_BYTES: usize = 64;
 
-/// Bytes of a page; regions start on one so that a silent rank's region is never touched.
-pub const PAGE_BYTES: usize = 4096;
+/// Regions start on a page so that a silent rank's region is never touched.
+pub use tern_mem::limits::PAGE_BYTES;
 
 /// Payload bytes in a message's first line: 64 less 8 of marks, 8 of context, 8 of source and tag.
 pub const HEAD_PAYLOAD_BYTES: usize = 40;

@@ -40,10 +40,10 @@ impl CellPool {
     /// Whether `peer` gets so many cells now.
     #[inline]
     pub(crate) fn has(&mut self, segment: &Segment, peer: Peer, cells: u32) -> bool {
-        if !self.may_take(peer, cells) {
+        self.may_take(peer, cells) || {
             self.look_at_all(segment);
+            self.may_take(peer, cells)
         }
-        self.may_take(peer, cells)
     }
 
     /// A cell for some of the `len` bytes of a message to `peer`, busy from now on. No peer gets the last quarter of the cells: one that

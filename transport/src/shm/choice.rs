@@ -27,9 +27,9 @@ impl Choice {
     pub(crate) fn next(&mut self, guess: bool, fit: bool) -> bool {
         match self.ns.map(|ns| ns > 0.0) {
             [false, false] => return guess,
-            [first, true] if !first => return false,
-            [_, false] => return true,
-            _ => {}
+            [false, true] => return false,
+            [true, false] => return true,
+            [true, true] => {}
         }
         self.left = self.left.saturating_sub(1);
         if self.left > 0 || !fit {

@@ -42,9 +42,8 @@ pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
 pub struct Shm {
     me: Peer,
     config: Config,
-    /// Payload bytes of the longest message that goes in lines, and of the longest one.
+    /// Payload bytes of the longest message that goes in lines.
     lines_bytes_max: usize,
-    eager_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
     outgoing: Box<[Outgoing]>,
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
@@ -120,11 +119,9 @@ impl Shm {
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
         let peers = Peers::new(segment.clone(), config.cma);
         peers.announce(me);
-        let clamped = config.clamped();
         Ok(Shm {
             me,
-            config: clamped,
-            eager_bytes_max: clamped.shm_eager_bytes_max(),
+            config: config.clamped(),
             lines_bytes_max: match config.copies.by_cells() {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
@@ -174,7 +171,7 @@ impl Shm {
     #[inline(never)]
     fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
-        assert!(len <= self.eager_bytes_max, "{len} bytes do not fit an eager message");
+        assert!(len <= self.config.shm_eager_bytes_max(), "{len} bytes do not fit an eager message");
         self.try_send(peer, am, len).or_else(|Full| {
             // This rank may be about to sleep, and must not miss the room that has just been made.
             if self.bell.words().want_room() { self.try_send(peer, am, len) } else { Err(Full) }
@@ -338,7 +335,7 @@ impl Transport for Shm {
     fn limits(&mut self, peer: Peer) -> Limits {
         let direct = matches!(self.peers.reach(peer), Reach::Process(_));
         Limits {
-            eager_bytes_max: self.eager_bytes_max,
+            eager_bytes_max: self.config.shm_eager_bytes_max(),
             get: direct,
             put: direct,
             share: direct,
