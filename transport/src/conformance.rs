@@ -43,6 +43,8 @@ pub(crate) struct Keeper {
     wanted_max: Option<usize>,
     /// Take no long payloads.
     refuse: bool,
+    /// Take one message at a poll.
+    pub(crate) one_by_one: bool,
     landing: Vec<(Token, Header, UserBuf)>,
 }
 
@@ -77,6 +79,10 @@ impl Sink for Keeper {
         let mut payload = vec![0; buf.len() - LANDING_OFFSET];
         buf.read(LANDING_OFFSET, &mut payload);
         self.received.push(Received { from, header: *header, payload });
+    }
+
+    fn enough(&self) -> bool {
+        self.one_by_one
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {

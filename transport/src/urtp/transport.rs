@@ -146,10 +146,10 @@ impl Urtp {
         self.outbox.is_empty() && self.channel.endpoint.is_flushed()
     }
 
-    /// Whether something is likely to come, so that the link must be looked at each time.
+    /// Whether something is likely to come, or is here and waits to be handed up, so that it must be polled each time.
     #[inline]
     pub(crate) fn is_expecting(&self) -> bool {
-        self.interest > 0
+        self.interest > 0 || self.unseen
     }
 
     /// As [`Transport::poll`], but looks at the link seldom while nothing is to be expected, unless it must.

@@ -254,3 +254,25 @@ fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
     poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_flushed());
     poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(|rank| !rank.has_residue()));
 }
+
+/// No socket tells of messages that have been read from it: whoever sleeps before they are handed up sleeps for good.
+#[test]
+fn what_has_come_is_handed_up_at_each_poll_however_long_nothing_else_comes() {
+    let mut ranks = job(2, 1472, 0);
+    let (mut sender, mut receiver) = (Keeper::default(), Keeper::default());
+    receiver.one_by_one = true;
+    (0..20).for_each(|seed| send(&mut ranks[0], 1, seed, &mut pattern(seed, 8)).unwrap());
+    let until = Instant::now() + Duration::from_secs(30);
+    while !ranks[1].has_unseen() && Instant::now() < until {
+        ranks[0].poll(&mut sender);
+        ranks[1].poll(&mut receiver);
+    }
+    ranks[1].interest = 0;
+    let before = receiver.received.len();
+    assert!(ranks[1].has_unseen() && before < 20);
+    for count in before..20 {
+        assert_eq!(receiver.received.len(), count);
+        assert!(ranks[1].poll_if_due(&mut receiver, false));
+    }
+    assert_eq!(receiver.received.len(), 20);
+}
