@@ -232,7 +232,10 @@ impl Way {
         match self {
             Way::Bcast { .. } | Way::Exscan { .. } => size == 2 && bytes > JOINT_CELLS_PAIR_BYTES_MAX,
             Way::Allgather { .. } | Way::Allgatherv { .. } => size == 2 && is_long_block,
-            Way::Alltoall { .. } => size <= JOINT_CELLS_ALLTOALL_RANKS_MAX && is_long_block,
+            Way::Alltoall { .. } if size > JOINT_CELLS_ALLTOALL_RANKS_MAX => {
+                bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN
+            }
+            Way::Alltoall { .. } => is_long_block,
             _ => false,
         }
     }
@@ -277,12 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn long_blocks_of_few_ranks_go_by_messages_where_these_go_by_cells() {
+    fn long_blocks_go_by_messages_where_these_go_by_cells() {
         let alltoall = |recv| Call::Alltoall { send: Some(recv), recv };
         let bcast = |data| Call::Bcast { data, root: Root::Rank(0) };
-        for (size, long) in [(2, false), (4, false), (8, true)] {
-            assert!(joins(alltoall, 4096, size, true) && joins(alltoall, 1 << 16, size, false));
-            assert_eq!(joins(alltoall, 1 << 16, size, true), long);
+        for (size, shared_bytes_max) in [(2, 8 << 10), (4, 8 << 10), (8, 32 << 10), (32, 32 << 10)] {
+            assert!(joins(alltoall, shared_bytes_max - 1, size, true));
+            assert!(!joins(alltoall, shared_bytes_max, size, true));
+            assert!(joins(alltoall, 1 << 16, size, false));
         }
         assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
         assert!(joins(bcast, 8192, 3, true));

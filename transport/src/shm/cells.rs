@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::segment::{CELL_BUSY, CELL_FREE, Segment};
 use crate::Peer;
-use crate::limits::{CELL_TURNS_BYTES_MIN, CELLS_MAX};
+use crate::limits::{CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_MAX};
 
 /// Which of this rank's cells are free, as far as it knows.
 pub(crate) struct CellPool {
@@ -63,7 +63,7 @@ impl CellPool {
     }
 
     fn next(&self) -> u32 {
-        if self.hot + 1 < self.count { self.hot + 1 } else { 0 }
+        if self.hot + 1 < self.count.min(CELLS_IN_TURN) { self.hot + 1 } else { 0 }
     }
 
     fn hand_out(&mut self, segment: &Segment, cell: u32, peer: Peer) {
