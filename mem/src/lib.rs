@@ -15,6 +15,7 @@ pub mod layout;
 pub mod limits;
 pub mod op;
 mod prefetch;
+mod steps;
 
 pub use basic::Basic;
 pub use buf::{IoVec, UserBuf};
