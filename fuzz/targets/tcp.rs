@@ -72,12 +72,16 @@ fn frame(bytes: &[u8]) {
 
 fn repr(len: u32, seq: u32) -> Repr {
     let header = Header { kind: 1, flags: 0, credits: 2, context: 3, source: 1, tag: 5 };
-    Repr { kind: Kind::Data, header, len, sum: None, urgent: seq % 2 == 1, seq, ack: 0 }
+    Repr { kind: Kind::Data, header, len, sum: None, urgent: seq % 2 == 1, padded: seq % 3 == 2, seq, ack: 0 }
 }
 
 fn headers() -> Vec<Vec<u8>> {
     let notes = [Kind::Ack, Kind::Bye].map(|kind| Repr::note(kind, 7));
-    notes.iter().chain(&[repr(0, 0), repr(1000, 1)]).map(|repr| repr.bytes()[4..].to_vec()).collect()
+    notes
+        .iter()
+        .chain(&[repr(0, 0), repr(1000, 1), repr(1000, 2)])
+        .map(|repr| repr.bytes()[4..].to_vec())
+        .collect()
 }
 
 /// A wire that gives what it has, a few bytes at a time, and keeps what it is given.

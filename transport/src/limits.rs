@@ -224,6 +224,9 @@ pub const GATHER_FRAMES_MAX: u32 = 64;
 /// Longest payload that waits. A longer one is copied for longer than a system call takes.
 pub const GATHER_PAYLOAD_BYTES_MAX: usize = 1024;
 
+/// Shortest body before which a frame is padded, where that makes its copy faster: see `outbox.rs`.
+pub const PADDED_BYTES_MIN: usize = 8 * 1024;
+
 /// Bytes that are read to the block where a long message is expected: its header, and several short frames if it is none.
 pub const LONG_HEAD_BYTES: usize = 512;
 
@@ -266,6 +269,9 @@ pub const INSIST_MS: u64 = 1500;
 /// Seconds without an acknowledgement by the peer's kernel, while bytes are on their way, after which a connection is made
 /// anew: TCP itself would go on for a quarter of an hour.
 pub const SILENT_S: u64 = 5;
+
+/// Shortest round trip of a connection up to which its peer is near, microseconds: machines of one site.
+pub const NEAR_US_MAX: u32 = 2_000;
 
 /// Microseconds beyond the round trip after which the kernel sends again what no acknowledgement has come for, the first of these
 /// that it takes: 8 ms are two of the steps in which usual kernels count time, which is the least, 20 ms those of others. The peer's

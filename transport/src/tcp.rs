@@ -16,11 +16,12 @@
 //! | letting peers in, and nobody else | `porter.rs` |
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
-//! | how many there may be | `files.rs` |
+//! | how many there may be, and how fast they send | `files.rs`, `congestion.rs` |
 //! | all together | `transport.rs` |
 
 mod bell;
 mod card;
+mod congestion;
 mod dialer;
 mod directory;
 mod files;

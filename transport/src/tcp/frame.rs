@@ -7,11 +7,16 @@ use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
 /// long one, both ways, take 4 to 7 % less time than behind 44 bytes, which are what is used.
 pub(crate) const HEADER_BYTES: usize = 64;
 
+/// Bytes between the header of a padded frame and its payload: the sender says which frames are.
+pub(crate) const PAD_BYTES: usize = 64;
+
 /// The payload's checksum is in the header.
 const FLAG_SUMMED: u8 = 1;
 /// The sender waits for the acknowledgement of this frame.
 const FLAG_URGENT: u8 = 2;
-const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT;
+/// The payload begins [`PAD_BYTES`] later.
+const FLAG_PADDED: u8 = 4;
+const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT | FLAG_PADDED;
 
 /// What a frame is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +41,8 @@ pub(crate) struct Repr {
     pub sum: Option<u32>,
     /// The sender waits for the acknowledgement.
     pub urgent: bool,
+    /// There are [`PAD_BYTES`] before the payload.
+    pub padded: bool,
     /// The number of this frame, modulo 2^32.
     pub seq: u32,
     /// The number of the next frame that the sender expects, modulo 2^32.
@@ -100,8 +107,11 @@ impl<'a> Packet<'a> {
             tag: i32::from_le_bytes(self.bytes(36)),
         };
         let sum = (flags & FLAG_SUMMED != 0).then_some(self.word(12));
-        let urgent = flags & FLAG_URGENT != 0;
-        Ok(Repr { kind, header, len, sum, urgent, seq: self.word(16), ack: self.word(20) })
+        let (urgent, padded) = (flags & FLAG_URGENT != 0, flags & FLAG_PADDED != 0);
+        if padded && kind != Kind::Data {
+            return Err(Malformed::Unknown);
+        }
+        Ok(Repr { kind, header, len, sum, urgent, padded, seq: self.word(16), ack: self.word(20) })
     }
 }
 
@@ -109,7 +119,13 @@ impl Repr {
     /// A frame without a message.
     pub(crate) fn note(kind: Kind, ack: u64) -> Self {
         let header = Header::default();
-        Repr { kind, header, len: 0, sum: None, urgent: false, seq: 0, ack: ack as u32 }
+        Repr { kind, header, len: 0, sum: None, urgent: false, padded: false, seq: 0, ack: ack as u32 }
+    }
+
+    /// Bytes before the payload.
+    #[inline]
+    pub(crate) fn payload_at(&self) -> usize {
+        HEADER_BYTES + if self.padded { PAD_BYTES } else { 0 }
     }
 
     /// The header's bytes.
@@ -118,7 +134,9 @@ impl Repr {
         let mut bytes = [0; HEADER_BYTES];
         let summed = if self.sum.is_some() { FLAG_SUMMED } else { 0 };
         let urgent = if self.urgent { FLAG_URGENT } else { 0 };
-        bytes[4..8].copy_from_slice(&[self.kind as u8, summed | urgent, self.header.kind, self.header.flags]);
+        let padded = if self.padded { FLAG_PADDED } else { 0 };
+        let flags = summed | urgent | padded;
+        bytes[4..8].copy_from_slice(&[self.kind as u8, flags, self.header.kind, self.header.flags]);
         bytes[8..12].copy_from_slice(&self.len.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
         bytes[16..20].copy_from_slice(&self.seq.to_le_bytes());
@@ -165,12 +183,12 @@ mod tests {
 
     fn reprs() -> impl Strategy<Value = Repr> {
         let header = (any::<[u8; 2]>(), any::<u16>(), any::<u64>(), any::<u32>(), any::<i32>());
-        let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<bool>());
+        let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<[bool; 2]>());
         (header, frame, any::<[u32; 2]>()).prop_map(|(header, frame, [seq, ack])| {
             let ([kind, flags], credits, context, source, tag) = header;
             let header = Header { kind, flags, credits, context, source, tag };
-            let (len, sum, urgent) = frame;
-            Repr { kind: Kind::Data, header, len, sum, urgent, seq, ack }
+            let (len, sum, [urgent, padded]) = frame;
+            Repr { kind: Kind::Data, header, len, sum, urgent, padded, seq, ack }
         })
     }
 
@@ -214,6 +232,8 @@ mod tests {
     fn only_messages_have_a_payload() {
         let repr = Repr { len: 1, ..Repr::note(Kind::Ack, 7) };
         assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
+        let repr = Repr { padded: true, ..Repr::note(Kind::Ack, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(Malformed::Unknown));
         assert_eq!(parse(&Repr::note(Kind::Bye, 7).bytes()), Ok(Repr::note(Kind::Bye, 7)));
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use socket2::{Socket, TcpKeepalive};
 
+use super::congestion::unpace;
 use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::{RETRANSMIT_US, SILENT_S};
@@ -31,7 +32,9 @@ impl Greeting {
         &self.socket
     }
 
+    /// The socket, once both ends know each other.
     pub(crate) fn into_socket(self) -> Socket {
+        unpace(&self.socket);
         self.socket
     }
 

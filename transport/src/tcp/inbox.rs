@@ -7,7 +7,7 @@ use std::io;
 
 use tern_mem::{IoVec, UserBuf};
 
-use super::frame::{HEADER_BYTES, Kind, Malformed, Packet, Repr};
+use super::frame::{Kind, Malformed, Packet, Repr};
 use super::outbox::sum_of;
 use super::wire::{Wire, piece_mut};
 use crate::limits::*;
@@ -322,19 +322,20 @@ impl Inbox {
         }
     }
 
-    /// A header has come. Answers whether it could be used up: a short message must be whole.
+    /// A header has come. Answers whether it could be used up: a short message must be whole, and padding is passed with the header.
     fn begin(&mut self, repr: Repr, sink: &mut impl Sink) -> Result<bool, Broken> {
         let len = repr.len as usize;
         if repr.kind == Kind::Data {
             if repr.seq != self.next as u32 {
                 return Err(Broken::Gap);
             }
-            if len <= HEAD_PAYLOAD_BYTES && self.end - self.start < HEADER_BYTES + len {
+            let together = if len <= HEAD_PAYLOAD_BYTES { len } else { 0 };
+            if self.end - self.start < repr.payload_at() + together {
                 return Ok(false);
             }
         }
         self.learn_ack(repr.ack);
-        self.start += HEADER_BYTES;
+        self.start += repr.payload_at();
         let place = if len > HEAD_PAYLOAD_BYTES { self.place(&repr, sink) } else { None };
         self.arriving = Some(Arriving { repr, place, got: 0, sum: 0 });
         Ok(true)

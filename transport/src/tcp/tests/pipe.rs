@@ -6,12 +6,13 @@ use std::io;
 use proptest::prelude::*;
 use tern_mem::IoVec;
 
-use super::super::frame::{HEADER_BYTES, Kind, Repr};
+use super::super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Repr};
 use super::super::inbox::{Broken, Inbox};
 use super::super::outbox::{Loan, Outbox, Written};
 use super::super::wire::Wire;
 use super::*;
 use crate::conformance::buf_of;
+use crate::limits::{PADDED_BYTES_MIN, PAGE_BYTES};
 use crate::{Am, Token};
 
 /// Takes and gives as many bytes at a time as the next of its numbers says.
@@ -214,6 +215,38 @@ fn an_acknowledgement_that_is_waited_for_is_taken_before_the_long_message_that_b
         // Once: it may not have been the one.
         assert!(inbox.receive(&mut pipe, &mut keeper, lent).is_ok());
         assert_eq!(keeper.received.len(), 1);
+    }
+}
+
+#[test]
+fn a_long_body_lies_where_its_copy_is_fast_and_lands_whole_in_pieces_of_any_size() {
+    let mut bytes = pattern(1, 5 * PAGE_BYTES);
+    let to_page = bytes.as_ptr().align_offset(PAGE_BYTES);
+    let body = buf_of(&mut bytes);
+    let len = PADDED_BYTES_MIN;
+    for (begins, len, pad) in [
+        (0, len, 0),
+        (1, len, PAD_BYTES),
+        (16, len, PAD_BYTES),
+        (63, len, PAD_BYTES),
+        (64, len, 0),
+        (16, len - 1, 0),
+    ] {
+        for pieces in [1, 70, usize::MAX] {
+            let am = Am { header: header(1), lead: &[], body: &body, offset: to_page + begins, len };
+            let (mut outbox, mut inbox) = (Outbox::new(Checksum::All), Inbox::new(1));
+            let (mut pipe, mut keeper) = (Pipe::new(vec![pieces]), Keeper::default());
+            outbox.push(&am, 0, None);
+            outbox.settle();
+            while outbox.has_unwritten() {
+                outbox.write(&mut pipe).unwrap();
+            }
+            assert_eq!(pipe.bytes.len(), HEADER_BYTES + pad + len, "{begins} bytes into a page");
+            while !pipe.bytes.is_empty() {
+                inbox.receive(&mut pipe, &mut keeper, false).unwrap();
+            }
+            assert!(keeper.received[0].payload == pattern(1, 5 * PAGE_BYTES)[to_page + begins..][..len]);
+        }
     }
 }
 
