@@ -16,7 +16,6 @@ const BATCHES: usize = 3;
 /// Where `malloc`'s large blocks begin in their page.
 const AHEAD_BYTES: usize = 16;
 
-#[derive(Clone)]
 #[repr(align(4096))]
 struct Page([u8; PAGE_BYTES]);
 
@@ -29,10 +28,8 @@ pub(crate) fn are_faster() -> bool {
 
 /// Copies a page to where it lies that much farther, some times.
 fn time_of(step: usize) -> Duration {
-    let source = vec![Page([1; PAGE_BYTES])];
-    let mut target = vec![Page([0; PAGE_BYTES]); 2];
-    let src = source[0].0.as_ptr();
-    let dst = target.as_mut_ptr().cast::<u8>().wrapping_add(AHEAD_BYTES);
+    let (source, mut target) = (Page([1; PAGE_BYTES]), [Page([0; PAGE_BYTES]), Page([0; PAGE_BYTES])]);
+    let (src, dst) = (source.0.as_ptr(), target.as_mut_ptr().cast::<u8>().wrapping_add(AHEAD_BYTES));
     let batch = || {
         let start = Instant::now();
         for _ in 0..COPIES {

@@ -31,6 +31,8 @@ pub struct Config {
     pub parity: Option<u8>,
     /// How long a peer may be silent while it owes an answer. `None`: for ever, somebody else finds out who is dead.
     pub peer_timeout: Option<Nanos>,
+    /// There is another way to each peer: [`Transmit::detour`](crate::Transmit).
+    pub detour: bool,
     /// What intervals are varied by, so that not all ranks ask at the same moment.
     pub seed: u64,
 }
@@ -53,6 +55,7 @@ impl Config {
             packet_cost_bytes: 114,
             parity: None,
             peer_timeout: None,
+            detour: false,
             seed: u64::from(me),
         }
     }

@@ -15,6 +15,7 @@ mod pair;
 use crate::branch::Branch;
 use crate::config::{Config, parts_max};
 use crate::counters::Counters;
+use crate::detour::Marks;
 use crate::group::{Group, GroupId, GroupIndex};
 use crate::limits::{HEAD_BYTES, SPREAD_BYTES};
 use crate::slots::{SlotId, Slots, To};
@@ -48,6 +49,14 @@ pub struct Transmit {
     pub to: Destination,
     /// Bytes.
     pub len: usize,
+    /// It shall go by the detour as well.
+    pub detour: Option<Marks>,
+}
+
+impl Transmit {
+    fn new(to: Destination, len: usize) -> Transmit {
+        Transmit { to, len, detour: None }
+    }
 }
 
 /// Why a packet was not taken.
@@ -101,6 +110,8 @@ pub struct Endpoint {
     came: Nanos,
     heard: Nanos,
     closing: Option<Nanos>,
+    /// Some peer was reached by a detour, or reached this rank by one.
+    knows_detours: bool,
     random: u64,
     counters: Counters,
     /// Numbers of a packet's members, by their indices; kept for its memory.
@@ -144,6 +155,7 @@ impl Endpoint {
             came: 0,
             heard: 0,
             closing: None,
+            knows_detours: false,
             random: config.seed ^ 0x9E37_79B9_7F4A_7C15,
             counters: Counters::default(),
             numbers: Vec::new(),

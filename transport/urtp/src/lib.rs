@@ -26,6 +26,7 @@
 mod branch;
 mod config;
 mod counters;
+mod detour;
 mod endpoint;
 #[cfg(any(test, fuzzing))]
 #[path = "../../../fuzz/targets/urtp.rs"]
@@ -45,6 +46,7 @@ pub mod wire;
 
 pub use config::Config;
 pub use counters::Counters;
+pub use detour::Marks;
 pub use endpoint::{Destination, Endpoint, Event, SendError, Transmit};
 pub use group::{GroupId, GroupIndex};
 

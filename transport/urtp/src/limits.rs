@@ -109,6 +109,19 @@ pub const DEAF_NS_MIN: Nanos = 2_000_000_000;
 /// See [`DEAF_NS_MIN`].
 pub const DEAF_NS_MAX: Nanos = 64_000_000_000;
 
+/// How long nothing of what a rank has sent is acknowledged before it tries the detour: a peer is busy for longer than a second
+/// now and then, and a network seldom away for so long.
+pub const DETOUR_AFTER_NS: Nanos = 2_000_000_000;
+
+/// For how long packets then go by it as well, unless more comes of it.
+pub const DETOUR_NS: Nanos = 10_000_000_000;
+
+/// For how long the peer answers by it.
+pub const DETOUR_ANSWER_NS: Nanos = 1_000_000_000;
+
+/// Since when nothing may have come by the link for a rank to say that it hears nothing: probes come once a second.
+pub const DETOUR_HEARS_NS: Nanos = 2_000_000_000;
+
 /// Packets that parity can cover.
 pub const PARITY_RUN_MAX: u8 = 32;
 

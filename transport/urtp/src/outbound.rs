@@ -33,8 +33,10 @@ pub(crate) struct Outbound {
     pub(crate) probe_at: Nanos,
     /// Probes that were not answered.
     pub(crate) probes: u32,
-    /// Since when nothing has been acknowledged.
+    /// Since when nothing has been heard.
     pub(crate) quiet_since: Nanos,
+    /// Since when nothing has been acknowledged, or no room told.
+    pub(crate) stands_since: Nanos,
 }
 
 /// What to do about a packet that is asked for.
@@ -64,6 +66,7 @@ impl Outbound {
             probe_at: NEVER,
             probes: 0,
             quiet_since: 0,
+            stands_since: 0,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::pair::due;
 use super::{Endpoint, Event};
 use crate::branch::{Branch, Word};
+use crate::detour::Marks;
 use crate::group::{GroupId, GroupIndex};
 use crate::inbound::{Kept, Place};
 use crate::limits::{
@@ -35,6 +36,37 @@ impl Endpoint {
     ///
     /// A payload that its receiver takes next is offered to `take`, which may have it at once (`true`) and saves its being kept.
     pub fn handle_late(
+        &mut self,
+        (now, waited): (Nanos, Nanos),
+        from: Peer,
+        group: Option<GroupId>,
+        body: &[u8],
+        take: Take<'_>,
+    ) -> Result<(), Malformed> {
+        let to_this_rank = group.is_none() && from < self.config.size && from != self.config.me;
+        if self.config.detour && to_this_rank {
+            self.pair(from).detour.hears_directly(now);
+        }
+        self.take_in((now, waited), from, group, body, take)
+    }
+
+    /// Takes a packet that `from` has sent by the detour.
+    pub fn handle_detoured(
+        &mut self,
+        now: Nanos,
+        from: Peer,
+        marks: Marks,
+        body: &[u8],
+    ) -> Result<(), Malformed> {
+        if self.config.detour && from < self.config.size && from != self.config.me {
+            self.knows_detours = true;
+            self.counters.detoured[1] += 1;
+            self.pair(from).detour.hears(marks, now);
+        }
+        self.take_in((now, 0), from, None, body, &mut |_| false)
+    }
+
+    fn take_in(
         &mut self,
         (now, waited): (Nanos, Nanos),
         from: Peer,
@@ -344,6 +376,9 @@ impl Endpoint {
         }
         let jitter = self.jitter();
         let pair = self.pair(peer);
+        if done > 0 || pair.out.is_empty() {
+            pair.out.stands_since = now;
+        }
         if done > 0 {
             pair.pace.acked(done as u32, now.saturating_sub(pair.rtt.long()), now);
             pair.fit_window(bytes, window);
@@ -386,7 +421,7 @@ impl Endpoint {
                 if !pair.out.went_alone(seq) {
                     pair.hearing.missed(now);
                 }
-                let deaf = pair.hearing.is_deaf(now);
+                let deaf = pair.is_deaf(now);
                 self.send_again(from, slot, false);
                 self.slots.get_mut(slot).alone |= deaf;
             }

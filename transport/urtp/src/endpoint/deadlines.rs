@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use super::pair::due;
-use crate::limits::{REQUEST_NS_MAX, REQUEST_SHARE_NS};
+use crate::limits::{DETOUR_AFTER_NS, REQUEST_NS_MAX, REQUEST_SHARE_NS};
 use crate::{NEVER, Nanos, Peer};
 
 impl Endpoint {
@@ -84,7 +84,7 @@ impl Endpoint {
         let jitter = self.jitter();
         let pair = self.pair(peer);
         if pair.out.is_blocked() && pair.out.probe_at == NEVER {
-            pair.out.quiet_since = now;
+            (pair.out.quiet_since, pair.out.stands_since) = (now, now);
             pair.out.probe_at = pair.next_probe(now, jitter);
         }
         if pair.out.probe_at <= now {
@@ -120,7 +120,7 @@ impl Endpoint {
     /// others before it then knows, and asks for all of them at once; after that the oldest, for which any receiver has room.
     fn probe(&mut self, peer: Peer, now: Nanos) {
         let jitter = self.jitter();
-        let timeout = self.config.peer_timeout;
+        let (timeout, detours) = (self.config.peer_timeout, self.config.detour);
         let pair = self.pair(peer);
         if pair.out.is_empty() && !pair.out.is_blocked() {
             pair.out.probe_at = NEVER;
@@ -129,6 +129,11 @@ impl Endpoint {
         if timeout.is_some_and(|timeout| now - pair.out.quiet_since > timeout) {
             return self.lose(peer);
         }
+        if detours && now.saturating_sub(pair.out.stands_since) >= DETOUR_AFTER_NS {
+            pair.detour.ask(now);
+            self.knows_detours = true;
+        }
+        let pair = self.pair(peer);
         pair.out.probe_at = pair.next_probe(now, jitter);
         pair.out.probes += 1;
         let first = pair.out.probes == 1;

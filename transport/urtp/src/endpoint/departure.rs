@@ -15,6 +15,15 @@ impl Endpoint {
     /// The next packet that goes out now, written to `out`, which has at least `config.body_bytes_max` bytes. `None`: nothing
     /// until [`Endpoint::poll_timeout`], or until something else happens.
     pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
+        let mut transmit = self.next_transmit(now, out)?;
+        if let (true, Destination::Rank(peer)) = (self.knows_detours, transmit.to) {
+            transmit.detour = self.pair(peer).detour.marks(now);
+            self.counters.detoured[0] += u64::from(transmit.detour.is_some());
+        }
+        Some(transmit)
+    }
+
+    fn next_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         self.run_timers(now);
         if let Some(transmit) = self.transmit_control(now, out).or_else(|| self.transmit_report(now, out)) {
             return Some(transmit);
@@ -57,7 +66,7 @@ impl Endpoint {
                 _ => Kind::Ack,
             };
             let len = self.write_control(peer, kind, now, shared_left, out);
-            return Some(Transmit { to: Destination::Rank(peer), len });
+            return Some(Transmit::new(Destination::Rank(peer), len));
         }
         None
     }
@@ -114,7 +123,7 @@ impl Endpoint {
             let to = group.members[group.parent(group.me, branch.root) as usize];
             branch.from = plan.end();
             self.counters.reports += 1;
-            return Some(Transmit { to: Destination::Rank(to), len });
+            return Some(Transmit::new(Destination::Rank(to), len));
         }
     }
 
@@ -227,7 +236,7 @@ impl Endpoint {
         self.counters.multicast_again += 1;
         let addressed = self.addressed(group, plan.addressed());
         self.spend(now, len, self.groups[group.0 as usize].rate);
-        Transmit { to: Destination::Group { id, addressed }, len }
+        Transmit::new(Destination::Group { id, addressed }, len)
     }
 
     fn addressed(&self, group: GroupIndex, indices: impl Iterator<Item = usize>) -> u64 {
@@ -293,7 +302,7 @@ impl Endpoint {
         self.goes(peer, seq, now);
         self.pair(peer).out.goes_alone(seq);
         self.spend(now, len, rate);
-        Transmit { to: Destination::Rank(peer), len }
+        Transmit::new(Destination::Rank(peer), len)
     }
 
     /// A packet goes out: unless something is heard, the sender will ask.
@@ -302,7 +311,7 @@ impl Endpoint {
         let pair = self.pair(peer);
         pair.out.goes(seq, now);
         if pair.out.probe_at == NEVER {
-            pair.out.quiet_since = now;
+            (pair.out.quiet_since, pair.out.stands_since) = (now, now);
             pair.out.probe_at = pair.next_probe(now, jitter);
         }
         self.plan(peer);
@@ -334,7 +343,7 @@ impl Endpoint {
         out[1] = if ends { BLOCK } else { 0 };
         out[12..16].copy_from_slice(&rtt::stamp(now).to_le_bytes());
         self.spend(now, len, rate);
-        Some(Transmit { to: Destination::Group { id, addressed }, len })
+        Some(Transmit::new(Destination::Group { id, addressed }, len))
     }
 
     /// The bits of those addressed, and whether one of them is deaf.
@@ -345,7 +354,7 @@ impl Endpoint {
             addressed |= 1 << (peer % 64);
             if let Some(seq) = expand(number, self.pair(peer).out.next()) {
                 self.goes(peer, seq, now);
-                to_deaf |= self.pair(peer).hearing.is_deaf(now);
+                to_deaf |= self.pair(peer).is_deaf(now);
             }
         }
         (addressed, to_deaf)
@@ -356,7 +365,7 @@ impl Endpoint {
     fn goes_to_the_deaf(&mut self, slot: SlotId, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) {
         for (index, _) in numbers.iter() {
             let peer = self.groups[group.0 as usize].members[index as usize];
-            if self.pair(peer).hearing.is_deaf(now) {
+            if self.pair(peer).is_deaf(now) {
                 if self.again.is_empty() {
                     self.gather_until = now + GATHER_NS;
                 }
@@ -382,7 +391,7 @@ impl Endpoint {
         let (id, rate) = (g.id, g.rate);
         self.counters.parities += 1;
         self.spend(now, len, rate);
-        Some(Transmit { to: Destination::Group { id, addressed }, len })
+        Some(Transmit::new(Destination::Group { id, addressed }, len))
     }
 
     /// The slowest member's pace, and the smallest window.

@@ -1,6 +1,7 @@
 //! What is known of one peer.
 
 use crate::config::Config;
+use crate::detour::Detour;
 use crate::hearing::Hearing;
 use crate::inbound::Inbound;
 use crate::limits::{PROBE_NS_MAX, REPORT_DELAY_NS, WINDOW_MIN};
@@ -26,6 +27,7 @@ pub(super) struct Pair {
     pub(super) rtt: Rtt,
     pub(super) pace: Pace,
     pub(super) hearing: Hearing,
+    pub(super) detour: Detour,
     /// Control packets that are due.
     pub(super) due: u8,
     /// It stands in the queue of those.
@@ -44,6 +46,7 @@ impl Pair {
             rtt: Rtt::default(),
             pace: Pace::new(config.rate_first, config.rate),
             hearing: Hearing::default(),
+            detour: Detour::default(),
             due: 0,
             queued: false,
             lost: false,
@@ -76,6 +79,11 @@ impl Pair {
             echo,
             rate: self.inn.rate(),
         }
+    }
+
+    /// Whether it hears no multicasts, or nothing at all.
+    pub(super) fn is_deaf(&self, now: Nanos) -> bool {
+        self.hearing.is_deaf(now) || self.detour.asks(now)
     }
 
     /// A window that fills the way there and back twice, and the time for which acknowledgements are held.

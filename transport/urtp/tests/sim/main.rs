@@ -10,4 +10,5 @@ mod leave;
 mod measured;
 mod network;
 mod random;
+mod wall;
 mod world;

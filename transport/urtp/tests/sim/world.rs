@@ -35,12 +35,15 @@ pub struct Plan {
     pub vanishes: Option<(Peer, Nanos)>,
     /// Ranks, a bit each, that hear no multicasts from some moment on.
     pub deaf: Option<(u64, Nanos)>,
+    /// Pairs, sender and receiver, between which all packets are dropped in some span of time, and how long a detour takes.
+    pub wall: Option<(Vec<(Peer, Peer)>, std::ops::Range<Nanos>, Nanos)>,
 }
 
 impl Plan {
     pub fn new(config: Config, weather: Weather, seed: u64) -> Plan {
         let (groups, actions, expects) = (Vec::new(), Vec::new(), Vec::new());
-        Plan { config, weather, seed, groups, actions, expects, slow: None, vanishes: None, deaf: None }
+        let (slow, vanishes, deaf, wall) = (None, None, None, None);
+        Plan { config, weather, seed, groups, actions, expects, slow, vanishes, deaf, wall }
     }
 }
 
@@ -112,6 +115,12 @@ impl World {
     fn happen(&mut self, event: Happening) {
         let now = self.network.now;
         match event {
+            Happening::Arrive { from, to, .. } if self.is_walled(from, to) => {}
+            Happening::Detour { from, to, marks, body } => {
+                let endpoint = &mut self.ranks[to as usize].endpoint;
+                endpoint.handle_detoured(now, from, marks, &body).expect("a packet of this version");
+                self.turn(to);
+            }
             Happening::Arrive { from, to, group, body } => {
                 let rank = &mut self.ranks[to as usize];
                 if rank.gone {
@@ -282,7 +291,13 @@ impl World {
         while let Some(transmit) = self.ranks[rank as usize].endpoint.poll_transmit(now, &mut buffer) {
             let body = &buffer[..transmit.len];
             match transmit.to {
-                Destination::Rank(to) => self.network.send(rank, &[to], None, body),
+                Destination::Rank(to) => {
+                    self.network.send(rank, &[to], None, body);
+                    if let (Some(marks), Some((.., time))) = (transmit.detour, &self.plan.wall) {
+                        let body = body.into();
+                        self.network.at(now + time, Happening::Detour { from: rank, to, marks, body });
+                    }
+                }
                 Destination::Group { id, addressed } => {
                     // The network's address has more listeners than the group: what the kernel would drop comes as well.
                     let deaf = self.plan.deaf.filter(|(_, from)| *from <= now).map_or(0, |(ranks, _)| ranks);
@@ -299,6 +314,14 @@ impl World {
             self.act(rank);
         }
         self.buffer = buffer;
+    }
+
+    fn is_walled(&self, from: Peer, to: Peer) -> bool {
+        let now = self.network.now;
+        self.plan
+            .wall
+            .as_ref()
+            .is_some_and(|(pairs, time, _)| time.contains(&now) && pairs.contains(&(from, to)))
     }
 
     fn vanish(&mut self, rank: Peer) {
