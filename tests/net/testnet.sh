@@ -10,6 +10,7 @@
 #   tests/net/testnet.sh loss HOST PERCENT        loses so many of the packets that come to it, at random; 0 ends that
 #   tests/net/testnet.sh lost HOST                says how many packets that were
 #   tests/net/testnet.sh deaf HOST                loses all multicasts that come to it
+#   tests/net/testnet.sh mute HOST                loses all datagrams that come to it
 #   tests/net/testnet.sh reset HOST               resets all its connections to other hosts, and says how many
 #   tests/net/testnet.sh only6 HOST               takes its IPv4 addresses away
 #   tests/net/testnet.sh with HOSTS RATE COMMAND...
@@ -99,6 +100,19 @@ table inet deaf {
 RULES
 }
 
+# A firewall that lets connections through, and nothing else.
+mute() {
+    command -v nft >/dev/null || fail "needs nft (package nftables) to lose packets"
+    ip netns exec "$1" nft -f - <<RULES
+table inet mute {
+    chain input {
+        type filter hook input priority 0;
+        iifname eth0 meta l4proto udp drop
+    }
+}
+RULES
+}
+
 lost() {
     ip netns exec "$1" nft list counter netdev loss dropped | sed -n 's/.*packets \([0-9]*\) bytes.*/\1/p'
 }
@@ -138,7 +152,7 @@ with() {
 command=$1
 shift
 case $command in
-up | down | enter | with | loss | lost | deaf | reset) "$command" "$@" ;;
+up | down | enter | with | loss | lost | deaf | mute | reset) "$command" "$@" ;;
 cut) ip -n "$1" link set eth0 down ;;
 mend) mend "$1" ;;
 only6) ip -n "$1" -4 address flush dev eth0 && ip -n "$1" link delete docker0 ;;

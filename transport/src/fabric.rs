@@ -1,5 +1,6 @@
 //! All ways that a rank has to the ranks of its job, as one transport.
 
+mod detour;
 mod network;
 mod packets;
 

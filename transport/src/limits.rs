@@ -383,6 +383,18 @@ pub const PACKETS_EAGER_BYTES: usize = 3584;
 /// Packets of a long message that go before another one's: a datagram of segments.
 pub const PACKETS_PER_TURN: usize = 40;
 
+/// Packets that wait to go by the detour, over TCP: what comes beyond is lost, as it may be.
+pub const DETOURED_PACKETS_MAX: usize = 64;
+
+/// Bytes that a peer has not acknowledged over TCP beyond which packets of the detour are lost: one that computes takes none.
+pub const DETOUR_KEPT_BYTES_MAX: usize = 256 * 1024;
+
+/// Packets that land by the detour at once: a peer sends one after the other.
+pub const DETOUR_LANDINGS_MAX: usize = 256;
+
+/// Bytes of the longest packet.
+pub const PACKET_BYTES_MAX: usize = tern_urtp::limits::BODY_BYTES_MAX;
+
 /// The pace of packets before receivers have told what comes through: 1 Gbit/s, the slowest network of today's machines.
 pub const PACE_FIRST_BYTES_PER_S: u64 = 125_000_000;
 

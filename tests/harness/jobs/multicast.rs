@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "multicast: several ranks on a host", run: several_ranks },
     Test { name: "multicast: where it does not work", run: deaf },
     Test { name: "multicast: until it works no more", run: becomes_deaf },
+    Test { name: "multicast: until a firewall drops all datagrams", run: firewall },
     Test { name: "multicast: IPv6 alone", run: only_ipv6 },
     Test { name: "multicast: two jobs at once", run: two_jobs },
     Test { name: "multicast: a rank dies", run: rank_dies },
@@ -162,6 +163,22 @@ fn becomes_deaf(jobs: &Jobs<'_>) -> Verdict {
             return skip(NO_NFT);
         }
         std::thread::sleep(Duration::from_secs(2));
+    }
+    expect_right(&finish(running)?)?;
+    passed()
+}
+
+/// In the middle of a job a firewall begins to drop all datagrams that come to one host, and then to all: they go over TCP.
+fn firewall(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
+    let running = net.start(jobs, ["allreduce", "12"], &[&table])?;
+    for hosts in [2..=2, 1..=4] {
+        std::thread::sleep(Duration::from_secs(2));
+        if !net.spoil(hosts, ("mute", &[]))? {
+            return skip(NO_NFT);
+        }
+        std::thread::sleep(Duration::from_secs(3));
     }
     expect_right(&finish(running)?)?;
     passed()

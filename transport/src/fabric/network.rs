@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
+use super::detour::{self, Sorted};
 use super::packets::Packets;
 use super::{ConnectError, Place};
 use crate::config::{Config, Medium, Route};
@@ -194,7 +195,19 @@ impl Network {
     }
 
     fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
-        self.packets.as_mut().is_some_and(|packets| packets.urtp.poll_if_due(sink, must))
+        let Some(packets) = &mut self.packets else { return false };
+        let any = packets.urtp.poll_if_due(sink, must);
+        if packets.urtp.is_detouring() {
+            detour::send(packets, &mut self.tcp);
+        }
+        any
+    }
+
+    fn poll_tcp(&mut self, sink: &mut impl Sink) -> bool {
+        match &mut self.packets {
+            Some(packets) => self.tcp.poll(&mut Sorted { sink, packets }),
+            None => self.tcp.poll(sink),
+        }
     }
 
     /// Shared memory and the peer's number there, if the peer is on this machine.
@@ -351,13 +364,13 @@ impl Transport for Network {
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         let slept = self.packets.is_some() && self.tcp.bell().has_slept();
         let Some(Here { shm, ranks, bell }) = &mut self.here else {
-            return self.tcp.poll(sink) | self.poll_packets(sink, slept);
+            return self.poll_tcp(sink) | self.poll_packets(sink, slept);
         };
         let mut any = shm.poll(&mut Renumbered { sink, ranks });
         self.is_near |= any;
         let look_far = self.polls_left == 0 || bell.has_slept();
         if look_far {
-            let far = self.tcp.poll(sink);
+            let far = self.poll_tcp(sink);
             self.is_near &= !far;
             self.polls_left = if self.is_near { POLLS_PER_TCP_POLL_NEAR } else { POLLS_PER_TCP_POLL };
             any |= far;

@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::detour::Detours;
 use crate::Peer;
 use crate::config::Medium;
 use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
@@ -18,6 +19,8 @@ pub(super) struct Packets {
     pub multicasts: bool,
     /// Messages to one rank go by it.
     pub carries_messages: bool,
+    /// Packets that come over TCP instead.
+    pub detours: Detours,
 }
 
 impl Packets {
@@ -35,7 +38,7 @@ impl Packets {
             _ => Box::new(UdpLink::new(&UdpConfig::new(me, size, secret, interface))?),
         };
         let urtp = Urtp::new(link, me, size, paces, bell.clone());
-        Ok(Packets { urtp, multicasts: false, carries_messages: false })
+        Ok(Packets { urtp, multicasts: false, carries_messages: false, detours: Detours::default() })
     }
 }
 

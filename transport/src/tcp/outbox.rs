@@ -149,6 +149,11 @@ impl Outbox {
         self.kept == 0 || self.kept + FRAME_COST_BYTES + len <= KEPT_BYTES_MAX
     }
 
+    /// What the frames take of [`KEPT_BYTES_MAX`].
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.kept
+    }
+
     /// Whether there is something that the present connection has not taken yet.
     #[inline]
     pub(crate) fn has_unwritten(&self) -> bool {

@@ -125,6 +125,11 @@ impl Tcp {
         all.find(|address| !address.is_loopback()).or(some)
     }
 
+    /// Bytes that a peer has not acknowledged yet.
+    pub(crate) fn kept_bytes(&self, peer: Peer) -> usize {
+        self.links[peer as usize].as_ref().map_or(0, |link| link.outbox.kept_bytes())
+    }
+
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
     pub fn has_residue(&mut self) -> bool {

@@ -3,15 +3,17 @@
 //! What the protocol has to send goes to the link in runs of packets with one destination, so that a run becomes few system
 //! calls. What the link does not take at once waits here, before anything newer.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use tern_urtp::{Config, Destination, Endpoint, GroupIndex};
+use tern_urtp::{Config, Destination, Endpoint, GroupIndex, Signs, Transmit};
 
 use super::Nanos;
 use super::link::{Addressed, Arrival, GroupId, Link, Packet, To};
 use crate::Peer;
+use crate::limits::DETOURED_PACKETS_MAX;
 
 /// A rank's reliable channel.
 pub struct Channel<L> {
@@ -29,7 +31,12 @@ pub struct Channel<L> {
     next: Option<(To, Range<usize>)>,
     /// The link tells when there is room.
     wants_room: bool,
+    /// What shall also go by a detour.
+    detoured: VecDeque<Detoured>,
 }
+
+/// A packet that shall go by a detour.
+pub type Detoured = (Peer, Signs, Box<[u8]>);
 
 impl<L: Link> Channel<L> {
     /// Over a link. `change` may change the settings that follow from it.
@@ -54,6 +61,7 @@ impl<L: Link> Channel<L> {
             to: To::Rank(me),
             next: None,
             wants_room: false,
+            detoured: VecDeque::new(),
         }
     }
 
@@ -147,6 +155,9 @@ impl<L: Link> Channel<L> {
         while self.bodies.len() - end >= 2 * body_bytes_max {
             let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.bodies[end..]) else { return };
             let (to, body) = (destination(transmit.to), end..end + transmit.len);
+            if transmit.detour.is_some() {
+                self.keep_for_detour(&transmit, body.clone());
+            }
             if !self.run.is_empty() && to != self.to {
                 self.next = Some((to, body));
                 return;
@@ -154,6 +165,27 @@ impl<L: Link> Channel<L> {
             (self.to, end) = (to, body.end);
             self.run.push(body);
         }
+    }
+
+    #[cold]
+    fn keep_for_detour(&mut self, transmit: &Transmit, body: Range<usize>) {
+        if let (Destination::Rank(to), Some(signs)) = (transmit.to, transmit.detour)
+            && self.detoured.len() < DETOURED_PACKETS_MAX
+        {
+            self.detoured.push_back((to, signs, self.bodies[body].into()));
+        }
+    }
+
+    /// Whether there are packets that shall go by a detour as well.
+    #[inline]
+    pub fn has_detoured(&self) -> bool {
+        !self.detoured.is_empty()
+    }
+
+    /// The next packet that shall go by a detour as well; whoever takes none loses them.
+    #[inline]
+    pub fn take_detoured(&mut self) -> Option<Detoured> {
+        self.detoured.pop_front()
     }
 
     /// Whether all of the run is sent.

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tern_urtp::{Event, GroupIndex, SendError};
+use tern_urtp::{Event, GroupIndex, SendError, Signs};
 
-use super::channel::Channel;
+use super::channel::{Channel, Detoured};
 use super::frame::{FIRST_BYTES, NEXT_BYTES, write_first};
 use super::inbox::Inbox;
 use super::link::Link;
@@ -57,6 +57,7 @@ impl Urtp {
         let channel = Channel::new(link, me, size, |config| {
             (config.rate, config.rate_first) = (pace.most, pace.first);
             config.seed = u64::from(me) << 32 | u64::from(std::process::id());
+            config.detour = true;
         });
         Urtp {
             me,
@@ -139,6 +140,26 @@ impl Urtp {
     #[inline]
     pub(crate) fn has_unseen(&self) -> bool {
         self.unseen
+    }
+
+    /// Whether there are packets that shall also go by TCP.
+    #[inline]
+    pub(crate) fn is_detouring(&self) -> bool {
+        self.channel.has_detoured()
+    }
+
+    /// The next packet that shall also go by TCP, since nothing comes through to its receiver.
+    #[inline]
+    pub(crate) fn take_detoured(&mut self) -> Option<Detoured> {
+        self.channel.take_detoured()
+    }
+
+    /// A packet came by TCP.
+    pub(crate) fn handle_detoured(&mut self, from: Peer, signs: Signs, packet: &[u8]) {
+        let now = self.channel.now();
+        // What makes no sense is counted by the protocol.
+        let _ = self.channel.endpoint.handle_detoured(now, from, signs, packet);
+        (self.interest, self.expects) = (POLLS_OF_INTEREST, true);
     }
 
     /// Whether all that was sent has been acknowledged.

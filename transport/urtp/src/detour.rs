@@ -11,7 +11,7 @@ use crate::limits::{DETOUR_ANSWER_NS, DETOUR_HEARS_NS, DETOUR_NS};
 
 /// What a packet by the detour says of its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Marks {
+pub struct Signs {
     /// It wants answers by the detour as well.
     pub asks: bool,
     /// It hears nothing by the link.
@@ -44,17 +44,17 @@ impl Detour {
     }
 
     /// A packet came by the detour.
-    pub(crate) fn hears(&mut self, marks: Marks, now: Nanos) {
-        self.asks_until = if marks.deaf || self.is_deaf(now) { now + DETOUR_NS } else { 0 };
-        if marks.asks {
+    pub(crate) fn hears(&mut self, signs: Signs, now: Nanos) {
+        self.asks_until = if signs.deaf || self.is_deaf(now) { now + DETOUR_NS } else { 0 };
+        if signs.asks {
             self.answers_until = now + DETOUR_ANSWER_NS;
         }
     }
 
     /// What a packet by the detour has to say, if one shall go.
-    pub(crate) fn marks(&self, now: Nanos) -> Option<Marks> {
-        let marks = Marks { asks: self.asks(now), deaf: self.is_deaf(now) };
-        (marks.asks || now < self.answers_until).then_some(marks)
+    pub(crate) fn signs(&self, now: Nanos) -> Option<Signs> {
+        let signs = Signs { asks: self.asks(now), deaf: self.is_deaf(now) };
+        (signs.asks || now < self.answers_until).then_some(signs)
     }
 
     fn is_deaf(&self, now: Nanos) -> bool {
@@ -77,18 +77,18 @@ mod tests {
         for _ in 0..10 * seconds {
             for from in [0, 1] {
                 now += SECOND / 20;
-                let marks = ends[from].marks(now);
+                let signs = ends[from].signs(now);
                 let to = &mut ends[1 - from];
                 // The slower way for some.
-                if let Some(marks) = marks {
-                    to.hears(marks, now);
+                if let Some(signs) = signs {
+                    to.hears(signs, now);
                 }
                 if through[from] {
                     to.hears_directly(now);
                 }
             }
         }
-        ends.map(|end| end.marks(now).is_some())
+        ends.map(|end| end.signs(now).is_some())
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
     fn it_ends_where_nobody_answers() {
         let mut end = Detour::default();
         end.ask(SECOND);
-        assert!(end.marks(SECOND + DETOUR_NS - 1).is_some() && end.marks(SECOND + DETOUR_NS).is_none());
+        assert!(end.signs(SECOND + DETOUR_NS - 1).is_some() && end.signs(SECOND + DETOUR_NS).is_none());
     }
 }

@@ -15,7 +15,7 @@ mod pair;
 use crate::branch::Branch;
 use crate::config::{Config, parts_max};
 use crate::counters::Counters;
-use crate::detour::Marks;
+use crate::detour::Signs;
 use crate::group::{Group, GroupId, GroupIndex};
 use crate::limits::{HEAD_BYTES, SPREAD_BYTES};
 use crate::slots::{SlotId, Slots, To};
@@ -50,7 +50,7 @@ pub struct Transmit {
     /// Bytes.
     pub len: usize,
     /// It shall go by the detour as well.
-    pub detour: Option<Marks>,
+    pub detour: Option<Signs>,
 }
 
 impl Transmit {

@@ -46,7 +46,7 @@ pub mod wire;
 
 pub use config::Config;
 pub use counters::Counters;
-pub use detour::Marks;
+pub use detour::Signs;
 pub use endpoint::{Destination, Endpoint, Event, SendError, Transmit};
 pub use group::{GroupId, GroupIndex};
 

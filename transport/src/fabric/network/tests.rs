@@ -1,10 +1,11 @@
 //! Ranks 0 and 1 share a machine, rank 2 has one of its own; all within this process.
 
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::conformance::{pattern, send};
+use crate::conformance::{Keeper, buf_of, header, pattern, send};
 use crate::fabric::Outside;
 use crate::shm;
 use crate::tcp::tests::{Cards, SECRET};
@@ -132,4 +133,31 @@ fn the_ranks_of_one_machine_have_a_team() {
     assert!(ranks[2].clear_team(1, 2));
     assert!(ranks[0].team(seat(0)).is_none() && !ranks[0].clear_team(1, 1), "it is alone");
     assert!(ranks[1].team(Seat { leader: 0, ..seat(0) }).is_none(), "on another machine");
+}
+
+/// No datagram between them is believed: as if a firewall dropped them all.
+#[test]
+fn multicasts_come_over_tcp_where_no_datagram_comes_through() {
+    let cards = Cards::default();
+    let mut ranks = [rank(0, None, vec![0], &cards), rank(1, None, vec![1], &cards)];
+    ranks[1].secret = [9; 32];
+    for rank in &mut ranks {
+        rank.open_packets(Medium::Udp, Ipv4Addr::LOCALHOST.into()).unwrap();
+        rank.use_packets();
+        assert_eq!(rank.circle(&[0, 1]), Some(Circle(0)));
+    }
+    let mut keepers = [Keeper::default(), Keeper::default()];
+    let mut bytes = pattern(3, 5000);
+    let body = buf_of(&mut bytes);
+    let am = Am { header: header(3), lead: &[], body: &body, offset: 0, len: 5000 };
+    ranks[0].multicast(Circle(0), &[1], &am, Token(1)).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while keepers[1].received.is_empty() || !ranks[0].is_quiet() {
+        assert!(Instant::now() < until, "it never comes");
+        for (rank, keeper) in ranks.iter_mut().zip(&mut keepers) {
+            rank.poll(keeper);
+            assert_eq!(rank.failure(), None);
+        }
+    }
+    assert!(keepers[1].received[0].payload == pattern(3, 5000) && keepers[0].received.is_empty());
 }

@@ -3,7 +3,7 @@
 use super::pair::due;
 use super::{Endpoint, Event};
 use crate::branch::{Branch, Word};
-use crate::detour::Marks;
+use crate::detour::Signs;
 use crate::group::{GroupId, GroupIndex};
 use crate::inbound::{Kept, Place};
 use crate::limits::{
@@ -55,13 +55,13 @@ impl Endpoint {
         &mut self,
         now: Nanos,
         from: Peer,
-        marks: Marks,
+        signs: Signs,
         body: &[u8],
     ) -> Result<(), Malformed> {
         if self.config.detour && from < self.config.size && from != self.config.me {
             self.knows_detours = true;
             self.counters.detoured[1] += 1;
-            self.pair(from).detour.hears(marks, now);
+            self.pair(from).detour.hears(signs, now);
         }
         self.take_in((now, 0), from, None, body, &mut |_| false)
     }

@@ -17,7 +17,7 @@ impl Endpoint {
     pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         let mut transmit = self.next_transmit(now, out)?;
         if let (true, Destination::Rank(peer)) = (self.knows_detours, transmit.to) {
-            transmit.detour = self.pair(peer).detour.marks(now);
+            transmit.detour = self.pair(peer).detour.signs(now);
             self.counters.detoured[0] += u64::from(transmit.detour.is_some());
         }
         Some(transmit)

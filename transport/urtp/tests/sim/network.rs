@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
-use tern_urtp::{GroupId, Marks, Nanos, Peer};
+use tern_urtp::{GroupId, Nanos, Peer, Signs};
 
 /// What packets meet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Weather {
 #[derive(Clone)]
 pub enum Happening {
     Arrive { from: Peer, to: Peer, group: Option<GroupId>, body: Rc<[u8]> },
-    Detour { from: Peer, to: Peer, marks: Marks, body: Rc<[u8]> },
+    Detour { from: Peer, to: Peer, signs: Signs, body: Rc<[u8]> },
     Wake(Peer),
     Take(Peer),
     Vanish(Peer),

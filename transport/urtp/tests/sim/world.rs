@@ -116,9 +116,9 @@ impl World {
         let now = self.network.now;
         match event {
             Happening::Arrive { from, to, .. } if self.is_walled(from, to) => {}
-            Happening::Detour { from, to, marks, body } => {
+            Happening::Detour { from, to, signs, body } => {
                 let endpoint = &mut self.ranks[to as usize].endpoint;
-                endpoint.handle_detoured(now, from, marks, &body).expect("a packet of this version");
+                endpoint.handle_detoured(now, from, signs, &body).expect("a packet of this version");
                 self.turn(to);
             }
             Happening::Arrive { from, to, group, body } => {
@@ -293,9 +293,9 @@ impl World {
             match transmit.to {
                 Destination::Rank(to) => {
                     self.network.send(rank, &[to], None, body);
-                    if let (Some(marks), Some((.., time))) = (transmit.detour, &self.plan.wall) {
+                    if let (Some(signs), Some((.., time))) = (transmit.detour, &self.plan.wall) {
                         let body = body.into();
-                        self.network.at(now + time, Happening::Detour { from: rank, to, marks, body });
+                        self.network.at(now + time, Happening::Detour { from: rank, to, signs, body });
                     }
                 }
                 Destination::Group { id, addressed } => {

@@ -1,0 +1,108 @@
+//! The other way for packets, where the datagrams between two ranks get lost: as messages over TCP. A firewall may begin to drop all
+//! of them in the middle of a job. The protocol says which packets go this way as well, and may lose them here like there.
+
+use tern_mem::UserBuf;
+use tern_urtp::Signs;
+
+use super::packets::Packets;
+use crate::limits::{DETOUR_KEPT_BYTES_MAX, DETOUR_LANDINGS_MAX, PACKET_BYTES_MAX};
+use crate::tcp::Tcp;
+use crate::{Am, Header, Landing, Peer, Sink, Token, TransferError, Transport};
+
+/// The kind of such messages. The engine has few kinds, counted from 1, and never sees them.
+const KIND: u8 = u8::MAX;
+
+/// In a header's flags: see [`Signs`].
+const FLAG_ASKS: u8 = 1;
+const FLAG_DEAF: u8 = 2;
+
+/// Landings of packets are called by this and their place in the list. The engine's names have the length of a frame there, which never is as much.
+const TOKEN: u64 = 0x3FFF_FFFF << 32;
+
+/// Packets that are on their way in.
+#[derive(Default)]
+pub(super) struct Detours {
+    landings: Vec<Option<(Peer, Signs, UserBuf)>>,
+}
+
+impl Detours {
+    fn place(&mut self, from: Peer, signs: Signs, len: usize) -> Landing {
+        let free = self.landings.iter().position(Option::is_none).unwrap_or(self.landings.len());
+        if len > PACKET_BYTES_MAX || free >= DETOUR_LANDINGS_MAX {
+            return Landing::Nothing;
+        }
+        self.landings.resize_with(self.landings.len().max(free + 1), || None);
+        let buf = UserBuf::owned(len);
+        self.landings[free] = Some((from, signs, buf.clone()));
+        Landing::Place { buf, offset: 0, len, token: Token(TOKEN | free as u64) }
+    }
+
+    fn take(&mut self, from: Peer, token: Token) -> Option<(Signs, UserBuf)> {
+        let at = usize::try_from(token.0.checked_sub(TOKEN)?).ok()?;
+        let (_, signs, buf) = self.landings.get_mut(at)?.take_if(|(sender, ..)| *sender == from)?;
+        Some((signs, buf))
+    }
+}
+
+/// What came over TCP: packets to the protocol, all else to the engine.
+pub(super) struct Sorted<'a, S> {
+    pub sink: &'a mut S,
+    pub packets: &'a mut Packets,
+}
+
+impl<S: Sink> Sink for Sorted<'_, S> {
+    #[inline]
+    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        match header.kind {
+            KIND => self.packets.urtp.handle_detoured(from, signs_of(header), payload),
+            _ => self.sink.short(from, header, payload),
+        }
+    }
+
+    #[inline]
+    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        match header.kind {
+            KIND => self.packets.detours.place(from, signs_of(header), len),
+            _ => self.sink.header(from, header, len),
+        }
+    }
+
+    #[inline]
+    fn landed(&mut self, from: Peer, token: Token) {
+        let Some((signs, buf)) = self.packets.detours.take(from, token) else {
+            return self.sink.landed(from, token);
+        };
+        let mut packet = vec![0; buf.len()];
+        buf.read(0, &mut packet);
+        self.packets.urtp.handle_detoured(from, signs, &packet);
+    }
+
+    #[inline]
+    fn enough(&self) -> bool {
+        self.sink.enough()
+    }
+
+    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
+        self.sink.done(token, result);
+    }
+}
+
+/// Sends what shall go this way. Whatever finds no room is lost.
+#[cold]
+pub(super) fn send(packets: &mut Packets, tcp: &mut Tcp) {
+    while let Some((to, signs, packet)) = packets.urtp.take_detoured() {
+        if tcp.kept_bytes(to) > DETOUR_KEPT_BYTES_MAX {
+            continue;
+        }
+        let body = UserBuf::owned(packet.len());
+        body.write(0, &packet);
+        let flags = if signs.asks { FLAG_ASKS } else { 0 } | if signs.deaf { FLAG_DEAF } else { 0 };
+        let header = Header { kind: KIND, flags, ..Header::default() };
+        let am = Am { header, lead: &[], body: &body, offset: 0, len: packet.len() };
+        let _ = tcp.send(to, &am);
+    }
+}
+
+fn signs_of(header: &Header) -> Signs {
+    Signs { asks: header.flags & FLAG_ASKS != 0, deaf: header.flags & FLAG_DEAF != 0 }
+}
