@@ -17,6 +17,7 @@
 //! - the sender asks on its own behalf as well, at growing intervals, since not every receiver knows that it waits;
 //! - acknowledgements of large groups run together along a tree ([`branch`]); a packet that many lack is multicast again;
 //! - who hears no more multicasts gets them by itself ([`hearing`]);
+//! - whom nothing reaches gets packets another way as well ([`detour`]), if there is one;
 //! - XOR parity restores one lost packet of a run without asking ([`parity`]);
 //! - groups share a bounded set of addresses ([`group`]), and a member list has one number for all its communicators.
 //!

@@ -1,7 +1,7 @@
 //! A firewall that begins to drop everything between two ranks.
 
 use crate::network::Weather;
-use crate::world::{Action, Plan, World};
+use crate::world::{Action, Plan, Wall, World};
 use tern_urtp::{Config, Nanos, Peer};
 
 const MS: Nanos = 1_000_000;
@@ -16,8 +16,8 @@ fn talk(walls: &[(Peer, Peer)], until: Nanos, seed: u64) -> World {
     let mut plan = Plan::new(config, weather, seed);
     plan.groups = vec![vec![0, 1, 2, 3]];
     plan.expects = vec![true; 4];
-    plan.wall = Some((walls.to_vec(), WALL_AT..until, 200_000));
-    plan.actions = (0..4).map(|rank| rounds(rank)).collect();
+    plan.wall = Some(Wall { pairs: walls.to_vec(), time: WALL_AT..until, detour_ns: 200_000 });
+    plan.actions = (0..4).map(rounds).collect();
     let mut world = World::new(plan);
     world.run(60_000 * MS);
     world

@@ -2,6 +2,7 @@
 
 use crate::network::{Happening, Network, Weather};
 use std::collections::VecDeque;
+use std::ops::Range;
 use tern_urtp::{Config, Destination, Endpoint, Event, GroupIndex, Nanos, Peer, SendError};
 
 /// What a rank does, one after the other.
@@ -35,8 +36,16 @@ pub struct Plan {
     pub vanishes: Option<(Peer, Nanos)>,
     /// Ranks, a bit each, that hear no multicasts from some moment on.
     pub deaf: Option<(u64, Nanos)>,
-    /// Pairs, sender and receiver, between which all packets are dropped in some span of time, and how long a detour takes.
-    pub wall: Option<(Vec<(Peer, Peer)>, std::ops::Range<Nanos>, Nanos)>,
+    pub wall: Option<Wall>,
+}
+
+/// Drops all packets between some ranks.
+pub struct Wall {
+    /// Senders and receivers.
+    pub pairs: Vec<(Peer, Peer)>,
+    pub time: Range<Nanos>,
+    /// How long a packet takes by the detour.
+    pub detour_ns: Nanos,
 }
 
 impl Plan {
@@ -293,9 +302,9 @@ impl World {
             match transmit.to {
                 Destination::Rank(to) => {
                     self.network.send(rank, &[to], None, body);
-                    if let (Some(signs), Some((.., time))) = (transmit.detour, &self.plan.wall) {
-                        let body = body.into();
-                        self.network.at(now + time, Happening::Detour { from: rank, to, signs, body });
+                    if let (Some(signs), Some(wall)) = (transmit.detour, &self.plan.wall) {
+                        let (at, body) = (now + wall.detour_ns, body.into());
+                        self.network.at(at, Happening::Detour { from: rank, to, signs, body });
                     }
                 }
                 Destination::Group { id, addressed } => {
@@ -317,11 +326,8 @@ impl World {
     }
 
     fn is_walled(&self, from: Peer, to: Peer) -> bool {
-        let now = self.network.now;
-        self.plan
-            .wall
-            .as_ref()
-            .is_some_and(|(pairs, time, _)| time.contains(&now) && pairs.contains(&(from, to)))
+        let Some(wall) = &self.plan.wall else { return false };
+        wall.time.contains(&self.network.now) && wall.pairs.contains(&(from, to))
     }
 
     fn vanish(&mut self, rank: Peer) {
