@@ -6,7 +6,7 @@ use crate::bsend_buffer::Owner;
 use crate::coll::meet;
 use crate::comm::{Comm, Contexts, Lane};
 use crate::entry::entry;
-use crate::error::{Result, fail};
+use crate::error::{Place, Result, fail};
 use crate::info::Info;
 use crate::intercomm;
 use crate::limits::CONTEXTS_PER_BLOCK;
@@ -98,17 +98,20 @@ entry! {
         Ok(())
     }
 
-    /// Frees a communicator; messages under way go on.
-    fn MPI_Comm_free(comm: *mut MPI_Comm) {
+    /// Frees a communicator; messages under way go on. It waits for nobody, with `TERN_CHECK=collectives` neither: a rank whose call to
+    /// make the communicator failed has none to free.
+    fn MPI_Comm_free(comm: *mut MPI_Comm) on (unsafe { named(comm) }) {
         let comm = &mut *out("comm", comm)?;
+        expect_own(*comm)?;
         free(*comm)?;
         *comm = MPI_COMM_NULL;
         Ok(())
     }
 
     /// Waits until all messages are through, and frees (section 11.10.4).
-    fn MPI_Comm_disconnect(comm: *mut MPI_Comm) {
+    fn MPI_Comm_disconnect(comm: *mut MPI_Comm) on (unsafe { named(comm) }) {
         let comm = &mut *out("comm", comm)?;
+        expect_own(*comm)?;
         crate::coll::barrier_on("MPI_Comm_disconnect", *comm)?;
         free(*comm)?;
         *comm = MPI_COMM_NULL;
@@ -299,11 +302,24 @@ fn color_of_type(split_type: c_int, hints: &Info, host: u32) -> Result<c_int> {
     }
 }
 
-fn free(comm: MPI_Comm) -> Result {
+/// The communicator that a call was to free, whose error handler decides.
+///
+/// # Safety
+/// What `comm` points to, unless it is null, can be read.
+unsafe fn named(comm: *mut MPI_Comm) -> Place {
+    // SAFETY: the caller's promise.
+    unsafe { comm.as_ref() }.map_or(Place::None, |comm| Place::Comm(*comm))
+}
+
+/// Only what the program has made can be freed.
+fn expect_own(comm: MPI_Comm) -> Result {
     if comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF {
         return Err(fail(MPI_ERR_COMM, "a predefined communicator cannot be freed"));
     }
-    enter().comm(comm)?;
+    enter().comm(comm).map(|_| ())
+}
+
+fn free(comm: MPI_Comm) -> Result {
     crate::attr::delete_all(comm)?;
     crate::bsend::release("MPI_Comm_free", Owner::Comm(comm))?;
     let mut process = enter();

@@ -92,12 +92,12 @@ impl IntoWide for isize {
 /// }
 /// ```
 ///
-/// The body yields [`crate::error::Result`]. `on comm` names the parameter whose error handler an error
+/// The body yields [`crate::error::Result`]. `on comm` names the parameter, or in parentheses what it points to, whose error handler an error
 /// goes to (a communicator, session, window or file handle); without it, errors go to `MPI_COMM_SELF`'s (section 9.3).
 /// Inside the body, `unsafe` operations are allowed: the caller's side of the contract is the standard's.
 macro_rules! entry {
     () => {};
-    ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
         const _: () = {
             unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
                 #[inline(always)]
@@ -116,7 +116,7 @@ macro_rules! entry {
         };
         $crate::entry::entry! { $($rest)* }
     };
-    ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:ident)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
         const _: () = {
             unsafe extern "C" fn body<$w: $crate::entry::Width>($($p: $t),*) -> ::std::ffi::c_int {
                 #[inline(always)]
@@ -171,7 +171,7 @@ macro_rules! place {
     () => {
         $crate::error::Place::None
     };
-    ($on:ident) => {
+    ($on:tt) => {
         $crate::error::Place::from($on)
     };
 }
