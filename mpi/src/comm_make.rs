@@ -100,7 +100,7 @@ entry! {
 
     /// Frees a communicator; messages under way go on. It waits for nobody, with `TERN_CHECK=collectives` neither: a rank whose call to
     /// make the communicator failed has none to free.
-    fn MPI_Comm_free(comm: *mut MPI_Comm) on (unsafe { named(comm) }) {
+    fn MPI_Comm_free(comm: *mut MPI_Comm) on (named(comm)) {
         let comm = &mut *out("comm", comm)?;
         expect_own(*comm)?;
         free(*comm)?;
@@ -109,7 +109,7 @@ entry! {
     }
 
     /// Waits until all messages are through, and frees (section 11.10.4).
-    fn MPI_Comm_disconnect(comm: *mut MPI_Comm) on (unsafe { named(comm) }) {
+    fn MPI_Comm_disconnect(comm: *mut MPI_Comm) on (named(comm)) {
         let comm = &mut *out("comm", comm)?;
         expect_own(*comm)?;
         crate::coll::barrier_on("MPI_Comm_disconnect", *comm)?;

@@ -92,7 +92,7 @@ impl IntoWide for isize {
 /// }
 /// ```
 ///
-/// The body yields [`crate::error::Result`]. `on comm` names the parameter, or in parentheses what it points to, whose error handler an error
+/// The body yields [`crate::error::Result`]. `on comm` names the parameter, or in parentheses says the place, whose error handler an error
 /// goes to (a communicator, session, window or file handle); without it, errors go to `MPI_COMM_SELF`'s (section 9.3).
 /// Inside the body, `unsafe` operations are allowed: the caller's side of the contract is the standard's.
 macro_rules! entry {
@@ -171,7 +171,11 @@ macro_rules! place {
     () => {
         $crate::error::Place::None
     };
-    ($on:tt) => {
+    (($on:expr)) => {
+        // SAFETY: the C caller vouches for its pointers here as in the body.
+        unsafe { $on }
+    };
+    ($on:ident) => {
         $crate::error::Place::from($on)
     };
 }

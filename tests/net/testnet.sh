@@ -87,30 +87,19 @@ table netdev loss {
 RULES
 }
 
-deaf() {
+# Drops some of what comes to a host from others: HOST NAME RULES.
+refuse() {
     command -v nft >/dev/null || fail "needs nft (package nftables) to lose packets"
-    ip netns exec "$1" nft -f - <<RULES
-table inet deaf {
-    chain input {
-        type filter hook input priority 0;
-        iifname eth0 ip daddr 224.0.0.0/4 drop
-        iifname eth0 ip6 daddr ff00::/8 meta l4proto udp drop
-    }
+    ip netns exec "$1" nft "table inet $2 { chain input { type filter hook input priority 0; $3; }; }"
 }
-RULES
+
+deaf() {
+    refuse "$1" deaf "iifname eth0 ip daddr 224.0.0.0/4 drop; iifname eth0 ip6 daddr ff00::/8 meta l4proto udp drop"
 }
 
 # A firewall that lets connections through, and nothing else.
 mute() {
-    command -v nft >/dev/null || fail "needs nft (package nftables) to lose packets"
-    ip netns exec "$1" nft -f - <<RULES
-table inet mute {
-    chain input {
-        type filter hook input priority 0;
-        iifname eth0 meta l4proto udp drop
-    }
-}
-RULES
+    refuse "$1" mute "iifname eth0 meta l4proto udp drop"
 }
 
 lost() {

@@ -47,7 +47,9 @@ impl Endpoint {
         if self.config.detour && to_this_rank {
             self.pair(from).detour.hears_directly(now);
         }
-        self.take_in((now, waited), from, group, body, take)
+        self.came = now.saturating_sub(waited);
+        self.heard = self.came.saturating_add(waited.min(LATE_NS)).min(now);
+        self.take_in(now, (from, group), body, take)
     }
 
     /// Takes a packet that `from` has sent by the detour.
@@ -63,19 +65,17 @@ impl Endpoint {
             self.counters.detoured[1] += 1;
             self.pair(from).detour.hears(signs, now);
         }
-        self.take_in((now, 0), from, None, body, &mut |_| false)
+        (self.came, self.heard) = (now, now);
+        self.take_in(now, (from, None), body, &mut |_| false)
     }
 
     fn take_in(
         &mut self,
-        (now, waited): (Nanos, Nanos),
-        from: Peer,
-        group: Option<GroupId>,
+        now: Nanos,
+        (from, group): (Peer, Option<GroupId>),
         body: &[u8],
         take: Take<'_>,
     ) -> Result<(), Malformed> {
-        self.came = now.saturating_sub(waited);
-        self.heard = self.came.saturating_add(waited.min(LATE_NS)).min(now);
         let parsed = Packet::new(body).parse();
         let kind = parsed.map(|parsed| parsed.repr.kind);
         let multicast = matches!(kind, Ok(Kind::Multicast | Kind::Parity));
