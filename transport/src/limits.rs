@@ -392,9 +392,6 @@ pub const DETOUR_KEPT_BYTES_MAX: usize = 256 * 1024;
 /// Packets that land by the detour at once: a peer sends one after the other.
 pub const DETOUR_LANDINGS_MAX: usize = 256;
 
-/// Bytes of the longest packet.
-pub const PACKET_BYTES_MAX: usize = tern_urtp::limits::BODY_BYTES_MAX;
-
 /// The pace of packets before receivers have told what comes through: 1 Gbit/s, the slowest network of today's machines.
 pub const PACE_FIRST_BYTES_PER_S: u64 = 125_000_000;
 

@@ -17,6 +17,7 @@
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
 //! | how many there may be, and how fast they send | `files.rs`, `congestion.rs` |
+//! | what the kernel knows of a connection | `info.rs` |
 //! | all together | `transport.rs` |
 
 mod bell;
@@ -30,6 +31,7 @@ mod gather;
 mod greeting;
 mod handshake;
 mod inbox;
+mod info;
 mod outbox;
 mod peer;
 mod porter;

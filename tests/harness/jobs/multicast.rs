@@ -153,32 +153,26 @@ fn deaf(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// In the middle of a job one host hears no multicasts any more, and then none does: what is sent to one alone still comes.
+/// What is sent to one alone still comes.
 fn becomes_deaf(jobs: &Jobs<'_>) -> Verdict {
-    let net = net_or_skip!(jobs, 4);
-    let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
-    let running = net.start(jobs, ["allreduce", "6"], &[&table])?;
-    for hosts in [2..=2, 1..=4] {
-        if !net.spoil(hosts, ("deaf", &[]))? {
-            return skip(NO_NFT);
-        }
-        std::thread::sleep(Duration::from_secs(2));
-    }
-    expect_right(&finish(running)?)?;
-    passed()
+    gets_worse(jobs, "deaf", ("6", Duration::from_secs(2)))
 }
 
-/// In the middle of a job a firewall begins to drop all datagrams that come to one host, and then to all: they go over TCP.
+/// Packets go over TCP.
 fn firewall(jobs: &Jobs<'_>) -> Verdict {
+    gets_worse(jobs, "mute", ("12", Duration::from_secs(5)))
+}
+
+/// A job of so many seconds; in its middle one host hears less than before, and some time later none hears more.
+fn gets_worse(jobs: &Jobs<'_>, trouble: &str, (seconds, after): (&str, Duration)) -> Verdict {
     let net = net_or_skip!(jobs, 4);
     let table = format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display());
-    let running = net.start(jobs, ["allreduce", "12"], &[&table])?;
+    let running = net.start(jobs, ["allreduce", seconds], &[&table])?;
     for hosts in [2..=2, 1..=4] {
-        std::thread::sleep(Duration::from_secs(2));
-        if !net.spoil(hosts, ("mute", &[]))? {
+        if !net.spoil(hosts, (trouble, &[]))? {
             return skip(NO_NFT);
         }
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(after);
     }
     expect_right(&finish(running)?)?;
     passed()

@@ -3,10 +3,12 @@
 
 use tern_mem::UserBuf;
 use tern_urtp::Signs;
+use tern_urtp::limits::BODY_BYTES_MAX;
 
 use super::packets::Packets;
-use crate::limits::{DETOUR_KEPT_BYTES_MAX, DETOUR_LANDINGS_MAX, PACKET_BYTES_MAX};
+use crate::limits::{DETOUR_KEPT_BYTES_MAX, DETOUR_LANDINGS_MAX};
 use crate::tcp::Tcp;
+use crate::urtp::channel::Detoured;
 use crate::{Am, Header, Landing, Peer, Sink, Token, TransferError, Transport};
 
 /// The kind of such messages. The engine has few kinds, counted from 1, and never sees them.
@@ -28,7 +30,7 @@ pub(super) struct Detours {
 impl Detours {
     fn place(&mut self, from: Peer, signs: Signs, len: usize) -> Landing {
         let free = self.landings.iter().position(Option::is_none).unwrap_or(self.landings.len());
-        if len > PACKET_BYTES_MAX || free >= DETOUR_LANDINGS_MAX {
+        if len > BODY_BYTES_MAX || free >= DETOUR_LANDINGS_MAX {
             return Landing::Nothing;
         }
         self.landings.resize_with(self.landings.len().max(free + 1), || None);
@@ -87,20 +89,16 @@ impl<S: Sink> Sink for Sorted<'_, S> {
     }
 }
 
-/// Sends what shall go this way. Whatever finds no room is lost.
+/// Sends a packet this way. If it finds no room it is lost.
 #[cold]
-pub(super) fn send(packets: &mut Packets, tcp: &mut Tcp) {
-    while let Some((to, signs, packet)) = packets.urtp.take_detoured() {
-        if tcp.kept_bytes(to) > DETOUR_KEPT_BYTES_MAX {
-            continue;
-        }
-        let body = UserBuf::owned(packet.len());
-        body.write(0, &packet);
-        let flags = if signs.asks { FLAG_ASKS } else { 0 } | if signs.deaf { FLAG_DEAF } else { 0 };
-        let header = Header { kind: KIND, flags, ..Header::default() };
-        let am = Am { header, lead: &[], body: &body, offset: 0, len: packet.len() };
-        let _ = tcp.send(to, &am);
+pub(super) fn send((to, signs, packet): Detoured, tcp: &mut Tcp) {
+    if tcp.kept_bytes(to) > DETOUR_KEPT_BYTES_MAX {
+        return;
     }
+    let flags = if signs.asks { FLAG_ASKS } else { 0 } | if signs.deaf { FLAG_DEAF } else { 0 };
+    let header = Header { kind: KIND, flags, ..Header::default() };
+    let am = Am { header, lead: &[], body: &packet, offset: 0, len: packet.len() };
+    let _ = tcp.send(to, &am);
 }
 
 fn signs_of(header: &Header) -> Signs {

@@ -197,8 +197,8 @@ impl Network {
     fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
         let Some(packets) = &mut self.packets else { return false };
         let any = packets.urtp.poll_if_due(sink, must);
-        if packets.urtp.is_detouring() {
-            detour::send(packets, &mut self.tcp);
+        while let Some(packet) = packets.urtp.take_detoured() {
+            detour::send(packet, &mut self.tcp);
         }
         any
     }

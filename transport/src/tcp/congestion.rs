@@ -5,13 +5,10 @@
 //! machines the timer costs more than the message: on a loop-back messages of 256 KiB took 28 or 60 µs from run to run, and 29 without
 //! it; 1 MiB 150 and 115; over a network of 10 Gbit/s 1 to 5 % more time. So near peers do without.
 
-use std::io;
-use std::os::fd::AsRawFd;
-
 use socket2::Socket;
 
+use super::info::Info;
 use crate::limits::NEAR_US_MAX;
-use crate::sockopt::words_of_option;
 
 /// How the names of the paced ways begin.
 const PACED: &[u8] = b"bbr";
@@ -19,12 +16,9 @@ const PACED: &[u8] = b"bbr";
 /// What comes instead, the first that this process may have: every kernel has the last.
 const UNPACED: [&[u8]; 2] = [b"cubic", b"reno"];
 
-/// The shortest round trip of a connection in `struct tcp_info`, as the number of its word (Linux 4.6).
-const ROUND_TRIP_WORD: usize = 37;
-
 /// A connection to a near peer sends without a pace of its own, whatever the system's rule is. If that cannot be, it stays as it is.
 pub(crate) fn unpace(socket: &Socket) {
-    if is_paced(socket) && round_trip_us(socket).is_ok_and(|us| us <= NEAR_US_MAX) {
+    if is_paced(socket) && round_trip_us(socket).is_some_and(|us| us <= NEAR_US_MAX) {
         let _ = UNPACED.iter().any(|name| socket.set_tcp_congestion(name).is_ok());
     }
 }
@@ -33,10 +27,8 @@ fn is_paced(socket: &Socket) -> bool {
     socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACED))
 }
 
-fn round_trip_us(socket: &Socket) -> io::Result<u32> {
-    let mut words = [0; ROUND_TRIP_WORD + 1];
-    let read = words_of_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut words)?;
-    if read < words.len() { Err(io::ErrorKind::Unsupported.into()) } else { Ok(words[ROUND_TRIP_WORD]) }
+fn round_trip_us(socket: &Socket) -> Option<u32> {
+    Info::of(socket).ok()?.round_trip_us
 }
 
 #[cfg(test)]

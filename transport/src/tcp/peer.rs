@@ -11,6 +11,7 @@ use super::frame::Kind;
 use super::gather::Gather;
 use super::handshake::Keys;
 use super::inbox::{Broken, Inbox};
+use super::info::Info;
 use super::outbox::{FalseAck, Loan, Outbox, Written};
 use super::sealed::Sealed;
 use super::wire::Line;
@@ -418,14 +419,9 @@ impl Seal {
 /// Asked of the kernel, since a peer that computes acknowledges nothing itself. Probes of a full window count as
 /// acknowledged: only what is on its way can be silent.
 fn is_silent(socket: &Socket) -> bool {
-    // SAFETY: all zero is a valid `tcp_info`.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    let (fd, into) = (socket.as_raw_fd(), (&raw mut info).cast());
-    // SAFETY: writes at most `length` bytes, which are the structure's.
-    let answer = unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, into, &mut length) };
-    answer == 0
-        && info.tcpi_unacked > 0
-        && u64::from(info.tcpi_last_ack_recv) >= 1000 * SILENT_S
-        && u64::from(info.tcpi_last_data_sent) >= 1000 * SILENT_S / 2
+    Info::of(socket).is_ok_and(|info| {
+        info.unacked > 0
+            && u64::from(info.heard_ms) >= 1000 * SILENT_S
+            && u64::from(info.sent_ms) >= 1000 * SILENT_S / 2
+    })
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use tern_mem::UserBuf;
 use tern_urtp::{Config, Destination, Endpoint, GroupIndex, Signs, Transmit};
 
 use super::Nanos;
@@ -36,7 +37,7 @@ pub struct Channel<L> {
 }
 
 /// A packet that shall go by a detour.
-pub type Detoured = (Peer, Signs, Box<[u8]>);
+pub type Detoured = (Peer, Signs, UserBuf);
 
 impl<L: Link> Channel<L> {
     /// Over a link. `change` may change the settings that follow from it.
@@ -172,14 +173,10 @@ impl<L: Link> Channel<L> {
         if let (Destination::Rank(to), Some(signs)) = (transmit.to, transmit.detour)
             && self.detoured.len() < DETOURED_PACKETS_MAX
         {
-            self.detoured.push_back((to, signs, self.bodies[body].into()));
+            let packet = UserBuf::owned(body.len());
+            packet.write(0, &self.bodies[body]);
+            self.detoured.push_back((to, signs, packet));
         }
-    }
-
-    /// Whether there are packets that shall go by a detour as well.
-    #[inline]
-    pub fn has_detoured(&self) -> bool {
-        !self.detoured.is_empty()
     }
 
     /// The next packet that shall go by a detour as well; whoever takes none loses them.

@@ -142,12 +142,6 @@ impl Urtp {
         self.unseen
     }
 
-    /// Whether there are packets that shall also go by TCP.
-    #[inline]
-    pub(crate) fn is_detouring(&self) -> bool {
-        self.channel.has_detoured()
-    }
-
     /// The next packet that shall also go by TCP, since nothing comes through to its receiver.
     #[inline]
     pub(crate) fn take_detoured(&mut self) -> Option<Detoured> {

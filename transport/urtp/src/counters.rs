@@ -42,8 +42,10 @@ pub struct Counters {
     pub not_addressed: u64,
     /// Packets that parity brought back.
     pub restored: u64,
-    /// Packets that went by the detour as well, and packets that came by it.
-    pub detoured: [u64; 2],
+    /// Packets that went by the detour as well.
+    pub detoured: u64,
+    /// Packets that came by it.
+    pub detoured_heard: u64,
     /// Packets that made no sense.
     pub malformed: u64,
     /// Buffers of received packets that were in use at once, at most.

@@ -11,25 +11,10 @@ use crate::shm;
 use crate::tcp::tests::{Cards, SECRET};
 
 /// Takes one message a poll, as the engine does while no receive is posted.
-#[derive(Default)]
-struct OneByOne {
-    taken: usize,
-    enough: bool,
-}
-
-impl Sink for OneByOne {
-    fn short(&mut self, _: Peer, _: &Header, _: &[u8]) {
-        self.taken += 1;
-        self.enough = true;
-    }
-    fn header(&mut self, _: Peer, _: &Header, _: usize) -> Landing {
-        Landing::Nothing
-    }
-    fn landed(&mut self, _: Peer, _: Token) {}
-    fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
-    fn enough(&self) -> bool {
-        self.enough
-    }
+fn one_by_one() -> Keeper {
+    let mut keeper = Keeper::default();
+    keeper.one_by_one = true;
+    keeper
 }
 
 fn rank(me: Peer, segment: Option<OwnedFd>, neighbours: Vec<Peer>, cards: &Cards) -> Network {
@@ -49,12 +34,11 @@ fn job() -> [Network; 3] {
 }
 
 /// Lets ranks 0 and 2 work until rank 0 has taken so many messages.
-fn receive(ranks: &mut [Network; 3], sink: &mut OneByOne, taken: usize) {
+fn receive(ranks: &mut [Network; 3], sink: &mut Keeper, taken: usize) {
     let until = Instant::now() + Duration::from_secs(30);
-    while sink.taken < taken {
+    while sink.received.len() < taken {
         assert!(Instant::now() < until, "message {taken} never comes");
-        sink.enough = false;
-        ranks[2].poll(&mut OneByOne::default());
+        ranks[2].poll(&mut one_by_one());
         ranks[0].poll(sink);
     }
 }
@@ -62,49 +46,46 @@ fn receive(ranks: &mut [Network; 3], sink: &mut OneByOne, taken: usize) {
 /// Of a message that was read from its socket along with another one, no socket tells; whoever armed the bell finds it.
 #[test]
 fn the_last_look_before_sleeping_is_at_the_network_too() {
-    let (mut ranks, mut sink) = (job(), OneByOne::default());
+    let (mut ranks, mut sink) = (job(), one_by_one());
     let mut payload = pattern(1, 8);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
     receive(&mut ranks, &mut sink, 1);
     for polls in 0..2 * POLLS_PER_TCP_POLL {
-        let before = sink.taken;
+        let before = sink.received.len();
         // Two that are there before rank 0 looks at its socket again.
         for _ in 0..2 {
             send(&mut ranks[2], 0, 1, &mut payload).unwrap();
         }
         receive(&mut ranks, &mut sink, before + 1);
         for _ in 0..polls % POLLS_PER_TCP_POLL {
-            if sink.taken == before + 1 {
-                sink.enough = false;
+            if sink.received.len() == before + 1 {
                 ranks[0].poll(&mut sink);
             }
         }
-        if sink.taken == before + 1 {
-            sink.enough = false;
+        if sink.received.len() == before + 1 {
             let bell = ranks[0].doorbell();
             bell.arm();
             assert!(ranks[0].poll(&mut sink), "would sleep on a message, {polls} polls after the last");
             bell.disarm();
         }
-        assert_eq!(sink.taken, before + 2);
+        assert_eq!(sink.received.len(), before + 2);
     }
 }
 
 /// However busy shared memory is, what comes over the network is found.
 #[test]
 fn messages_of_neighbours_do_not_hide_those_from_afar() {
-    let (mut ranks, mut sink) = (job(), OneByOne::default());
+    let (mut ranks, mut sink) = (job(), one_by_one());
     let mut payload = pattern(1, 8);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
     receive(&mut ranks, &mut sink, 1);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
     std::thread::sleep(Duration::from_millis(20));
     let mut near = 0;
-    while sink.taken == 1 + near {
+    while sink.received.len() == 1 + near {
         assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
         send(&mut ranks[1], 0, 1, &mut payload).unwrap();
         near += 1;
-        sink.enough = false;
         ranks[0].poll(&mut sink);
     }
 }

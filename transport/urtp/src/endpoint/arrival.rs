@@ -43,13 +43,9 @@ impl Endpoint {
         body: &[u8],
         take: Take<'_>,
     ) -> Result<(), Malformed> {
-        let to_this_rank = group.is_none() && from < self.config.size && from != self.config.me;
-        if self.config.detour && to_this_rank {
-            self.pair(from).detour.hears_directly(now);
-        }
         self.came = now.saturating_sub(waited);
         self.heard = self.came.saturating_add(waited.min(LATE_NS)).min(now);
-        self.take_in(now, (from, group), body, take)
+        self.take_in(now, (from, group), None, body, take)
     }
 
     /// Takes a packet that `from` has sent by the detour.
@@ -60,19 +56,16 @@ impl Endpoint {
         signs: Signs,
         body: &[u8],
     ) -> Result<(), Malformed> {
-        if self.config.detour && from < self.config.size && from != self.config.me {
-            self.knows_detours = true;
-            self.counters.detoured[1] += 1;
-            self.pair(from).detour.hears(signs, now);
-        }
         (self.came, self.heard) = (now, now);
-        self.take_in(now, (from, None), body, &mut |_| false)
+        self.take_in(now, (from, None), Some(signs), body, &mut |_| false)
     }
 
+    /// By the detour, if there are signs of it.
     fn take_in(
         &mut self,
         now: Nanos,
         (from, group): (Peer, Option<GroupId>),
+        signs: Option<Signs>,
         body: &[u8],
         take: Take<'_>,
     ) -> Result<(), Malformed> {
@@ -84,6 +77,15 @@ impl Endpoint {
             return Err(parsed.err().unwrap_or(Malformed::Range));
         }
         let parsed = parsed.inspect_err(|_| self.counters.malformed += 1)?;
+        match signs {
+            Some(signs) => {
+                self.knows_detours = true;
+                self.counters.detoured_heard += 1;
+                self.pair(from).detour.hears(signs, now);
+            }
+            None if group.is_none() => self.pair(from).detour.hears_directly(now),
+            None => {}
+        }
         if !self.pair(from).lost {
             self.dispatch(now, from, group, &parsed, take);
             self.plan(from);

@@ -18,7 +18,7 @@ impl Endpoint {
         let mut transmit = self.next_transmit(now, out)?;
         if let (true, Destination::Rank(peer)) = (self.knows_detours, transmit.to) {
             transmit.detour = self.pair(peer).detour.signs(now);
-            self.counters.detoured[0] += u64::from(transmit.detour.is_some());
+            self.counters.detoured += u64::from(transmit.detour.is_some());
         }
         Some(transmit)
     }
