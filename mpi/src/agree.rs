@@ -10,7 +10,8 @@ use tern_engine::{Envelope, Group, Mode, Pattern, Started, Status};
 use tern_mem::UserBuf;
 use tern_transport::Peer;
 
-/// Where an agreement is made.
+/// Where an agreement is made. Its messages are known by the processes they come from, not by ranks of the group: circles of
+/// several groups may share a context and a tag (`MPI_Comm_create_group`), and one process has another rank in each.
 #[derive(Clone, Debug)]
 pub struct Circle {
     /// The call, for a person.
@@ -151,14 +152,14 @@ impl Circle {
     }
 
     fn start_receive(&self, from: u32, into: &UserBuf) -> Result<Started> {
-        let pattern = Pattern { context: self.context, source: from, tag: self.tag };
+        let pattern = Pattern { context: self.context, source: self.member(from), tag: self.tag };
         Ok(enter().engine()?.receive(pattern, into, 0))
     }
 
     fn send(&self, to: Peer, bytes: &[u8]) -> Result {
         let body = UserBuf::owned(bytes.len());
         body.write(0, bytes);
-        let envelope = Envelope { context: self.context, source: self.rank, tag: self.tag };
+        let envelope = Envelope { context: self.context, source: self.member(self.rank), tag: self.tag };
         let sent = enter().engine()?.send(Mode::Standard, to, envelope, &body, 0);
         self.finish(sent)
     }

@@ -131,6 +131,36 @@ static void create(void)
     MPI_Group_free(&mine), MPI_Group_free(&low), MPI_Group_free(&world);
 }
 
+/* Groups that overlap, one after the other and all with one tag: a process has another rank in each, and some are ahead. */
+static void overlapping(void)
+{
+    MPI_Group world;
+    int members[64];
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (unsigned round = 0, seed = 1; round < 200; round++) {
+        int n = 0, in = 0, sum = 0;
+        for (int rank = 0; rank < check_size; rank++) {
+            seed = seed * 1103515245u + 12345u;
+            if (seed >> 16 & 1) {
+                in |= rank == check_rank;
+                members[n++] = rank;
+            }
+        }
+        if (!in) continue;
+        MPI_Group part;
+        MPI_Comm comm;
+        MPI_Group_incl(world, n, members, &part);
+        MUST(MPI_Comm_create_group(MPI_COMM_WORLD, part, 3, &comm));
+        int size, one = 1;
+        MPI_Comm_size(comm, &size);
+        CHECK_EQ(size, n);
+        MUST(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+        CHECK_EQ(sum, n);
+        MPI_Comm_free(&comm), MPI_Group_free(&part);
+    }
+    MPI_Group_free(&world);
+}
+
 /* Freed while messages are on their way: they still arrive (section 7.4.3). */
 static void free_early(void)
 {
@@ -195,6 +225,7 @@ int main(int argc, char **argv)
     split();
     split_type();
     create();
+    overlapping();
     free_early();
     many();
     names();
