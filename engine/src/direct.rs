@@ -11,15 +11,22 @@ use tern_mem::UserBuf;
 use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
 
 impl<T: Transport> Engine<T> {
-    /// Starts a receive and polls once. It is over if what arrives first is a short message for it. `None`: there are other
-    /// receives, or messages that wait for one, so nothing has happened. Types are not checked.
+    /// Starts a receive and polls until something arrives, so often at most and at least once. It is over if what arrives first
+    /// is a short message for it. `None`: there are other receives, or messages that wait for one, so nothing has happened. Types
+    /// are not checked.
     #[inline(always)]
-    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf) -> Option<Started> {
+    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf, polls_max: u32) -> Option<Started> {
         if !self.core.posted.is_empty() || !self.core.unexpected.is_empty() {
             return None;
         }
+        // What is still to be moved on must not wait for it.
+        let mut polls_more = if self.core.has_nothing_to_do() { polls_max.saturating_sub(1) } else { 0 };
         let mut direct = Direct { core: &mut self.core, pattern, buf, got: None, posted: None };
-        let arrived = self.transport.poll(&mut direct);
+        let mut arrived = self.transport.poll(&mut direct);
+        while !arrived && polls_more > 0 {
+            polls_more -= 1;
+            arrived = self.transport.poll(&mut direct);
+        }
         let Direct { got, posted, .. } = direct;
         self.follow(arrived);
         Some(match (got, posted) {

@@ -51,7 +51,7 @@ impl Pair {
 
     /// As `MPI_Recv` does it.
     fn receive(&mut self, pattern: Pattern, buf: &UserBuf) -> Status {
-        let next = self.engines[1].receive_next(pattern, buf);
+        let next = self.engines[1].receive_next(pattern, buf, 1);
         self.at_once += usize::from(matches!(next, Some(Started::Done(_))));
         match next.unwrap_or_else(|| self.engines[1].receive(pattern, buf, 0)) {
             Started::Done(status) => status,
@@ -122,7 +122,7 @@ fn a_receive_that_was_posted_comes_first() {
     };
     let envelope = Envelope { context: 3, source: 0, tag: 0 };
     pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    assert_eq!(pair.engines[1].receive_next(pattern, buf), None);
+    assert_eq!(pair.engines[1].receive_next(pattern, buf, 1), None);
     pair.engines[1].poll();
     assert!(pair.engines[1].test(posted).is_some());
 }

@@ -159,8 +159,12 @@ impl Circle {
     fn send(&self, to: Peer, bytes: &[u8]) -> Result {
         let body = UserBuf::owned(bytes.len());
         body.write(0, bytes);
-        let envelope = Envelope { context: self.context, source: self.member(self.rank), tag: self.tag };
-        let sent = enter().engine()?.send(Mode::Standard, to, envelope, &body, 0);
+        let mut process = enter();
+        // The group may be the other side's (`intercomm.rs`), which this process is not in.
+        let source = process.own_peer();
+        let envelope = Envelope { context: self.context, source, tag: self.tag };
+        let sent = process.engine()?.send(Mode::Standard, to, envelope, &body, 0);
+        drop(process);
         self.finish(sent)
     }
 

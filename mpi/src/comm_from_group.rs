@@ -97,7 +97,7 @@ fn join(
 
 /// The circle of a group's members, which this process must be one of.
 fn circle(call: &'static str, process: &Process, group: &Group, tag: &str) -> Result<Circle> {
-    let me = process.job.as_ref().map_or(0, |job| job.rank);
+    let me = process.own_peer();
     let rank = group.rank_of(me).ok_or_else(|| fail(MPI_ERR_GROUP, "this process is not in the group"))?;
     Ok(Circle { call, group: group.clone(), rank, context: context(group, tag), tag: AGREEMENT_TAG })
 }

@@ -50,7 +50,7 @@ entry! {
     /// This process's rank, or `MPI_UNDEFINED`.
     fn MPI_Group_rank(group: MPI_Group, rank: *mut c_int) {
         let process = enter();
-        let me = process.job.as_ref().map_or(0, |job| job.rank);
+        let me = process.own_peer();
         *out("rank", rank)? = rank_or_undefined(process.group(group)?.rank_of(me));
         Ok(())
     }

@@ -143,6 +143,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.polls_per_yield = wait::polls_per_yield(&fabric);
     process.yields_max = wait::yields_max(&job.cores);
     process.listens = process.crowded && fabric.listens();
+    process.polls_at_once = wait::polls_at_once(&fabric, process.crowded);
     process.spin_polls_most = wait::spin_polls_max(&fabric);
     process.spin_polls_max = process.spin_polls_most;
     process.route = environment.transport.route;
@@ -237,7 +238,7 @@ impl process::Process {
     pub fn lead_contexts(&mut self) -> Contexts {
         let count = self.contexts_led;
         self.contexts_led = count.wrapping_add(CONTEXTS_PER_BLOCK);
-        let me = self.job.as_ref().map_or(0, |job| job.rank);
+        let me = self.own_peer();
         Contexts::block(me, count, CONTEXTS_PER_BLOCK)
     }
 

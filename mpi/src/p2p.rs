@@ -4,7 +4,7 @@ use crate::arguments::{buffer, dense_buffer, destination, out, usually_wanted, w
 use crate::comm::Lane;
 use crate::entry::entry;
 use crate::error::Result;
-use crate::process::{Guard, Process, enter};
+use crate::process::{Guard, Process, enter, threaded};
 use crate::request::{Ended, explain};
 use crate::status;
 use crate::wait::{self, Waiting};
@@ -254,8 +254,9 @@ unsafe fn dense_receive(process: &Process, message: &Message) -> Option<(Pattern
 #[inline(always)]
 fn start_dense(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option<Started> {
     let listens = process.listens;
+    let polls_max = if process.collectives.is_empty() && !threaded() { process.polls_at_once } else { 1 };
     let engine = process.engine_mut()?;
-    if !listens && let Some(started) = engine.receive_next(pattern, buf) {
+    if !listens && let Some(started) = engine.receive_next(pattern, buf, polls_max) {
         return Some(started);
     }
     engine.post_unless_early(pattern, buf.clone()).map(Started::Pending)

@@ -45,6 +45,8 @@ pub struct Process {
     pub yields_max: u32,
     /// A wait for one peer's message gives that peer the core first, and looks at it alone, most times.
     pub listens: bool,
+    /// Polls of a blocking receive before it needs a request.
+    pub polls_at_once: u32,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
     pub spin_polls_max: u32,
     /// What it is at most.
@@ -102,6 +104,11 @@ pub struct Process {
 }
 
 impl Process {
+    /// This process's rank in the world.
+    pub fn own_peer(&self) -> Peer {
+        self.job.as_ref().map_or(0, |job| job.rank)
+    }
+
     const fn new() -> Self {
         Process {
             engine: None,
@@ -114,6 +121,7 @@ impl Process {
             polls_per_yield: 0,
             yields_max: crate::limits::YIELDS_MAX,
             listens: false,
+            polls_at_once: 1,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             spin_polls_most: crate::limits::SPIN_POLLS_MAX,
             yielding: crate::wait::Yielding::new(),

@@ -144,6 +144,11 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
+/// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
+pub fn polls_at_once(fabric: &Fabric, crowded: bool) -> u32 {
+    if crowded || fabric.is_networked() { 1 } else { POLLS_AT_ONCE_MAX }
+}
+
 /// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
 /// be several machines may share it. 0: it does not.
 pub fn polls_per_yield(fabric: &Fabric) -> u32 {
