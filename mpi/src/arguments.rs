@@ -110,6 +110,26 @@ pub fn out<T>(name: &str, pointer: *mut T) -> Result<*mut T> {
     Ok(pointer)
 }
 
+/// As [`out`], for a handle to come. Until there is one, and after an error, it is the null handle, which programs look for.
+///
+/// # Safety
+/// `pointer` is null or may be written.
+pub unsafe fn out_handle<T>(name: &str, pointer: *mut T, null: T) -> Result<*mut T> {
+    let pointer = out(name, pointer)?;
+    // SAFETY: not null, and by the caller.
+    unsafe { *pointer = null };
+    Ok(pointer)
+}
+
+/// A communicator to come; see [`out_handle`].
+///
+/// # Safety
+/// As there.
+pub unsafe fn out_comm(name: &str, pointer: *mut MPI_Comm) -> Result<*mut MPI_Comm> {
+    // SAFETY: by the caller.
+    unsafe { out_handle(name, pointer, MPI_COMM_NULL) }
+}
+
 /// An array argument of the caller's; may be null when empty.
 ///
 /// # Safety

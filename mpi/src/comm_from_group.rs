@@ -2,7 +2,7 @@
 //! agreement's messages are told apart by the program's string.
 
 use crate::agree::{Circle, number, record};
-use crate::arguments::{out, string};
+use crate::arguments::{out_comm, string};
 use crate::comm::{Comm, Lane};
 use crate::comm_make::in_block;
 use crate::entry::entry;
@@ -20,7 +20,7 @@ use tern_engine::Group;
 entry! {
     /// A communicator of a group, all of whose members call with the same string.
     fn MPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         let tag = string_tag(stringtag)?;
         *newcomm = create(group, &tag, info, errhandler).map_err(|error| error.at(errhandler))?;
         Ok(())
@@ -31,7 +31,7 @@ entry! {
         local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int,
         stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm,
     ) {
-        let newintercomm = out("newintercomm", newintercomm)?;
+        let newintercomm = out_comm("newintercomm", newintercomm)?;
         let tag = string_tag(stringtag)?;
         let (local, remote) = ((local_group, local_leader), (remote_group, remote_leader));
         *newintercomm = join(local, remote, &tag, info, errhandler).map_err(|error| error.at(errhandler))?;

@@ -1,7 +1,7 @@
 //! Making and freeing communicators (MPI 5.0 section 7.4.2).
 
 use crate::agree::{Circle, number, record};
-use crate::arguments::out;
+use crate::arguments::{out, out_comm};
 use crate::bsend_buffer::Owner;
 use crate::coll::meet;
 use crate::comm::{Comm, Contexts, Lane};
@@ -19,7 +19,7 @@ use tern_engine::Group;
 entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
     fn MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         meet("MPI_Comm_dup", comm)?;
         *newcomm = dup("MPI_Comm_dup", comm, None)?;
         Ok(())
@@ -27,7 +27,7 @@ entry! {
 
     /// The same, with other hints.
     fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         let hints = enter().hints(info)?;
         meet("MPI_Comm_dup_with_info", comm)?;
         *newcomm = dup("MPI_Comm_dup_with_info", comm, Some(hints))?;
@@ -36,7 +36,7 @@ entry! {
 
     /// The same without waiting: the members need not ask each other (see [`Contexts`]).
     fn MPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let (newcomm, request) = (out("newcomm", newcomm)?, out("request", request)?);
+        let (newcomm, request) = (out_comm("newcomm", newcomm)?, out("request", request)?);
         *newcomm = dup("MPI_Comm_idup", comm, None)?;
         *request = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
         Ok(())
@@ -44,7 +44,7 @@ entry! {
 
     /// The same with other hints.
     fn MPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let (newcomm, request) = (out("newcomm", newcomm)?, out("request", request)?);
+        let (newcomm, request) = (out_comm("newcomm", newcomm)?, out("request", request)?);
         let hints = enter().hints(info)?;
         *newcomm = dup("MPI_Comm_idup_with_info", comm, Some(hints))?;
         *request = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
@@ -53,7 +53,7 @@ entry! {
 
     /// A communicator of some of the members; all call.
     fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         let (group, inter) = {
             let process = enter();
             let this = process.comm(comm)?;
@@ -66,7 +66,7 @@ entry! {
 
     /// A communicator of some of the members; only they call (section 7.4.2).
     fn MPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         if tag < 0 {
             return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
         }
@@ -76,7 +76,7 @@ entry! {
 
     /// Communicators by colour.
     fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         if color < 0 && color != MPI_UNDEFINED {
             return Err(fail(MPI_ERR_ARG, format!("color is {color}, but must not be negative, or MPI_UNDEFINED")));
         }
@@ -86,7 +86,7 @@ entry! {
 
     /// Communicators by what the processes share.
     fn MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         let mut process = enter();
         let hints = process.hints(info)?;
         let color = color_of_type(split_type, &hints, process.host())?;

@@ -1,6 +1,6 @@
 //! Making datatypes (MPI 5.0 sections 5.1.2 to 5.1.10, 19.1.9): constructors, commit, copy, free.
 
-use crate::arguments::{array, count, out};
+use crate::arguments::{array, count, out, out_handle};
 use crate::attr;
 use crate::datatype::{Types, commit, running};
 use crate::entry::{IntoWide, Width, entry};
@@ -117,6 +117,7 @@ entry! {
 
     /// A copy with a handle of its own.
     fn MPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
+        let newtype = out_type(newtype)?;
         let attributes = attr::copy_type(oldtype)?;
         make(newtype, |types| Ok(types.get(oldtype)?.dup()))?;
         enter().types.object_mut(*newtype)?.attributes = attributes;
@@ -141,9 +142,15 @@ entry! {
     }
 }
 
+/// A datatype to come.
+fn out_type(newtype: *mut MPI_Datatype) -> Result<*mut MPI_Datatype> {
+    // SAFETY: the caller's to write, unless null.
+    unsafe { out_handle("newtype", newtype, MPI_DATATYPE_NULL) }
+}
+
 /// Builds a datatype and hands its handle out.
 fn make(newtype: *mut MPI_Datatype, build: impl FnOnce(&Types) -> Result<Arc<Datatype>>) -> Result {
-    let newtype = out("newtype", newtype)?;
+    let newtype = out_type(newtype)?;
     let mut process = running()?;
     let built = build(&process.types)?;
     let handle = process.types.insert(built)?;
@@ -153,7 +160,7 @@ fn make(newtype: *mut MPI_Datatype, build: impl FnOnce(&Types) -> Result<Arc<Dat
 }
 
 fn make_f90(newtype: *mut MPI_Datatype, built: Arc<Datatype>) -> Result {
-    let newtype = out("newtype", newtype)?;
+    let newtype = out_type(newtype)?;
     let handle = running()?.types.insert_f90(built)?;
     // SAFETY: not null, and the caller's to write.
     unsafe { *newtype = handle };

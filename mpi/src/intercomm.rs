@@ -1,7 +1,7 @@
 //! Intercommunicators (MPI 5.0 section 7.6).
 
 use crate::agree::{Circle, number, record};
-use crate::arguments::{out, root};
+use crate::arguments::{out_comm, root};
 use crate::coll::meet;
 use crate::comm::{Comm, Contexts, Lane};
 use crate::comm_make::{Choice, adopt, in_block};
@@ -16,7 +16,7 @@ use tern_transport::Peer;
 entry! {
     /// Joins two groups that have no process in common (section 7.6.2).
     fn MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) on local_comm {
-        let newintercomm = out("newintercomm", newintercomm)?;
+        let newintercomm = out_comm("newintercomm", newintercomm)?;
         if tag < 0 {
             return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
         }
@@ -27,7 +27,7 @@ entry! {
 
     /// Makes one group of two (section 7.6.2).
     fn MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) on intercomm {
-        let newintracomm = out("newintracomm", newintracomm)?;
+        let newintracomm = out_comm("newintracomm", newintracomm)?;
         meet("MPI_Intercomm_merge", intercomm)?;
         *newintracomm = merge(intercomm, high != 0)?;
         Ok(())

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_runtime::Job;
-use tern_transport::{Doorbell, Medium, fabric::Fabric};
+use tern_transport::{Doorbell, Medium, Peer, fabric::Fabric};
 
 /// The engine over all transports of this process.
 pub type ProcessEngine = Engine<Fabric>;

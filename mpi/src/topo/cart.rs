@@ -8,7 +8,7 @@ use super::order::{self, Order};
 use super::{
     Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, rank_or_null, room, store,
 };
-use crate::arguments::{array, out};
+use crate::arguments::{array, out, out_comm};
 use crate::comm::Comm;
 use crate::comm_make::split;
 use crate::entry::entry;
@@ -22,7 +22,7 @@ entry! {
         comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
         comm_cart: *mut MPI_Comm,
     ) on comm_old {
-        let comm_cart = out("comm_cart", comm_cart)?;
+        let comm_cart = out_comm("comm_cart", comm_cart)?;
         let available = members(comm_old)?;
         let grid = Grid::of(ndims, dims, periods)?;
         let size = grid.size_within(available)?;
@@ -86,7 +86,7 @@ entry! {
 
     /// Grids of some of the dimensions (section 8.5.7).
     fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out("newcomm", newcomm)?;
+        let newcomm = out_comm("newcomm", newcomm)?;
         let (kept, color) = {
             let process = enter();
             let comm = process.comm(comm)?;

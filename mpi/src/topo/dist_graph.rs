@@ -7,7 +7,7 @@ use tern_abi::*;
 use super::order::{self, Order};
 use super::{Kind, Topology, length, machines, make, members, needs, rank_below, rank_or_null, store};
 use crate::agree::Circle;
-use crate::arguments::{array, out};
+use crate::arguments::{array, out, out_comm};
 use crate::coll::alltoall::{alltoall, alltoallv};
 use crate::coll::blocking;
 use crate::coll::setup::{Block, Blocks};
@@ -27,7 +27,7 @@ entry! {
         outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info,
         reorder: c_int, comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
+        let comm_dist_graph = out_comm("comm_dist_graph", comm_dist_graph)?;
         let size = members(comm_old)?;
         let into = Edges::of("source", indegree, sources, sourceweights, size);
         let from = Edges::of("destination", outdegree, destinations, destweights, size);
@@ -46,7 +46,7 @@ entry! {
         destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int,
         comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_dist_graph = out("comm_dist_graph", comm_dist_graph)?;
+        let comm_dist_graph = out_comm("comm_dist_graph", comm_dist_graph)?;
         let size = members(comm_old)?;
         // Who has wrong arguments takes part without edges, so that the others do not wait for it.
         let named = named_edges(n, sources, degrees, destinations, weights, size);

@@ -6,7 +6,7 @@ use tern_abi::*;
 
 use super::order::{self, Order};
 use super::{Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, room, store};
-use crate::arguments::{array, out};
+use crate::arguments::{array, out, out_comm};
 use crate::comm::Comm;
 use crate::entry::entry;
 use crate::error::{Result, fail};
@@ -18,7 +18,7 @@ entry! {
         comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int,
         comm_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_graph = out("comm_graph", comm_graph)?;
+        let comm_graph = out_comm("comm_graph", comm_graph)?;
         let available = members(comm_old)?;
         let graph = Graph::of(nnodes, indx, edges)?;
         let size = graph.size_within(available)?;
