@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adds Fortran to an installed tree: libmpi_abi_fort.so, mpif.h, and the modules for the Fortran compiler found.
+# Adds Fortran to an installed tree: libmpi_abi_fort.so, libmpi_abi_c2f.a, mpif.h, and the modules for the Fortran compiler found.
 #
 #   scripts/stage-fortran.sh PREFIX
 #
@@ -27,7 +27,8 @@ main() {
     compile_modules
 }
 
-# The C side: every call as Fortran makes it. Needs no Fortran compiler and no libgfortran.
+# The C side: every call as Fortran makes it. Needs no Fortran compiler and no libgfortran. What C programs call without any
+# Fortran, conversions of handles, is also an archive, from which mpicc links what a program uses.
 place_library() {
     for source in "$fortran"/glue/*.c; do
         $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue" -c "$source" \
@@ -37,7 +38,9 @@ place_library() {
         -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpi_abi_fort does not link"
     put 755 "$work/libmpi_abi_fort.so.1" "$prefix/lib/libmpi_abi_fort.so.1"
     ln -sf libmpi_abi_fort.so.1 "$prefix/lib/libmpi_abi_fort.so"
-    put 644 "$fortran/glue/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
+    rm -f "$work/libmpi_abi_c2f.a"
+    ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
+    put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
 }
 
 # The modules as plain Fortran: the words of their dialect replaced, one statement a line.

@@ -58,6 +58,7 @@ place_programs() {
 }
 
 place_library() {
+    put 644 "$root/abi/include/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
     put 644 "$root/abi/include/mpi.h" "$prefix/include/mpi.h"
     put 755 "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
     point libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
@@ -78,7 +79,7 @@ Name: mpi
 Description: Tern, an MPI library with the standard ABI
 Version: $version
 Cflags: -I\${includedir}
-Libs: -L\${libdir} -Wl,-rpath,\${libdir} -Wl,--enable-new-dtags -lmpi_abi
+Libs: -L\${libdir} -Wl,-rpath,\${libdir} -Wl,--enable-new-dtags -lmpi_abi_c2f -lmpi_abi
 PC
 }
 

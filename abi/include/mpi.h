@@ -2759,4 +2759,7 @@ int PMPI_Win_toint(MPI_Win win);
 }
 #endif
 
+/* Not of the standard ABI, but of its C bindings: conversions between C and Fortran (section 19.3). */
+#include "mpi_abi_fort.h"
+
 #endif

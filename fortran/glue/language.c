@@ -1,6 +1,6 @@
 /*
- * Chapter 19: what only Fortran has. Variables whose address is their meaning, conversions of handles and statuses, and
- * what the library is told of Fortran (section 20.5).
+ * Chapter 19: what only Fortran has. Variables whose address is their meaning, and what the library is told of Fortran
+ * (section 20.5).
  */
 #include "glue.h"
 
@@ -17,87 +17,16 @@ MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 char mpi_fortran_argv_null_ __attribute__((aligned(16))) = ' ';
 char mpi_fortran_argvs_null_ __attribute__((aligned(16))) = ' ';
 
-MPI_Fint *const MPI_F_STATUS_IGNORE = (MPI_Fint *)&mpi_fortran_status_ignore_;
-MPI_Fint *const MPI_F_STATUSES_IGNORE = (MPI_Fint *)&mpi_fortran_statuses_ignore_;
-MPI_F08_status *const MPI_F08_STATUS_IGNORE = (MPI_F08_status *)&mpi_fortran_status_ignore_;
-MPI_F08_status *const MPI_F08_STATUSES_IGNORE = (MPI_F08_status *)&mpi_fortran_statuses_ignore_;
-
-_Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "a status is the same in both languages");
-_Static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status), "a status is the same in both languages");
-
-/* ------------------------------------------------------------ conversions (section 19.3.4 and 19.3.5) */
-
-#define CONVERSIONS(Kind, Handle) \
-    Handle MPI_##Kind##_f2c(MPI_Fint integer) \
-    { \
-        return Kind(&integer); \
-    } \
-    MPI_Fint MPI_##Kind##_c2f(Handle handle) \
-    { \
-        return Kind##_int(handle); \
-    }
-
-CONVERSIONS(Comm, MPI_Comm)
-CONVERSIONS(Errhandler, MPI_Errhandler)
-CONVERSIONS(File, MPI_File)
-CONVERSIONS(Group, MPI_Group)
-CONVERSIONS(Info, MPI_Info)
-CONVERSIONS(Message, MPI_Message)
-CONVERSIONS(Op, MPI_Op)
-CONVERSIONS(Request, MPI_Request)
-CONVERSIONS(Session, MPI_Session)
-CONVERSIONS(Type, MPI_Datatype)
-CONVERSIONS(Win, MPI_Win)
-
-/* A status that is ignored holds nothing to convert. */
-static int status_copy(const void *from, void *to)
-{
-    if (from == NULL || to == NULL || from == &mpi_fortran_status_ignore_ || from == &mpi_fortran_statuses_ignore_) {
-        MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_ARG);
-        return MPI_ERR_ARG;
-    }
-    memcpy(to, from, sizeof(MPI_Status));
-    return MPI_SUCCESS;
-}
-
-int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
-{
-    return status_copy(f_status, c_status);
-}
-
-int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
-{
-    return status_copy(c_status, f_status);
-}
-
-int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status)
-{
-    return status_copy(f08_status, c_status);
-}
-
-int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status)
-{
-    return status_copy(c_status, f08_status);
-}
-
-int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status)
-{
-    return status_copy(f_status, f08_status);
-}
-
-int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status)
-{
-    return status_copy(f08_status, f_status);
-}
+/* ------------------------------------------------------------ conversions between the two Fortran statuses */
 
 ENTRY(status_f2f08, const MPI_Fint *f_status, MPI_F08_status *f08_status, Out ierror)
 {
-    give(ierror, status_copy(f_status, f08_status));
+    give(ierror, PMPI_Status_f2f08(f_status, f08_status));
 }
 
 ENTRY(status_f082f, const MPI_F08_status *f08_status, MPI_Fint *f_status, Out ierror)
 {
-    give(ierror, status_copy(f08_status, f_status));
+    give(ierror, PMPI_Status_f082f(f08_status, f_status));
 }
 
 /* ------------------------------------------------------------ what the library is told of Fortran (section 20.5) */

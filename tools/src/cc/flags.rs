@@ -153,7 +153,7 @@ impl Tree {
     pub fn libraries(&self, language: Language) -> &'static [&'static str] {
         match language {
             Language::Fortran => &[modules::ARCHIVE, "mpi_abi_fort", "mpi_abi"],
-            Language::C | Language::Cxx => &["mpi_abi"],
+            Language::C | Language::Cxx => &["mpi_abi_c2f", "mpi_abi"],
         }
     }
 

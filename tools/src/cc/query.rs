@@ -121,7 +121,7 @@ mod tests {
         request.query.expect("a question").answer(&compiler, &Tree::at("/opt/tern"), &request)
     }
 
-    const LINK: &str = "-L/opt/tern/lib -Wl,-rpath,/opt/tern/lib -Wl,--enable-new-dtags -lmpi_abi";
+    const LINK: &str = "-L/opt/tern/lib -Wl,-rpath,/opt/tern/lib -Wl,--enable-new-dtags -lmpi_abi_c2f -lmpi_abi";
 
     #[test]
     fn show_prints_the_command_that_would_run() {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(answer("--showme:link"), LINK);
         assert_eq!(answer("-compile_info"), "gcc -I/opt/tern/include");
         assert_eq!(answer("-link-info"), format!("gcc {LINK}"));
-        assert_eq!(answer("-showme:libs"), "mpi_abi");
+        assert_eq!(answer("-showme:libs"), "mpi_abi_c2f mpi_abi");
     }
 
     #[test]
