@@ -18,7 +18,7 @@ CMAKE
 export PATH="$TERN_PREFIX/bin:$PATH"
 run "$cmake" -S "$WORK" -B "$WORK/build"
 expect_lines 1 'version 5.0'
-expect_lines 1 "Found MPI_C: $TERN_PREFIX/lib/libmpi_abi.so"
+expect_lines 1 "Found MPI_C: $TERN_PREFIX/lib/libmpi_abi_c2f.a"
 run "$cmake" --build "$WORK/build"
 run "$mpirun" -n 2 "$WORK/build/c_program"
 run "$mpirun" -n 2 "$WORK/build/cxx_program"
