@@ -26,11 +26,24 @@ subroutine refuse(comm, keyval, value, extra, error)
    if (comm == MPI_COMM_NULL) error = MPI_ERR_COMM
 end subroutine refuse
 
+! Of MPI-1: all are default integers (section 16.1).
+subroutine add(old, keyval, extra, in, out, flag, error)
+   USE_MPI
+   implicit none
+   INCLUDE_MPI
+   integer :: old, keyval, error, extra, in, out
+   logical :: flag
+   flag = keyval /= MPI_KEYVAL_INVALID .and. old /= keyval
+   out = in + extra
+   error = MPI_SUCCESS
+end subroutine add
+
 program communicators
    USE_MPI
    implicit none
    INCLUDE_MPI
    integer :: rank, ranks, error, checks = 0, failures = 0
+   external :: add
 #ifdef INTERFACE_F08
    procedure(MPI_Comm_copy_attr_function) :: twice
    procedure(MPI_Comm_delete_attr_function) :: refuse
@@ -45,6 +58,9 @@ program communicators
    call attributes_of_the_standard()
    call attributes_of_the_program()
    call attributes_of_others()
+#ifndef INTERFACE_F08
+   call attributes_of_mpi_1()
+#endif
    call check_done()
 
 contains
@@ -165,6 +181,26 @@ contains
       call check(.not. flag, 'MPI_COMM_NULL_COPY_FN')
       call MPI_Comm_free(comm, error)
    end subroutine attributes_of_others
+
+#ifndef INTERFACE_F08
+   ! Deprecated, and not in mpi_f08.
+   subroutine attributes_of_mpi_1()
+      integer :: comm, keyval, value, extra
+      logical :: flag
+      extra = 4
+      call MPI_Keyval_create(add, MPI_NULL_DELETE_FN, keyval, extra, error)
+      call MPI_Attr_put(MPI_COMM_SELF, keyval, -7, error)
+      call MPI_Comm_dup(MPI_COMM_SELF, comm, error)
+      call MPI_Attr_get(comm, keyval, value, flag, error)
+      call check(flag .and. value == -3, 'the copying function of MPI-1')
+      call MPI_Attr_delete(MPI_COMM_SELF, keyval, error)
+      call MPI_Attr_get(MPI_COMM_SELF, keyval, value, flag, error)
+      call check(.not. flag, 'a deleted attribute')
+      call MPI_Comm_free(comm, error)
+      call MPI_Keyval_free(keyval, error)
+      call check_equal(keyval, MPI_KEYVAL_INVALID, 'a freed keyval of MPI-1')
+   end subroutine attributes_of_mpi_1
+#endif
 
 #include "check_end.inc"
 

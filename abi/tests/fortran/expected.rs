@@ -201,8 +201,8 @@ fn word(param: &Param, large: Option<&Param>) -> String {
         "FUNCTION" | "POLYFUNCTION" => format!("CALLBACK({ctype})"),
         "C_BUFFER" | "C_BUFFER2" => "POINTER".into(),
         "ATTRIBUTE_VAL" | "EXTRA_STATE" => "integer(MPI_ADDRESS_KIND)".into(),
-        "ATTRIBUTE_VAL_10" => "integer".into(),
-        "EXTRA_STATE2" => "integer(MPI_ADDRESS_KIND)".into(),
+        // Of MPI-1.
+        "ATTRIBUTE_VAL_10" | "EXTRA_STATE2" => "integer".into(),
         "LOGICAL" => "logical".into(),
         "" if param.name == "flag" => "logical".into(),
         "" if param.name == "buffer_addr" => "POINTER".into(),
