@@ -237,6 +237,35 @@ fn a_killed_mpirun_ends_the_job_everywhere() {
     expect_gone(&pids.into_iter().filter(|&pid| pid != own).collect::<Vec<_>>());
 }
 
+/// A launcher that hangs on its way to host b, as `ssh` does where nobody answers, with a child of its own. All that it knows
+/// of it tells.
+const HANGS_FOR_B: &str = "[ $TEST_HOST = b ] || exec sh -c \"$*\"
+    sleep 50 & echo $! > $FOLDER/child; echo $$ > $FOLDER/launcher; echo $PPID > $FOLDER/agent$PPID; wait";
+
+#[test]
+fn a_killed_mpirun_takes_a_launcher_along_that_has_no_agent_yet() {
+    for hosts in ["b", "localhost,b"] {
+        let net = Net::with_launcher("hanging", HANGS_FOR_B);
+        let (running, pids) = net.start(&["--host", hosts, "sleep", "50"], 3);
+        let own = running.pid();
+        running.signal(Signal::KILL);
+        running.finish();
+        assert!(pids.contains(&own), "{own} has started the launcher");
+        expect_gone(&pids.into_iter().filter(|&pid| pid != own).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_killed_agent_takes_its_launchers_along() {
+    let net = Net::with_launcher("hanging-behind", HANGS_FOR_B);
+    let hosts = ["--host", "a,b", "--tree", "1", "-n", "2"];
+    let (running, pids) = net.start(&[&hosts[..], &["sh", "-c", SLEEPER]].concat(), 4);
+    let [agent] = agents(&net)[..] else { panic!("the rank of a and the launcher for b have one parent") };
+    kill(agent);
+    assert_eq!(running.finish().status, 1);
+    expect_gone(&pids);
+}
+
 #[test]
 fn signals_reach_all_hosts() {
     let net = Net::new("signals");
