@@ -311,6 +311,32 @@ fn a_host_that_cannot_be_reached_is_named_with_the_reason() {
     );
 }
 
+/// What is said of other ranks is said only if there are some.
+#[test]
+fn ranks_that_were_not_started_are_not_ended() {
+    let failing = Net::with_launcher("failing", "sleep 0.3; exit 255");
+    let ended = "; the other ranks are ended";
+    let said = |net: &Net, arguments: &[&str]| {
+        let outcome = net.run(arguments);
+        assert_eq!((outcome.status, outcome.stderr.lines().count()), (1, 1), "{}", outcome.stderr);
+        assert!(outcome.stderr.starts_with("mpirun: host "), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let none = said(&failing, &["--host", "b,c", "sleep", "50"]);
+    assert!(!none.contains("other ranks"), "{none}");
+    let some = said(&failing, &["--host", "localhost,b", "sleep", "50"]);
+    assert!(some.trim_end().ends_with(ended), "{some}");
+
+    // The same where the agent is reached, and has no such directory.
+    let net = Net::with_launcher("reached", &format!("sleep 0.3; {TO_A_SHELL}"));
+    let (other, lost) =
+        (["-host", "localhost", "sleep", "50", ":"], ["-host", "b", "-wdir", "/surely/not/there", "true"]);
+    let none = said(&net, &lost);
+    assert!(none.contains("'/surely/not/there'") && !none.contains("other ranks"), "{none}");
+    let some = said(&net, &[&other[..], &lost].concat());
+    assert!(some.contains("'/surely/not/there'") && some.trim_end().ends_with(ended), "{some}");
+}
+
 #[test]
 fn what_a_login_shell_says_is_no_output() {
     let net = Net::with_launcher("motd", "echo Welcome; echo 'Last login' >&2; exec sh -c \"$*\"");

@@ -357,7 +357,7 @@ impl Overseer {
             return;
         }
         let who = cause.rank().map(|rank| self.describe(rank)).unwrap_or_default();
-        if let Some(message) = cause.message(&who, self.live > 0) {
+        if let Some(message) = cause.message(&who, self.some_run()) {
             self.outputs.say(&message);
         }
         self.cause = Some(cause);
@@ -370,6 +370,11 @@ impl Overseer {
             self.far.remove(&host);
             self.forget(host);
         }
+    }
+
+    /// Whether there are ranks that have been started and have not ended.
+    fn some_run(&self) -> bool {
+        self.pids.iter().zip(&self.ended).any(|(&pid, &ended)| pid != 0 && !ended)
     }
 
     /// Hosts that have not told yet that their ranks run.
