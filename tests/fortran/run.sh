@@ -129,6 +129,18 @@ FORTRAN
     that "a fatal error is compiled" "$prefix/bin/mpifort" -o "$work/fatal" "$work/fatal.f90"
     "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/fatal" >"$work/said" 2>&1
     that "it ends the job and names call and argument" grep -q 'MPI_Send on MPI_COMM_WORLD.*dest is 7' "$work/said"
+    too_early MPI_Send 'x(1, :), 4, MPI_INTEGER, 0, 0, MPI_COMM_WORLD'
+    too_early MPI_Buffer_attach 'x(1, :), 16'
+}
+
+# too_early CALL ARGUMENTS: a section before MPI_Init is an error of the call, not of what its datatype is made with
+too_early() {
+    printf 'program early\n   use mpi_f08\n   integer :: x(4, 4) = 0\n   call %s(%s)\nend program early\n' "$1" "$2" \
+        >"$work/early.f90"
+    that "$1 before MPI_Init is compiled" "$prefix/bin/mpifort" -o "$work/early" "$work/early.f90"
+    "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/early" >"$work/said" 2>&1
+    that "$1 says that it comes too early" grep -q "$1.*: called before MPI_Init" "$work/said"
+    that "and nothing else does" sh -c "! grep 'called before MPI_Init' '$work/said' | grep -qv $1"
 }
 
 # ------------------------------------------------------------ modules for a compiler that came later
