@@ -67,7 +67,7 @@ place_library() {
     rm -f "$prefix/lib/pkgconfig/.mpi.pc.$$"
 }
 
-# ${pcfiledir} keeps the tree movable.
+# ${pcfiledir} keeps the tree movable. Of several -Wl in a row, pkgconf leaves blanks in a path as they are, so there is one.
 package_file() {
     version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
     cat <<PC
@@ -79,7 +79,7 @@ Name: mpi
 Description: Tern, an MPI library with the standard ABI
 Version: $version
 Cflags: -I\${includedir}
-Libs: -L\${libdir} -Wl,-rpath,\${libdir} -Wl,--enable-new-dtags -lmpi_abi_c2f -lmpi_abi
+Libs: -L\${libdir} -Wl,--enable-new-dtags,-rpath,\${libdir} -lmpi_abi_c2f -lmpi_abi
 PC
 }
 

@@ -40,7 +40,7 @@ void whole_back(Whole whole)
 
 Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function)
 {
-    if (count <= 0 || type == MPI_DATATYPE_NULL) return NULL;
+    if (count <= 0 || type == MPI_DATATYPE_NULL || !is_ready(type)) return NULL;
     Detour *detour = malloc(sizeof *detour);
     if (detour == NULL) abort();
     *detour = (Detour){MPI_DATATYPE_NULL, NO_BUFFER, MPI_SUCCESS};

@@ -209,6 +209,7 @@ static int code_of(const char *text)
 
 int section_error(const char *function, const char *why, ...)
 {
+    if (!is_ready(MPI_BYTE)) return MPI_SUCCESS;
     char name[64], reason[256], text[MPI_MAX_ERROR_STRING];
     va_list arguments;
     va_start(arguments, why);

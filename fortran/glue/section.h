@@ -12,7 +12,19 @@
 
 #include "mpi.h"
 
+/*
+ * Whether MPI runs and messages can have this datatype: a question to Tern alone, since MPI's own functions would call
+ * an error handler, with their names instead of that of the call that the program made.
+ */
+int tern_datatype_is_ready(MPI_Datatype datatype) __attribute__((weak));
+
 #pragma GCC visibility push(hidden)
+
+/* Another MPI library is not asked. */
+static inline int is_ready(MPI_Datatype datatype)
+{
+    return tern_datatype_is_ready == NULL || tern_datatype_is_ready(datatype);
+}
 
 typedef struct {
     ptrdiff_t lower_bound;
@@ -69,7 +81,10 @@ int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype 
 void section_gather(const Descriptor *section, void *dense);
 void section_scatter(const Descriptor *section, const void *dense, const void *before);
 
-/* The error of a section where only dense memory can serve, worded by printf; calls the world's error handler. */
+/*
+ * The error of a section where only dense memory can serve, worded by printf; calls the world's error handler. None
+ * where MPI does not run: the call itself will say that.
+ */
 int section_error(const char *function, const char *why, ...) __attribute__((format(printf, 2, 3)));
 
 #pragma GCC visibility pop

@@ -150,6 +150,18 @@ fn a_second_interrupt_kills() {
     assert_eq!(running.finish().status, 130);
 }
 
+/// Where a shell without job control has started the tests with `&`, they inherit that interrupts are ignored.
+#[test]
+fn tests_of_interrupts_pass_in_the_background_of_a_script() {
+    let script =
+        "trap '' INT QUIT; exec \"$0\" --exact an_interrupt_reaches_all_ranks a_second_interrupt_kills";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script]).arg(std::env::current_exe().unwrap());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("2 passed"), "{said}");
+}
+
 #[test]
 fn user_signals_are_passed_on() {
     let folder = Folder::new("usr2");

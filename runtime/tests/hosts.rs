@@ -237,6 +237,35 @@ fn a_killed_mpirun_ends_the_job_everywhere() {
     expect_gone(&pids.into_iter().filter(|&pid| pid != own).collect::<Vec<_>>());
 }
 
+/// A launcher that hangs on its way to host b, as `ssh` does where nobody answers, with a child of its own. All that it knows
+/// of it tells.
+const HANGS_FOR_B: &str = "[ $TEST_HOST = b ] || exec sh -c \"$*\"
+    sleep 50 & echo $! > $FOLDER/child; echo $$ > $FOLDER/launcher; echo $PPID > $FOLDER/agent$PPID; wait";
+
+#[test]
+fn a_killed_mpirun_takes_a_launcher_along_that_has_no_agent_yet() {
+    for hosts in ["b", "localhost,b"] {
+        let net = Net::with_launcher("hanging", HANGS_FOR_B);
+        let (running, pids) = net.start(&["--host", hosts, "sleep", "50"], 3);
+        let own = running.pid();
+        running.signal(Signal::KILL);
+        running.finish();
+        assert!(pids.contains(&own), "{own} has started the launcher");
+        expect_gone(&pids.into_iter().filter(|&pid| pid != own).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_killed_agent_takes_its_launchers_along() {
+    let net = Net::with_launcher("hanging-behind", HANGS_FOR_B);
+    let hosts = ["--host", "a,b", "--tree", "1", "-n", "2"];
+    let (running, pids) = net.start(&[&hosts[..], &["sh", "-c", SLEEPER]].concat(), 4);
+    let [agent] = agents(&net)[..] else { panic!("the rank of a and the launcher for b have one parent") };
+    kill(agent);
+    assert_eq!(running.finish().status, 1);
+    expect_gone(&pids);
+}
+
 #[test]
 fn signals_reach_all_hosts() {
     let net = Net::new("signals");
@@ -280,6 +309,32 @@ fn a_host_that_cannot_be_reached_is_named_with_the_reason() {
         "{}",
         outcome.stderr
     );
+}
+
+/// What is said of other ranks is said only if there are some.
+#[test]
+fn ranks_that_were_not_started_are_not_ended() {
+    let failing = Net::with_launcher("failing", "sleep 0.3; exit 255");
+    let ended = "; the other ranks are ended";
+    let said = |net: &Net, arguments: &[&str]| {
+        let outcome = net.run(arguments);
+        assert_eq!((outcome.status, outcome.stderr.lines().count()), (1, 1), "{}", outcome.stderr);
+        assert!(outcome.stderr.starts_with("mpirun: host "), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let none = said(&failing, &["--host", "b,c", "sleep", "50"]);
+    assert!(!none.contains("other ranks"), "{none}");
+    let some = said(&failing, &["--host", "localhost,b", "sleep", "50"]);
+    assert!(some.trim_end().ends_with(ended), "{some}");
+
+    // The same where the agent is reached, and has no such directory.
+    let net = Net::with_launcher("reached", &format!("sleep 0.3; {TO_A_SHELL}"));
+    let (other, lost) =
+        (["-host", "localhost", "sleep", "50", ":"], ["-host", "b", "-wdir", "/surely/not/there", "true"]);
+    let none = said(&net, &lost);
+    assert!(none.contains("'/surely/not/there'") && !none.contains("other ranks"), "{none}");
+    let some = said(&net, &[&other[..], &lost].concat());
+    assert!(some.contains("'/surely/not/there'") && some.trim_end().ends_with(ended), "{some}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ program datatypes
    call contents()
    call packing()
    call parameterized()
+   call open_parameters()
    call sizes()
    call check_done()
 
@@ -153,6 +154,29 @@ contains
       call MPI_Type_size(same, size, error)
       call check_equal(size, 8, 'the type that matches a size')
    end subroutine parameterized
+
+   ! Either precision or range may be left open, but not both (section 19.1.9).
+   subroutine open_parameters()
+      character(len=MPI_MAX_ERROR_STRING) :: text
+      HANDLE(MPI_Datatype) :: fine, coarse
+      integer :: code, class, length, size
+      call MPI_Type_create_f90_real(MPI_UNDEFINED, 200, fine, error)
+      call MPI_Type_size(fine, size, error)
+      call check_equal(size, 8, 'size of a real number of large range')
+      call MPI_Type_create_f90_complex(6, MPI_UNDEFINED, coarse, error)
+      call MPI_Type_size(coarse, size, error)
+      call check_equal(size, 8, 'size of a complex number of few digits')
+      call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, error)
+      call MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, fine, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check_equal(class, MPI_ERR_ARG, 'the error of a real type of which nothing is given')
+      call check(index(text, 'MPI_Type_create_f90_real: p and r are both MPI_UNDEFINED') > 0, 'it says so')
+      call MPI_Type_create_f90_complex(MPI_UNDEFINED, MPI_UNDEFINED, coarse, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_ARG, 'the error of a complex type of which nothing is given')
+      call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL, error)
+   end subroutine open_parameters
 
    subroutine sizes()
 #ifndef INTERFACE_MPIF

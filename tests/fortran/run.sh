@@ -129,6 +129,18 @@ FORTRAN
     that "a fatal error is compiled" "$prefix/bin/mpifort" -o "$work/fatal" "$work/fatal.f90"
     "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/fatal" >"$work/said" 2>&1
     that "it ends the job and names call and argument" grep -q 'MPI_Send on MPI_COMM_WORLD.*dest is 7' "$work/said"
+    too_early MPI_Send 'x(1, :), 4, MPI_INTEGER, 0, 0, MPI_COMM_WORLD'
+    too_early MPI_Buffer_attach 'x(1, :), 16'
+}
+
+# too_early CALL ARGUMENTS: a section before MPI_Init is an error of the call, not of what its datatype is made with
+too_early() {
+    printf 'program early\n   use mpi_f08\n   integer :: x(4, 4) = 0\n   call %s(%s)\nend program early\n' "$1" "$2" \
+        >"$work/early.f90"
+    that "$1 before MPI_Init is compiled" "$prefix/bin/mpifort" -o "$work/early" "$work/early.f90"
+    "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/early" >"$work/said" 2>&1
+    that "$1 says that it comes too early" grep -q "$1.*: called before MPI_Init" "$work/said"
+    that "and nothing else does" sh -c "! grep 'called before MPI_Init' '$work/said' | grep -qv $1"
 }
 
 # ------------------------------------------------------------ modules for a compiler that came later
@@ -144,9 +156,11 @@ another_compiler() {
     rm "$work"/cache/tern/fortran/*/mpi_f08.mod
     that "again when a module is missing" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
         -J "$work" -c "$work/fatal.f90" -o "$work/again.o"
+    killed_while_it_compiles
     truncate -s 1000 "$work"/cache/tern/fortran/*/mpi_f08.mod
     that "again when one is cut" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" "-fc=$work/other/fortran" \
         -c "$work/fatal.f90" -o "$work/again.o"
+    that "what a killed one left is removed then" sh -c "! ls -d '$work'/cache/tern/fortran/*.new*"
     that "where home cannot be written, among the temporary files" env -u XDG_CACHE_HOME HOME=/proc TMPDIR="$work" \
         "$prefix/bin/mpifort" "-fc=$work/other/fortran" -c "$work/fatal.f90" -o "$work/again.o"
     chmod o+w "$work/tern-$(id -u)"
@@ -157,6 +171,16 @@ another_compiler() {
     that "-show names folders that are there" folders_of_show "$work/fresh" "$work/other/fortran"
     that "a compiler that is not there is an error that says so" \
         sh -c "'$prefix/bin/mpifort' -fc=no-such-compiler -c '$work/none.f90' 2>&1 | grep -q no-such-compiler"
+}
+
+# A compiler that kills the wrapper which has called it.
+killed_while_it_compiles() {
+    printf '#!/bin/sh\n[ "$1" = --version ] || kill -KILL $PPID\n' >"$work/other/killer"
+    chmod +x "$work/other/killer"
+    # A shell between takes the message of its end.
+    XDG_CACHE_HOME="$work/cache" sh -c '"$@"; exit 0' sh "$prefix/bin/mpifort" "-fc=$work/other/killer" -c "$work/fatal.f90" \
+        >"$work/said" 2>&1
+    that "one that is killed leaves its folder" sh -c "ls -d '$work'/cache/tern/fortran/killer-*.new*"
 }
 
 # refused_folder COMPILER: modules of the temporary folder are linked into programs, so nobody else may write there

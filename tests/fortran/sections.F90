@@ -198,7 +198,8 @@ contains
    subroutine mistakes()
       character(len=MPI_MAX_ERROR_STRING) :: text
       integer :: x(10), class, length, code
-      HANDLE(MPI_Datatype) :: gaps
+      HANDLE(MPI_Datatype) :: gaps, raw, freed
+      HANDLE(MPI_Request) :: request
       x = 0
       call MPI_Type_vector(2, 1, 2, MPI_INTEGER, gaps, error)
       call MPI_Type_commit(gaps, error)
@@ -217,6 +218,20 @@ contains
       call MPI_Error_class(code, class, error)
       call MPI_Error_string(code, text, length, error)
       call check(class == MPI_ERR_TYPE .and. index(text, 'MPI_Rsend on MPI_COMM_WORLD') > 0, 'no datatype')
+      call MPI_Type_contiguous(2, MPI_INTEGER, raw, error)
+      call MPI_Isend(x(::2), 1, raw, MPI_PROC_NULL, 0, MPI_COMM_WORLD, request, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check(class == MPI_ERR_TYPE .and. index(text, 'MPI_Isend on MPI_COMM_WORLD') > 0, 'a datatype not committed')
+      call MPI_Bcast(x(::2), 1, raw, 0, MPI_COMM_WORLD, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_TYPE, 'the error of a datatype not committed in a collective')
+      freed = raw
+      call MPI_Type_free(raw, error)
+      call MPI_Recv(x(::2), 1, freed, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
+      call MPI_Error_class(code, class, error)
+      call MPI_Error_string(code, text, length, error)
+      call check(class == MPI_ERR_TYPE .and. index(text, 'MPI_Recv on MPI_COMM_WORLD') > 0, 'a datatype that was freed')
       call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, error)
       call MPI_Type_free(gaps, error)
    end subroutine mistakes

@@ -27,6 +27,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(error) = process::make_interruptible() {
+        eprintln!("tern-tests: interrupts will be ignored: {error}");
+    }
     let report = Report::new();
     run(&options, &report);
     report.finish()

@@ -98,20 +98,40 @@ pub struct Other {
     pub meaning: &'static str,
 }
 
-/// A variable that could not be understood.
+/// A variable with a value that it cannot have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadValue {
     /// Its name.
     pub name: &'static str,
     /// Its value.
     pub value: String,
+    /// What is wrong with it.
+    pub fault: Fault,
     /// What it may be.
     pub expected: String,
 }
 
 impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={} is not understood: it must be {}", self.name, self.value, self.expected)
+        write!(f, "{}={} {}: it must be {}", self.name, self.value, self.fault, self.expected)
+    }
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It is nothing that the variable knows.
+    Unknown,
+    /// It is a number, but too large or too small.
+    OutOfRange,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Unknown => "is not understood",
+            Fault::OutOfRange => "is out of range",
+        })
     }
 }
 
@@ -159,10 +179,14 @@ pub fn variable(name: &str) -> Option<&'static Variable> {
 impl Variable {
     /// Takes a value from the environment.
     pub fn set(&self, all: &mut Environment, value: &str) -> Result<(), BadValue> {
-        self.values.set(all, value).ok_or_else(|| BadValue {
+        self.values.set(all, value).map_err(|fault| BadValue {
             name: self.name,
             value: value.to_owned(),
-            expected: self.values.expected(),
+            fault,
+            expected: match fault {
+                Fault::Unknown => self.values.expected(),
+                Fault::OutOfRange => format!("a number from 0 to {}", u32::MAX),
+            },
         })
     }
 
@@ -178,19 +202,20 @@ impl Variable {
 }
 
 impl Values {
-    fn set(&self, all: &mut Environment, value: &str) -> Option<()> {
+    fn set(&self, all: &mut Environment, value: &str) -> Result<(), Fault> {
+        let index_of = |words, word| text::index_of(words, word).ok_or(Fault::Unknown);
         match self {
             Values::Number(_, set) => set(all, text::parse_number(value)?),
-            Values::Switch(_, set) => set(all, text::parse_switch(value)?),
-            Values::Choice(words, _, set) => set(all, text::index_of(words, value)?),
+            Values::Switch(_, set) => set(all, text::parse_switch(value).ok_or(Fault::Unknown)?),
+            Values::Choice(words, _, set) => set(all, index_of(words, value)?),
             Values::Set(words, _, set) => {
                 for word in value.split(',').filter(|word| !word.is_empty()) {
-                    set(all, text::index_of(words, word)?);
+                    set(all, index_of(words, word)?);
                 }
             }
             Values::File(_, set) => set(all, value),
         }
-        Some(())
+        Ok(())
     }
 
     fn value(&self, all: &Environment) -> String {

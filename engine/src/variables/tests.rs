@@ -35,6 +35,22 @@ fn what_is_not_understood_is_said() {
 }
 
 #[test]
+fn of_numbers_out_of_range_the_range_is_said() {
+    let said = |value| read("TERN_CREDIT_BYTES", value).unwrap_err().to_string();
+    for value in
+        ["99999999999", "4294967296", "4g", "99999999999999999999999", "99999999999999999g", "-1", "-2k"]
+    {
+        let expected =
+            format!("TERN_CREDIT_BYTES={value} is out of range: it must be a number from 0 to 4294967295");
+        assert_eq!(said(value), expected);
+    }
+    for value in ["", "k", "-", "many", "1kk", "1.5", "--1"] {
+        assert!(said(value).contains(" is not understood: it must be a number, as in"), "{value}");
+    }
+    assert!(read("TERN_CREDIT_BYTES", "4294967295").is_ok());
+}
+
+#[test]
 fn each_variable_reads_what_it_writes() {
     for variable in variables() {
         let mut all = Environment::default().in_effect();

@@ -61,6 +61,9 @@ pub enum TypeError {
     /// A size or displacement beyond 64 bits.
     #[error("the datatype's size or its bounds exceed 2^63 - 1 bytes")]
     TooLarge,
+    /// Both parameters of a Fortran 90 type were left open (section 19.1.9).
+    #[error("p and r are both MPI_UNDEFINED, but one of them must be given")]
+    OpenKind,
     /// No type of the compiler has this precision and range.
     #[error("no {what} of this machine has precision {precision} and decimal exponent range {range}")]
     NoSuchKind {

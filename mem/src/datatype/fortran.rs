@@ -81,6 +81,9 @@ fn real_kind(
     precision: Option<i32>,
     range: Option<i32>,
 ) -> std::result::Result<&'static RealKind, TypeError> {
+    if precision.or(range).is_none() {
+        return Err(TypeError::OpenKind);
+    }
     let enough =
         |kind: &&RealKind| precision.unwrap_or(0) <= kind.precision && range.unwrap_or(0) <= kind.range;
     let no_such = TypeError::NoSuchKind { what, precision: Any(precision), range: Any(range) };

@@ -9,16 +9,15 @@ use rustix::process::Signal;
 
 use crate::branches::Branches;
 use crate::channel::{Inbox, Outbox};
+use crate::guard::Guard;
 use crate::inlets::{Inlets, Taken};
 use crate::limits::{BEAT, PARENT_SILENCE_MAX};
 use crate::messages::{Down, GREETING, Orders, Up};
 use crate::plan::Plan;
 use crate::poller::{Poller, Token};
 use crate::relay::Relay;
-use crate::share::Share;
 use crate::spawn::{self, Feeding};
 use crate::station::Station;
-use crate::topology::Binding;
 use crate::verdict::Refusal;
 
 /// The hidden option that makes `mpirun` an agent.
@@ -41,10 +40,18 @@ pub fn serve() -> Result<(), Refusal> {
 /// Starts the agents behind this one, then this host's ranks.
 fn start(orders: &Orders, poller: Poller) -> Result<(Station, Inlets), Refusal> {
     let plan = prepare(orders)?;
-    let (branches, losses) = Branches::start(orders, &orders.hosts[1..], plan.tree(), &poller);
-    let share = Share::new(&plan.places, &orders.secret)?;
-    let binding = Binding::new(plan.settings.bind)?;
-    let (mut ranks, guard) = spawn::start(&plan, &share, &binding, Feeding::copied(orders.stdin))?;
+    let mut guard = Guard::post();
+    let (mut branches, losses) =
+        Branches::start(orders, &orders.hosts[1..], plan.tree(), &poller, &mut guard);
+    let feed = Feeding::copied(orders.stdin);
+    let (mut ranks, share, binding) = match spawn::start(&plan, &orders.secret, feed, &mut guard) {
+        Ok(started) => started,
+        Err(refusal) => {
+            branches.end(&poller);
+            guard.into_iter().for_each(Guard::dismiss);
+            return Err(refusal);
+        }
+    };
     let inputs = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.input.take()?)));
     let inlets = Inlets::new(inputs);
     let mut station = Station::new(plan, share, ranks, poller, orders.interactive)?;

@@ -2,14 +2,15 @@
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::channel::{Closed, Inbox, Outbox};
+use crate::guard::{Guard, tell};
 use crate::launcher;
 use crate::limits::{
     AGENT_SILENCE_MAX, AGENT_START_MAX, LAST_WORDS_MAX, LAUNCHER_END_MAX, LAUNCHER_WORDS_BYTES_MAX,
@@ -44,17 +45,18 @@ struct Branch {
 pub type Loss = (u32, String);
 
 impl Branches {
-    /// Starts agents for these hosts. `orders` are the same for all, but for the hosts.
+    /// Starts agents for these hosts, by launchers that end with this process. `orders` are the same for all, but for the hosts.
     pub fn start(
         orders: &Orders,
         hosts: &[(u32, String)],
         arity: usize,
         poller: &Poller,
+        guard: &mut std::io::Result<Guard>,
     ) -> (Branches, Vec<Loss>) {
         let (mut list, mut losses) = (Vec::new(), Vec::new());
         for hosts in split(hosts, arity) {
             let index = list.len() as u32;
-            match Branch::start(&Orders { hosts: hosts.to_vec(), ..orders.clone() }, index, poller) {
+            match Branch::start(&Orders { hosts: hosts.to_vec(), ..orders.clone() }, index, poller, guard) {
                 Ok(branch) => list.push(branch),
                 Err(error) => {
                     let reason = format!("cannot run '{}': {error}", launcher::name(&orders.launcher));
@@ -133,10 +135,10 @@ impl Branches {
     pub fn end(&mut self, poller: &Poller) {
         self.list.iter_mut().for_each(|branch| branch.to.close(poller));
         let limit = Instant::now() + LAUNCHER_END_MAX;
-        while Instant::now() < limit && self.list.iter_mut().any(Branch::runs) {
+        while Instant::now() < limit && self.list.iter().any(Branch::runs) {
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.list.iter_mut().for_each(Branch::kill);
+        self.list.drain(..).for_each(Branch::kill);
     }
 }
 
@@ -147,12 +149,18 @@ fn split(hosts: &[(u32, String)], arity: usize) -> impl Iterator<Item = &[(u32, 
 
 impl Branch {
     /// The launcher gets a process group of its own, so that Ctrl-C in a terminal reaches `mpirun` alone.
-    fn start(orders: &Orders, index: u32, poller: &Poller) -> std::io::Result<Branch> {
+    fn start(
+        orders: &Orders,
+        index: u32,
+        poller: &Poller,
+        guard: &mut std::io::Result<Guard>,
+    ) -> std::io::Result<Branch> {
         let program = launcher::own_program()?;
         let name = orders.hosts.first().map(|(_, name)| name.clone()).unwrap_or_default();
         let mut command = launcher::command(&orders.launcher, &name, &program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn()?;
+        tell(guard, |guard| guard.watch_over_launcher(Pid::from_child(&child)));
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
             return Err(std::io::ErrorKind::BrokenPipe.into());
@@ -271,26 +279,35 @@ impl Branch {
         }
     }
 
-    fn how_ended(&mut self) -> String {
+    fn how_ended(&self) -> String {
         let limit = Instant::now() + LAST_WORDS_MAX;
         while Instant::now() < limit && self.runs() {
             std::thread::sleep(Duration::from_millis(2));
         }
-        match self.child.try_wait() {
-            Ok(Some(status)) => format!("ended ({status})"),
-            _ => "closed the connection".into(),
+        match self.look_for_end() {
+            Some(status) => format!("ended ({status})"),
+            None => "closed the connection".into(),
         }
     }
 
-    fn runs(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+    fn runs(&self) -> bool {
+        self.look_for_end().is_none()
     }
 
-    fn kill(&mut self) {
+    /// How the launcher has ended, if it has. It is not reaped before the guard is dismissed: the guard would kill whoever got
+    /// its number.
+    fn look_for_end(&self) -> Option<ExitStatus> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).ok()??;
+        let raw = status.exit_status().map(|status| status << 8).or(status.terminating_signal());
+        raw.map(ExitStatus::from_raw)
+    }
+
+    fn kill(mut self) {
         if self.runs() {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-            let _ = self.child.wait();
         }
+        let _ = self.child.wait();
     }
 }
 

@@ -1,24 +1,29 @@
-//! The guard: a process that kills the ranks when `mpirun` itself has been killed.
+//! The guard: a process that kills the ranks and the launchers when `mpirun` itself has been killed.
 //!
 //! It is `mpirun` run once more, asleep in a read on a pipe whose only writer is `mpirun`. The kernel closes
 //! that end however `mpirun` ends, and the read returns. At a normal end `mpirun` kills the guard first. It is there before
-//! the first rank and hears of each as soon as that runs. A rank of which `mpirun` could not tell any more is known by the ticket
-//! in its environment.
+//! the first rank and launcher and hears of each as soon as that runs. One of which `mpirun` could not tell any more is known by
+//! its environment: a rank has a ticket there, a launcher [`LAUNCHER_VARIABLE`].
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
 
 use tern_runtime::ticket::{TICKET_VARIABLE, Ticket};
 
-use crate::limits::{PAUSE_BETWEEN_SEARCHES, SEARCHES_FOR_STRAYS};
+use crate::limits::{LAUNCHER_END_LOOK, LAUNCHER_END_MAX, PAUSE_BETWEEN_SEARCHES, SEARCHES_FOR_STRAYS};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// The hidden option that makes `mpirun` a guard.
+/// The hidden option that makes `mpirun` a guard; the number of the process that it watches follows.
 pub const OPTION: &str = "--tern-guard";
+
+/// Says in a launcher's environment which `mpirun` or agent has started it.
+pub const LAUNCHER_VARIABLE: &str = "TERN_LAUNCHED_BY";
 
 /// In the place of a group.
 const COMPLETE: i32 = 0;
@@ -41,6 +46,7 @@ impl Guard {
         let child = Command::new("/proc/self/exe")
             .arg0(NAME)
             .arg(OPTION)
+            .arg(std::process::id().to_string())
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(read))
@@ -51,9 +57,14 @@ impl Guard {
         Ok(Guard { child, lifeline: std::fs::File::from(write) })
     }
 
-    /// This process group, too, must not outlive `mpirun`.
+    /// This rank's process group, too, must not outlive `mpirun`.
     pub fn watch_over(&mut self, group: Pid) -> std::io::Result<()> {
         self.tell(group.as_raw_nonzero().get())
+    }
+
+    /// Nor must this launcher's, but it gets the time in which an agent that runs ends by itself.
+    pub fn watch_over_launcher(&mut self, group: Pid) -> std::io::Result<()> {
+        self.tell(-group.as_raw_nonzero().get())
     }
 
     /// All have been told of.
@@ -72,45 +83,74 @@ impl Guard {
     }
 }
 
-/// The guard's whole life.
-pub fn watch() {
+/// Tells a guard something, if there is one. A guard that cannot be told is none.
+pub fn tell(guard: &mut std::io::Result<Guard>, what: impl FnOnce(&mut Guard) -> std::io::Result<()>) {
+    if let Ok(on_duty) = guard
+        && let Err(error) = what(on_duty)
+        && let Ok(useless) = std::mem::replace(guard, Err(error))
+    {
+        useless.dismiss();
+    }
+}
+
+/// The guard's whole life. Who has started it is said in its argument: its parent may have been killed before it looks.
+pub fn watch(mpirun: u32) {
     let _ = rustix::thread::set_name(c"tern-guard");
-    let mpirun = std::os::unix::process::parent_id();
     let mut numbers = Vec::new();
     // Ends when mpirun has ended, or fails and then nobody is to be killed.
     if std::io::stdin().lock().read_to_end(&mut numbers).is_err() {
         return;
     }
+    let patience = Instant::now() + LAUNCHER_END_MAX;
     let numbers: Vec<i32> = numbers.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
     numbers.iter().for_each(|number| kill(*number));
     if !numbers.contains(&COMPLETE) {
         for _ in 0..SEARCHES_FOR_STRAYS {
             strays(mpirun).for_each(kill);
-            std::thread::sleep(PAUSE_BETWEEN_SEARCHES);
+            sleep(PAUSE_BETWEEN_SEARCHES);
         }
     }
+    end_launchers(numbers.iter().map(|number| -number).collect(), patience);
 }
 
-/// Kills a process group that may be one of ranks.
+/// Agents see the end of their input, end their ranks, and their launchers end. One that has no agent yet may hang.
+fn end_launchers(mut numbers: Vec<i32>, patience: Instant) {
+    // A number is forgotten once nobody has it, since the next who gets it is a stranger.
+    let is_there = |number: &i32| group(*number).is_some_and(|group| test_kill_process_group(group).is_ok());
+    numbers.retain(is_there);
+    while !numbers.is_empty() && Instant::now() < patience {
+        sleep(LAUNCHER_END_LOOK);
+        numbers.retain(is_there);
+    }
+    numbers.into_iter().for_each(kill);
+}
+
+/// Kills a process group, unless the number is not that of one.
 fn kill(number: i32) {
-    if let Some(group) = Pid::from_raw(number).filter(|_| number > 1) {
+    if let Some(group) = group(number) {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Groups of processes that `mpirun` has given a ticket.
+fn group(number: i32) -> Option<Pid> {
+    if number > 1 { Pid::from_raw(number) } else { None }
+}
+
+/// Ranks and launchers that `mpirun` has started.
 fn strays(mpirun: u32) -> impl Iterator<Item = i32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|process| process.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(move |number| is_rank_of(*number, mpirun))
+    numbers.filter(move |number| is_started_by(*number, mpirun))
 }
 
-/// A rank leads a group, and what it starts usually does not: to kill that by its number fails.
-fn is_rank_of(number: i32, mpirun: u32) -> bool {
+/// A rank or a launcher leads a group, and what it starts usually does not: to kill that by its number fails.
+fn is_started_by(number: i32, mpirun: u32) -> bool {
     let Ok(environment) = std::fs::read(format!("/proc/{number}/environ")) else { return false };
-    let value = |variable: &[u8]| {
-        let value = variable.strip_prefix(TICKET_VARIABLE.as_bytes())?.strip_prefix(b"=")?;
-        Ticket::parse(OsStr::from_bytes(value)).ok()
+    let value = |name: &str| {
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     };
-    environment.split(|byte| *byte == 0).find_map(value).is_some_and(|ticket| ticket.launcher == mpirun)
+    let ticket = value(TICKET_VARIABLE).and_then(|value| Ticket::parse(OsStr::from_bytes(value)).ok());
+    ticket.is_some_and(|ticket| ticket.launcher == mpirun)
+        || value(LAUNCHER_VARIABLE) == Some(mpirun.to_string().as_bytes())
 }

@@ -26,7 +26,7 @@ impl Host {
     fn with_slots(name: &str, slots: &str) -> Result<Host, Refusal> {
         let number = slots.parse().ok().filter(|&slots| slots > 0);
         let slots = number.ok_or_else(|| {
-            Refusal::usage(format!("host '{name}': '{slots}' is no number of slots above 0"))
+            Refusal::usage(format!("host '{name}': '{slots}' is no number of slots from 1 to {}", u32::MAX))
         })?;
         Host::named(name, Some(slots))
     }
@@ -180,6 +180,14 @@ mod tests {
             assert!(Host::parse_line(bad).is_err(), "{bad}");
         }
         assert!(Host::parse("a b").is_err() && Host::parse("").is_err());
+    }
+
+    #[test]
+    fn slots_out_of_range_are_told_the_range() {
+        for bad in ["a:0", "a:99999999999", "a slots=4294967296"] {
+            let said = Host::parse_line(bad).unwrap_err().to_string();
+            assert!(said.contains("is no number of slots from 1 to 4294967295"), "{said}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::agent;
+use crate::guard::LAUNCHER_VARIABLE;
 
 /// What is called where no `--launcher` says otherwise. A question for a password could not be answered, since many
 /// may come at once; a host that does not answer shall not hold the job for minutes.
@@ -15,6 +16,7 @@ pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
     let words = if launcher.is_empty() { &usual[..] } else { launcher };
     let mut command = Command::new(words.first().map_or("ssh", String::as_str));
     command.args(&words[1.min(words.len())..]).arg(host).arg(quote(program)).arg(agent::OPTION);
+    command.env(LAUNCHER_VARIABLE, std::process::id().to_string());
     command
 }
 

@@ -58,8 +58,11 @@ use verdict::Refusal;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == guard::OPTION) {
-        guard::watch();
+    if let [option, mpirun] = &arguments[..]
+        && option == guard::OPTION
+        && let Some(mpirun) = mpirun.to_str().and_then(|number| number.parse().ok())
+    {
+        guard::watch(mpirun);
         return ExitCode::SUCCESS;
     }
     let status = match arguments.first() {

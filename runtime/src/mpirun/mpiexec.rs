@@ -27,7 +27,8 @@ pub fn soft(set: &str, most: u32) -> Result<u32, Refusal> {
     for triplet in set.split(',') {
         let Some(range) = parse_triplet(triplet) else {
             return Err(Refusal::usage(format!(
-                "option --soft: '{triplet}' is neither a number nor first:last nor first:last:step"
+                "option --soft: '{triplet}' is neither a number nor first:last nor first:last:step, with numbers from -{RANKS_MAX} \
+                 to {RANKS_MAX} and a step that is not 0"
             )));
         };
         best = best.max(range.largest_up_to(i64::from(most)));

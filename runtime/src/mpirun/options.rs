@@ -201,7 +201,7 @@ impl Parser {
         let mut values = values.into_iter();
         let mut raw = || values.next().unwrap_or_default();
         match key {
-            Key::Count => app.count = Some(number_of_ranks(name, &text(name, raw())?)?),
+            Key::Count => app.count = Some(number_of("ranks", name, &text(name, raw())?)?),
             Key::Directory => app.directory = Some(raw()),
             Key::Soft => app.soft = Some(text(name, raw())?),
             Key::Architecture => mpiexec::check_architecture(&text(name, raw())?)?,
@@ -221,10 +221,10 @@ impl Parser {
             Key::Hostfile => settings.hostfile = Some(raw().into()),
             Key::MapBy => settings.map_by = MapBy::parse(&text(name, raw())?)?,
             Key::PerNode => {
-                settings.map_by = MapBy::PerNode(number_of_ranks(name, &text(name, raw())?)?);
+                settings.map_by = MapBy::PerNode(number_of("ranks", name, &text(name, raw())?)?);
             }
             Key::Launcher => settings.launcher = launcher(&text(name, raw())?)?,
-            Key::Tree => settings.tree = Some(number_of_ranks(name, &text(name, raw())?)?),
+            Key::Tree => settings.tree = Some(number_of("hosts", name, &text(name, raw())?)?),
             Key::Verbose => settings.verbose = true,
             Key::NoEffect => settings.without_effect.push(format!("--{name}")),
             Key::Help | Key::Version => {}
@@ -265,10 +265,10 @@ fn text(name: &str, value: OsString) -> Result<String, Refusal> {
     value.into_string().map_err(|value| Refusal::usage(format!("option --{name}: {value:?} is not text")))
 }
 
-fn number_of_ranks(name: &str, value: &str) -> Result<u32, Refusal> {
+fn number_of(what: &str, name: &str, value: &str) -> Result<u32, Refusal> {
     let number = value.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number));
     number.ok_or_else(|| {
-        Refusal::usage(format!("option --{name}: '{value}' is no number of ranks from 1 to {RANKS_MAX}"))
+        Refusal::usage(format!("option --{name}: '{value}' is no number of {what} from 1 to {RANKS_MAX}"))
     })
 }
 
@@ -281,9 +281,9 @@ fn launcher(value: &str) -> Result<Vec<String>, Refusal> {
 
 fn seconds(what: &str, value: &str) -> Result<Duration, Refusal> {
     let seconds = value.parse().ok().and_then(|value: f64| Duration::try_from_secs_f64(value).ok());
-    seconds
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| Refusal::usage(format!("{what}: '{value}' is no number of seconds above 0")))
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| {
+        Refusal::usage(format!("{what}: '{value}' is no number of seconds from 1e-9 to 1.8e19"))
+    })
 }
 
 fn stdin_to(value: &str) -> Result<StdinTo, Refusal> {
@@ -291,7 +291,10 @@ fn stdin_to(value: &str) -> Result<StdinTo, Refusal> {
         "all" => Ok(StdinTo::All),
         "none" => Ok(StdinTo::None),
         _ => value.parse().map(StdinTo::Rank).map_err(|_| {
-            Refusal::usage(format!("option --stdin: '{value}' is neither a rank nor 'all' nor 'none'"))
+            let most = RANKS_MAX - 1;
+            Refusal::usage(format!(
+                "option --stdin: '{value}' is neither a rank from 0 to {most} nor 'all' nor 'none'"
+            ))
         }),
     }
 }
@@ -420,6 +423,27 @@ mod tests {
         assert!(refusal("--tag-output=1 a").contains("takes no value"));
         assert!(refusal("--stdin some a").contains("'some'"));
         assert!(refusal("").contains("which program"));
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_told_the_range() {
+        for (line, range) in [
+            ("-n 99999999999 a", "ranks from 1 to 1048576"),
+            ("-ppn 1048577 a", "ranks from 1 to 1048576"),
+            ("--tree 0 a", "hosts from 1 to 1048576"),
+            ("--map-by ppr:99999999999:node a", "ranks from 1 to 1048576"),
+            ("--stdin 99999999999 a", "a rank from 0 to 1048575"),
+            ("-soft 1:99999999999 a", "with numbers from -1048576 to 1048576"),
+            ("--timeout 1e20 a", "seconds from 1e-9 to 1.8e19"),
+            ("--timeout 1e-10 a", "seconds from 1e-9 to 1.8e19"),
+        ] {
+            let said = refusal(line);
+            let value = line.split(' ').nth(1).unwrap();
+            assert!(said.contains(range) && said.contains(&format!("'{value}'")), "{said}");
+        }
+        for line in ["--timeout 1e-9 a", "--timeout 1.8e19 a"] {
+            assert!(run(line).timeout.is_some(), "{line}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::branches::Branches;
 use crate::ending::{Ending, Step};
 use crate::environment;
 use crate::feed::Feed;
+use crate::guard::Guard;
 use crate::hosts::own_name;
 use crate::limits::{ABANDON_GRACE, BEAT, INTERRUPT_TWICE, REPORT_MAX, TERM_GRACE};
 use crate::messages::{Down, Orders, Up};
@@ -20,12 +21,10 @@ use crate::outputs::Outputs;
 use crate::plan::Plan;
 use crate::poller::{Poller, Token};
 use crate::report::{self, Standing};
-use crate::share::Share;
 use crate::signals::Signals;
 use crate::spawn::{self, Feeding};
 use crate::station::Station;
 use crate::streams::Mouth;
-use crate::topology::Binding;
 use crate::verdict::{Cause, End, Refusal, signal_name};
 
 /// Runs a job and returns the exit status.
@@ -47,22 +46,18 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<Station, Ref
     let poller = Poller::new()?;
     let far: Vec<(u32, String)> =
         (0..).zip(names.iter().cloned()).filter(|(host, _)| Some(*host) != plan.here).collect();
+    let mut guard = Guard::post();
     let (mut branches, losses) = if far.is_empty() {
         (Branches::default(), Vec::new())
     } else {
         let orders = Orders::new(&plan, secret, interactive, environment::forwarded());
-        Branches::start(&orders, &far, plan.tree(), &poller)
+        Branches::start(&orders, &far, plan.tree(), &poller, &mut guard)
     };
-    let start_ranks = || {
-        let share = Share::new(&plan.places, &secret)?;
-        let binding = Binding::new(plan.settings.bind)?;
-        let guarded = spawn::start(&plan, &share, &binding, Feeding::of(&plan))?;
-        Ok((share, guarded, binding))
-    };
-    let (share, (ranks, guard), binding) = match start_ranks() {
+    let (ranks, share, binding) = match spawn::start(&plan, &secret, Feeding::of(&plan), &mut guard) {
         Ok(started) => started,
         Err(refusal) => {
             branches.end(&poller);
+            guard.into_iter().for_each(Guard::dismiss);
             return Err(refusal);
         }
     };
@@ -362,7 +357,7 @@ impl Overseer {
             return;
         }
         let who = cause.rank().map(|rank| self.describe(rank)).unwrap_or_default();
-        if let Some(message) = cause.message(&who, self.live > 0) {
+        if let Some(message) = cause.message(&who, self.some_run()) {
             self.outputs.say(&message);
         }
         self.cause = Some(cause);
@@ -375,6 +370,11 @@ impl Overseer {
             self.far.remove(&host);
             self.forget(host);
         }
+    }
+
+    /// Whether there are ranks that have been started and have not ended.
+    fn some_run(&self) -> bool {
+        self.pids.iter().zip(&self.ended).any(|(&pid, &ended)| pid != 0 && !ended)
     }
 
     /// Hosts that have not told yet that their ranks run.

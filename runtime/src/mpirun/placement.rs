@@ -33,17 +33,24 @@ impl MapBy {
         match words.next().unwrap_or_default() {
             "" => Ok(MapBy::Slot),
             "node" | "host" | "rr" => Ok(MapBy::Node),
-            "ppr" => {
-                let number = words.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
-                number
-                    .filter(|_| words.next() == Some("node"))
-                    .map(MapBy::PerNode)
-                    .ok_or_else(|| unknown(value))
-            }
+            "ppr" => match (words.next(), words.next()) {
+                (Some(number), Some("node")) => per_node(number, value),
+                _ => Err(unknown(value)),
+            },
             part if PARTS.contains(&part) => Ok(MapBy::Slot),
             _ => Err(unknown(value)),
         }
     }
+}
+
+/// The `N` of `ppr:N:node`.
+fn per_node(number: &str, value: &str) -> Result<MapBy, Refusal> {
+    let parsed = number.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number));
+    parsed.map(MapBy::PerNode).ok_or_else(|| {
+        Refusal::usage(format!(
+            "option --map-by: '{value}': {number} is no number of ranks from 1 to {RANKS_MAX}"
+        ))
+    })
 }
 
 fn unknown(value: &str) -> Refusal {

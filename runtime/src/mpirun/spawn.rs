@@ -14,10 +14,11 @@ use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
     pidfd_open, setrlimit, waitid,
 };
+use tern_runtime::Secret;
 use tern_runtime::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
-use crate::guard::Guard;
+use crate::guard::{Guard, LAUNCHER_VARIABLE, tell};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
@@ -81,42 +82,32 @@ impl Rank {
     }
 }
 
-/// The ranks of this host, and who ends them if `mpirun` cannot; why there is nobody, if so.
-pub type Guarded = (Vec<Rank>, Option<io::Result<Guard>>);
+/// The ranks of this host, what they share, and where they are bound.
+pub type Started = (Vec<Rank>, Share, Binding);
 
-/// Starts the ranks of this host; if one cannot be started, those that run already are killed.
-pub fn start(plan: &Plan, share: &Share, binding: &Binding, feed: Feeding) -> Result<Guarded, Refusal> {
+/// Starts the ranks of this host, and tells the guard of each; if one cannot be started, those that run already are killed.
+pub fn start(
+    plan: &Plan,
+    secret: &Secret,
+    feed: Feeding,
+    guard: &mut io::Result<Guard>,
+) -> Result<Started, Refusal> {
+    let share = Share::new(&plan.places, secret)?;
+    let binding = Binding::new(plan.settings.bind)?;
     let numbers = plan.own_ranks();
     if numbers.is_empty() {
-        return Ok((Vec::new(), None));
+        return Ok((Vec::new(), share, binding));
     }
     let local = numbers.len() as u32;
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
-    let starter = Starter { plan, share, binding, ticket, limit, feed };
-    let mut guard = Guard::post();
+    let starter = Starter { plan, share: &share, binding: &binding, ticket, limit, feed };
     share.set_inherited(true);
-    let ranks = starter.start_all(&numbers, &mut guard);
+    let ranks = starter.start_all(&numbers, guard);
     share.set_inherited(false);
     binding.restore();
-    match (ranks, guard) {
-        (Ok(ranks), guard) => Ok((ranks, Some(guard))),
-        (Err(refusal), guard) => {
-            guard.into_iter().for_each(Guard::dismiss);
-            Err(refusal)
-        }
-    }
-}
-
-/// A guard that cannot be told something is none.
-fn tell(guard: &mut io::Result<Guard>, what: impl FnOnce(&mut Guard) -> io::Result<()>) {
-    if let Ok(on_duty) = guard
-        && let Err(error) = what(on_duty)
-        && let Ok(useless) = std::mem::replace(guard, Err(error))
-    {
-        useless.dismiss();
-    }
+    Ok((ranks?, share, binding))
 }
 
 struct Starter<'a> {
@@ -144,7 +135,6 @@ impl Starter<'_> {
                 }
             }
         }
-        tell(guard, Guard::is_complete);
         Ok(ranks)
     }
 
@@ -191,6 +181,8 @@ impl Starter<'_> {
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
         command.env(TICKET_VARIABLE, ticket.to_string());
         command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
+        // An agent has it from its launcher.
+        command.env_remove(LAUNCHER_VARIABLE);
         if let Some(directory) = &app.directory {
             command.current_dir(directory);
         }

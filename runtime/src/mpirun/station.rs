@@ -11,7 +11,7 @@ use tern_runtime::{now_ns, pmi};
 use crate::answers::Answers;
 use crate::branches::{Branches, Loss};
 use crate::directory::{Asked, Asker, Directory};
-use crate::guard::Guard;
+use crate::guard::{Guard, tell};
 use crate::messages::{Down, Up};
 use crate::plan::Plan;
 use crate::pmi::{About, Demand, Pairs, Pmi};
@@ -113,12 +113,12 @@ impl Station {
         }
     }
 
-    /// Keeps the guard of the ranks, or tells why there is none.
-    pub fn keep_guard(&mut self, guard: Option<std::io::Result<Guard>>) {
+    /// Keeps the guard, which has heard of all that is started here, or tells why there is none.
+    pub fn keep_guard(&mut self, mut guard: std::io::Result<Guard>) {
+        tell(&mut guard, Guard::is_complete);
         match guard {
-            None => {}
-            Some(Ok(guard)) => self.guard = Some(guard),
-            Some(Err(error)) => self.events.push(Up::Say(format!(
+            Ok(guard) => self.guard = Some(guard),
+            Err(error) => self.events.push(Up::Say(format!(
                 "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
             ))),
         }

@@ -135,7 +135,7 @@ impl Cause {
         }
     }
 
-    /// What is said: `who` names the rank to blame, `others` whether ranks are ended because of it.
+    /// What is said: `who` names the rank to blame, `others` says whether ranks run that are ended because of it.
     pub fn message(&self, who: &str, others: bool) -> Option<String> {
         let rest = if others { "; the other ranks are ended" } else { "" };
         match self {
@@ -150,7 +150,7 @@ impl Cause {
             Cause::NotFinalized { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init{rest}"
             )),
-            Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}")),
+            Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),
             Cause::Lost { host, reason } => {
                 Some(format!("host {host} cannot be reached, or its agent is gone: {reason}{rest}"))
             }

@@ -1,5 +1,6 @@
 //! Jobs that end badly: exit statuses, what is said, and that every process is gone soon.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -18,6 +19,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "a rank killed amid traffic", run: rank_killed_amid_traffic },
     Test { name: "mpirun killed", run: mpirun_killed },
     Test { name: "mpirun interrupted", run: mpirun_interrupted },
+    Test { name: "interrupts in the background of a script", run: interrupted_in_background },
     Test { name: "abort", run: abort },
     Test { name: "exit status", run: exit_status },
     Test { name: "segmentation fault", run: segmentation_fault },
@@ -112,6 +114,18 @@ fn mpirun_interrupted(jobs: &Jobs<'_>) -> Verdict {
         expect_gone(&mark)?;
         expect_code(&outcome, code)?;
     }
+    passed()
+}
+
+/// A shell without job control makes what it runs in the background ignore interrupts. The harness must pass there, too.
+fn interrupted_in_background(jobs: &Jobs<'_>) -> Verdict {
+    let harness = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "-"]).arg(harness);
+    let outcome =
+        run_command(command.arg("--prefix").arg(&jobs.options.prefix).arg("job mpirun interrupted"))?;
+    expect(outcome.success(), "its tests of interrupts pass", &outcome)?;
+    expect(outcome.stdout.ends_with("1 passed, 0 failed\n"), "there is one", &outcome)?;
     passed()
 }
 

@@ -47,6 +47,19 @@ ask_pkg_config() {
     # shellcheck disable=SC2086 # the flags are words
     run cc program.c -o by-pkg-config $flags
     run ./by-pkg-config
+    # Before pkgconf took its name, pkg-config quoted nothing.
+    case $(pkg-config --version) in 0.*) ;; *) ask_for_a_path_with_blanks ;; esac
+}
+
+ask_for_a_path_with_blanks() {
+    mkdir 'a tree'
+    cp -a "$TERN_PREFIX/include" "$TERN_PREFIX/lib" 'a tree'
+    flags=$(PKG_CONFIG_PATH="$WORK/a tree/lib/pkgconfig" pkg-config --cflags --libs mpi)
+    eval "run cc program.c -o among-blanks $flags"
+    run env -u LD_LIBRARY_PATH ldd among-blanks
+    expect_lines 1 "libmpi_abi.so.1 => $WORK/a tree/"
+    run env -u LD_LIBRARY_PATH ./among-blanks
+    rm -r 'a tree'
 }
 
 compile_and_link_apart

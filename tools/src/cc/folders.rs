@@ -3,10 +3,22 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// What a folder's extension begins with, before a number, while it is being filled.
+const UNDER_WAY: &str = "new";
+/// The same of one that was found broken and has made room.
+const BROKEN: &str = "broken";
+
+/// Where the file system has no locks, a folder that was begun so long ago is nobody's any more: to fill it takes seconds.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The list of what a folder must hold, written last.
 const LIST: &str = "files";
@@ -47,6 +59,99 @@ pub fn temporary_is_ours() -> bool {
     })
 }
 
+/// A folder that is being filled. It is locked, so that others see that its maker lives: the kernel lets go of the lock
+/// however that ends. What has not been published goes away with this.
+#[derive(Debug)]
+pub struct Work {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Work {
+    /// Begins an empty folder beside `folder`, which it is to become, and removes what makers have left there that were killed.
+    pub fn begin(folder: &Path) -> io::Result<Work> {
+        if let Some(place) = folder.parent() {
+            fs::create_dir_all(place)?;
+            sweep(place);
+        }
+        // A process of the same number may be at work on another host.
+        for number in std::process::id().. {
+            let path = folder.with_extension(format!("{UNDER_WAY}{number}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            if let Some(lock) = claim(&path)? {
+                return Ok(Work { path, lock });
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if is_at(&self.lock, &self.path) {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Locks a folder that was just made; `None` if somebody was faster who sweeps, and took it for an abandoned one.
+fn claim(path: &Path) -> io::Result<Option<File>> {
+    let folder = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let is_free = flock(&folder, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK);
+    Ok((is_free && is_at(&folder, path)).then_some(folder))
+}
+
+/// Removes folders that nobody fills any more.
+fn sweep(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // The lock is held until the folder is gone, so that nobody takes it for his.
+        if is_temporary(&path)
+            && let Some(_lock) = abandoned(&path)
+        {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Whether the name is that of a folder before it is published, or after it was found broken.
+fn is_temporary(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().as_bytes();
+    let number = [UNDER_WAY, BROKEN].into_iter().find_map(|word| extension.strip_prefix(word.as_bytes()));
+    number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+}
+
+/// A folder whose maker has gone, with its lock.
+fn abandoned(path: &Path) -> Option<File> {
+    let folder = File::open(path).ok()?;
+    let is_old = || folder.metadata().ok()?.modified().ok()?.elapsed().ok().map(|age| age > ABANDONED_AFTER);
+    let is_nobodys = match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => true,
+        Err(Errno::WOULDBLOCK) => false,
+        Err(_) => is_old().unwrap_or(false),
+    };
+    (is_nobodys && is_at(&folder, path)).then_some(folder)
+}
+
+/// Whether what was opened is what has this name, still.
+fn is_at(folder: &File, path: &Path) -> bool {
+    let same =
+        |one: &fs::Metadata, other: &fs::Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
+    let (opened, there) = (folder.metadata(), fs::symlink_metadata(path));
+    opened.is_ok_and(|opened| there.is_ok_and(|there| same(&opened, &there)))
+}
+
 /// Writes the list of a folder's files and their lengths. What is listed can be told from what was left half.
 pub fn seal(folder: &Path) -> io::Result<()> {
     let mut list = Vec::new();
@@ -82,7 +187,7 @@ pub fn publish(work: &Path, folder: &Path) -> Result<(), String> {
         Err(_) if is_whole(folder) => return Ok(()),
         Err(_) => {}
     }
-    let broken = work.with_extension(format!("broken{}", std::process::id()));
+    let broken = work.with_extension(format!("{BROKEN}{}", std::process::id()));
     fs::rename(folder, &broken)
         .and_then(|()| fs::rename(work, folder))
         .map_err(|error| format!("cannot replace {}, which is broken: {error}", folder.display()))?;
@@ -114,6 +219,72 @@ mod tests {
         assert!(!is_whole(&folder), "a file is gone");
         fs::remove_dir_all(&folder).expect("the folder");
         assert!(!is_whole(&folder), "all is gone");
+    }
+
+    /// A place for folders, of this test alone.
+    fn place(name: &str) -> PathBuf {
+        let place = std::env::temp_dir().join(format!("tern-folders-{}-{name}", std::process::id()));
+        fs::create_dir_all(&place).expect("a folder");
+        place
+    }
+
+    #[test]
+    fn what_killed_makers_left_is_removed_and_what_others_fill_stays() {
+        let place = place("swept");
+        for name in ["a-1.new1", "a-2.new999999", "a-1.broken7", "a-1", "a-1.newer", "a-1.new", "b.new1-3"] {
+            fs::create_dir(place.join(name)).expect("a folder");
+            fs::write(place.join(name).join("x.mod"), "").expect("a file");
+        }
+        std::os::unix::fs::symlink("a-1", place.join("link.new1")).expect("a link");
+        let other = Work::begin(&place.join("a-3")).expect("a folder");
+        fs::write(other.path().join("types.mod"), "").expect("a file");
+        let mine = Work::begin(&place.join("a-3")).expect("a folder");
+        assert!(other.path() != mine.path() && other.path().join("types.mod").exists());
+        let mut left: Vec<_> = fs::read_dir(&place).expect("the place").flatten().collect();
+        left.sort_by_key(fs::DirEntry::file_name);
+        let mut expected =
+            ["a-1", "a-1.new", "a-1.newer", "b.new1-3", "link.new1"].map(|name| place.join(name)).to_vec();
+        expected.extend([other.path().to_owned(), mine.path().to_owned()]);
+        expected.sort();
+        assert_eq!(left.iter().map(fs::DirEntry::path).collect::<Vec<_>>(), expected);
+        let paths = [other.path().to_owned(), mine.path().to_owned()];
+        drop((other, mine));
+        assert!(!paths.iter().any(|path| path.exists()));
+        fs::remove_dir_all(place).expect("the place");
+    }
+
+    #[test]
+    fn what_was_published_stays_and_its_old_name_is_anybodys() {
+        let place = place("published");
+        let work = Work::begin(&place.join("a-1")).expect("a folder");
+        seal(work.path()).expect("the list");
+        publish(work.path(), &place.join("a-1")).expect("there is none");
+        // Of a process of the same number elsewhere.
+        fs::create_dir(work.path()).expect("the name is free");
+        let path = work.path().to_owned();
+        drop(work);
+        assert!(path.exists() && place.join("a-1").exists());
+        fs::remove_dir_all(place).expect("the place");
+    }
+
+    /// However makers and sweepers meet, each has a folder of its own as long as it wants.
+    #[test]
+    fn many_at_once_do_not_remove_each_others_folders() {
+        let place = place("many");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let work = Work::begin(&place.join("a-1")).expect("a folder");
+                        let file = work.path().join("types.mod");
+                        fs::write(&file, "").expect("the folder is there");
+                        assert!(file.exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(&place).expect("the place").count(), 0);
+        fs::remove_dir_all(place).expect("the place");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::flags::{Compiler, Tree};
-use crate::folders;
+use crate::folders::{self, Work};
 
 /// The library of the modules' own procedures (`libmpi_modules.a`).
 pub const ARCHIVE: &str = "mpi_modules";
@@ -141,17 +141,13 @@ fn in_path(program: &OsStr) -> Option<(PathBuf, Metadata)> {
 
 /// Compiles in a folder of its own, which then gets the name that others look for: two at once do no harm.
 fn make(tree: &Tree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
-    let work = folder.with_extension(format!("new{}", std::process::id()));
     let sources: Vec<PathBuf> = SOURCES.iter().map(|name| tree.module_sources().join(name)).collect();
-    let cannot = |error| format!("cannot make {} for Fortran's modules: {error}", work.display());
-    let made = fs::create_dir_all(&work)
-        .map_err(cannot)
-        .and_then(|()| compile(compiler, &sources, &work))
-        .and_then(|()| archive(&work))
-        .and_then(|()| folders::seal(&work).map_err(cannot))
-        .and_then(|()| folders::publish(&work, folder));
-    let _ = fs::remove_dir_all(&work);
-    made
+    let cannot = |error| format!("cannot make {} for Fortran's modules: {error}", folder.display());
+    let work = Work::begin(folder).map_err(cannot)?;
+    compile(compiler, &sources, work.path())?;
+    archive(work.path())?;
+    folders::seal(work.path()).map_err(cannot)?;
+    folders::publish(work.path(), folder)
 }
 
 fn compile(compiler: &Compiler, sources: &[PathBuf], work: &Path) -> Result<(), String> {

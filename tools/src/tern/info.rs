@@ -113,7 +113,7 @@ fn here(variable: &Variable, all: &Environment) -> String {
     let Ok(value) = std::env::var(variable.name) else { return shown(&variable.value(all)) };
     match variable.set(&mut Environment::default(), &value) {
         Ok(()) => format!("{} *", shown(&variable.value(all))),
-        Err(_) => format!("{value} * is not understood: MPI_Init will fail"),
+        Err(bad) => format!("{value} * {}: MPI_Init will fail", bad.fault),
     }
 }
 

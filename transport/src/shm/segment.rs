@@ -9,6 +9,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use nix::sys::resource::{Resource, getrlimit};
+
 use crate::config::Config;
 use crate::limits::{LINE_BYTES, TEAM_BYTES, TEAM_FLAGS};
 
@@ -265,11 +267,10 @@ fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
 
 /// Beyond the limit for files, which counts for shared memory too, the kernel would not refuse but kill (SIGXFSZ).
 pub(super) fn within_file_limit(bytes: usize) -> io::Result<()> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: a plain system call that writes to `limit`.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
-    let refused = known && bytes as u64 > limit.rlim_cur;
-    if refused { Err(io::Error::from_raw_os_error(libc::EFBIG)) } else { Ok(()) }
+    match getrlimit(Resource::RLIMIT_FSIZE) {
+        Ok((limit, _)) if bytes as u64 > limit => Err(io::Error::from_raw_os_error(libc::EFBIG)),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn map(fd: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {

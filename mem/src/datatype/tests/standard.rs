@@ -172,4 +172,10 @@ fn wrong_arguments_are_named() {
     assert_eq!(text(indexed), "array_of_blocklengths[1] is -2, but must not be negative");
     let wanted = "no real type of this machine has precision 40 and decimal exponent range any";
     assert_eq!(text(Datatype::f90_real(Some(40), None)), wanted);
+    let open = "p and r are both MPI_UNDEFINED, but one of them must be given";
+    assert_eq!(
+        (text(Datatype::f90_real(None, None)), text(Datatype::f90_complex(None, None))),
+        (open.into(), open.into())
+    );
+    assert!(Datatype::f90_real(None, Some(30)).is_ok() && Datatype::f90_complex(Some(6), None).is_ok());
 }
