@@ -67,7 +67,7 @@ impl Process {
     /// The info object of a handle, to look at.
     pub fn info(&mut self, info: MPI_Info) -> Result<&Info> {
         if info == MPI_INFO_ENV {
-            let size = self.job.as_ref().map(|job| job.size);
+            let size = self.announced_size();
             let arguments = || environment(&std::env::args().collect::<Vec<_>>(), size);
             return Ok(self.infos.environment.get_or_insert_with(arguments));
         }
@@ -108,7 +108,7 @@ entry! {
         let info = out("info", info)?;
         let arguments = arguments(argc, argv);
         let mut process = enter();
-        let size = process.job.as_ref().map(|job| job.size);
+        let size = process.announced_size();
         *info = process.new_info(environment(&arguments, size))?;
         Ok(())
     }
@@ -254,17 +254,15 @@ unsafe fn arguments(argc: c_int, argv: *mut *mut c_char) -> Vec<String> {
 
 /// How this program was started (section 11.2.1). `thread_level` is left out: it would be the level that was asked for
 /// when the job was started, and `mpirun` has no option for that.
-fn environment(arguments: &[String], size: Option<u32>) -> Info {
+fn environment(arguments: &[String], size: u32) -> Info {
     let mut info = Info::default();
     let mut set = |key, value: String| info.set(key, cut(&value));
     if let Some((command, rest)) = arguments.split_first() {
         set("command", command.clone());
         set("argv", rest.join(" "));
     }
-    if let Some(size) = size {
-        set("maxprocs", size.to_string());
-        set("soft", size.to_string());
-    }
+    set("maxprocs", size.to_string());
+    set("soft", size.to_string());
     set("host", crate::env::host_name());
     set("arch", std::env::consts::ARCH.to_owned());
     if let Ok(directory) = std::env::current_dir() {

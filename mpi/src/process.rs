@@ -104,6 +104,11 @@ pub struct Process {
 }
 
 impl Process {
+    /// Ranks of the job, also before initialisation.
+    pub fn announced_size(&self) -> u32 {
+        self.job.as_ref().map_or_else(tern_runtime::announced_size, |job| job.size)
+    }
+
     /// This process's rank in the world.
     pub fn own_peer(&self) -> Peer {
         self.job.as_ref().map_or(0, |job| job.rank)

@@ -88,6 +88,13 @@ pub fn join() -> Result<Job, JoinError> {
     Ok(take_seat(&ticket)?.unwrap_or_else(Job::alone))
 }
 
+/// How many ranks the job will have, by what the launcher has left in the environment: what can be known before [`join`].
+pub fn announced_size() -> u32 {
+    let ticket = std::env::var_os(TICKET_VARIABLE).and_then(|value| Ticket::parse(&value).ok());
+    let by_pmi = || std::env::var("PMI_SIZE").ok()?.parse().ok();
+    ticket.map(|ticket| ticket.size).or_else(by_pmi).unwrap_or(1)
+}
+
 fn alone() -> Result<Job, JoinError> {
     let variable = |name: &str| std::env::var(name).ok();
     if let Some(invitation) = Invitation::find(variable) {

@@ -29,7 +29,7 @@ pub mod ticket;
 pub use board::{Blocked, Board, RankState};
 pub use cores::{CoreBudget, cores};
 pub use job::{Job, exit_status};
-pub use join::{JoinError, join};
+pub use join::{JoinError, announced_size, join};
 pub use link::Link;
 pub use roster::{Places, Secret};
 

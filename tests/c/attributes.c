@@ -118,6 +118,42 @@ static void failing_delete(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+static int refuse_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    *flag = 1;
+    return MPI_ERR_OTHER;
+}
+
+static int refuse_copy_of_type(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)type;
+    return refuse_copy(MPI_COMM_NULL, key, extra, in, out, flag);
+}
+
+/* A copy callback that fails: the call returns an error, and there is no copy. */
+static void failing_copy(void)
+{
+    MPI_Comm comm, copy = MPI_COMM_WORLD;
+    MPI_Datatype type, twin = MPI_INT;
+    int key, type_key;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(comm, key, NULL);
+    CHECK(MPI_Comm_dup(comm, &copy) != MPI_SUCCESS);
+    CHECK(copy == MPI_COMM_NULL);
+    MPI_Comm_free(&comm), MPI_Comm_free_keyval(&key);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_create_keyval(refuse_copy_of_type, MPI_TYPE_NULL_DELETE_FN, &type_key, NULL);
+    MPI_Type_set_attr(type, type_key, NULL);
+    CHECK(MPI_Type_dup(type, &twin) != MPI_SUCCESS);
+    CHECK(twin == MPI_DATATYPE_NULL);
+    MPI_Type_free(&type), MPI_Type_free_keyval(&type_key);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static int copy_type(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
 {
     (void)type, (void)key, (void)extra;
@@ -200,6 +236,7 @@ int main(int argc, char **argv)
     order_at_free();
     predefined_callbacks();
     failing_delete();
+    failing_copy();
     on_types();
     predefined();
     int key;

@@ -81,7 +81,22 @@ static void limits(void)
     free(value), free(back);
 }
 
-static void environment(void)
+/* Both have the same keys with the same values. */
+static void expect_equal(MPI_Info a, MPI_Info b)
+{
+    int keys, others, flag;
+    MPI_Info_get_nkeys(a, &keys), MPI_Info_get_nkeys(b, &others);
+    CHECK_EQ(keys, others);
+    for (int i = 0; i < keys; i++) {
+        char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL] = "", other[MPI_MAX_INFO_VAL] = "";
+        MPI_Info_get_nthkey(a, i, key);
+        MPI_Info_get(a, key, MPI_MAX_INFO_VAL - 1, value, &flag);
+        MPI_Info_get(b, key, MPI_MAX_INFO_VAL - 1, other, &flag);
+        CHECK_STR(other, value);
+    }
+}
+
+static void environment(MPI_Info before)
 {
     char value[MPI_MAX_INFO_VAL];
     int flag = 0;
@@ -90,6 +105,7 @@ static void environment(void)
     if (flag) CHECK_EQ(atoi(value), check_size);
     MPI_Info info;
     MUST(MPI_Info_create_env(0, NULL, &info));
+    expect_equal(before, info);
     MPI_Info_free(&info);
 }
 
@@ -125,12 +141,16 @@ static void errors(void)
 
 int main(int argc, char **argv)
 {
+    /* An info object can be made before MPI is there, and tells the same (section 11.2.1). */
+    MPI_Info before;
+    if (MPI_Info_create_env(0, NULL, &before) != MPI_SUCCESS) return 1;
     check_init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     contents();
     limits();
-    environment();
+    environment(before);
+    MPI_Info_free(&before);
     on_communicators();
     errors();
     return check_finish();

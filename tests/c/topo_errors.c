@@ -23,7 +23,9 @@ static void grids(void)
     CHECK_ERROR(MPI_Cart_create(world, -1, one, one, 0, &made), MPI_ERR_DIMS, "ndims");
     CHECK_ERROR(MPI_Cart_create(world, 1, zero, one, 0, &made), MPI_ERR_DIMS, "dims[0] is 0");
     CHECK_ERROR(MPI_Cart_create(world, 1, &minus, one, 0, &made), MPI_ERR_DIMS, "MPI_Cart_create");
+    made = world;
     CHECK_ERROR(MPI_Cart_create(world, 1, &many, one, 0, &made), MPI_ERR_DIMS, "places");
+    CHECK(made == MPI_COMM_NULL);
     CHECK_ERROR(MPI_Cart_create(world, 3, huge, flags, 0, &made), MPI_ERR_DIMS, "places");
     CHECK_ERROR(MPI_Cart_create(world, 1, NULL, one, 0, &made), MPI_ERR_ARG, "dims");
     CHECK_ERROR(MPI_Cart_create(world, 1, one, one, 0, NULL), MPI_ERR_ARG, "comm_cart");
