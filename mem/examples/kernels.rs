@@ -67,8 +67,10 @@ mod x86_64 {
         for (&at, (on, name, op)) in &kernels {
             let (widest, reason) = (program.packed_bytes(at)?, reason(*on, name, *op));
             let expected = if reason.is_some() { 0 } else { bytes_of(*on) };
-            wrong += usize::from(widest != expected);
-            let words = words(widest, expected, reason);
+            let again = *on == Registers::Widest && program.loads_again(at);
+            wrong += usize::from(widest != expected || again);
+            let words =
+                words(widest, expected, reason) + if again { ", loaded again for each use" } else { "" };
             println!("{:<6} {name:<21} {op:<10} {words}", format!("{on:?}"));
         }
         println!("{} kernels, {wrong} of them not as the list says", kernels.len());
@@ -160,6 +162,19 @@ mod x86_64 {
                 to_see.extend(code.iter().filter_map(|(_, operands)| self.other_kernel(operands)));
             }
             Ok(widest)
+        }
+
+        /// Whether a kernel loads its operands anew for each use rather than once. Loads of a whole line that lie in two take so long
+        /// while these are on their way from memory that it shows. (One that is left at the end may be loaded once more.)
+        fn loads_again(&self, at: usize) -> bool {
+            let code = self.functions.get(&at).map_or(&[][..], |(_, code)| code);
+            let mut loads: BTreeMap<&str, usize> = BTreeMap::new();
+            for (_, operands) in code.iter().filter(|(_, operands)| operands.contains("%zmm")) {
+                if let Some(source) = operands.split("),").next().filter(|source| source.starts_with('(')) {
+                    *loads.entry(source).or_default() += 1;
+                }
+            }
+            loads.values().any(|count| *count > 2)
         }
 
         /// Where a call or jump leads, if that is the same kernel for other registers.
