@@ -1,4 +1,5 @@
-/* The loops that `examples/reduce_speed.rs` compares with: what a C programmer would write, for every operation and type. */
+/* The loops that `examples/reduce_speed.rs` compares with: what a C programmer would write, for every operation and
+ * type. */
 
 #include <complex.h>
 #include <stdbool.h>

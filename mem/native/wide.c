@@ -30,8 +30,8 @@ WIDE static inline __attribute__((always_inline)) void each(const char *a, const
         const size_t at = i * WORD_BYTES;
         if (mask == ALL_WORDS) {
             __m512i x = _mm512_loadu_si512(a + at), y = _mm512_loadu_si512(b + at);
-            // The compiler would load each again for each use; where both halves of such a load lie in lines that are still on their
-            // way from memory, that takes three times as long.
+            // The compiler would load each again for each use; where both halves of such a load lie in lines that are
+            // still on their way from memory, that takes three times as long.
             __asm__("" : "+v"(x), "+v"(y));
             _mm512_storeu_si512(out + at, combined(x, y, mask));
         } else {

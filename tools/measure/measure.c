@@ -148,9 +148,9 @@ static int measure_collective(int argc, char **argv) {
     return 0;
 }
 
-// Messages between ranks 0 and 1: the time of a round trip; and what they cost each side, after Kielmann and others, "Fast measurement of LogP parameters for message
-// passing platforms", 2000: the overheads of sending and of receiving what is there already, and the gap between messages
-// of a stream.
+// Messages between ranks 0 and 1: the time of a round trip; and what they cost each side, after Kielmann and others,
+// "Fast measurement of LogP parameters for message passing platforms", 2000: the overheads of sending and of receiving
+// what is there already, and the gap between messages of a stream.
 
 enum { BURST = 8, STREAM = 256, SAMPLES_MAX = 4000 };
 enum { BURST_BYTES = 64, PAIR = 2 }; // of longer messages fewer find room

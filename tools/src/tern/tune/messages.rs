@@ -18,7 +18,7 @@ use super::progress::Progress;
 pub const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 14;
+pub const JOBS: u64 = 15;
 
 const KIB: u64 = 1024;
 
@@ -69,6 +69,8 @@ struct Measured {
     compute: Least,
     /// Messages at once: round trips, and what they cost each side.
     eager: Least,
+    /// The same both ways at once.
+    both: Least,
     stream: Least,
     get: Least,
     exchange: Least,
@@ -124,6 +126,9 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
             "what they cost each side",
             on(&EAGER, &here.sizes(), "messages at once")?,
         )?,
+        both: Least::of(progress, "messages at once both ways", repetitions, || {
+            jobs.exchanges(&EAGER, &here.sizes(), point_s)
+        })?,
         stream: on(&STREAM, &STREAM_SIZES, "messages in pieces")?,
         get: on(&GET, &GET_SIZES, "messages that the receiver gets")?,
         exchange: Least::of(progress, "messages both ways", repetitions, || {
@@ -304,14 +309,21 @@ impl Measured {
         }
     }
 
-    /// What messages of several lines take beside what a line takes.
+    /// What messages of several lines take beside what a line takes. The parts of both sides are measured while the other one does
+    /// its own; two ranks that send to each other at once disturb each other more, and if that takes longer than the way, it is
+    /// what both parts come to.
     fn sizes(&self) -> Vec<Size> {
-        let beyond = |name, bytes| (self.eager.ns(name, bytes) - self.eager.ns(name, 8)).max(0.0);
+        let beyond = |of: &dyn Fn(u64) -> f64, bytes| (of(bytes) - of(8)).max(0.0);
         let size = |bytes| {
-            let way_ns = (self.eager.one_way(bytes) - self.eager.one_way(8)).max(0.0);
+            let way_ns = beyond(&|bytes| self.eager.one_way(bytes), bytes);
+            let part = |name| beyond(&|bytes| self.eager.ns(name, bytes), bytes);
+            let (send, receive) = (part("send-overhead"), part("recv-overhead"));
+            let both =
+                beyond(&|bytes| self.both.ns("exchange", bytes) - self.both.ns("local-sum", bytes), bytes);
+            let more = if both > way_ns && send + receive > 0.0 { both / (send + receive) } else { 1.0 };
             // What a core does while both work side by side cannot take longer than the way.
-            let busy = |name| beyond(name, bytes).min(way_ns);
-            Size { bytes, way_ns, send_ns: busy("send-overhead"), receive_ns: busy("recv-overhead") }
+            let busy = |part: f64| (more * part).min(way_ns);
+            Size { bytes, way_ns, send_ns: busy(send), receive_ns: busy(receive) }
         };
         self.here.sizes().into_iter().skip(1).map(size).collect()
     }
@@ -396,6 +408,7 @@ mod tests {
         eager.take(Time { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
         Measured {
             here: Here { at_once_bytes_max: 4 * KIB, sends: false },
+            both: Least::default(),
             stream: Least::default(),
             compute: least(&[
                 ("call", 8, 0.2),
@@ -453,6 +466,7 @@ mod tests {
     fn machine_of_cells(share_us: f64) -> Measured {
         let mut measured = machine();
         measured.here = Here { at_once_bytes_max: 64 * KIB, sends: true };
+        measured.both = least(&[("exchange", 8, 0.4), ("local-sum", 8, 0.1)]);
         let mut take = |name: &str, bytes, us: f64| {
             measured.eager.take(Time { name: name.into(), bytes, best: us * 1e-6, median: 1.0 });
         };
@@ -462,11 +476,29 @@ mod tests {
             take("round-trip", bytes, 2.0 * way);
             take("send-overhead", bytes, send);
             take("recv-overhead", bytes, receive);
+            // A line takes 0.05 and 0.1 of that, which are among the 0.3 of what is not the bytes.
+            let best = (0.3 + (send - 0.05) + (receive - 0.1) + 0.2) * 1e-6;
+            measured.both.take(Time { name: "exchange".into(), bytes, best, median: 1.0 });
+            measured.both.take(Time { name: "local-sum".into(), bytes, best: 0.2e-6, median: 1.0 });
         }
         let trip = |bytes, us: f64| ("round-trip", bytes, 2.0 * us);
         measured.stream = least(&[trip(256 * KIB, 13.3), trip(1024 * KIB, 48.7)]);
         measured.share = least(&[trip(64 * KIB, 3.0), trip(256 * KIB, 9.0), trip(1024 * KIB, share_us)]);
         measured
+    }
+
+    #[test]
+    fn ranks_that_disturb_each_other_are_busy_for_longer() {
+        let mut measured = machine_of_cells(60.0);
+        let last = |measured: &Measured| *measured.sizes().last().expect("64 KiB");
+        let quiet = last(&measured);
+        assert!((quiet.send_ns - 2750.0).abs() < 1.0 && (quiet.receive_ns - 2800.0).abs() < 1.0, "{quiet:?}");
+        measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 0.3 + 6.66)]);
+        let Size { send_ns, receive_ns, .. } = last(&measured);
+        assert!((send_ns / quiet.send_ns - 1.2).abs() < 0.001, "{send_ns}");
+        assert!((receive_ns / quiet.receive_ns - 1.2).abs() < 0.001, "{receive_ns}");
+        measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 2.3)]);
+        assert_eq!(last(&measured), quiet, "what both do side by side says nothing of their parts");
     }
 
     #[test]
