@@ -19,7 +19,13 @@ fn params(bytes: &[u8]) {
 }
 
 fn files() -> Vec<Vec<u8>> {
-    vec![Params::default().to_toml().into_bytes(), b"ranks_per_host = 4\n".to_vec(), Vec::new()]
+    let sizes = b"[[level]]\nname = \"host\"\nsends = true\n[[level.size]]\nbytes = 128\nway_ns = 9\nsend_ns = 1\nreceive_ns = 2\n";
+    vec![
+        Params::default().to_toml().into_bytes(),
+        b"ranks_per_host = 4\n".to_vec(),
+        sizes.to_vec(),
+        Vec::new(),
+    ]
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Which reductions were compiled to packed instructions, and which were not and why.
 //!
 //! `cargo run --release -p tern-mem --example kernels` disassembles this program with `objdump` and prints one line for
-//! each kernel. Types of one representation share their kernels. It fails if a kernel computes one element at a time and [`SCALAR`] does not
-//! say why, or the other way round: then the list, or the kernel, is to be mended.
+//! each kernel, also for those that are for registers that this machine may not have. Types of one representation share their kernels.
+//! It fails if a kernel computes one element at a time and [`SCALAR`] does not say why, or the other way round, or in narrower registers
+//! than it is for: then the list, or the kernel, is to be mended.
 
 #[cfg(target_arch = "x86_64")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,26 +21,35 @@ mod x86_64 {
     use std::error::Error;
     use std::process::Command;
     use tern_mem::basic::{Basic, Class};
-    use tern_mem::op::{PredefinedOp, code};
+    use tern_mem::op::{PredefinedOp, Registers, code};
 
     use PredefinedOp::{Land, Lor, Lxor, Max, Maxloc, Min, Minloc, Prod, Sum};
 
-    /// Kernels that compute one element at a time: types, operations, and the reason.
-    const SCALAR: &[(&[&str], &[PredefinedOp], &str)] = &[
+    /// Kernels that compute one element at a time: for these registers and narrower ones, types, operations, and the reason.
+    const SCALAR: &[(Registers, &[&str], &[PredefinedOp], &str)] = &[
         (
+            Registers::Widest,
             &["I128"],
             &[Sum, Prod, Min, Max, Land, Lor, Lxor],
             "no packed instruction carries or compares beyond 64 bits",
         ),
         (
+            Registers::Widest,
             &["LongDouble", "ComplexLongDouble", "MPI_LONG_DOUBLE_INT"],
             &[Sum, Prod, Min, Max, Minloc, Maxloc],
             "x87 has no packed instructions",
         ),
         (
+            Registers::Widest,
             &["F128", "ComplexF128"],
             &[Sum, Prod, Min, Max],
             "computed by the compiler's library, not by the processor",
+        ),
+        (
+            Registers::Common,
+            &["MPI_DOUBLE_INT", "MPI_LONG_INT"],
+            &[Minloc, Maxloc],
+            "SSE2 cannot compare integers of 64 bits",
         ),
     ];
 
@@ -52,35 +62,59 @@ mod x86_64 {
             return Ok(());
         }
         let program = Disassembly::of_this_program()?;
-        let mut kernels: BTreeMap<usize, (String, PredefinedOp)> = BTreeMap::new();
-        for basic in Basic::ALL {
-            for op in PredefinedOp::ALL {
-                if let Some(at) = code(op, basic) {
-                    kernels.entry(at as usize - program.base).or_insert((type_name(basic), op));
-                }
-            }
-        }
         let mut wrong = 0;
-        for (&at, (name, op)) in &kernels {
-            let (widest, reason) = (program.packed_bytes(at)?, reason(name, *op));
-            wrong += usize::from((widest == 0) != reason.is_some());
-            println!("{name:<21} {op:<10} {}", words(widest, reason));
+        let kernels = kernels(&program);
+        for (&at, (on, name, op)) in &kernels {
+            let (widest, reason) = (program.packed_bytes(at)?, reason(*on, name, *op));
+            let expected = if reason.is_some() { 0 } else { bytes_of(*on) };
+            let again = *on == Registers::Widest && program.loads_again(at);
+            wrong += usize::from(widest != expected || again);
+            let words =
+                words(widest, expected, reason) + if again { ", loaded again for each use" } else { "" };
+            println!("{:<6} {name:<21} {op:<10} {words}", format!("{on:?}"));
         }
         println!("{} kernels, {wrong} of them not as the list says", kernels.len());
         if wrong > 0 { Err("the kernels are not what they are said to be".into()) } else { Ok(()) }
     }
 
-    fn reason(name: &str, op: PredefinedOp) -> Option<&'static str> {
-        let mut rows = SCALAR.iter();
-        rows.find(|(names, ops, _)| names.contains(&name) && ops.contains(&op)).map(|(.., reason)| *reason)
+    /// All kernels by their addresses. What is the same for several registers is shown for the narrowest.
+    fn kernels(program: &Disassembly) -> BTreeMap<usize, (Registers, String, PredefinedOp)> {
+        let mut kernels = BTreeMap::new();
+        for (on, basic) in Registers::ALL.into_iter().flat_map(|on| Basic::ALL.map(|basic| (on, basic))) {
+            for op in PredefinedOp::ALL {
+                if let Some(at) = code(op, basic, on) {
+                    kernels.entry(at as usize - program.base).or_insert((on, type_name(basic), op));
+                }
+            }
+        }
+        kernels
     }
 
-    fn words(packed_bytes: usize, reason: Option<&str>) -> String {
+    fn reason(on: Registers, name: &str, op: PredefinedOp) -> Option<&'static str> {
+        let is_it = |row: &&(Registers, &[&str], &[PredefinedOp], &str)| {
+            on <= row.0 && row.1.contains(&name) && row.2.contains(&op)
+        };
+        SCALAR.iter().find(is_it).map(|row| row.3)
+    }
+
+    /// Bytes of one of these registers.
+    fn bytes_of(on: Registers) -> usize {
+        match on {
+            Registers::Common => 16,
+            Registers::Wide => 32,
+            Registers::Widest => 64,
+        }
+    }
+
+    fn words(packed_bytes: usize, expected_bytes: usize, reason: Option<&str>) -> String {
         match (packed_bytes, reason) {
             (0, Some(reason)) => format!("one at a time: {reason}"),
             (0, None) => "one at a time, and nobody knows why".into(),
-            (bytes, None) => format!("packed, {bytes} bytes"),
             (bytes, Some(_)) => format!("packed, {bytes} bytes, which was thought impossible"),
+            (bytes, None) if bytes != expected_bytes => {
+                format!("packed, {bytes} bytes, not {expected_bytes}")
+            }
+            (bytes, None) => format!("packed, {bytes} bytes"),
         }
     }
 
@@ -128,6 +162,19 @@ mod x86_64 {
                 to_see.extend(code.iter().filter_map(|(_, operands)| self.other_kernel(operands)));
             }
             Ok(widest)
+        }
+
+        /// Whether a kernel loads its operands anew for each use rather than once. Loads of a whole line that lie in two take so long
+        /// while these are on their way from memory that it shows. (One that is left at the end may be loaded once more.)
+        fn loads_again(&self, at: usize) -> bool {
+            let code = self.functions.get(&at).map_or(&[][..], |(_, code)| code);
+            let mut loads: BTreeMap<&str, usize> = BTreeMap::new();
+            for (_, operands) in code.iter().filter(|(_, operands)| operands.contains("%zmm")) {
+                if let Some(source) = operands.split("),").next().filter(|source| source.starts_with('(')) {
+                    *loads.entry(source).or_default() += 1;
+                }
+            }
+            loads.values().any(|count| *count > 2)
         }
 
         /// Where a call or jump leads, if that is the same kernel for other registers.

@@ -38,24 +38,9 @@ impl Circle {
         }
     }
 
-    /// Everybody's record, in the order of ranks. All records are equally long. Bruck's algorithm: in
-    /// each of log2(n) rounds a process passes on all that it knows.
+    /// Everybody's record, in the order of ranks. All records are equally long.
     pub fn allgather(&self, mine: &[u8]) -> Result<Vec<u8>> {
-        let size = self.group.size();
-        let len = mine.len();
-        let mut known = mine.to_vec();
-        let mut distance = 1;
-        while distance < size {
-            let blocks = distance.min(size - distance);
-            let to = self.member((self.rank + size - distance) % size);
-            let from = (self.rank + distance) % size;
-            let more = self.exchange(to, &known[..blocks as usize * len], from, blocks as usize * len)?;
-            known.extend_from_slice(&more);
-            distance *= 2;
-        }
-        // `known` begins with this rank's own record.
-        known.rotate_right(self.rank as usize * len);
-        Ok(known)
+        self.seat().allgather(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Nobody goes on before all have come: messages to one rank each, whatever else the network can do.
@@ -63,19 +48,9 @@ impl Circle {
         self.allgather(&[]).map(drop)
     }
 
-    /// The greatest of everybody's numbers. In round k a process tells the one 2^k places on what it knows, so after
-    /// log2(n) rounds each has heard, directly or not, from all; from some more than once, which changes nothing.
+    /// The greatest of everybody's numbers.
     pub fn max(&self, mine: u64) -> Result<u64> {
-        let size = self.group.size();
-        let (mut known, mut distance) = (mine, 1);
-        while distance < size {
-            let to = self.member(((u64::from(self.rank) + u64::from(distance)) % u64::from(size)) as u32);
-            let from = (self.rank + size - distance) % size;
-            let heard = self.exchange(to, &known.to_le_bytes(), from, 8)?;
-            known = known.max(number(&heard, 0));
-            distance *= 2;
-        }
-        Ok(known)
+        self.seat().max(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Everybody's record, however long each is, in the order of ranks.
@@ -129,6 +104,10 @@ impl Circle {
         let to = self.member(partner);
         let len = self.exchange(to, &(bytes.len() as u64).to_le_bytes(), partner, 8)?;
         self.exchange(to, bytes, partner, number(&len, 0) as usize)
+    }
+
+    fn seat(&self) -> Seat {
+        Seat { rank: self.rank, size: self.group.size() }
     }
 
     /// The process that has a rank in the group.
@@ -187,6 +166,62 @@ impl Circle {
     }
 }
 
+/// A rank among so many: who it exchanges what with, whatever carries the messages. What does is a function of the rank to
+/// send to and the bytes for it, the rank to receive from and how many bytes come.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    rank: u32,
+    size: u32,
+}
+
+impl Seat {
+    /// Bruck's algorithm: in each of log2(n) rounds a process passes on all that it knows.
+    fn allgather(
+        self,
+        mine: &[u8],
+        mut exchange: impl FnMut(u32, &[u8], u32, usize) -> Result<Vec<u8>>,
+    ) -> Result<Vec<u8>> {
+        let len = mine.len();
+        let mut known = mine.to_vec();
+        for distance in self.distances() {
+            let bytes = distance.min(self.size - distance) as usize * len;
+            let more = exchange(self.before(distance), &known[..bytes], self.after(distance), bytes)?;
+            known.extend_from_slice(&more);
+        }
+        // `known` begins with this rank's own record.
+        known.rotate_right(self.rank as usize * len);
+        Ok(known)
+    }
+
+    /// In round k a process tells the one 2^k places on what it knows, so after log2(n) rounds each has heard, directly or not,
+    /// from all; from some more than once, which changes nothing.
+    fn max(
+        self,
+        mine: u64,
+        mut exchange: impl FnMut(u32, &[u8], u32, usize) -> Result<Vec<u8>>,
+    ) -> Result<u64> {
+        let mut known = mine;
+        for distance in self.distances() {
+            let heard = exchange(self.after(distance), &known.to_le_bytes(), self.before(distance), 8)?;
+            known = known.max(number(&heard, 0));
+        }
+        Ok(known)
+    }
+
+    /// 1, 2, 4 and so on, below the number of ranks.
+    fn distances(self) -> impl Iterator<Item = u32> {
+        (0..u32::BITS).map(|bit| 1 << bit).take_while(move |distance| *distance < self.size)
+    }
+
+    fn after(self, distance: u32) -> u32 {
+        ((u64::from(self.rank) + u64::from(distance)) % u64::from(self.size)) as u32
+    }
+
+    fn before(self, distance: u32) -> u32 {
+        self.after(self.size - distance)
+    }
+}
+
 fn bytes_of(buf: &UserBuf, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     buf.read(0, &mut bytes);
@@ -201,4 +236,128 @@ pub fn number(bytes: &[u8], at: usize) -> u64 {
 /// A record of numbers.
 pub fn record(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
+    const SIZES: [u32; 11] = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33];
+
+    /// Messages of one rank: what it can send to each, and what has come from each.
+    struct Mail {
+        to: Vec<Sender<Vec<u8>>>,
+        from: Vec<Receiver<Vec<u8>>>,
+        rounds: u32,
+    }
+
+    impl Mail {
+        /// One for each rank.
+        fn among(size: u32) -> Vec<Mail> {
+            let mut all: Vec<Mail> =
+                (0..size).map(|_| Mail { to: Vec::new(), from: Vec::new(), rounds: 0 }).collect();
+            for from in 0..size as usize {
+                for to in 0..size as usize {
+                    let (sender, receiver) = channel();
+                    all[from].to.push(sender);
+                    all[to].from.push(receiver);
+                }
+            }
+            all
+        }
+
+        /// Who waits in vain is told so by an error, as if the message had a fault.
+        fn exchange(&mut self, to: u32, out: &[u8], from: u32, len: usize) -> Result<Vec<u8>> {
+            self.rounds += 1;
+            self.to[to as usize].send(out.to_vec()).expect("all live as long as the scope");
+            let come = self.from[from as usize].recv_timeout(Duration::from_secs(20));
+            let come = come.map_err(|_| fail(MPI_ERR_OTHER, "nothing comes"))?;
+            assert_eq!(come.len(), len, "from {from}");
+            Ok(come)
+        }
+    }
+
+    /// What each of `size` ranks has, each in a thread, and how often it exchanged a message.
+    fn on_all<T: Send>(size: u32, run: impl Fn(Seat, &mut Mail) -> T + Sync) -> Vec<(T, u32)> {
+        let mut mails = Mail::among(size);
+        std::thread::scope(|scope| {
+            let one = |(rank, mail): (u32, &mut Mail)| (run(Seat { rank, size }, mail), mail.rounds);
+            let started: Vec<_> = (0..).zip(&mut mails).map(|rank| scope.spawn(move || one(rank))).collect();
+            started.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
+        })
+    }
+
+    fn rounds(size: u32) -> u32 {
+        size.next_power_of_two().trailing_zeros()
+    }
+
+    #[test]
+    fn everybody_has_the_greatest_number_whoever_had_it() {
+        for size in SIZES {
+            for greatest in 0..size {
+                let number =
+                    |rank: u32| if rank == greatest { u64::MAX - 1 } else { u64::from(rank * 7 % size) };
+                let all = on_all(size, |seat, mail| {
+                    seat.max(number(seat.rank), |to, out, from, len| mail.exchange(to, out, from, len))
+                        .unwrap()
+                });
+                assert_eq!(all, vec![(u64::MAX - 1, rounds(size)); size as usize], "{greatest} of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn everybody_has_all_records_in_the_order_of_ranks() {
+        for size in SIZES {
+            for len in [0, 1, 8, 24] {
+                let record = |rank: u32| vec![rank as u8 + 1; len];
+                let all = on_all(size, |seat, mail| {
+                    let exchange = |to, out: &[u8], from, len| mail.exchange(to, out, from, len);
+                    seat.allgather(&record(seat.rank), exchange).unwrap()
+                });
+                let expected: Vec<u8> = (0..size).flat_map(record).collect();
+                assert_eq!(
+                    all,
+                    vec![(expected, rounds(size)); size as usize],
+                    "{size} records of {len} bytes"
+                );
+            }
+        }
+    }
+
+    /// A meeting is a gathering of empty records; also if they come late, in whatever order.
+    #[test]
+    fn nobody_leaves_a_meeting_before_all_have_come() {
+        for size in SIZES {
+            for late in [0, size / 2, size - 1] {
+                let come = AtomicU32::new(0);
+                let seen = on_all(size, |seat, mail| {
+                    if seat.rank == late {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    come.fetch_add(1, Ordering::SeqCst);
+                    seat.allgather(&[], |to, out, from, len| mail.exchange(to, out, from, len)).unwrap();
+                    come.load(Ordering::SeqCst)
+                });
+                assert_eq!(seen, vec![(size, rounds(size)); size as usize], "{late} of {size} is late");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_of_a_message_ends_an_agreement() {
+        let seat = Seat { rank: 2, size: 5 };
+        let mut left = 2;
+        let mut exchange = |_: u32, out: &[u8], _: u32, _: usize| {
+            left -= 1;
+            if left == 0 { Err(fail(MPI_ERR_OTHER, "a fault")) } else { Ok(out.to_vec()) }
+        };
+        assert_eq!(seat.max(7, &mut exchange).unwrap_err().text(), "a fault");
+        assert_eq!(left, 0, "nothing is sent after it");
+        let fails = |_: u32, _: &[u8], _: u32, _: usize| Err(fail(MPI_ERR_OTHER, "a fault"));
+        assert!(seat.allgather(&[1], fails).is_err());
+    }
 }

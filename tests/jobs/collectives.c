@@ -80,6 +80,29 @@ static int on_intercommunicator(int wrong_length)
     return code;
 }
 
+static int finish_making(int code, MPI_Comm made)
+{
+    if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+    return code;
+}
+
+static int grid(int rows, int columns, int periodic, int reorder)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    int dims[] = {rows, columns}, periods[] = {0, periodic};
+    int code = MPI_Cart_create(comm, 2, dims, periods, reorder, &made);
+    return finish_making(code, made);
+}
+
+/* Two nodes, of which each is the other's neighbour or its own. */
+static int graph(int neighbor_of_first)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    int ends[] = {1, 2}, edges[] = {neighbor_of_first, 0};
+    int code = MPI_Graph_create(comm, 2, ends, edges, 0, &made);
+    return finish_making(code, made);
+}
+
 static int make(const char *what)
 {
     int one = 1, none = -1;
@@ -108,6 +131,12 @@ static int make(const char *what)
         MPI_Comm half;
         return odd ? MPI_Barrier(comm) : MPI_Comm_split(comm, 0, 0, &half);
     }
+    if (!strcmp(what, "dims")) return grid(odd ? 1 : 2, 2, 0, 0);
+    if (!strcmp(what, "transposed")) return grid(odd ? 4 : 1, odd ? 1 : 4, 0, 0);
+    if (!strcmp(what, "periods")) return grid(2, 2, odd, 0);
+    if (!strcmp(what, "reorder")) return grid(2, 2, 0, odd);
+    if (!strcmp(what, "edges")) return graph(odd ? 0 : 1);
+    if (!strcmp(what, "grid-argument")) return grid(2, odd ? 3 : 2, 0, 0);
     if (!strcmp(what, "inter-length")) return on_intercommunicator(1);
     if (!strcmp(what, "inter-root")) return on_intercommunicator(0);
     if (!strcmp(what, "finalize") && odd) MPI_Finalize(), exit(0);

@@ -1,6 +1,7 @@
 // What `tern tune` runs: times of one collective, of messages between two ranks, or of a rank's own work.
 // usage: measure coll SECONDS_PER_POINT NAME BYTES...
 //        measure messages SECONDS_PER_POINT BYTES...
+//        measure overheads SECONDS_PER_POINT BYTES...
 //        measure exchange SECONDS_PER_POINT BYTES...
 //        measure compute SECONDS_PER_POINT
 // The bytes are those that choose an algorithm: the whole vector of a broadcast or reduction, one block elsewhere.
@@ -147,12 +148,12 @@ static int measure_collective(int argc, char **argv) {
     return 0;
 }
 
-// Messages between ranks 0 and 1, after Kielmann and others, "Fast measurement of LogP parameters for message
-// passing platforms", 2000: the overheads of sending and of receiving what is there already, the time of a round
-// trip, and the gap between messages of a stream.
+// Messages between ranks 0 and 1: the time of a round trip; and what they cost each side, after Kielmann and others,
+// "Fast measurement of LogP parameters for message passing platforms", 2000: the overheads of sending and of receiving
+// what is there already, and the gap between messages of a stream.
 
 enum { BURST = 8, STREAM = 256, SAMPLES_MAX = 4000 };
-enum { LINES_BYTES = 4096 }; // the longest message that goes by the lines of a ring
+enum { BURST_BYTES = 64, PAIR = 2 }; // of longer messages fewer find room
 
 #define ARRIVAL_SECONDS 20e-6 // what was sent is surely there after so long
 
@@ -279,27 +280,43 @@ static struct pair *make_pair(long bytes_max) {
     return &p;
 }
 
-static int measure_messages(int argc, char **argv) {
-    double budget = atof(argv[2]);
-    if (world_size() != 2) {
+static int pair_is_there(void) {
+    if (world_size() != 2)
         fprintf(stderr, "measure: messages are measured between two ranks\n");
-        return 2;
-    }
-    long most = LINES_BYTES;
+    return world_size() == 2;
+}
+
+// The sizes that arguments name, and the longest of them.
+static long longest(int argc, char **argv) {
+    long most = 8;
     for (int i = 3; i < argc; i++)
         most = atol(argv[i]) > most ? atol(argv[i]) : most;
-    struct pair *p = make_pair(most);
+    return most;
+}
+
+static int measure_messages(int argc, char **argv) {
+    if (!pair_is_there())
+        return 2;
+    struct pair *p = make_pair(longest(argc, argv));
     struct team team = mpi_team();
-    report(p, "gap", sample(p, stream, budget));
-    for (int i = 0; i < 2; i++) {
-        p->bytes = i ? LINES_BYTES : 8;
-        p->burst = i ? 2 : BURST;
-        report(p, "send-overhead", sample(p, send_overhead, budget));
-        report(p, "recv-overhead", sample(p, recv_overhead, budget));
-    }
     for (int i = 3; i < argc; i++) {
         p->bytes = (int)atol(argv[i]);
-        report(p, "round-trip", measure(&team, round_trips, p, budget));
+        report(p, "round-trip", measure(&team, round_trips, p, atof(argv[2])));
+    }
+    return 0;
+}
+
+static int measure_overheads(int argc, char **argv) {
+    double budget = atof(argv[2]);
+    if (!pair_is_there())
+        return 2;
+    struct pair *p = make_pair(longest(argc, argv));
+    report(p, "gap", sample(p, stream, budget));
+    for (int i = 3; i < argc; i++) {
+        p->bytes = (int)atol(argv[i]);
+        p->burst = p->bytes <= BURST_BYTES ? BURST : PAIR;
+        report(p, "send-overhead", sample(p, send_overhead, budget));
+        report(p, "recv-overhead", sample(p, recv_overhead, budget));
     }
     return 0;
 }
@@ -318,14 +335,9 @@ static void exchanges(void *arg, long iterations) {
 
 static int measure_exchange(int argc, char **argv) {
     double budget = atof(argv[2]);
-    if (world_size() != 2) {
-        fprintf(stderr, "measure: messages are exchanged between two ranks\n");
+    if (!pair_is_there())
         return 2;
-    }
-    long most = 8;
-    for (int i = 3; i < argc; i++)
-        most = atol(argv[i]) > most ? atol(argv[i]) : most;
-    struct pair *p = make_pair(most);
+    struct pair *p = make_pair(longest(argc, argv));
     struct team team = mpi_team();
     for (int i = 3; i < argc; i++) {
         p->bytes = (int)atol(argv[i]);
@@ -354,13 +366,15 @@ int main(int argc, char **argv) {
         status = measure_collective(argc, argv);
     else if (argc > 3 && strcmp(argv[1], "messages") == 0)
         status = measure_messages(argc, argv);
+    else if (argc > 3 && strcmp(argv[1], "overheads") == 0)
+        status = measure_overheads(argc, argv);
     else if (argc > 3 && strcmp(argv[1], "exchange") == 0)
         status = measure_exchange(argc, argv);
     else if (argc > 2 && strcmp(argv[1], "compute") == 0)
         status = measure_compute(atof(argv[2]));
     else
         fprintf(stderr, "usage: measure coll SECONDS NAME BYTES... | messages SECONDS BYTES... | "
-                        "exchange SECONDS BYTES... | compute SECONDS\n");
+                        "overheads SECONDS BYTES... | exchange SECONDS BYTES... | compute SECONDS\n");
     MPI_Finalize();
     return status;
 }

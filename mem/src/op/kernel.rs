@@ -44,12 +44,40 @@ pub unsafe extern "C" fn each<T: Copy, F: Combine<T>>(
     }
 }
 
-/// The kernel that uses wider registers where the machine has them: for the types that programs reduce most.
-pub fn wide<T: Copy, F: Combine<T>>() -> Kernel {
+/// The registers that a kernel is compiled for. A machine that has some has those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Registers {
+    /// Those that every machine of the target has.
+    Common,
+    /// 256 bits (AVX2).
+    Wide,
+    /// 512 bits (AVX-512 F and DQ).
+    Widest,
+}
+
+impl Registers {
+    /// All, in their order.
+    pub const ALL: [Registers; 3] = [Registers::Common, Registers::Wide, Registers::Widest];
+
+    /// The widest of this machine.
+    pub fn here() -> Registers {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            let is_widest = std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512dq");
+            return if is_widest { Registers::Widest } else { Registers::Wide };
+        }
+        Registers::Common
+    }
+}
+
+/// The kernel of [`each`] for these registers.
+pub fn wide<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if on >= Registers::Wide {
         return each_avx2::<T, F>;
     }
+    let _ = on;
     each::<T, F>
 }
 
@@ -76,11 +104,12 @@ unsafe extern "C" fn each_avx2<T: Copy, F: Combine<T>>(
 /// what is chosen may be there already, and stores the others under a mask, which some processors do four times slower. Here
 /// it does not know whether the pointers are equal. Others are quick for nearly all elements: only a piece with one that
 /// is not is combined again.
-pub fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>() -> Kernel {
+pub fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if on >= Registers::Wide {
         return pieces_avx2::<T, F, PIECE>;
     }
+    let _ = on;
     each_piece::<T, F, PIECE>
 }
 
@@ -142,11 +171,12 @@ fn again<T: Copy, F: Combine<T>, const PIECE: usize>(left: &[T; PIECE], right: &
 }
 
 /// The kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.
-pub fn each_part<T: Copy, F: Combine<T>>() -> Kernel {
+pub fn each_part<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if on >= Registers::Wide {
         return parts_avx2::<T, F>;
     }
+    let _ = on;
     parts::<T, F>
 }
 

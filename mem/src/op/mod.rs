@@ -18,6 +18,8 @@ pub(crate) use native::{long_double_from_quad, long_double_to_quad};
 
 use crate::basic::{Basic, Class};
 use kernel::Kernel;
+#[doc(hidden)]
+pub use kernel::Registers;
 
 /// A predefined operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,11 +207,11 @@ pub unsafe fn reduce3(
     }
 }
 
-/// Where the code of an operation on a type is, if there is any: for `examples/kernels.rs`, which looks at its
-/// instructions.
+/// Where the code of an operation on a type is for a machine with these registers, if there is any: for `examples/kernels.rs`, which
+/// looks at its instructions.
 #[doc(hidden)]
-pub fn code(op: PredefinedOp, basic: Basic) -> Option<*const u8> {
-    select::kernel(op, basic).map(|kernel| kernel as *const u8)
+pub fn code(op: PredefinedOp, basic: Basic, on: Registers) -> Option<*const u8> {
+    select::kernel_for(op, basic, on).map(|kernel| kernel as *const u8)
 }
 
 fn kernel_for(op: PredefinedOp, basic: Basic) -> Kernel {

@@ -2,7 +2,7 @@
 //! 512 bits (`native/wide.c`).
 
 use super::PredefinedOp as Op;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Registers};
 use crate::basic::Basic;
 #[cfg(target_arch = "x86_64")]
 use crate::basic::Machine;
@@ -93,13 +93,11 @@ pub fn long_double_int(op: Op) -> Option<Kernel> {
     }
 }
 
-/// The kernel for registers of 512 bits, if it is better than any other and the machine has them.
+/// The kernel for registers of 512 bits, if it is better than any other and they are there.
 #[cfg(target_arch = "x86_64")]
-pub fn wide(op: Op, basic: Basic) -> Option<Kernel> {
-    let is_there =
-        std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512dq");
+pub fn wide(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     match (op, basic, basic.machine()) {
-        _ if !is_there => None,
+        _ if on < Registers::Widest => None,
         (Op::Minloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_minloc),
         (Op::Maxloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_maxloc),
         (Op::Prod, _, Machine::I64 | Machine::U64) => Some(tern_wide_int64_prod),
@@ -109,6 +107,6 @@ pub fn wide(op: Op, basic: Basic) -> Option<Kernel> {
 
 /// The kernel for registers of 512 bits: there are none here.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn wide(_: Op, _: Basic) -> Option<Kernel> {
+pub fn wide(_: Op, _: Basic, _: Registers) -> Option<Kernel> {
     None
 }

@@ -4,7 +4,7 @@ use super::PredefinedOp as Op;
 use super::combine::*;
 use super::complex::Complex;
 use super::half::Half;
-use super::kernel::{Kernel, each_part, pieces, wide};
+use super::kernel::{Kernel, Registers, each_part, pieces, wide};
 use super::native;
 use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc};
 use crate::basic::{Basic, Class, Machine};
@@ -12,8 +12,10 @@ use std::ffi::{c_int, c_long};
 use std::sync::LazyLock;
 
 /// The kernels by operation and type, found once for the processor at hand.
-static KERNELS: LazyLock<[[Option<Kernel>; Basic::ALL.len()]; Op::ALL.len()]> =
-    LazyLock::new(|| Op::ALL.map(|op| Basic::ALL.map(|basic| find(op, basic))));
+static KERNELS: LazyLock<[[Option<Kernel>; Basic::ALL.len()]; Op::ALL.len()]> = LazyLock::new(|| {
+    let on = Registers::here();
+    Op::ALL.map(|op| Basic::ALL.map(|basic| kernel_for(op, basic, on)))
+});
 
 /// The kernel, where [`Op::allows`] says yes; `MPI_REPLACE` and `MPI_NO_OP` are copies and have none.
 #[inline]
@@ -21,29 +23,30 @@ pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
     KERNELS[op as usize][basic as usize]
 }
 
-fn find(op: Op, basic: Basic) -> Option<Kernel> {
+/// The same for a machine with these registers.
+pub fn kernel_for(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     if !op.allows(basic) {
         return None;
     }
-    native::wide(op, basic).or_else(|| match basic.class() {
-        Class::Pair => pair(op, basic),
-        Class::Floating => floating(op, basic.machine()),
-        Class::Complex => complex(op, basic.machine()),
-        _ => integer(op, basic.machine()),
+    native::wide(op, basic, on).or_else(|| match basic.class() {
+        Class::Pair => pair(op, basic, on),
+        Class::Floating => floating(op, basic.machine(), on),
+        Class::Complex => complex(op, basic.machine(), on),
+        _ => integer(op, basic.machine(), on),
     })
 }
 
-fn integer(op: Op, machine: Machine) -> Option<Kernel> {
+fn integer(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
     match machine {
-        Machine::I8 => integers::<i8>(op),
-        Machine::I16 => integers::<i16>(op),
-        Machine::I32 => integers::<i32>(op),
-        Machine::I64 => extremes::<i64, 16>(op).or_else(|| integers::<i64>(op)),
-        Machine::I128 => integers::<i128>(op),
-        Machine::U8 => integers::<u8>(op),
-        Machine::U16 => integers::<u16>(op),
-        Machine::U32 => integers::<u32>(op),
-        Machine::U64 => extremes::<u64, 16>(op).or_else(|| integers::<u64>(op)),
+        Machine::I8 => integers::<i8>(op, on),
+        Machine::I16 => integers::<i16>(op, on),
+        Machine::I32 => integers::<i32>(op, on),
+        Machine::I64 => extremes::<i64, 16>(op, on).or_else(|| integers::<i64>(op, on)),
+        Machine::I128 => halves(op, on).or_else(|| integers::<i128>(op, on)),
+        Machine::U8 => integers::<u8>(op, on),
+        Machine::U16 => integers::<u16>(op, on),
+        Machine::U32 => integers::<u32>(op, on),
+        Machine::U64 => extremes::<u64, 16>(op, on).or_else(|| integers::<u64>(op, on)),
         _ => None,
     }
 }
@@ -69,85 +72,95 @@ impl<T> Integer for T where
 {
 }
 
-fn integers<T: Integer>(op: Op) -> Option<Kernel> {
+fn integers<T: Integer>(op: Op, on: Registers) -> Option<Kernel> {
     match op {
-        Op::Sum => Some(wide::<T, Sum>()),
-        Op::Prod => Some(wide::<T, Prod>()),
-        Op::Min => Some(wide::<T, Min>()),
-        Op::Max => Some(wide::<T, Max>()),
-        Op::Band => Some(wide::<T, Band>()),
-        Op::Bor => Some(wide::<T, Bor>()),
-        Op::Bxor => Some(wide::<T, Bxor>()),
-        Op::Land => Some(wide::<T, Land>()),
-        Op::Lor => Some(wide::<T, Lor>()),
-        Op::Lxor => Some(wide::<T, Lxor>()),
+        Op::Sum => Some(wide::<T, Sum>(on)),
+        Op::Prod => Some(wide::<T, Prod>(on)),
+        Op::Min => Some(wide::<T, Min>(on)),
+        Op::Max => Some(wide::<T, Max>(on)),
+        Op::Band => Some(wide::<T, Band>(on)),
+        Op::Bor => Some(wide::<T, Bor>(on)),
+        Op::Bxor => Some(wide::<T, Bxor>(on)),
+        Op::Land => Some(wide::<T, Land>(on)),
+        Op::Lor => Some(wide::<T, Lor>(on)),
+        Op::Lxor => Some(wide::<T, Lxor>(on)),
+        _ => None,
+    }
+}
+
+/// Bits of 128-bit integers: those of both halves, of which more fit into a register than of elements that fill one.
+fn halves(op: Op, on: Registers) -> Option<Kernel> {
+    match op {
+        Op::Band => Some(each_part::<u64, Band>(on)),
+        Op::Bor => Some(each_part::<u64, Bor>(on)),
+        Op::Bxor => Some(each_part::<u64, Bxor>(on)),
         _ => None,
     }
 }
 
 /// The extremes of types whose elements can be stored under a mask ([`pieces`]).
-fn extremes<T: Copy + PartialOrd, const PIECE: usize>(op: Op) -> Option<Kernel> {
+fn extremes<T: Copy + PartialOrd, const PIECE: usize>(op: Op, on: Registers) -> Option<Kernel> {
     match op {
-        Op::Min => Some(pieces::<T, Min, PIECE>()),
-        Op::Max => Some(pieces::<T, Max, PIECE>()),
+        Op::Min => Some(pieces::<T, Min, PIECE>(on)),
+        Op::Max => Some(pieces::<T, Max, PIECE>(on)),
         _ => None,
     }
 }
 
-fn floating(op: Op, machine: Machine) -> Option<Kernel> {
+fn floating(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
     match machine {
-        Machine::F16 => real::<Half>(op),
-        Machine::F32 => extremes::<f32, 32>(op).or_else(|| real::<f32>(op)),
-        Machine::F64 => extremes::<f64, 16>(op).or_else(|| real::<f64>(op)),
+        Machine::F16 => real::<Half>(op, on),
+        Machine::F32 => extremes::<f32, 32>(op, on).or_else(|| real::<f32>(op, on)),
+        Machine::F64 => extremes::<f64, 16>(op, on).or_else(|| real::<f64>(op, on)),
         Machine::LongDouble => native::long_double(op),
         Machine::F128 => native::quad(op),
         _ => None,
     }
 }
 
-fn real<T: Arithmetic + PartialOrd>(op: Op) -> Option<Kernel> {
+fn real<T: Arithmetic + PartialOrd>(op: Op, on: Registers) -> Option<Kernel> {
     match op {
-        Op::Sum => Some(wide::<T, Sum>()),
-        Op::Prod => Some(wide::<T, Prod>()),
-        Op::Min => Some(wide::<T, Min>()),
-        Op::Max => Some(wide::<T, Max>()),
+        Op::Sum => Some(wide::<T, Sum>(on)),
+        Op::Prod => Some(wide::<T, Prod>(on)),
+        Op::Min => Some(wide::<T, Min>(on)),
+        Op::Max => Some(wide::<T, Max>(on)),
         _ => None,
     }
 }
 
-fn complex(op: Op, machine: Machine) -> Option<Kernel> {
+fn complex(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
     match (op, machine) {
-        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>()),
-        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>()),
-        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>()),
-        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>()),
-        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>()),
-        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>()),
+        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>(on)),
+        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>(on)),
+        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>(on)),
+        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>(on)),
+        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>(on)),
+        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>(on)),
         (_, Machine::ComplexLongDouble) => native::complex_long_double(op),
         (_, Machine::ComplexF128) => native::complex_quad(op),
         _ => None,
     }
 }
 
-fn pair(op: Op, basic: Basic) -> Option<Kernel> {
+fn pair(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     match basic {
-        Basic::FloatInt => located::<f32, c_int>(op),
-        Basic::DoubleInt => located::<f64, LowInt>(op),
-        Basic::LongInt => located::<c_long, LowInt>(op),
-        Basic::TwoInt => located::<c_int, c_int>(op),
-        Basic::ShortInt => located::<LowShort, c_int>(op),
+        Basic::FloatInt => located::<f32, c_int>(op, on),
+        Basic::DoubleInt => located::<f64, LowInt>(op, on),
+        Basic::LongInt => located::<c_long, LowInt>(op, on),
+        Basic::TwoInt => located::<c_int, c_int>(op, on),
+        Basic::ShortInt => located::<LowShort, c_int>(op, on),
         Basic::LongDoubleInt => native::long_double_int(op),
-        Basic::TwoReal => located::<f32, f32>(op),
-        Basic::TwoDoublePrecision => located::<f64, f64>(op),
-        Basic::TwoInteger => located::<i32, i32>(op),
+        Basic::TwoReal => located::<f32, f32>(op, on),
+        Basic::TwoDoublePrecision => located::<f64, f64>(op, on),
+        Basic::TwoInteger => located::<i32, i32>(op, on),
         _ => None,
     }
 }
 
-fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op) -> Option<Kernel> {
+fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op, on: Registers) -> Option<Kernel> {
     match op {
-        Op::Minloc => Some(wide::<Located<V, I>, Minloc>()),
-        Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>()),
+        Op::Minloc => Some(wide::<Located<V, I>, Minloc>(on)),
+        Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>(on)),
         _ => None,
     }
 }

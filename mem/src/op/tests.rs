@@ -2,7 +2,7 @@
 //! clearness: integers in 128 bits, real numbers in binary64.
 
 use super::select;
-use super::{PredefinedOp, reduce, reduce3};
+use super::{PredefinedOp, Registers, reduce, reduce3};
 use crate::basic::{Basic, Class, Machine};
 use PredefinedOp::*;
 
@@ -79,6 +79,30 @@ fn every_operation_on_every_type_agrees_with_its_definition() {
             for count in COUNTS {
                 check(op, basic, count, 0);
                 check(op, basic, count, 1);
+            }
+        }
+    }
+}
+
+/// Kernels for narrower registers than this machine's are what other machines run.
+#[test]
+fn kernels_for_all_registers_do_the_same() {
+    for on in Registers::ALL.into_iter().filter(|on| *on <= Registers::here()) {
+        for op in PredefinedOp::ALL {
+            for basic in Basic::ALL {
+                let Some(kernel) = select::kernel_for(op, basic, on) else { continue };
+                for count in COUNTS {
+                    let a: Vec<Element> = (0..count).map(|i| Element::sample(basic, i)).collect();
+                    let b: Vec<Element> = (0..count).map(|i| Element::sample(basic, 3 * i + 1)).collect();
+                    let expected: Vec<Element> =
+                        a.iter().zip(&b).map(|(a, b)| naive(op, basic, a, b)).collect();
+                    let (left, mut right) = (Array::of(basic, &a, 1), Array::of(basic, &b, 1));
+                    let out = right.start_mut();
+                    // SAFETY: both arrays hold `count` elements, and the machine has these registers.
+                    unsafe { kernel(left.start(), out, out, count) };
+                    assert!(right.holds(basic, &expected), "{op} on {basic}, {count} elements, {on:?}");
+                    assert!(right.fences_stand(), "{op} on {basic}, {on:?}, wrote beyond {count} elements");
+                }
             }
         }
     }

@@ -13,7 +13,10 @@ use tern_mem::{Basic, Datatype};
 const NAME_BYTES: usize = 32;
 const NAME_WORDS: usize = NAME_BYTES / 8;
 const AMOUNT_WORDS: usize = 3;
-const WORDS: usize = 1 + NAME_WORDS + 2 + 2 * AMOUNT_WORDS + 1;
+/// Of what a call says of a topology, a grid of four dimensions fits; of the rest, its beginning.
+const SAID_BYTES: usize = 64;
+const SAID_WORDS: usize = SAID_BYTES / 8;
+const WORDS: usize = 1 + NAME_WORDS + 2 + 2 * AMOUNT_WORDS + 2 + SAID_WORDS;
 
 /// One rank's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,6 +34,10 @@ pub struct Record {
     pub recv: Option<Amount>,
     /// A hash of the bytes per rank, where every rank has to name all of them.
     pub counts: Option<u64>,
+    /// A hash of the topology that the call makes, where all ranks have to name the same.
+    pub topology: Option<u64>,
+    /// The topology for a person: text, in words of the record, that ends in zeros.
+    said: [u64; SAID_WORDS],
 }
 
 /// Whether a rank's call was made.
@@ -145,6 +152,19 @@ impl Record {
         }
     }
 
+    /// The topology that the call makes: all that must be alike, and how to say it, of which the beginning is told.
+    pub fn names_topology(&mut self, words: impl Iterator<Item = u64>, said: &str) {
+        const CUT: &str = "\u{2026}";
+        let mut bytes = [0; SAID_BYTES];
+        let (room, end) =
+            if said.len() <= SAID_BYTES { (said.len(), "") } else { (SAID_BYTES - CUT.len(), CUT) };
+        let shown = (0..=room).rev().find(|&at| said.is_char_boundary(at)).unwrap_or(0);
+        bytes[..shown].copy_from_slice(&said.as_bytes()[..shown]);
+        bytes[shown..shown + end.len()].copy_from_slice(end.as_bytes());
+        self.topology = Some(hash(words));
+        self.said = std::array::from_fn(|at| number(&bytes, at * 8));
+    }
+
     fn reduces(&mut self, comm: &Comm, amount: Option<Amount>) {
         self.send = amount;
         // Between groups, what one combines is what the other receives.
@@ -153,8 +173,7 @@ impl Record {
 
     /// The name of the call.
     pub fn call(&self) -> String {
-        let len = self.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
-        String::from_utf8_lossy(&self.name[..len]).into_owned()
+        text(&self.name)
     }
 
     /// Whether two ranks make the same call.
@@ -168,7 +187,8 @@ impl Record {
         words.extend((0..NAME_WORDS).map(|at| number(&self.name, at * 8)));
         words.extend([root_word(self.root), self.operation.map_or(0, Code::word)]);
         words.extend(amount_words(self.send).into_iter().chain(amount_words(self.recv)));
-        words.push(self.counts.unwrap_or(0));
+        words.extend([self.counts.unwrap_or(0), self.topology.unwrap_or(0)]);
+        words.extend(self.said);
         record(&words)
     }
 
@@ -181,6 +201,8 @@ impl Record {
         }
         let amount = |at: usize| read_amount([word(at), word(at + 1), word(at + 2)]);
         let rest = 1 + NAME_WORDS;
+        let hashes = rest + 2 + 2 * AMOUNT_WORDS;
+        let hash = |at: usize| Some(word(at)).filter(|&hash| hash != 0);
         Record {
             state: State::read(word(0)),
             name,
@@ -188,9 +210,17 @@ impl Record {
             operation: Code::read(word(rest + 1)),
             send: amount(rest + 2),
             recv: amount(rest + 2 + AMOUNT_WORDS),
-            counts: Some(word(WORDS - 1)).filter(|&hash| hash != 0),
+            counts: hash(hashes),
+            topology: hash(hashes + 1),
+            said: std::array::from_fn(|at| word(hashes + 2 + at)),
         }
     }
+}
+
+/// What bytes say up to the first zero.
+fn text(bytes: &[u8]) -> String {
+    let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
 
 fn call_root(call: &Call) -> Option<Root> {
@@ -323,6 +353,7 @@ impl fmt::Display for Record {
             Root::Here => "root MPI_ROOT".into(),
             Root::Elsewhere => "root MPI_PROC_NULL".into(),
         }));
+        words.extend(self.topology.map(|_| text(&record(&self.said))));
         write!(f, "{}({})", self.call(), words.join(", "))?;
         match self.state {
             State::Refused(class) => write!(f, " with {}", error_class_name(class).unwrap_or("an error")),
@@ -378,6 +409,27 @@ mod tests {
         assert_eq!(record.call(), "MPI_Reduce_scatter_block_init");
         let refused = Record { state: State::Refused(2), root: Some(Root::Here), ..Record::named("MPI_X") };
         assert_eq!(Record::read(&refused.bytes()), refused);
+    }
+
+    #[test]
+    fn a_topology_is_told_as_far_as_there_is_room() {
+        let told = |said: &str| {
+            let mut record = Record::named("MPI_Cart_create");
+            record.names_topology([2, 3].into_iter(), said);
+            let read = Record::read(&record.bytes());
+            assert_eq!(read, record);
+            read.to_string()
+        };
+        assert_eq!(told("dims [2, 3]"), "MPI_Cart_create(dims [2, 3])");
+        let (fits, long) = ("x".repeat(SAID_BYTES), "x".repeat(SAID_BYTES + 1));
+        assert_eq!(told(&fits), format!("MPI_Cart_create({fits})"));
+        assert_eq!(told(&long), format!("MPI_Cart_create({}\u{2026})", "x".repeat(SAID_BYTES - 3)));
+        let hash = |words: [u64; 2]| {
+            let mut record = Record::default();
+            record.names_topology(words.into_iter(), "");
+            record.topology
+        };
+        assert!(hash([2, 3]) != hash([3, 2]) && hash([2, 3]) == hash([2, 3]));
     }
 
     #[test]

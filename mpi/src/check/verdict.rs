@@ -4,7 +4,9 @@
 use super::record::{Record, State};
 use crate::error::{Error, fail};
 use std::ffi::c_int;
-use tern_abi::{MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_OTHER, MPI_ERR_ROOT, MPI_ERR_TRUNCATE, MPI_ERR_TYPE};
+use tern_abi::{
+    MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_OTHER, MPI_ERR_ROOT, MPI_ERR_TOPOLOGY, MPI_ERR_TRUNCATE, MPI_ERR_TYPE,
+};
 use tern_coll::Root;
 
 /// Sides of a disagreement that are shown; more than two are rare.
@@ -30,7 +32,7 @@ struct Rule {
 }
 
 /// In the order in which a person wants to know.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule { what: "the root differs", class: MPI_ERR_ROOT, says: root },
     Rule { what: "the operation differs", class: MPI_ERR_OP, says: operation },
     Rule { what: "the length differs", class: MPI_ERR_TRUNCATE, says: |calls, at| calls.bytes(at, 0) },
@@ -39,6 +41,11 @@ const RULES: [Rule; 8] = [
     Rule { what: "the datatypes differ", class: MPI_ERR_TYPE, says: |calls, at| calls.signature(at, 1) },
     Rule { what: "recvcounts differ", class: MPI_ERR_COUNT, says: |calls, at| calls.counts(at, true) },
     Rule { what: "recvcounts differ", class: MPI_ERR_COUNT, says: |calls, at| calls.counts(at, false) },
+    Rule {
+        what: "the topology differs",
+        class: MPI_ERR_TOPOLOGY,
+        says: |calls, at| calls.records[at].topology,
+    },
 ];
 
 /// What is wrong with a call, if anything; `number` is its number on the communicator.
@@ -246,6 +253,23 @@ mod tests {
         assert!(said(&records).unwrap().contains("rank 2 calls MPI_Barrier()"));
         records[2] = bcast(2, 12, 0);
         assert!(said(&records).unwrap().starts_with("the length differs"));
+    }
+
+    #[test]
+    fn topologies_are_shown_as_each_side_has_them() {
+        let grid = |dims: u64| {
+            let mut record = Record::named("MPI_Cart_create");
+            record.names_topology([dims].into_iter(), &format!("dims [{dims}]"));
+            record
+        };
+        assert_eq!(said(&[4, 4, 4].map(grid)), None);
+        let text = said(&[4, 4, 3].map(grid)).unwrap();
+        assert!(text.starts_with("the topology differs"), "{text}");
+        assert!(
+            text.ends_with(
+                "ranks 0, 1 call MPI_Cart_create(dims [4]); rank 2 calls MPI_Cart_create(dims [3])"
+            )
+        );
     }
 
     #[test]

@@ -77,8 +77,27 @@ pub(super) fn blocking_in(
 
 /// Makes sure that the ranks make the same collective call, where that is checked: for calls that are no schedules.
 pub fn meet(call: &'static str, comm: MPI_Comm) -> Result {
+    meet_with(call, comm, Ok(()), |(), _| ())
+}
+
+/// The same of calls whose arguments must be alike: these, or why they are refused, which the other ranks then learn. `tell` puts
+/// into this rank's record what is to be compared.
+pub fn meet_with<T>(
+    call: &'static str,
+    comm: MPI_Comm,
+    arguments: Result<T>,
+    tell: impl FnOnce(&T, &mut Record),
+) -> Result<T> {
     let is_checked = enter().check_collectives;
-    if is_checked { blocking(call, comm, |_| Ok(())) } else { Ok(()) }
+    if !is_checked {
+        return arguments;
+    }
+    let mut told = None;
+    blocking(call, comm, |setup| {
+        tell(told.insert(arguments?), setup.record());
+        Ok(())
+    })?;
+    Ok(told.expect("what was not refused was told"))
 }
 
 /// The form of a call (section 6.1).

@@ -7,7 +7,7 @@ use super::operation::Operation;
 use super::running::Running;
 use super::shape::shape;
 use crate::arguments::{self, array, present};
-use crate::check::Meaning;
+use crate::check::{Meaning, Record};
 use crate::comm::Comm;
 use crate::entry::Width;
 use crate::error::{Result, fail};
@@ -188,6 +188,11 @@ impl<'a> Setup<'a> {
             }
         }
         tern_coll::build(&shape, call, &self.process.coll_rows, &mut self.running.schedule);
+    }
+
+    /// What this rank will tell the others, if collectives are checked.
+    pub fn record(&mut self) -> &mut Record {
+        &mut self.running.record
     }
 
     /// Whether the communicator is an intercommunicator.

@@ -9,12 +9,17 @@ use super::{
     Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, rank_or_null, room, store,
 };
 use crate::arguments::{array, out, out_comm};
+use crate::check::Record;
+use crate::coll::meet_with;
 use crate::comm::Comm;
 use crate::comm_make::split;
 use crate::entry::entry;
 use crate::error::{Result, fail};
 use crate::process::enter;
 use std::sync::Arc;
+
+/// The call that makes a grid.
+const CREATE: &str = "MPI_Cart_create";
 
 entry! {
     /// A communicator of as many processes as the grid has places, in row-major order (section 8.5.1).
@@ -24,10 +29,10 @@ entry! {
     ) on comm_old {
         let comm_cart = out_comm("comm_cart", comm_cart)?;
         let available = members(comm_old)?;
-        let grid = Grid::of(ndims, dims, periods)?;
-        let size = grid.size_within(available)?;
+        let grid = Grid::of(ndims, dims, periods).and_then(|grid| Ok((grid.size_within(available)?, grid)));
+        let (size, grid) = meet_with(CREATE, comm_old, grid, |(_, grid), record| grid.tell(reorder != 0, record))?;
         let order = grid.order(comm_old, size, reorder != 0)?;
-        *comm_cart = make("MPI_Cart_create", comm_old, size, order, |rank| Ok(grid.topology(rank)))?;
+        *comm_cart = make(CREATE, comm_old, size, order, |rank| Ok(grid.topology(rank)))?;
         Ok(())
     }
 
@@ -159,6 +164,16 @@ impl Grid {
         })
     }
 
+    /// What all ranks that make it have to say alike.
+    fn tell(&self, reorder: bool, record: &mut Record) {
+        let Grid { dims, periods } = self;
+        let flags: Vec<u8> = periods.iter().map(|&periodic| periodic.into()).collect();
+        let words = dims.iter().copied().chain(flags.iter().map(|&flag| flag.into())).map(u64::from);
+        let reordered = if reorder { ", reorder" } else { "" };
+        let said = format!("dims {dims:?}, periods {flags:?}{reordered}");
+        record.names_topology([dims.len() as u64, reorder.into()].into_iter().chain(words), &said);
+    }
+
     /// Who gets which place, among the first `size` members.
     fn order(&self, comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Order>> {
         let machines = machines(comm, size, reorder)?;
@@ -247,7 +262,7 @@ impl Grid {
 fn grid(comm: &Comm) -> Result<&Grid> {
     match comm.topology.as_deref() {
         Some(Topology { kind: Kind::Cart(grid), .. }) => Ok(grid),
-        _ => Err(needs("a Cartesian topology", "MPI_Cart_create", comm)),
+        _ => Err(needs("a Cartesian topology", CREATE, comm)),
     }
 }
 

@@ -9,8 +9,8 @@ use super::{Kind, Topology, length, machines, make, members, needs, rank_below, 
 use crate::agree::Circle;
 use crate::arguments::{array, out, out_comm};
 use crate::coll::alltoall::{alltoall, alltoallv};
-use crate::coll::blocking;
 use crate::coll::setup::{Block, Blocks};
+use crate::coll::{blocking, meet};
 use crate::comm::Comm;
 use crate::entry::{Large, entry};
 use crate::error::{Result, fail};
@@ -33,6 +33,7 @@ entry! {
         let from = Edges::of("destination", outdegree, destinations, destweights, size);
         let mine = into.and_then(|into| adjacent(into, from?));
         let order = Reordered::of(ADJACENT, comm_old, size, reorder != 0, || ends_of(mine.as_ref().ok()))?;
+        meet(ADJACENT, comm_old)?;
         *comm_dist_graph = make(ADJACENT, comm_old, size, order.order(), |rank| {
             enter().hints(info)?;
             Ok(order.topology(rank, mine?))
@@ -52,6 +53,7 @@ entry! {
         let named = named_edges(n, sources, degrees, destinations, weights, size);
         let ends = exchange(comm_old, size, named.as_deref().unwrap_or_default())?;
         let order = Reordered::of(CREATE, comm_old, size, reorder != 0, || ends.clone())?;
+        meet(CREATE, comm_old)?;
         *comm_dist_graph = make(CREATE, comm_old, size, order.order(), |rank| {
             enter().hints(info)?;
             named.map(|_| order.topology(rank, gathered(&ends, weights as usize != MPI_UNWEIGHTED)))

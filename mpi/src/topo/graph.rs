@@ -7,10 +7,15 @@ use tern_abi::*;
 use super::order::{self, Order};
 use super::{Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, room, store};
 use crate::arguments::{array, out, out_comm};
+use crate::check::Record;
+use crate::coll::meet_with;
 use crate::comm::Comm;
 use crate::entry::entry;
 use crate::error::{Result, fail};
 use crate::process::enter;
+
+/// The call that makes a graph.
+const CREATE: &str = "MPI_Graph_create";
 
 entry! {
     /// A communicator of as many processes as the graph has nodes (section 8.5.3).
@@ -20,10 +25,10 @@ entry! {
     ) on comm_old {
         let comm_graph = out_comm("comm_graph", comm_graph)?;
         let available = members(comm_old)?;
-        let graph = Graph::of(nnodes, indx, edges)?;
-        let size = graph.size_within(available)?;
+        let graph = Graph::of(nnodes, indx, edges).and_then(|graph| Ok((graph.size_within(available)?, graph)));
+        let (size, graph) = meet_with(CREATE, comm_old, graph, |(_, graph), record| graph.tell(reorder != 0, record))?;
         let order = graph.order(comm_old, reorder != 0)?;
-        *comm_graph = make("MPI_Graph_create", comm_old, size, order, |rank| Ok(graph.topology(rank)))?;
+        *comm_graph = make(CREATE, comm_old, size, order, |rank| Ok(graph.topology(rank)))?;
         Ok(())
     }
 
@@ -125,6 +130,15 @@ impl Graph {
         Ok(nodes)
     }
 
+    /// What all ranks that make it have to say alike.
+    fn tell(&self, reorder: bool, record: &mut Record) {
+        let Graph { index, edges } = self;
+        let words = index.iter().chain(edges).map(|&number| number as u64);
+        let reordered = if reorder { "reorder, " } else { "" };
+        let said = format!("{reordered}index {index:?}, edges {edges:?}");
+        record.names_topology([index.len() as u64, reorder.into()].into_iter().chain(words), &said);
+    }
+
     /// Who gets which node, among as many members as there are nodes.
     fn order(&self, comm: MPI_Comm, reorder: bool) -> Result<Option<Order>> {
         let nodes = self.index.len() as u32;
@@ -150,6 +164,6 @@ impl Graph {
 fn graph(comm: &Comm) -> Result<&Graph> {
     match comm.topology.as_deref() {
         Some(Topology { kind: Kind::Graph(graph), .. }) => Ok(graph),
-        _ => Err(needs("a graph topology", "MPI_Graph_create", comm)),
+        _ => Err(needs("a graph topology", CREATE, comm)),
     }
 }

@@ -13,7 +13,6 @@ use tern_abi::*;
 use tern_coll::{Machines, Neighbors, Pairing};
 
 use crate::arguments::out;
-use crate::coll::meet;
 use crate::coll::shape::machines_of_first;
 use crate::comm::Comm;
 use crate::comm_make::{adopt, child_context};
@@ -86,8 +85,9 @@ pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
 
 /// A communicator of the first `size` members, with a topology; the others get `MPI_COMM_NULL`.
 ///
-/// `order` says who gets which rank, the same at all members; without it all keep theirs. `topology`, of the new rank, may
-/// fail at some ranks only; these have then counted the communicator like the others.
+/// The members have met: they make the same call. `order` says who gets which rank, the same at all members; without it all
+/// keep theirs. `topology`, of the new rank, may fail at some ranks only; these have then counted the communicator like the
+/// others.
 fn make(
     call: &'static str,
     old: MPI_Comm,
@@ -95,7 +95,6 @@ fn make(
     order: Option<Order>,
     topology: impl FnOnce(u32) -> Result<Topology>,
 ) -> Result<MPI_Comm> {
-    meet(call, old)?;
     let (context, children) = child_context(call, old)?;
     let (rank, group) = {
         let process = enter();

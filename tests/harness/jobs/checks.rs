@@ -40,6 +40,26 @@ const MISMATCHES: &[(&str, &str, &[&str])] = &[
     ),
     ("inits", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Barrier_init()", "rank 4 calls MPI_Bcast_init()"]),
     ("split", "MPI_ERR_OTHER", &["call MPI_Comm_split()", "rank 4 calls MPI_Barrier()"]),
+    (
+        "dims",
+        "MPI_ERR_TOPOLOGY",
+        &[
+            "the topology differs",
+            "ranks 0-3 call MPI_Cart_create(dims [2, 2], periods [0, 0])",
+            "rank 4 calls MPI_Cart_create(dims [1, 2], periods [0, 0])",
+        ],
+    ),
+    ("transposed", "MPI_ERR_TOPOLOGY", &["ranks 0-3 call MPI_Cart_create(dims [1, 4]", "(dims [4, 1]"]),
+    ("periods", "MPI_ERR_TOPOLOGY", &["dims [2, 2], periods [0, 0])", "dims [2, 2], periods [0, 1])"]),
+    ("reorder", "MPI_ERR_TOPOLOGY", &["periods [0, 0])", "periods [0, 0], reorder)"]),
+    (
+        "edges",
+        "MPI_ERR_TOPOLOGY",
+        &[
+            "MPI_Graph_create(index [1, 2], edges [1, 0])",
+            "rank 4 calls MPI_Graph_create(index [1, 2], edges [0, 0])",
+        ],
+    ),
 ];
 
 /// `mpirun`, with the check on, of the program that makes the mistake `what`.
@@ -105,6 +125,10 @@ fn refused(jobs: &Jobs<'_>) -> Verdict {
     let told = outcome.stdout.matches("rank 4 calls MPI_Bcast() with MPI_ERR_COUNT").count();
     expect(told == RANKS - 1, "the other ranks are told", &outcome)?;
     expect(outcome.stdout.contains("count is -1, but must not be negative"), "the rank itself is", &outcome)?;
+    let outcome = run_command(command(jobs, RANKS, "grid-argument")?.arg("return"))?;
+    let told = outcome.stdout.matches("rank 4 calls MPI_Cart_create() with MPI_ERR_DIMS").count();
+    expect(told == RANKS - 1, "the other ranks are told of a grid that is too large", &outcome)?;
+    expect(outcome.stdout.contains("has 6 places"), "the rank itself is", &outcome)?;
     passed()
 }
 

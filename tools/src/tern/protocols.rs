@@ -21,7 +21,7 @@ pub fn list() -> Result<String, String> {
 }
 
 /// What the shared-memory transport would say of a peer.
-fn shm_limits(all: &Environment) -> Limits {
+pub fn shm_limits(all: &Environment) -> Limits {
     let direct = all.transport.cma && features::memory_can_be_read().is_ok();
     Limits {
         eager_bytes_max: all.transport.shm_eager_bytes_max(),

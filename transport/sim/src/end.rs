@@ -33,6 +33,10 @@ impl Transport for End {
         self.network.borrow().limits(self.rank, peer)
     }
 
+    fn streams(&mut self, peer: Peer, _: u64) -> bool {
+        self.network.borrow().streams(peer, self.rank)
+    }
+
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.network.borrow_mut().send(self.rank, peer, am);
         Ok(())

@@ -64,6 +64,9 @@ pub enum JobError {
     /// A message that is too long.
     #[error("a message of {0} bytes is too long for the simulator; the longest is {MESSAGE_BYTES_MAX}")]
     Bytes(u64),
+    /// No call at all.
+    #[error("each rank is to make 0 calls, but must make at least 1")]
+    Repeats,
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
@@ -120,6 +123,9 @@ impl Job {
         if self.bytes > MESSAGE_BYTES_MAX {
             return Err(JobError::Bytes(self.bytes));
         }
+        if self.repeats == 0 {
+            return Err(JobError::Repeats);
+        }
         if self.work == Work::PingPong && self.ranks < 2 {
             return Err(JobError::Alone);
         }
@@ -150,6 +156,7 @@ mod tests {
         let faults = |faults: Faults| Job { faults, ..job() }.check();
         assert_eq!(Job { ranks: 0, ..job() }.check(), Err(JobError::Ranks(0)));
         assert_eq!(Job { root: 4, ..job() }.check(), Err(JobError::Root(4, 3)));
+        assert_eq!(Job { repeats: 0, ..job() }.check(), Err(JobError::Repeats));
         assert_eq!(Job { work: Work::PingPong, ranks: 1, ..job() }.check(), Err(JobError::Alone));
         assert!(matches!(Job { bytes: u64::MAX, ..job() }.check(), Err(JobError::Bytes(_))));
         let large = Job { payload: Payload::Bytes, ranks: 1 << 20, ..job() };

@@ -2,7 +2,8 @@
 //!
 //! A message of k bytes keeps its sender's core busy for o, the sender's link for the larger of g and k G, travels
 //! for L and k G, and keeps the receiver's link as long as the sender's; the receiver's core is busy for o when it
-//! takes it. Between machines, all ranks of one machine share its link. What is on its way is a [`Flight`].
+//! takes it. Where it was measured what messages of some sizes take, that counts instead of k G, but for the links ([`Curve`]).
+//! Between machines, all ranks of one machine share its link. What is on its way is a [`Flight`].
 //!
 //! A multicast costs its sender, and the sender's link, what one message to the farthest receiver costs; each receiver and
 //! its link pay for it as for any message.
@@ -13,7 +14,7 @@ use crate::Picos;
 use crate::events::Events;
 use crate::faults::Weather;
 use crate::limits::PREFETCH_FLIGHT;
-use crate::params::{Costs, Distance, Params, times};
+use crate::params::{Cost, Costs, Curve, Distance, Params, times};
 use crate::topology::Topology;
 use tern_mem::{UserBuf, prefetch};
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Header, Landing, Limits, Peer, Remote, Sink, Token};
@@ -98,6 +99,7 @@ pub struct Network {
     pub(crate) swallowed: Vec<(Peer, Peer, Picos)>,
     pub(crate) transfers: Transfers,
     costs: [Costs; 4],
+    curves: [Curve; 4],
     weather: Option<Weather>,
     flights: Vec<Flight>,
     free: u32,
@@ -129,6 +131,7 @@ impl Network {
             transfers: Transfers::default(),
             costs: Distance::ALL
                 .map(|distance| Costs::of(&params.levels[distance as usize], params.compute.cache_bytes)),
+            curves: Distance::ALL.map(|distance| Curve::of(&params.levels[distance as usize])),
             weather,
             flights: Vec::new(),
             free: NONE,
@@ -143,6 +146,17 @@ impl Network {
     /// What can be done between two ranks.
     pub fn limits(&self, from: Peer, to: Peer) -> Limits {
         self.costs(from, to).0.limits
+    }
+
+    /// Whether long messages between two ranks go in pieces.
+    pub fn streams(&self, from: Peer, to: Peer) -> bool {
+        self.costs(from, to).0.streams
+    }
+
+    /// What the bytes of a flight cost of something.
+    fn cost(&self, cost: Cost, flight: u32) -> Picos {
+        let Flight { from, to, len, .. } = self.flights[flight as usize];
+        self.curves[self.topology.distance(from, to) as usize].cost(cost, len.into())
     }
 
     fn costs(&self, from: Peer, to: Peer) -> (Costs, Distance) {
@@ -203,17 +217,14 @@ impl Network {
         let link = self.link(from, distance);
         let leaves = now.max(link.out);
         link.out = leaves + travels.max(costs.gap);
-        self.now += times(len.into(), costs.send_per_byte);
+        self.now += self.cost(Cost::Send, index);
         leaves
     }
 
     /// The way of a flight that leaves at a moment.
     fn fly(&mut self, index: u32, leaves: Picos) {
-        let Flight { from, to, len, .. } = self.flights[index as usize];
-        let costs = self.costs(from, to).0;
-        let travels = times(len.into(), costs.per_byte);
-        let lines = if len as usize > AM_INLINE_BYTES_MAX { costs.lines } else { 0 };
-        let arrival = leaves + costs.latency + lines + travels;
+        let Flight { from, to, .. } = self.flights[index as usize];
+        let arrival = leaves + self.costs(from, to).0.latency + self.cost(Cost::Way, index);
         let arrival = match &mut self.weather {
             Some(weather) => weather.arrival(&self.topology, from, to, leaves, arrival),
             None => Some(arrival),
@@ -253,13 +264,14 @@ impl Network {
         let time = self.events.now();
         let Flight { from, to, len, .. } = self.flights[index as usize];
         let (costs, distance) = self.costs(from, to);
-        let travels = times(len.into(), costs.per_byte);
+        let (passes, way) = (times(len.into(), costs.per_byte), self.cost(Cost::Way, index));
         let link = self.link(to, distance);
-        let begins = time.saturating_sub(travels).max(link.into);
-        link.into = begins + travels.max(costs.gap);
-        self.flights[index as usize].begins = begins;
-        if begins + travels > time {
-            self.events.push(begins + travels, Event::Deliver(index));
+        let enters = time.saturating_sub(passes).max(link.into);
+        link.into = enters + passes.max(costs.gap);
+        let through = time.max(enters + passes);
+        self.flights[index as usize].begins = through.saturating_sub(way.max(passes));
+        if through > time {
+            self.events.push(through, Event::Deliver(index));
             return None;
         }
         Some(self.deliver(index))
@@ -316,8 +328,7 @@ impl Network {
 
     /// The receiver has read all of a message: at once if it has waited for it, later if it was busy when it began to come.
     fn read(&mut self, index: u32) {
-        let Flight { from, to, len, begins, .. } = self.flights[index as usize];
-        let takes = times(len.into(), self.costs(from, to).0.receive_per_byte);
+        let (begins, takes) = (self.flights[index as usize].begins, self.cost(Cost::Receive, index));
         self.now = self.now.max(begins.max(self.idle_since) + takes);
     }
 

@@ -17,6 +17,11 @@
 //! gap_per_byte_ns = 0.06
 //! ```
 
+mod sizes;
+
+pub use sizes::Size;
+pub(crate) use sizes::{Cost, Curve};
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -149,6 +154,11 @@ pub struct Level {
     pub gap_per_byte_ns: f64,
     /// Bytes of the largest message that is sent without asking the receiver.
     pub eager_bytes_max: usize,
+    /// It is, even if the receiver could get it, since it is there sooner so. Collectives over a team's memory then leave long
+    /// blocks to messages, too.
+    pub sends: bool,
+    /// Longer messages are sent in pieces of so many bytes, rather than got or copied by both sides.
+    pub streams: bool,
     /// The receiver can get a large message from the sender's memory.
     pub get: bool,
     /// Time to begin getting.
@@ -167,7 +177,13 @@ pub struct Level {
     pub share_per_byte_ns: f64,
     /// Time per byte beyond [`Compute::cache_bytes`].
     pub share_far_per_byte_ns: f64,
+    /// What messages at once take, by their size, where that was measured. There `lines_ns` does not count, and what is said for
+    /// each byte counts for those beyond the largest of these sizes; G, as always, for the links.
+    pub size: Vec<Size>,
 }
+
+/// No time is as long.
+const TIME_NS_END: f64 = 1e12;
 
 /// Why parameters cannot be used.
 #[derive(Debug, Error)]
@@ -184,6 +200,9 @@ pub enum ParamsError {
     /// A number that makes no sense.
     #[error("{0} is {1}; it must be {2}")]
     Value(String, f64, &'static str),
+    /// Sizes of a level that do not ascend.
+    #[error("the sizes of level {0} must ascend, and be at most {1}")]
+    Sizes(String, usize),
 }
 
 /// Ethernet of 25 Gbit/s between machines of 64 cores, 32 at a switch. The numbers of level `host` are what was measured
@@ -266,6 +285,8 @@ fn host() -> Level {
         lines_ns: 30.0,
         gap_per_byte_ns: 0.13,
         eager_bytes_max: 16 * 1024,
+        sends: false,
+        streams: false,
         get: true,
         get_ns: 550.0,
         get_per_byte_ns: 0.045,
@@ -274,6 +295,7 @@ fn host() -> Level {
         share_ns: 0.0,
         share_per_byte_ns: 0.023,
         share_far_per_byte_ns: 0.03,
+        size: Vec::new(),
     }
 }
 
@@ -295,6 +317,8 @@ fn network(name: &str, latency_ns: f64) -> Level {
         lines_ns: 0.0,
         gap_per_byte_ns: 0.32,
         eager_bytes_max: 16 * 1024,
+        sends: false,
+        streams: false,
         get: false,
         get_ns: 2.0 * latency_ns,
         get_per_byte_ns: 0.32,
@@ -303,6 +327,7 @@ fn network(name: &str, latency_ns: f64) -> Level {
         share_ns: 0.0,
         share_per_byte_ns: 0.32,
         share_far_per_byte_ns: 0.32,
+        size: Vec::new(),
     }
 }
 
@@ -396,8 +421,9 @@ impl Params {
                 return Err(ParamsError::Value(name.into(), 0.0, "at least 1"));
             }
         }
+        self.levels.iter().try_for_each(sizes::check)?;
         self.times().try_for_each(|(name, time)| {
-            let sensible = (0.0..1e12).contains(&time);
+            let sensible = (0.0..TIME_NS_END).contains(&time);
             sensible.then_some(()).ok_or(ParamsError::Value(name, time, "from 0 to 10^12"))
         })
     }
@@ -423,7 +449,9 @@ impl Params {
                 level.share_per_byte_ns,
                 level.share_far_per_byte_ns,
             ];
-            times.map(|time| (format!("a time of level {}", level.name), time))
+            let sizes = level.size.iter().flat_map(Size::times);
+            let named = |time| (format!("a time of level {}", level.name), time);
+            times.into_iter().chain(sizes).map(named).collect::<Vec<_>>()
         };
         let Lines { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } = self.team;
         let long = [self.team.store_long_per_byte_ns, self.team.load_long_per_byte_ns];
@@ -447,35 +475,31 @@ pub struct Costs {
     pub(crate) send: Picos,
     pub(crate) receive: Picos,
     pub(crate) gap: Picos,
-    pub(crate) send_per_byte: f64,
-    pub(crate) receive_per_byte: f64,
-    pub(crate) lines: Picos,
     pub(crate) per_byte: f64,
     pub(crate) get: Picos,
     pub(crate) get_bytes: Price,
     pub(crate) share: Picos,
     pub(crate) share_bytes: Price,
+    pub(crate) streams: bool,
     pub(crate) limits: tern_transport::Limits,
 }
 
 impl Costs {
     /// The costs of a level.
     pub fn of(level: &Level, cache_bytes: u64) -> Costs {
-        let &Level { eager_bytes_max, get, share, .. } = level;
+        let &Level { eager_bytes_max, sends, get, share, .. } = level;
         Costs {
             latency: picos(level.latency_ns),
             send: picos(level.overhead_send_ns),
             receive: picos(level.overhead_receive_ns),
             gap: picos(level.gap_ns),
-            send_per_byte: level.send_per_byte_ns * 1000.0,
-            receive_per_byte: level.receive_per_byte_ns * 1000.0,
-            lines: picos(level.lines_ns),
             per_byte: level.gap_per_byte_ns * 1000.0,
             get: picos(level.get_ns),
             get_bytes: Price::new(level.get_per_byte_ns, level.get_far_per_byte_ns, cache_bytes),
             share: picos(level.share_ns),
             share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
-            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share, sends: false },
+            streams: level.streams,
+            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share, sends },
         }
     }
 }

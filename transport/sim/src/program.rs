@@ -1,7 +1,7 @@
 //! The schedules of all ranks of a job: what each would build for its call.
 
 use crate::job::{Job, Work};
-use crate::params::Params;
+use crate::params::{Distance, Params};
 use crate::topology::Topology;
 use tern_coll::{
     Buf, Call, Collective, Comm, Data, Layout, Machines, Neighbors, Numbers, Pairing, Peer, Root, Schedule,
@@ -18,6 +18,8 @@ pub struct Program {
     machines: Option<Machines>,
     /// Bytes of a multicast at most, if the network has that.
     multicast: Option<u64>,
+    /// Messages among the ranks of a machine are sent where they could be got.
+    by_cells: bool,
     arrays: Arrays,
 }
 
@@ -39,12 +41,18 @@ impl Program {
         let machines = (machines.count() > 1).then_some(machines);
         let bytes_max = Settings::default().cast_bytes_max() as u64;
         let multicast = params.multicast.then_some(bytes_max);
-        Program { job: job.clone(), element, count, machines, multicast, arrays }
+        let by_cells = params.levels[Distance::Host as usize].sends;
+        Program { job: job.clone(), element, count, machines, multicast, by_cells, arrays }
     }
 
     /// Bytes of one element.
     pub fn element_bytes(&self) -> u64 {
         self.element.size
+    }
+
+    /// Whether payloads go by cells within a machine, as collectives have to know.
+    pub(crate) fn by_cells(&self) -> bool {
+        self.by_cells
     }
 
     /// The job.

@@ -59,7 +59,10 @@ impl Program {
         let around = self.around(rank);
         match self.call(collective, root, Program::ring(&around)) {
             Call::Barrier => Some(Plan::Barrier),
-            call => Way::of(&call, &self.comm(rank), Some(Order::Any), Habits::default()).map(Plan::Way),
+            call => {
+                let habits = Habits { by_cells: self.by_cells(), ..Habits::default() };
+                Way::of(&call, &self.comm(rank), Some(Order::Any), habits).map(Plan::Way)
+            }
         }
     }
 

@@ -122,6 +122,21 @@ fn a_ping_pong_takes_what_the_parameters_say() {
     }
 }
 
+/// Where messages are there sooner by sending, what could be got is sent at once, and what is longer in pieces.
+#[test]
+fn what_is_sent_rather_than_got_goes_as_in_the_library() {
+    let mut params = Params { ranks_per_host: 2, ..Params::default() };
+    let messages = |params: &Params, bytes| quiet(&Job::new(Work::PingPong, 2, bytes), params).messages / 2;
+    let long = 100_000;
+    assert_eq!(messages(&params, 10_000), 2, "an offer, and that it was got");
+    params.level(Distance::Host).sends = true;
+    assert_eq!(messages(&params, 10_000), 1);
+    assert_eq!(messages(&params, long), 2, "an offer and an invitation; the copies are no messages");
+    params.level(Distance::Host).streams = true;
+    let pieces = long.div_ceil(params.level(Distance::Host).eager_bytes_max as u64);
+    assert_eq!(messages(&params, long), 2 + pieces, "an offer, its answer, the pieces");
+}
+
 /// The root's core and link carry a multicast once, each receiver's once, at the same time: whatever their number, one
 /// segment takes as long as a message to one.
 #[test]

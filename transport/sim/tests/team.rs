@@ -1,6 +1,7 @@
 //! Collectives over a team's memory: the library's own steps give what the standard says, and cost what the parameters say.
 
 use tern_coll::{Algorithm, Collective};
+use tern_sim::params::Distance;
 use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run, team};
 
 fn quiet(job: &Job, params: &Params) -> Outcome {
@@ -80,6 +81,16 @@ fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
     let faults = Faults { loss: 0.1, ..Faults::default() };
     let lossy = Job { faults, ..shared(Collective::Barrier, 8, 0) };
     assert!(run(&lossy, &Params::default(), &mut |_| {}).is_err());
+}
+
+/// As the library does it: `tern_joint::Way` says of which.
+#[test]
+fn where_messages_are_faster_by_cells_long_blocks_are_messages() {
+    let mut params = Params::default();
+    let (short, long) = (shared(Collective::Alltoall, 2, 4096), shared(Collective::Alltoall, 2, 65_536));
+    assert!(team::serves(&short, &params) && team::serves(&long, &params));
+    params.level(Distance::Host).sends = true;
+    assert!(team::serves(&short, &params) && !team::serves(&long, &params));
 }
 
 #[test]

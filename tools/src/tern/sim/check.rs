@@ -37,7 +37,7 @@ const SIZES: [u64; 9] = [8, 128, KIB, 4 * KIB, 8 * KIB, 32 * KIB, 64 * KIB, 256 
 const BOUND: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
 
 /// The collectives that are compared, and the algorithm that both sides use: by messages, and as a blocking call goes on one
-/// machine.
+/// machine, which is by messages as well where these are the better way ([`BY_TABLE`]).
 const COLLECTIVES: [(Collective, Algorithm); 7] = [
     (Collective::Allreduce, Algorithm::RecursiveDoubling),
     (Collective::Bcast, Algorithm::Binomial),
@@ -47,6 +47,9 @@ const COLLECTIVES: [(Collective, Algorithm); 7] = [
     (Collective::Allgather, Algorithm::Shm),
     (Collective::Alltoall, Algorithm::Shm),
 ];
+
+/// What is said of calls that the library leaves to the table of algorithms.
+const BY_TABLE: &str = "table";
 
 /// One comparison, nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,8 +133,8 @@ fn collectives(
     (collective, algorithm): (Collective, Algorithm),
     ranks: u32,
 ) -> Result<Vec<Comparison>, String> {
-    let job = |bytes| Job {
-        choice: Some(algorithm.into()),
+    let job = |choice, bytes| Job {
+        choice,
         repeats: REPEATS,
         roots_rotate: true,
         ..Job::new(Work::Collective(collective), ranks, bytes)
@@ -140,16 +143,19 @@ fn collectives(
     let shared = algorithm == Algorithm::Shm;
     let rows = [row_for_all(collective, algorithm.into())];
     let rows = if shared { &[] } else { &rows[..] };
-    let served = |bytes: &u64| !shared || team::serves(&job(*bytes), &on_one_machine(params, ranks));
-    let sizes = if collective == Collective::Barrier { &[0][..] } else { &SIZES };
-    let sizes = sizes.iter().copied().filter(served).collect();
+    let chosen = |bytes| {
+        let named = Some(algorithm.into());
+        let is_served = !shared || team::serves(&job(named, bytes), &on_one_machine(params, ranks));
+        if is_served { (named, algorithm.name()) } else { (None, BY_TABLE) }
+    };
+    let sizes = if collective == Collective::Barrier { vec![0] } else { SIZES.to_vec() };
     let measured = Run { collective, ranks, sizes, point_s: POINT_S, bound: true };
     let what = collective.name();
     let times = Least::of(progress, what, 1, || jobs.collective(&measured, rows))?;
     let compare = |bytes| {
-        let job = job(bytes);
-        let (predicted, measured) = (predict(job, params)?, times.ns(what, bytes));
-        Ok(Comparison { what, way: algorithm.name(), ranks, bytes, predicted, measured })
+        let (choice, way) = chosen(bytes);
+        let (predicted, measured) = (predict(job(choice, bytes), params)?, times.ns(what, bytes));
+        Ok(Comparison { what, way, ranks, bytes, predicted, measured })
     };
     times.sizes(what).map(compare).collect()
 }

@@ -171,19 +171,21 @@ impl Options {
 
     /// An option with a value.
     fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
+        let some = || some_of(option, parse_count(value)?);
         match option {
             "--params" => {}
             "--ranks" => {
-                self.ranks = parse_counts(value)?.into_iter().map(some_ranks).collect::<Result<_, _>>()?
+                let some = |number| some_of(option, number);
+                self.ranks = parse_counts(value)?.into_iter().map(some).collect::<Result<_, _>>()?
             }
             "--bytes" => self.bytes = parse_counts(value)?,
-            "--segment" => self.segment_bytes = parse_count(value)?,
+            "--segment" => self.segment_bytes = some()?.into(),
             "--root" => self.root = small(parse_count(value)?)?,
-            "--repeat" => self.repeats = small(parse_count(value)?)?.max(1),
+            "--repeat" => self.repeats = some()?,
             "--messages-max" => self.messages_max = parse_count(value)?,
-            "--ranks-per-host" => self.params.ranks_per_host = small(parse_count(value)?)?,
-            "--ranks-per-core" => self.params.ranks_per_core = small(parse_count(value)?)?,
-            "--hosts-per-switch" => self.params.hosts_per_switch = small(parse_count(value)?)?,
+            "--ranks-per-host" => self.params.ranks_per_host = some()?,
+            "--ranks-per-core" => self.params.ranks_per_core = some()?,
+            "--hosts-per-switch" => self.params.hosts_per_switch = some()?,
             "--plot" => self.plot = Some(picture(value)?),
             _ => return self.set_fault(option, value),
         }
@@ -256,8 +258,8 @@ fn unknown(option: &str) -> String {
     format!("there is no option '{option}'; see tern sim --help")
 }
 
-fn some_ranks(number: u64) -> Result<u32, String> {
-    if number == 0 { Err("--ranks is 0, but must be at least 1".into()) } else { small(number) }
+fn some_of(option: &str, number: u64) -> Result<u32, String> {
+    if number == 0 { Err(format!("{option} is 0, but must be at least 1")) } else { small(number) }
 }
 
 fn picture(name: &str) -> Result<PathBuf, String> {
@@ -329,7 +331,6 @@ mod tests {
         assert!(refusal("allreduces").contains("'allreduces'"));
         assert!(refusal("allreduce --rank 3").contains("'--rank'"));
         assert!(refusal("allreduce --rank").contains("'--rank'"));
-        assert!(refusal("bcast --ranks 4,0").contains("at least 1"));
         assert!(refusal("bcast --plot bcast.png").contains(".svg"));
         assert!(refusal("bcast --ranks 128 --cut 0-2@1us").contains("machines 0 to 1"));
         assert!(refusal("bcast --algorithm bruck").contains("binomial"));
@@ -337,7 +338,26 @@ mod tests {
         assert!(refusal("bcast --ranks").contains("--ranks needs"));
         assert!(refusal("bcast --cut 3@1us").contains("3@1us"));
         assert!(refusal("").contains("which collective"));
-        assert!(refusal("bcast --ranks-per-host 0").contains("ranks_per_host"));
         assert!(refusal("bcast --params /nonexistent/file").contains("/nonexistent/file"));
+    }
+
+    /// Nothing is taken for something else.
+    #[test]
+    fn none_of_what_is_counted_is_refused() {
+        let options = [
+            "--ranks",
+            "--repeat",
+            "--segment",
+            "--ranks-per-host",
+            "--ranks-per-core",
+            "--hosts-per-switch",
+        ];
+        for option in options {
+            let refusal = parse(&format!("bcast {option} 0")).map(drop).unwrap_err();
+            assert_eq!(refusal, format!("{option} is 0, but must be at least 1"));
+            assert!(parse(&format!("bcast {option} 1")).is_ok(), "{option}");
+        }
+        assert!(parse("bcast --ranks 4,0").is_err());
+        assert_eq!(parse("bcast --repeat 7").unwrap().repeats, 7);
     }
 }

@@ -53,14 +53,27 @@ impl Jobs {
 
     /// Times of messages between two ranks, at these sizes, with these settings and options of `mpirun`.
     pub fn messages(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
-        let mut command = self.command_with(setup.options, 2, "messages", point_s);
-        command.args(sizes.iter().map(u64::to_string)).envs(setup.settings.iter().copied());
-        times(&mut command)
+        self.between_two("messages", setup, sizes, point_s)
+    }
+
+    /// What messages of these sizes, which are sent at once, cost each of two ranks.
+    pub fn overheads(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+        self.between_two("overheads", setup, sizes, point_s)
     }
 
     /// Times of exchanges between two ranks, with a sum after each, and of such sums alone.
     pub fn exchanges(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
-        let mut command = self.command_with(setup.options, 2, "exchange", point_s);
+        self.between_two("exchange", setup, sizes, point_s)
+    }
+
+    fn between_two(
+        &self,
+        what: &str,
+        setup: &Setup,
+        sizes: &[u64],
+        point_s: f64,
+    ) -> Result<Vec<Time>, String> {
+        let mut command = self.command_with(setup.options, 2, what, point_s);
         command.args(sizes.iter().map(u64::to_string)).envs(setup.settings.iter().copied());
         times(&mut command)
     }

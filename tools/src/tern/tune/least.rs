@@ -13,14 +13,24 @@ impl Least {
         progress: &Progress,
         what: &str,
         repetitions: u64,
+        measure: impl FnMut() -> Result<Vec<Time>, String>,
+    ) -> Result<Least, String> {
+        Least::default().and(progress, what, repetitions, measure)
+    }
+
+    /// Measures something else as well.
+    pub fn and(
+        mut self,
+        progress: &Progress,
+        what: &str,
+        repetitions: u64,
         mut measure: impl FnMut() -> Result<Vec<Time>, String>,
     ) -> Result<Least, String> {
-        let mut least = Least::default();
         for _ in 0..repetitions {
             progress.step(what);
-            measure()?.into_iter().for_each(|time| least.take(time));
+            measure()?.into_iter().for_each(|time| self.take(time));
         }
-        Ok(least)
+        Ok(self)
     }
 
     /// Another measurement of a number.

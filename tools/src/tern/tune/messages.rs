@@ -4,8 +4,11 @@
 use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
-use tern_sim::params::{SHARE_NEAR_BYTES, TEAM_NEAR_BYTES};
+use tern_engine::variables::Environment;
+use tern_sim::params::{SHARE_NEAR_BYTES, Size, TEAM_NEAR_BYTES};
 use tern_transport::shm::share_chunks;
+
+use crate::protocols::shm_limits;
 
 use super::jobs::{Jobs, Run, Setup, Time, row_for_all};
 use super::least::Least;
@@ -15,7 +18,7 @@ use super::progress::Progress;
 pub const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 11;
+pub const JOBS: u64 = 15;
 
 const KIB: u64 = 1024;
 
@@ -25,11 +28,16 @@ const EAGER: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
 const GET: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
 /// Large messages are copied by both.
 const SHARE: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "both")] };
+/// Large messages go by cells, in pieces.
+const STREAM: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_COPIES", "cells")] };
 /// Both ranks wherever the calling thread may run: on one core.
 const CROWDED: Setup = Setup { options: &[], settings: &[] };
 
-/// Sizes of messages at once: one line; some lines; as many as go by lines at all.
-const EAGER_SIZES: [u64; 3] = [8, 128, 4 * KIB];
+/// Sizes of messages at once, as far as they go so here. One that fits into a line; some lines; then where another way may begin, in
+/// lines or cells, in one cell or several, and between.
+const AT_ONCE_SIZES: [u64; 8] = [8, 128, 512, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB];
+/// Sizes of messages in pieces: the slope between them is what a byte takes that follows others.
+const STREAM_SIZES: [u64; 2] = [256 * KIB, 1024 * KIB];
 /// Sizes of messages that the receiver gets: the slope between them is the price of a byte, what the first takes beyond
 /// its bytes that of the beginning.
 const GET_SIZES: [u64; 2] = [8 * KIB, 64 * KIB];
@@ -42,9 +50,9 @@ const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 /// its bytes is for dividing the message and for what lies in the nearest cache of one side; the last has bytes beyond [`CACHE_BYTES`].
 const SHARE_SIZES: [u64; 3] = [SHARE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
 
-/// Sizes of blocks that two ranks pass each other in their team's memory: in the flag's line; in two lines; as many as have the
-/// higher price of a byte, [`TEAM_NEAR_BYTES`].
-const TEAM_SIZES: [u64; 3] = [8, 128, TEAM_NEAR_BYTES];
+/// Sizes of blocks that two ranks pass each other in their team's memory: in the flag's line; in two lines; about as many as have the
+/// higher price of a byte, [`TEAM_NEAR_BYTES`], but fewer than may go by messages instead.
+const TEAM_SIZES: [u64; 3] = [8, 128, TEAM_NEAR_BYTES - 64];
 /// Sizes of sums of which each rank adds up a slice there.
 const SLICED_SIZES: [u64; 2] = [16 * KIB, 128 * KIB];
 
@@ -57,8 +65,13 @@ const OPERANDS: [u64; 2] = [64 * KIB, 1024 * KIB];
 /// What was measured.
 #[derive(Debug, Default)]
 struct Measured {
+    here: Here,
     compute: Least,
+    /// Messages at once: round trips, and what they cost each side.
     eager: Least,
+    /// The same both ways at once.
+    both: Least,
+    stream: Least,
     get: Least,
     exchange: Least,
     share: Least,
@@ -73,14 +86,50 @@ struct Measured {
     sliced: Least,
 }
 
+/// How the library carries messages between the ranks of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+struct Here {
+    /// Bytes of the longest message that is sent at once.
+    at_once_bytes_max: u64,
+    /// It is, though the receiver could get it.
+    sends: bool,
+}
+
+impl Here {
+    fn ask() -> Result<Here, String> {
+        let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
+        let limits = shm_limits(&all);
+        let at_once_bytes_max = all.engine.eager_bytes_max(&limits) as u64;
+        Ok(Here { at_once_bytes_max, sends: limits.sends })
+    }
+
+    fn sizes(self) -> Vec<u64> {
+        AT_ONCE_SIZES.into_iter().filter(|bytes| *bytes <= self.at_once_bytes_max).collect()
+    }
+}
+
 /// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
 pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress) -> Result<String, String> {
     let on = |setup: &Setup, sizes: &[u64], what: &str| {
         Least::of(progress, what, repetitions, || jobs.messages(setup, sizes, point_s))
     };
+    let here = Here::ask()?;
+    let overheads = |setup: &Setup, sizes: &[u64], what: &str, into: Least| {
+        into.and(progress, what, repetitions, || jobs.overheads(setup, sizes, point_s))
+    };
     let measured = Measured {
+        here,
         compute: Least::of(progress, "a rank's own work", repetitions, || jobs.compute(point_s))?,
-        eager: on(&EAGER, &EAGER_SIZES, "messages at once")?,
+        eager: overheads(
+            &EAGER,
+            &here.sizes(),
+            "what they cost each side",
+            on(&EAGER, &here.sizes(), "messages at once")?,
+        )?,
+        both: Least::of(progress, "messages at once both ways", repetitions, || {
+            jobs.exchanges(&EAGER, &here.sizes(), point_s)
+        })?,
+        stream: on(&STREAM, &STREAM_SIZES, "messages in pieces")?,
         get: on(&GET, &GET_SIZES, "messages that the receiver gets")?,
         exchange: Least::of(progress, "messages both ways", repetitions, || {
             jobs.exchanges(&SHARE, &EXCHANGE_SIZES, point_s)
@@ -97,7 +146,10 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
         sliced: Least::of(progress, "long sums in it", repetitions, || {
             shared(jobs, Collective::Allreduce, &SLICED_SIZES, point_s)
         })?,
-        core: on_one_core(|| on(&CROWDED, &EAGER_SIZES[..1], "ranks on one core"))?,
+        core: on_one_core(|| {
+            let one = &AT_ONCE_SIZES[..1];
+            overheads(&CROWDED, one, "and their part", on(&CROWDED, one, "ranks on one core")?)
+        })?,
     };
     Ok(measured.text())
 }
@@ -142,7 +194,29 @@ impl Measured {
         let _ = writeln!(text, "cache_bytes = {CACHE_BYTES}");
         text += &section("[team]", &self.team());
         text += &section("[[level]]\nname = \"host\"", &[self.lines(), self.copies()].concat());
-        text + &section("[[level]]\nname = \"core\"", &self.core())
+        text += &self.at_once(&self.sizes());
+        text += &section("[[level]]\nname = \"core\"", &self.core());
+        // Where nothing travels there is the work of both.
+        let alone = |size: Size| Size { way_ns: 0.0, ..size };
+        text + &self.at_once(&self.sizes().into_iter().map(alone).collect::<Vec<_>>())
+    }
+
+    /// How messages go at a level within the machine.
+    fn at_once(&self, sizes: &[Size]) -> String {
+        let (Here { at_once_bytes_max, sends }, streams) = (self.here, self.streams());
+        let mut text =
+            format!("eager_bytes_max = {at_once_bytes_max}\nsends = {sends}\nstreams = {streams}\n");
+        for Size { bytes, way_ns, send_ns, receive_ns } in sizes {
+            let times = [("way_ns", *way_ns), ("send_ns", *send_ns), ("receive_ns", *receive_ns)];
+            text += &section(&format!("[[level.size]]\nbytes = {bytes}"), &times);
+        }
+        text
+    }
+
+    /// Whether long messages are faster in pieces, where such go at all: the library finds out the same by itself.
+    fn streams(&self) -> bool {
+        let [.., longest] = STREAM_SIZES;
+        self.here.sends && self.stream.one_way(longest) < self.share.one_way(longest)
     }
 
     fn compute(&self) -> Numbers {
@@ -204,24 +278,54 @@ impl Measured {
         (send * part, receive * part)
     }
 
-    /// Messages at once.
+    /// A line, and bytes where no size says it.
     fn lines(&self) -> Numbers {
-        let [line, some, many] = EAGER_SIZES.map(|bytes| (bytes, self.eager.one_way(bytes)));
-        let per_byte = slope(some, many);
         let (send, receive) = self.overheads();
-        // What a core does with a byte while both work side by side cannot take longer than the way.
-        let busy =
-            |name| slope((8, self.eager.ns(name, 8)), (many.0, self.eager.ns(name, many.0))).min(per_byte);
+        let (sizes, per_byte) = (self.sizes(), self.per_byte());
+        let last =
+            sizes.last().copied().unwrap_or(Size { bytes: 1, way_ns: 0.0, send_ns: 0.0, receive_ns: 0.0 });
+        let of_byte = |ns: f64| (ns / last.bytes as f64).min(per_byte);
         vec![
-            ("latency_ns", (line.1 - send - receive).max(0.0)),
+            ("latency_ns", (self.eager.one_way(8) - send - receive).max(0.0)),
             ("overhead_send_ns", send),
             ("overhead_receive_ns", receive),
             ("gap_ns", self.eager.ns("gap", 8)),
             ("gap_per_byte_ns", per_byte),
-            ("send_per_byte_ns", busy("send-overhead")),
-            ("receive_per_byte_ns", busy("recv-overhead")),
-            ("lines_ns", (some.1 - line.1 - per_byte * (some.0 - line.0) as f64).max(0.0)),
+            ("send_per_byte_ns", of_byte(last.send_ns)),
+            ("receive_per_byte_ns", of_byte(last.receive_ns)),
+            ("lines_ns", 0.0),
         ]
+    }
+
+    /// What a byte takes that follows others: of long messages in pieces, or else of those at once.
+    fn per_byte(&self) -> f64 {
+        let at = |times: &Least, bytes| (bytes, times.one_way(bytes));
+        let pieces = STREAM_SIZES.map(|bytes| at(&self.stream, bytes));
+        let sizes = self.here.sizes();
+        match (self.here.sends, &sizes[..]) {
+            (true, _) => slope(pieces[0], pieces[1]),
+            (false, &[_, some, .., most]) => slope(at(&self.eager, some), at(&self.eager, most)),
+            _ => 0.0,
+        }
+    }
+
+    /// What messages of several lines take beside what a line takes. The parts of both sides are measured while the other one does
+    /// its own; two ranks that send to each other at once disturb each other more, and if that takes longer than the way, it is
+    /// what both parts come to.
+    fn sizes(&self) -> Vec<Size> {
+        let beyond = |of: &dyn Fn(u64) -> f64, bytes| (of(bytes) - of(8)).max(0.0);
+        let size = |bytes| {
+            let way_ns = beyond(&|bytes| self.eager.one_way(bytes), bytes);
+            let part = |name| beyond(&|bytes| self.eager.ns(name, bytes), bytes);
+            let (send, receive) = (part("send-overhead"), part("recv-overhead"));
+            let both =
+                beyond(&|bytes| self.both.ns("exchange", bytes) - self.both.ns("local-sum", bytes), bytes);
+            let more = if both > way_ns && send + receive > 0.0 { both / (send + receive) } else { 1.0 };
+            // What a core does while both work side by side cannot take longer than the way.
+            let busy = |part: f64| (more * part).min(way_ns);
+            Size { bytes, way_ns, send_ns: busy(send), receive_ns: busy(receive) }
+        };
+        self.here.sizes().into_iter().skip(1).map(size).collect()
     }
 
     /// Messages that are copied by the kernel.
@@ -298,10 +402,14 @@ mod tests {
         let trips = |one_ways: &[(u64, f64)]| {
             least(&one_ways.iter().map(|&(bytes, us)| ("round-trip", bytes, 2.0 * us)).collect::<Vec<_>>())
         };
-        let mut eager = trips(&[(8, 0.3), (8, 0.2), (8, 0.25), (128, 0.26), (4 * KIB, 0.9)]);
+        let mut eager =
+            trips(&[(8, 0.3), (8, 0.2), (8, 0.25), (128, 0.26), (512, 0.3), (2 * KIB, 0.6), (4 * KIB, 0.9)]);
         eager.take(Time { name: "send-overhead".into(), bytes: 8, best: 50e-9, median: 1.0 });
         eager.take(Time { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
         Measured {
+            here: Here { at_once_bytes_max: 4 * KIB, sends: false },
+            both: Least::default(),
+            stream: Least::default(),
             compute: least(&[
                 ("call", 8, 0.2),
                 ("local-sum", 64 * KIB, 2.0),
@@ -319,11 +427,7 @@ mod tests {
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
             meeting: least(&[("barrier", 0, 0.16)]),
-            shared: least(&[
-                ("alltoall", 8, 0.3),
-                ("alltoall", 128, 0.4),
-                ("alltoall", TEAM_NEAR_BYTES, 1.9),
-            ]),
+            shared: least(&[("alltoall", 8, 0.3), ("alltoall", 128, 0.4), ("alltoall", TEAM_SIZES[2], 1.9)]),
             sliced: least(&[("allreduce", 16 * KIB, 3.4), ("allreduce", 128 * KIB, 14.0)]),
         }
     }
@@ -349,12 +453,80 @@ mod tests {
             let params = Params { ranks_per_host: 2, ..params.clone() };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 200.0
         };
-        // The first three as messages at once, the next by a get, the others by both.
-        let eager = [(8, 0.2), (128, 0.26), (4 * KIB, 0.9)];
+        // The first as messages at once, the next by a get, the others by both.
+        let eager = [(8, 0.2), (128, 0.26), (512, 0.3), (KIB, 0.4), (2 * KIB, 0.6), (4 * KIB, 0.9)];
         let copied = [(8 * KIB, 1.2), (64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)];
         for (bytes, us) in eager.into_iter().chain(copied) {
             let ratio = predicted(bytes) / (us * 1000.0);
             assert!((ratio - 1.0).abs() < 0.03, "{bytes} bytes: {} ns for {us} us", predicted(bytes));
+        }
+    }
+
+    /// A machine where cells are faster than the kernel, by so many microseconds for 1 MiB.
+    fn machine_of_cells(share_us: f64) -> Measured {
+        let mut measured = machine();
+        measured.here = Here { at_once_bytes_max: 64 * KIB, sends: true };
+        measured.both = least(&[("exchange", 8, 0.4), ("local-sum", 8, 0.1)]);
+        let mut take = |name: &str, bytes, us: f64| {
+            measured.eager.take(Time { name: name.into(), bytes, best: us * 1e-6, median: 1.0 });
+        };
+        for (bytes, way, send, receive) in
+            [(8 * KIB, 1.1, 0.5, 0.6), (16 * KIB, 1.7, 0.9, 0.9), (64 * KIB, 4.0, 2.8, 2.9)]
+        {
+            take("round-trip", bytes, 2.0 * way);
+            take("send-overhead", bytes, send);
+            take("recv-overhead", bytes, receive);
+            // A line takes 0.05 and 0.1 of that, which are among the 0.3 of what is not the bytes.
+            let best = (0.3 + (send - 0.05) + (receive - 0.1) + 0.2) * 1e-6;
+            measured.both.take(Time { name: "exchange".into(), bytes, best, median: 1.0 });
+            measured.both.take(Time { name: "local-sum".into(), bytes, best: 0.2e-6, median: 1.0 });
+        }
+        let trip = |bytes, us: f64| ("round-trip", bytes, 2.0 * us);
+        measured.stream = least(&[trip(256 * KIB, 13.3), trip(1024 * KIB, 48.7)]);
+        measured.share = least(&[trip(64 * KIB, 3.0), trip(256 * KIB, 9.0), trip(1024 * KIB, share_us)]);
+        measured
+    }
+
+    #[test]
+    fn ranks_that_disturb_each_other_are_busy_for_longer() {
+        let mut measured = machine_of_cells(60.0);
+        let last = |measured: &Measured| *measured.sizes().last().expect("64 KiB");
+        let quiet = last(&measured);
+        assert!((quiet.send_ns - 2750.0).abs() < 1.0 && (quiet.receive_ns - 2800.0).abs() < 1.0, "{quiet:?}");
+        measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 0.3 + 6.66)]);
+        let Size { send_ns, receive_ns, .. } = last(&measured);
+        assert!((send_ns / quiet.send_ns - 1.2).abs() < 0.001, "{send_ns}");
+        assert!((receive_ns / quiet.receive_ns - 1.2).abs() < 0.001, "{receive_ns}");
+        measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 2.3)]);
+        assert_eq!(last(&measured), quiet, "what both do side by side says nothing of their parts");
+    }
+
+    #[test]
+    fn where_cells_are_faster_messages_are_predicted_as_they_go_there() {
+        for (share_us, longest_us) in [(60.0, 48.7), (42.0, 42.0)] {
+            let measured = machine_of_cells(share_us);
+            assert_eq!(measured.streams(), share_us > 48.7);
+            let params = Params::parse(&measured.text()).expect("what tern sim reads");
+            let params = Params { ranks_per_host: 2, ..params };
+            let time = |work, bytes| {
+                let job = Job { repeats: 100, ..Job::new(work, 2, bytes) };
+                run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100_000.0
+            };
+            let one_ways = [
+                (128, 0.26),
+                (KIB, 0.4),
+                (8 * KIB, 1.1),
+                (16 * KIB, 1.7),
+                (32 * KIB, 2.4667),
+                (64 * KIB, 4.0),
+            ];
+            for (bytes, us) in one_ways.into_iter().chain([(1024 * KIB, longest_us)]) {
+                let ratio = time(Work::PingPong, bytes) / 2.0 / us;
+                assert!((ratio - 1.0).abs() < 0.03, "{bytes} bytes: {ratio}");
+            }
+            // Both ranks first fill cells, and then empty those of the other side.
+            let allgather = time(Work::Collective(Collective::Allgather), 64 * KIB);
+            assert!((5.7..6.7).contains(&allgather), "{allgather}");
         }
     }
 
@@ -385,7 +557,7 @@ mod tests {
             let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(collective), 2, bytes) };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0
         };
-        for (bytes, ns) in [(8, 300.0), (128, 400.0), (TEAM_NEAR_BYTES, 1900.0)] {
+        for (bytes, ns) in [(8, 300.0), (128, 400.0), (TEAM_SIZES[2], 1900.0)] {
             let time = time(Collective::Alltoall, bytes);
             assert!((time / ns - 1.0).abs() < 0.03, "{bytes} bytes: {time} for {ns}");
         }
