@@ -1,5 +1,6 @@
 //! [`Urtp`]: active messages over the reliable channel, to one rank and to many.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -299,8 +300,10 @@ impl Transport for Urtp {
 
     fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
         // A group only addresses ranks, whatever their order in a communicator: so there are fewer groups.
-        let mut members = members.to_vec();
-        members.sort_unstable();
+        let mut members = Cow::Borrowed(members);
+        if !members.is_sorted() {
+            members.to_mut().sort_unstable();
+        }
         let group = self.channel.add_group(&members)?;
         if self.circles.are_many(group) {
             let outbox = &self.outbox;

@@ -298,11 +298,11 @@ impl Endpoint {
             return self.owe(from, due::ACK);
         }
         let Repr { ack, room, echo, rate, .. } = repr;
-        self.word(now, group, root, Word { index: me, expects: ack, room, echo, rate });
+        let branch = self.branches.of(&self.groups[group], group, root);
+        self.word(now, branch, Word { index: me, expects: ack, room, echo, rate });
     }
 
-    fn word(&mut self, now: Nanos, group: GroupIndex, root: u32, word: Word) {
-        let at = self.branches.of(&self.groups[group], group, root);
+    fn word(&mut self, now: Nanos, at: u32, word: Word) {
         let Some(branch) = self.branches.get_mut(at) else { return };
         let full = branch.hear(word);
         if full {
@@ -329,15 +329,15 @@ impl Endpoint {
         if g.index_of(from).is_none() || root as usize >= g.members.len() || last > g.members.len() {
             return;
         }
-        let mine = g.me == root;
+        let branch = (g.me != root).then(|| self.branches.of(g, group, root));
         for (index, expects) in numbers.iter().filter(|(index, _)| *index != root) {
             let Repr { room, echo, rate, .. } = *repr;
-            if mine {
+            if let Some(branch) = branch {
+                self.word(now, branch, Word { index, expects, room, echo, rate });
+            } else {
                 let peer = self.groups[group].member(index);
                 self.hear_numbers(now, peer, expects, repr);
                 self.plan(peer);
-            } else {
-                self.word(now, group, root, Word { index, expects, room, echo, rate });
             }
         }
     }
