@@ -61,7 +61,7 @@ impl<T: Transport> Engine<T> {
     /// `signature` as in [`Engine::send`].
     pub fn cast(
         &mut self,
-        circle: Circle,
+        circle: &Circle,
         to: &[Peer],
         envelope: Envelope,
         buf: &UserBuf,
@@ -73,7 +73,7 @@ impl<T: Transport> Engine<T> {
         request.begin(State::Casts, Pattern { context, source, tag }, buf.clone(), signature);
         request.peer = to.first().copied().unwrap_or_default();
         if !self.core.casts.is_empty() || self.push_cast(id, circle, to).is_err() {
-            self.core.casts.0.push_back(Cast { id, circle, to: to.into() });
+            self.core.casts.0.push_back(Cast { id, circle: circle.clone(), to: to.into() });
             self.push_casts();
         }
         self.started(id)
@@ -94,7 +94,7 @@ impl<T: Transport> Engine<T> {
         let (before, mut held) = (casts.len(), Vec::new());
         casts.retain(|cast| {
             let waits = cast.to.iter().any(|peer| held.contains(peer))
-                || self.push_cast(cast.id, cast.circle, &cast.to).is_err();
+                || self.push_cast(cast.id, &cast.circle, &cast.to).is_err();
             if waits {
                 held.extend_from_slice(&cast.to);
             }
@@ -105,7 +105,7 @@ impl<T: Transport> Engine<T> {
         moved
     }
 
-    fn push_cast(&mut self, id: Id, circle: Circle, to: &[Peer]) -> Result<(), Full> {
+    fn push_cast(&mut self, id: Id, circle: &Circle, to: &[Peer]) -> Result<(), Full> {
         let Some(request) = self.core.requests.get(id) else { return Ok(()) };
         let (Pattern { context, source, tag }, signature) = (request.pattern, request.signature);
         let buf = request.buf.clone();

@@ -37,7 +37,7 @@ impl Group {
     }
 
     fn cast(&mut self, to: &[Peer], tag: i32, buf: &UserBuf) -> Started {
-        self.engines[0].cast(self.circle, to, envelope(tag), buf, 0)
+        self.engines[0].cast(&self.circle, to, envelope(tag), buf, 0)
     }
 
     fn receive(&mut self, rank: Peer, tag: i32, len: usize) -> (UserBuf, Started) {
@@ -108,7 +108,7 @@ fn a_multicast_carries_its_type() {
             (buf, started)
         };
         let [waits, other] = [(1, 1), (2, 7)].map(|(rank, theirs)| receive(&mut group, rank, theirs));
-        let sent = group.engines[0].cast(group.circle, &[1, 2, 3], envelope(5), &message(len, 9), 1);
+        let sent = group.engines[0].cast(&group.circle, &[1, 2, 3], envelope(5), &message(len, 9), 1);
         group.poll(&[0, 1, 2, 3]);
         assert_eq!(group.ended(0, &sent), Some(Status::EMPTY));
         let probed = group.engines[3].probe(&pattern(5)).map(|probed| probed.bytes);

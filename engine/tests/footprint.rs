@@ -1,14 +1,16 @@
-//! The memory of a rank does not grow with ranks that it never talks to: at most 64 bytes for each, in a job of 4,096.
+//! The memory of a rank does not grow with ranks that it never talks to: at most 64 bytes for each, in a job of 4,096, also where
+//! all of them are in a group for multicasts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tern_engine::{Engine, Envelope, Mode, Settings};
 use tern_mem::UserBuf;
 use tern_transport::tcp::Directory;
-use tern_transport::{Config, Fabric, Outside, Place, Route};
+use tern_transport::{Config, Fabric, Medium, Outside, Place, Route};
 
 /// The system's allocator, which counts the bytes that are in use.
 struct Counting;
@@ -48,8 +50,9 @@ impl Directory for Nobody {
     }
 }
 
-/// Bytes that a rank of a job of `size` takes, on a machine of its own, after it has sent something to three others.
-fn rank_bytes(size: u32) -> usize {
+/// Bytes that a rank of a job of `size` takes, on a machine of its own, after it has sent something to three others; if it `casts`,
+/// by a multicast as well, and then it waits for one of the last rank.
+fn rank_bytes(size: u32, casts: bool) -> usize {
     let before = IN_USE.load(Ordering::Relaxed);
     let outside = Some(Outside { secret: [1; 32], directory: Box::new(Nobody) });
     let place =
@@ -62,16 +65,34 @@ fn rank_bytes(size: u32) -> usize {
         let _ = engine.send(Mode::Standard, peer, envelope, &UserBuf::owned(8), 0);
         engine.poll();
     }
+    let circle = casts.then(|| {
+        engine
+            .transport()
+            .open_packets(Medium::Udp, Ipv4Addr::LOCALHOST.into())
+            .expect("sockets on loop-back");
+        engine.transport().use_packets();
+        let all: Vec<_> = (0..size).collect();
+        let circle = engine.circle(&all).expect("it can multicast");
+        let envelope = Envelope { context: 0, source: 0, tag: 1 };
+        let _ = engine.cast(&circle, &[1, 2, 3], envelope, &UserBuf::owned(8), 0);
+        engine.expect(size - 1);
+        engine.poll();
+        circle
+    });
+    let _ = &circle;
     IN_USE.load(Ordering::Relaxed) - before
 }
 
 #[test]
 fn a_silent_rank_costs_at_most_64_bytes() {
     let (few, many) = (64, 4096);
-    let (small, large) = (rank_bytes(few), rank_bytes(many));
-    let each = large.saturating_sub(small) as f64 / f64::from(many - few);
-    println!(
-        "a rank takes {small} B in a job of {few}, {large} B in one of {many}: {each:.1} B for each silent rank"
-    );
-    assert!(each <= 64.0, "{each} B");
+    for casts in [false, true] {
+        let (small, large) = (rank_bytes(few, casts), rank_bytes(many, casts));
+        let each = large.saturating_sub(small) as f64 / f64::from(many - few);
+        println!(
+            "a rank (multicasts: {casts}) takes {small} B in a job of {few}, {large} B in one of {many}: \
+             {each:.1} B for each silent rank"
+        );
+        assert!(each <= 64.0, "{each} B");
+    }
 }

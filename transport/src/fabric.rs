@@ -294,7 +294,7 @@ impl Transport for Fabric {
         self.network.as_mut()?.circle(members)
     }
 
-    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
         self.network.as_mut().ok_or(Full)?.multicast(circle, to, am, done)
     }
 

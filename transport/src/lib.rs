@@ -102,9 +102,28 @@ pub enum Transfer {
     Failed(TransferError),
 }
 
-/// Ranks among which a transport can multicast, under its own number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Circle(pub u32);
+/// Ranks among which a transport can multicast, under its own number. While somebody has it, the transport knows these ranks; what is
+/// known of those that nobody has any more it may forget, and no call says so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Circle(Arc<u32>);
+
+impl Circle {
+    /// A circle of a transport, which keeps it as well.
+    pub fn new(number: u32) -> Circle {
+        Circle(Arc::new(number))
+    }
+
+    /// The transport's number for it.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        *self.0
+    }
+
+    /// Whether anybody has it but the transport, which alone gives it out.
+    pub fn is_wanted(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
 
 /// What became of the memory of a message that was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -197,7 +216,7 @@ pub trait Transport {
     /// after earlier multicasts to each of them, but not after what was sent to it alone.
     fn multicast(
         &mut self,
-        _circle: Circle,
+        _circle: &Circle,
         _to: &[Peer],
         _am: &Am<'_>,
         _done: Token,

@@ -10,6 +10,7 @@
 //! | the transport | `transport.rs` |
 
 pub mod channel;
+mod circles;
 mod frame;
 #[cfg(any(test, fuzzing))]
 #[path = "../../fuzz/targets/messages.rs"]

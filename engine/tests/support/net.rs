@@ -348,12 +348,12 @@ impl Transport for End {
     fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
         let circles = &mut self.net.0.borrow_mut().circles;
         circles.push(members.to_vec());
-        Some(Circle(circles.len() as u32 - 1))
+        Some(Circle::new(circles.len() as u32 - 1))
     }
 
-    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
         let wires = &mut *self.net.0.borrow_mut();
-        let members = &wires.circles[circle.0 as usize];
+        let members = &wires.circles[circle.number() as usize];
         assert!(to.iter().all(|peer| *peer != self.rank && members.contains(peer)));
         if !to.iter().all(|peer| wires.has_room(self.rank, *peer)) {
             return Err(Full);

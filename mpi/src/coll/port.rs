@@ -102,7 +102,7 @@ impl Names {
         self.tag = tag;
         self.check_types = check_types;
         self.rank = comm.rank;
-        self.circle = comm.circle.flatten();
+        self.circle = comm.circle.clone().flatten();
         let lane = if comm.remote.is_some() { Lane::Local } else { Lane::Coll };
         self.local = Reach { context: comm.lane(lane), group: comm.group.clone() };
         let remote = comm.remote.clone();
@@ -121,6 +121,7 @@ impl Names {
 
     /// Forgets the call and keeps memory for the next one.
     pub fn clear(&mut self) {
+        self.circle = None;
         self.local.group = Group::EMPTY;
         self.remote = None;
         self.send.clear();
@@ -321,8 +322,8 @@ impl Port for Ground<'_> {
 
     fn imulticast(&mut self, to: &[u32], from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
         let names = &mut *self.names;
-        let Some(circle) = names.circle else { return Ok(None) };
         let (buf, signature) = (names.buffer(from), names.signature(from, from.count));
+        let Some(circle) = &names.circle else { return Ok(None) };
         names.listeners.clear();
         names.listeners.extend(to.iter().filter_map(|rank| names.local.group.peer(*rank)));
         let envelope = Envelope { context: names.local.context, source: names.rank, tag: names.tag };

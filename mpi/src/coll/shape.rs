@@ -11,7 +11,7 @@ pub fn shape<'a>(process: &'a Process, comm: &'a Comm) -> tern_coll::Comm<'a> {
     let remote = comm.remote.as_ref().map(|remote| remote.size());
     let far = process.ranks_apart || process.job.as_ref().is_some_and(|job| job.hosts > 1);
     let machines = if far { machines(process, comm) } else { None };
-    let multicast = if comm.circle.flatten().is_some() { multicast(process) } else { None };
+    let multicast = if matches!(comm.circle, Some(Some(_))) { multicast(process) } else { None };
     tern_coll::Comm { rank: comm.rank, size: comm.group.size(), remote, machines, multicast }
 }
 

@@ -91,6 +91,11 @@ impl Jobs<'_> {
         compile(self.options, &self.options.root.join("tests/jobs/net.c"))
     }
 
+    /// The program that makes and frees communicators, compiled.
+    fn comms(&self) -> Result<PathBuf, String> {
+        compile(self.options, &self.options.root.join("tests/jobs/comms.c"))
+    }
+
     /// The wrapper that runs a program under a strict system call filter, compiled.
     fn deny(&self) -> Result<PathBuf, String> {
         compile(self.options, &self.options.root.join("tests/jobs/deny.c"))

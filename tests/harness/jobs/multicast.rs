@@ -24,7 +24,11 @@ pub const TESTS: &[Test] = &[
     Test { name: "multicast: IPv6 alone", run: only_ipv6 },
     Test { name: "multicast: two jobs at once", run: two_jobs },
     Test { name: "multicast: a rank dies", run: rank_dies },
+    Test { name: "multicast: communicators that come and go", run: come_and_go },
 ];
+
+/// By how much the memory of a rank may grow while communicators come and go: what is kept of ranks that may meet again.
+const GROWN_BYTES_MAX: i64 = 200_000;
 
 /// What `mpirun -v` says where multicast is used, and where it is not.
 const WORKS: &str = "multicast works among all hosts";
@@ -214,4 +218,31 @@ fn rank_dies(jobs: &Jobs<'_>) -> Verdict {
     send(*there.first().ok_or("no rank runs on the third host")?, Signal::KILL);
     expect_end(running, GONE_WITHIN, 137, &["rank ", "signal 9"])?;
     passed()
+}
+
+/// The members of each are told apart for multicasts, but not for ever. Where packets are lost, some are still on their way when their
+/// communicator is freed.
+fn come_and_go(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 4);
+    for (whose, count, percent, transport) in
+        [("same", "2000", "0", "auto"), ("others", "6000", "0", "auto"), ("others", "500", "5", "urtp")]
+    {
+        if !net.spoil(1..=4, ("loss", &[percent]))? {
+            return skip(NO_NFT);
+        }
+        let mut command = mpirun(&net, jobs, 4)?;
+        command.args(["-x", &format!("TERN_TRANSPORT={transport}")]);
+        let outcome = run_command(command.arg(jobs.comms()?).args([whose, count, "100"]))?;
+        expect_used(&outcome).map_err(|words| format!("{whose} at {percent} %: {words}"))?;
+        let grown = outcome.stdout.split_once(": ").and_then(|(_, rest)| rest.strip_suffix(" bytes more\n"));
+        let grown: i64 =
+            grown.and_then(|bytes| bytes.parse().ok()).ok_or("it does not say how it has grown")?;
+        println!("     {count} communicators ({whose}, {percent} % lost): {grown} bytes more");
+        expect(
+            grown < GROWN_BYTES_MAX,
+            &format!("{grown} bytes are fewer than {GROWN_BYTES_MAX}"),
+            &outcome,
+        )?;
+    }
+    net.expect_lost(2)
 }

@@ -14,17 +14,14 @@ pub type Shared = Rc<RefCell<Network>>;
 pub struct End {
     rank: Peer,
     network: Shared,
-    /// The network has multicast.
-    multicast: bool,
+    /// All ranks of the job, if the network has multicast: the only circle.
+    circle: Option<Circle>,
 }
-
-/// All ranks of the job: the only circle.
-pub const CIRCLE: Circle = Circle(0);
 
 impl End {
     /// The end of a rank.
     pub fn new(rank: Peer, network: Shared, multicast: bool) -> Self {
-        End { rank, network, multicast }
+        End { rank, network, circle: multicast.then(|| Circle::new(0)) }
     }
 }
 
@@ -43,10 +40,10 @@ impl Transport for End {
     }
 
     fn circle(&mut self, _: &[Peer]) -> Option<Circle> {
-        self.multicast.then_some(CIRCLE)
+        self.circle.clone()
     }
 
-    fn multicast(&mut self, _: Circle, to: &[Peer], am: &Am<'_>, _: Token) -> Result<Taken, Full> {
+    fn multicast(&mut self, _: &Circle, to: &[Peer], am: &Am<'_>, _: Token) -> Result<Taken, Full> {
         self.network.borrow_mut().multicast(self.rank, to, am);
         Ok(Taken::Copied)
     }

@@ -1,6 +1,6 @@
 //! Executes the steps of one rank's schedule over its engine, and charges its clock.
 
-use crate::end::{CIRCLE, End, Shared};
+use crate::end::{End, Shared};
 use crate::memory::{Memory, contents};
 use crate::params::Compute;
 use crate::{Picos, picos};
@@ -138,7 +138,8 @@ impl Port for RankPort<'_> {
         self.step(0);
         let buf = self.buffer(from)?;
         let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
-        let started = self.engine.cast(CIRCLE, to, envelope, &buf, 0);
+        let Some(circle) = self.engine.circle(&[]) else { return Ok(None) };
+        let started = self.engine.cast(&circle, to, envelope, &buf, 0);
         self.begun(started, None)
     }
 

@@ -308,7 +308,7 @@ impl Transport for Network {
         self.caster()?.circle(members)
     }
 
-    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
         // What was begun before datagrams were retired goes on.
         self.packets.as_mut().ok_or(Full)?.urtp.multicast(circle, to, am, done)
     }

@@ -3,7 +3,7 @@
 //! What the protocol has to send goes to the link in runs of packets with one destination, so that a run becomes few system
 //! calls. What the link does not take at once waits here, before anything newer.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -34,6 +34,8 @@ pub struct Channel<L> {
     wants_room: bool,
     /// What shall also go by a detour.
     detoured: VecDeque<Detoured>,
+    /// Groups to whose addresses the link listens.
+    heard: BTreeSet<GroupIndex>,
 }
 
 /// A packet that shall go by a detour.
@@ -63,6 +65,7 @@ impl<L: Link> Channel<L> {
             next: None,
             wants_room: false,
             detoured: VecDeque::new(),
+            heard: BTreeSet::new(),
         }
     }
 
@@ -93,8 +96,21 @@ impl<L: Link> Channel<L> {
     /// all the same: it lacks every packet, and gets each by itself.
     pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
         let group = self.endpoint.add_group(members)?;
-        self.link.join(GroupId(self.endpoint.group_id(group).0)).ok();
+        if !self.heard.contains(&group) && self.link.join(GroupId(self.endpoint.group_id(group).0)).is_ok() {
+            self.heard.insert(group);
+        }
         Some(group)
+    }
+
+    /// This rank sends nothing more to these groups until they are added again. They, or others that were released before, may end.
+    pub fn release_groups(&mut self, groups: &[GroupIndex]) {
+        groups.iter().for_each(|group| self.endpoint.release_group(*group));
+        let (link, heard) = (&mut self.link, &mut self.heard);
+        self.endpoint.end_groups(|group, id| {
+            if heard.remove(&group) {
+                link.leave(GroupId(id.0));
+            }
+        });
     }
 
     /// Takes what has come, and sends what may go now. Whether anything has come.

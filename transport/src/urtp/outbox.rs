@@ -78,6 +78,11 @@ impl Outbox {
         self.messages.iter().any(|message| matches!(message.to, KeptTo::Rank(to) if to == peer))
     }
 
+    /// Whether a message to members of this group is on its way out.
+    pub(super) fn sends_to(&self, group: GroupIndex) -> bool {
+        self.messages.iter().any(|message| matches!(message.to, KeptTo::Members(to, _) if to == group))
+    }
+
     /// Begins one. `Ok(true)`: all of it is out, and nobody will say more of it. If not even its first packet can go, nothing
     /// has happened.
     pub(super) fn begin(

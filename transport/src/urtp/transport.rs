@@ -1,13 +1,15 @@
 //! [`Urtp`]: active messages over the reliable channel, to one rank and to many.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tern_urtp::{Event, GroupIndex, SendError, Signs};
+use tern_urtp::{Event, SendError, Signs};
 
 use super::channel::{Channel, Detoured};
+use super::circles::Circles;
 use super::frame::{FIRST_BYTES, NEXT_BYTES, write_first};
 use super::inbox::Inbox;
 use super::link::Link;
@@ -24,7 +26,7 @@ pub struct Urtp {
     me: Peer,
     channel: Channel<AnyLink>,
     bell: Arc<SocketBell>,
-    circles: Vec<GroupIndex>,
+    circles: Circles,
     outbox: Outbox,
     inbox: Inbox,
     /// Peers of which packets can be taken.
@@ -63,7 +65,7 @@ impl Urtp {
             me,
             channel,
             bell,
-            circles: Vec::new(),
+            circles: Circles::default(),
             outbox: Outbox::default(),
             inbox: Inbox::default(),
             ready: VecDeque::new(),
@@ -298,18 +300,21 @@ impl Transport for Urtp {
 
     fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
         // A group only addresses ranks, whatever their order in a communicator: so there are fewer groups.
-        let mut members = members.to_vec();
-        members.sort_unstable();
+        let mut members = Cow::Borrowed(members);
+        if !members.is_sorted() {
+            members.to_mut().sort_unstable();
+        }
         let group = self.channel.add_group(&members)?;
-        let at = self.circles.iter().position(|known| *known == group).unwrap_or_else(|| {
-            self.circles.push(group);
-            self.circles.len() - 1
-        });
-        Some(Circle(at as u32))
+        if self.circles.are_many(group) {
+            let outbox = &self.outbox;
+            let unwanted = self.circles.take_unwanted(|group| outbox.sends_to(group));
+            self.channel.release_groups(&unwanted);
+        }
+        Some(self.circles.of(group))
     }
 
-    fn multicast(&mut self, circle: Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
-        let group = self.circles[circle.0 as usize];
+    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+        let group = self.circles.group(circle);
         self.marks.fill(0);
         for peer in to {
             if let Some(index) = self.channel.endpoint.group_member(group, *peer) {

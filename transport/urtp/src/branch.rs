@@ -4,10 +4,11 @@
 //! Members count differently, since numbers belong to pairs, so what goes up is a number for each member, in the form in which
 //! multicasts carry them. A report always says everything that is known of the members below, so one that is lost is made good
 //! by the next. A member that finds that its reports do not arrive (the sender sends again what it had reported) tells the
-//! sender itself.
+//! sender itself: so it does not matter that a member on the way may not know the group, or no more.
 
 use crate::group::{Group, GroupIndex};
 use crate::{NEVER, Nanos};
+use std::collections::BTreeMap;
 
 /// What one member knows of those below it, about one sender.
 #[derive(Debug)]
@@ -15,10 +16,9 @@ pub(crate) struct Branch {
     pub(crate) group: GroupIndex,
     /// The sender's index.
     pub(crate) root: u32,
-    /// What the members expect next.
-    latest: Box<[Option<u32>]>,
+    /// What members expect next, those that have said something, in ascending order.
+    latest: Vec<Latest>,
     /// Members that have said something since the last report.
-    heard: Box<[bool]>,
     hearing: u32,
     /// Members below, and this one.
     members: u32,
@@ -34,6 +34,15 @@ pub(crate) struct Branch {
     pub(crate) from: usize,
 }
 
+/// What a member has said last.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    index: u32,
+    expects: u32,
+    /// Since the last report.
+    new: bool,
+}
+
 /// What a member says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
@@ -46,14 +55,13 @@ pub(crate) struct Word {
 
 impl Branch {
     pub(crate) fn new(group: &Group, index: GroupIndex, root: u32) -> Branch {
-        let n = group.members.len();
+        let members = group.subtree(group.me, root);
         Branch {
             group: index,
             root,
-            latest: vec![None; n].into(),
-            heard: vec![false; n].into(),
+            latest: Vec::with_capacity(members as usize),
             hearing: 0,
-            members: group.subtree(group.me, root),
+            members,
             room: u16::MAX,
             echo: 0,
             rate: 0,
@@ -65,11 +73,19 @@ impl Branch {
 
     /// A member below, or this one, has something to report. Whether all have now.
     pub(crate) fn hear(&mut self, word: Word) -> bool {
-        let at = word.index as usize;
-        let Some(latest) = self.latest.get_mut(at) else { return false };
-        if latest.is_none_or(|old| word.expects.wrapping_sub(old) as i32 >= 0) {
-            *latest = Some(word.expects);
+        let Word { index, expects, .. } = word;
+        let at = match self.latest.binary_search_by_key(&index, |latest| latest.index) {
+            Ok(at) => at,
+            Err(at) => {
+                self.latest.insert(at, Latest { index, expects, new: false });
+                at
+            }
+        };
+        let latest = &mut self.latest[at];
+        if expects.wrapping_sub(latest.expects) as i32 >= 0 {
+            latest.expects = expects;
         }
+        self.hearing += u32::from(!std::mem::replace(&mut latest.new, true));
         self.room = self.room.min(word.room);
         if self.echo == 0 || (word.echo != 0 && (word.echo.wrapping_sub(self.echo) as i32) < 0) {
             self.echo = word.echo;
@@ -77,7 +93,6 @@ impl Branch {
         if self.rate == 0 || (word.rate != 0 && word.rate < self.rate) {
             self.rate = word.rate;
         }
-        self.hearing += u32::from(!std::mem::replace(&mut self.heard[at], true));
         self.hearing >= self.members
     }
 
@@ -86,15 +101,88 @@ impl Branch {
         (self.room, self.echo, self.rate)
     }
 
-    pub(crate) fn latest(&self) -> &[Option<u32>] {
-        &self.latest
+    /// Writes what each member expects next, as far as it is known, by its index.
+    pub(crate) fn latest(&self, numbers: &mut Vec<Option<u32>>) {
+        numbers.clear();
+        numbers.resize(self.latest.last().map_or(0, |last| last.index as usize + 1), None);
+        for Latest { index, expects, .. } in &self.latest {
+            numbers[*index as usize] = Some(*expects);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Branch>() + self.latest.capacity() * size_of::<Latest>()
     }
 
     /// The report has gone.
     pub(crate) fn reported(&mut self) {
-        self.heard.fill(false);
+        self.latest.iter_mut().for_each(|latest| latest.new = false);
         (self.hearing, self.room, self.echo, self.rate) = (0, u16::MAX, 0, 0);
         (self.report_at, self.from, self.queued) = (NEVER, 0, false);
+    }
+}
+
+/// All of them. A branch is made when something is to be reported, and ends with its group.
+#[derive(Debug, Default)]
+pub(crate) struct Branches {
+    places: Vec<Option<Branch>>,
+    free: Vec<u32>,
+    by_root: BTreeMap<(GroupIndex, u32), u32>,
+}
+
+impl Branches {
+    /// The place of the branch of a sender in a group.
+    pub(crate) fn of(&mut self, group: &Group, index: GroupIndex, root: u32) -> u32 {
+        if let Some(at) = self.by_root.get(&(index, root)) {
+            return *at;
+        }
+        let branch = Some(Branch::new(group, index, root));
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.places[at as usize] = branch;
+                at
+            }
+            None => {
+                self.places.push(branch);
+                self.places.len() as u32 - 1
+            }
+        };
+        self.by_root.insert((index, root), at);
+        at
+    }
+
+    pub(crate) fn get(&self, at: u32) -> Option<&Branch> {
+        self.places.get(at as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, at: u32) -> Option<&mut Branch> {
+        self.places.get_mut(at as usize)?.as_mut()
+    }
+
+    /// The groups of which something is to be reported.
+    pub(crate) fn due(&self) -> impl Iterator<Item = GroupIndex> + '_ {
+        let due = |branch: &&Branch| branch.queued || branch.report_at != NEVER;
+        self.places.iter().flatten().filter(due).map(|branch| branch.group)
+    }
+
+    /// Memory that those of a group take.
+    pub(crate) fn bytes_of(&self, group: GroupIndex) -> usize {
+        self.places_of(group).filter_map(|at| self.get(at)).map(Branch::bytes).sum()
+    }
+
+    /// A group has ended of which nothing is to be reported.
+    pub(crate) fn end(&mut self, group: GroupIndex) {
+        let ended: Vec<_> = self.places_of(group).collect();
+        for at in ended {
+            if let Some(branch) = self.places[at as usize].take() {
+                self.by_root.remove(&(group, branch.root));
+                self.free.push(at);
+            }
+        }
+    }
+
+    fn places_of(&self, group: GroupIndex) -> impl Iterator<Item = u32> + '_ {
+        self.by_root.range((group, 0)..=(group, u32::MAX)).map(|(_, at)| *at)
     }
 }
 
@@ -102,19 +190,64 @@ impl Branch {
 mod tests {
     use super::*;
 
+    const GROUP: GroupIndex = GroupIndex { place: 0, generation: 0 };
+    const OTHER: GroupIndex = GroupIndex { place: 0, generation: 1 };
+
+    fn word(index: u32, expects: u32) -> Word {
+        Word { index, expects, room: 5, echo: 0, rate: 0 }
+    }
+
+    fn latest(branch: &Branch) -> Vec<Option<u32>> {
+        let mut numbers = vec![Some(9); 3];
+        branch.latest(&mut numbers);
+        numbers
+    }
+
     #[test]
     fn a_branch_is_full_when_all_below_have_spoken() {
         let members: Vec<_> = (0..100).collect();
         let group = Group::new(&members, 1).expect("a group");
-        let mut branch = Branch::new(&group, GroupIndex(0), 0);
+        let mut branch = Branch::new(&group, GROUP, 0);
         assert_eq!(branch.members, 9 + 100 - 73);
-        let word = |index, expects| Word { index, expects, room: 5, echo: 0, rate: 0 };
         let full: Vec<_> = (1..100).filter(|index| branch.hear(word(*index, 7))).collect();
         assert_eq!(full.first(), Some(&36));
-        assert!(!branch.hear(word(100, 7)), "there is no such member");
         branch.reported();
-        assert!(!branch.hear(word(1, 9)) && branch.latest()[1] == Some(9));
+        assert!(!branch.hear(word(1, 9)) && latest(&branch)[1] == Some(9));
         branch.hear(word(1, 3));
-        assert_eq!(branch.latest()[1], Some(9), "an old word changes nothing");
+        assert_eq!(latest(&branch)[1], Some(9), "an old word changes nothing");
+    }
+
+    #[test]
+    fn what_members_say_is_told_by_their_indices_and_kept_for_few() {
+        let members: Vec<_> = (0..100).collect();
+        let group = Group::new(&members, 99).expect("a group");
+        let mut branch = Branch::new(&group, GROUP, 0);
+        assert!(latest(&branch).is_empty() && branch.hear(word(99, 4)));
+        assert_eq!(branch.bytes(), size_of::<Branch>() + size_of::<Latest>(), "nobody is below");
+        branch.hear(word(2, u32::MAX));
+        branch.hear(word(2, 1));
+        branch.hear(word(0, 6));
+        let known: Vec<_> =
+            latest(&branch).into_iter().enumerate().filter(|(_, number)| number.is_some()).collect();
+        assert_eq!(known, [(0, Some(6)), (2, Some(1)), (99, Some(4))]);
+    }
+
+    #[test]
+    fn branches_end_with_their_group_and_their_places_are_used_again() {
+        let members: Vec<_> = (0..20).collect();
+        let group = Group::new(&members, 5).expect("a group");
+        let mut branches = Branches::default();
+        let places =
+            [(GROUP, 0), (OTHER, 0), (GROUP, 3)].map(|(index, root)| branches.of(&group, index, root));
+        assert_eq!((places, branches.of(&group, OTHER, 0)), ([0, 1, 2], 1));
+        assert_eq!(branches.due().count(), 0);
+        branches.get_mut(1).expect("a branch").report_at = 7;
+        assert_eq!(branches.due().collect::<Vec<_>>(), [OTHER]);
+        assert!(branches.bytes_of(GROUP) > branches.bytes_of(OTHER));
+        branches.end(GROUP);
+        assert!(branches.get(0).is_none() && branches.get(2).is_none());
+        assert_eq!((branches.bytes_of(GROUP), branches.get(1).map(|branch| branch.group)), (0, Some(OTHER)));
+        assert!(branches.of(&group, GROUP, 9) != 1 && branches.of(&group, GROUP, 0) != 1);
+        assert_eq!(branches.places.len(), 3);
     }
 }

@@ -19,6 +19,8 @@ pub struct Config {
     pub shared_buffers: usize,
     /// Packets that may wait for acknowledgements.
     pub send_buffers: usize,
+    /// Memory that groups may take that this rank holds no more.
+    pub idle_groups_bytes: usize,
     /// The pace at most, bytes per second.
     pub rate: u64,
     /// The pace before receivers have said theirs.
@@ -49,6 +51,7 @@ impl Config {
             window,
             shared_buffers: (peers * window as usize).min(16_384),
             send_buffers: (peers * window as usize).clamp(1, 4096),
+            idle_groups_bytes: IDLE_GROUPS_BYTES,
             rate: 125_000_000,
             rate_first: u64::MAX,
             burst_bytes: 64 << 10,

@@ -4,19 +4,22 @@
 //! - [`Endpoint::poll_transmit`] says what goes out now: control packets at once, payload as the pace allows
 //!   (`departure.rs`), [`Endpoint::poll_timeout`] when to ask again (`deadlines.rs`);
 //! - [`Endpoint::handle`] takes what came (`arrival.rs`), [`Endpoint::receive`] hands it up, in order;
+//! - [`Endpoint::add_group`] makes groups known, [`Endpoint::end_groups`] forgets those that nobody needs (`membership.rs`);
 //! - [`Endpoint::close`] sees to it that whoever leaves leaves nobody in doubt (`leave.rs`).
 
 mod arrival;
 mod deadlines;
 mod departure;
 mod leave;
+mod membership;
 mod pair;
 
-use crate::branch::Branch;
+use crate::branch::Branches;
 use crate::config::{Config, parts_max};
 use crate::counters::Counters;
 use crate::detour::Signs;
-use crate::group::{Group, GroupId, GroupIndex};
+use crate::group::{GroupId, GroupIndex};
+use crate::groups::Groups;
 use crate::limits::{HEAD_BYTES, SPREAD_BYTES};
 use crate::slots::{SlotId, Slots, To};
 use crate::store::{Held, Store};
@@ -25,7 +28,7 @@ use crate::wire::numbers::Plan;
 use crate::wire::{Kind, Repr, Spread};
 use crate::{Nanos, Peer, parity};
 use pair::Pair;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Where a packet goes.
@@ -82,10 +85,8 @@ pub enum Event {
 pub struct Endpoint {
     config: Config,
     pairs: Vec<Option<Box<Pair>>>,
-    groups: Vec<Group>,
-    /// Groups by what they are called on the wire: each packet of theirs is looked up.
-    names: BTreeMap<(u32, GroupId), GroupIndex>,
-    branches: Vec<Branch>,
+    groups: Groups,
+    branches: Branches,
     slots: Slots,
     received: Store,
     held: Held,
@@ -136,9 +137,8 @@ impl Endpoint {
         let config = config.bounded();
         Endpoint {
             pairs: (0..config.size).map(|_| None).collect(),
-            groups: Vec::new(),
-            names: BTreeMap::new(),
-            branches: Vec::new(),
+            groups: Groups::default(),
+            branches: Branches::default(),
             slots: Slots::new(config.send_buffers, config.body_bytes_max),
             received: Store::new(config.body_bytes_max),
             held: Held::new(config.shared_buffers),
@@ -176,33 +176,6 @@ impl Endpoint {
     /// Buffers that are in use for what was received.
     pub fn held(&self) -> usize {
         self.held.in_use()
-    }
-
-    /// Makes a group of these ranks known. The same list is the same group. `None`: it cannot be one, or its name of 63 bits is
-    /// taken.
-    pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
-        let group = Group::new(members, self.config.me)?;
-        if members.iter().any(|peer| *peer >= self.config.size) {
-            return None;
-        }
-        let name = (group.check, group.id);
-        if let Some(index) = self.names.get(&name) {
-            return (*self.groups[index.0 as usize].members == *members).then_some(*index);
-        }
-        let index = GroupIndex(self.groups.len() as u32);
-        self.names.insert(name, index);
-        self.groups.push(group);
-        Some(index)
-    }
-
-    /// A member's index in a group.
-    pub fn group_member(&self, group: GroupIndex, peer: Peer) -> Option<u32> {
-        self.groups[group.0 as usize].index_of(peer)
-    }
-
-    /// What the link calls a group.
-    pub fn group_id(&self, group: GroupIndex) -> GroupId {
-        self.groups[group.0 as usize].id
     }
 
     /// Sends a packet of `len` bytes to one rank; `fill` writes them.
@@ -245,8 +218,11 @@ impl Endpoint {
     }
 
     /// Bytes of payload in a multicast to a group.
+    ///
+    /// # Panics
+    /// If it has ended.
     pub fn multicast_bytes_max(&self, group: GroupIndex) -> usize {
-        self.config.multicast_bytes_max(self.groups[group.0 as usize].members.len())
+        self.config.multicast_bytes_max(self.groups[group].members.len())
     }
 
     /// Sends a packet to all other members of a group for whose index `addressed` is true. The window of each must have room,
@@ -268,7 +244,7 @@ impl Endpoint {
         len: usize,
         mut fill: impl FnMut(&mut [u8]),
     ) -> Result<(), SendError> {
-        let Some(g) = self.groups.get(group.0 as usize) else { return Err(SendError::Invalid) };
+        let Some(g) = self.groups.get(group) else { return Err(SendError::Invalid) };
         if len > self.config.multicast_bytes_max(g.members.len()) {
             return Err(SendError::Invalid);
         }
@@ -293,9 +269,9 @@ impl Endpoint {
     ) -> Result<(), SendError> {
         numbers.clear();
         let mut full = None;
-        for index in 0..self.groups[group.0 as usize].members.len() {
-            let peer = self.groups[group.0 as usize].members[index];
-            let is_target = peer != self.config.me && addressed(index as u32) && !self.pair(peer).lost;
+        for index in 0..self.groups[group].members.len() as u32 {
+            let peer = self.groups[group].member(index);
+            let is_target = peer != self.config.me && addressed(index) && !self.pair(peer).lost;
             if !is_target {
                 numbers.push(None);
                 continue;
@@ -330,7 +306,7 @@ impl Endpoint {
         payload_len: usize,
         fill: &mut impl FnMut(&mut [u8]),
     ) {
-        let check = self.groups[group.0 as usize].check;
+        let check = self.groups[group].check;
         let slot = self.slots.take(To::Group(group));
         let block = self.slots.block_mut(slot);
         let (head, seq) = Spread { check, about: 0, place: 0, covered: false }.emit(plan, block);
@@ -339,7 +315,7 @@ impl Endpoint {
         fill(&mut block[head..len]);
         let mut unacked = 0;
         for index in plan.addressed() {
-            let peer = self.groups[group.0 as usize].members[index];
+            let peer = self.groups[group].member(index as u32);
             self.pair(peer).out.push(slot);
             unacked += 1;
         }

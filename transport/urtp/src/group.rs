@@ -3,27 +3,31 @@
 //! Numbers belong to pairs of ranks, not to groups, so a group is only a way to address: communicators with the same members
 //! are one group, its number follows from the list, and nobody has to agree on it. The link maps it on one of
 //! [`ADDRESSES`](crate::limits::ADDRESSES) addresses, so a rank hears multicasts that are not for it, and drops them. A rank that
-//! does not know the group yet gets what it lacks point-to-point.
+//! does not know the group yet, or no more (`groups.rs`), gets what it lacks point-to-point.
+
+mod members;
 
 use crate::limits::{DIRECT_MEMBERS_MAX, FAN_IN, MEMBERS_MAX};
 use crate::{Nanos, Peer};
+pub(crate) use members::Members;
 
 /// What a link calls a group: 31 bits that follow from its members.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct GroupId(pub u32);
 
-/// What an endpoint calls a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct GroupIndex(pub(crate) u32);
+/// What an endpoint calls a group that it knows: its place, and which of those that have had the place it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct GroupIndex {
+    pub(crate) place: u32,
+    pub(crate) generation: u32,
+}
 
 /// A group in which this rank is.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) id: GroupId,
     pub(crate) check: u32,
-    pub(crate) members: Box<[Peer]>,
-    /// Members by rank, with their indices.
-    by_rank: Box<[(Peer, u32)]>,
+    pub(crate) members: Members,
     /// This rank's index.
     pub(crate) me: u32,
     /// The slowest member's pace and the smallest window, as of lately.
@@ -37,31 +41,26 @@ pub(crate) struct Group {
 impl Group {
     /// `None` unless `me` is a member, and nobody is twice.
     pub(crate) fn new(members: &[Peer], me: Peer) -> Option<Group> {
-        let mut by_rank: Box<[_]> = members.iter().zip(0..).map(|(rank, index)| (*rank, index)).collect();
-        by_rank.sort_unstable();
-        let twice = by_rank.windows(2).any(|pair| pair[0].0 == pair[1].0);
-        if twice || members.len() > MEMBERS_MAX {
+        if members.len() > MEMBERS_MAX {
             return None;
         }
         let (id, check) = name(members);
-        let mut group = Group {
-            id,
-            check,
-            members: members.into(),
-            by_rank,
-            me: 0,
-            rate: 0,
-            window: 0,
-            fresh_until: 0,
-            since_block: 0,
-        };
-        group.me = group.index_of(me)?;
-        Some(group)
+        let members = Members::new(members)?;
+        let me = members.index_of(me)?;
+        Some(Group { id, check, members, me, rate: 0, window: 0, fresh_until: 0, since_block: 0 })
     }
 
     pub(crate) fn index_of(&self, peer: Peer) -> Option<u32> {
-        let at = self.by_rank.binary_search_by_key(&peer, |(rank, _)| *rank).ok()?;
-        Some(self.by_rank[at].1)
+        self.members.index_of(peer)
+    }
+
+    pub(crate) fn member(&self, index: u32) -> Peer {
+        self.members.get(index)
+    }
+
+    /// Memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Group>() + self.members.bytes()
     }
 
     /// Whether acknowledgements go along a tree.
@@ -92,7 +91,7 @@ impl Group {
 }
 
 /// The number of a list, and its check (FNV-1a, 64 bits, mixed at the end).
-fn name(members: &[Peer]) -> (GroupId, u32) {
+pub(crate) fn name(members: &[Peer]) -> (GroupId, u32) {
     let bytes = members.iter().flat_map(|rank| rank.to_le_bytes());
     let hash = bytes
         .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));

@@ -37,6 +37,8 @@ pub(crate) struct Inbound {
     expected: u64,
     /// One more than the highest number that has come.
     highest: u64,
+    window_max: u32,
+    /// As long as the largest window, from the first packet on that has to be kept.
     ring: Box<[Option<Kept>]>,
     /// Early packets since the last request: `TooEarly`.
     early: u32,
@@ -71,7 +73,8 @@ impl Inbound {
             base: 0,
             expected: 0,
             highest: 0,
-            ring: vec![None; window_max as usize].into(),
+            window_max,
+            ring: Box::default(),
             early: 0,
             told: 0,
             room_told: window_max as u16,
@@ -90,7 +93,16 @@ impl Inbound {
     }
 
     fn index(&self, seq: u64) -> usize {
-        seq as usize & (self.ring.len() - 1)
+        seq as usize & (self.window_max as usize - 1)
+    }
+
+    fn is_kept(&self, seq: u64) -> bool {
+        self.ring.get(self.index(seq)).is_some_and(Option::is_some)
+    }
+
+    /// The end of the window.
+    fn end(&self) -> u64 {
+        self.base + u64::from(self.window_max)
     }
 
     pub(crate) fn expected(&self) -> u64 {
@@ -115,14 +127,17 @@ impl Inbound {
         if seq < self.expected {
             return Place::Duplicate;
         }
-        if seq >= self.base + self.ring.len() as u64 {
+        if seq >= self.end() {
             return Place::Outside;
         }
-        if self.ring[self.index(seq)].is_some() { Place::Duplicate } else { Place::New(seq == self.base) }
+        if self.is_kept(seq) { Place::Duplicate } else { Place::New(seq == self.base) }
     }
 
     /// Keeps a new packet, of so many bytes on the wire. Whether it made the next one ready.
     pub(crate) fn keep(&mut self, seq: u64, kept: Kept, wire_bytes: u64, now: Nanos) -> bool {
+        if self.ring.is_empty() {
+            self.ring = vec![None; self.window_max as usize].into();
+        }
         let at = self.index(seq);
         self.ring[at] = Some(kept);
         self.highest = self.highest.max(seq + 1);
@@ -149,8 +164,7 @@ impl Inbound {
     }
 
     fn advance(&mut self) {
-        let end = self.base + self.ring.len() as u64;
-        while self.expected < end && self.ring[self.index(self.expected)].is_some() {
+        while self.expected < self.end() && self.is_kept(self.expected) {
             self.expected += 1;
         }
         (self.early, self.requests) = (0, 0);
@@ -185,7 +199,7 @@ impl Inbound {
 
     /// Packets that will be taken from what is expected on, if so many buffers are left.
     pub(crate) fn room(&self, shared_left: usize) -> u16 {
-        let window = self.base + self.ring.len() as u64 - self.expected;
+        let window = self.end() - self.expected;
         let reserved = usize::from(self.expected == self.base);
         let kept = (self.highest - self.expected) as usize;
         window.min((shared_left + reserved).saturating_add(kept) as u64) as u16
@@ -213,7 +227,7 @@ impl Inbound {
         bitmap.fill(0);
         self.early = 0;
         let end = self.highest.min(self.expected + 1 + REQUEST_BITS_MAX as u64);
-        let missing = |seq: &u64| self.ring[self.index(*seq)].is_none();
+        let missing = |seq: &u64| !self.is_kept(*seq);
         let mut bytes = 0;
         for seq in (self.expected + 1..end).filter(missing) {
             let at = (seq - self.expected - 1) as usize;
@@ -302,6 +316,23 @@ mod tests {
         );
         assert!(window.take().is_some() && window.place(17) == Place::New(false));
         assert!(!window.pass(0, 0) && window.expected() == 3 && !window.has_gap());
+    }
+
+    #[test]
+    fn a_sender_of_whom_nothing_has_to_be_kept_takes_little() {
+        let mut window = Inbound::new(16);
+        assert_eq!(
+            (window.place(0), window.place(16), window.room(0)),
+            (Place::New(true), Place::Outside, 1)
+        );
+        (0..40).for_each(|_| assert!(!window.pass(0, 0)));
+        assert_eq!(
+            (window.place(39), window.place(41), window.place(56)),
+            (Place::Duplicate, Place::New(false), Place::Outside)
+        );
+        assert!(window.take().is_none() && window.peek().is_none() && window.ring.is_empty());
+        assert!(!window.keep(41, KEPT, 0, 0) && window.pass(0, 0));
+        assert_eq!((window.ring.len(), window.take().is_some()), (16, true));
     }
 
     #[test]

@@ -19,7 +19,8 @@
 //! - who hears no more multicasts gets them by itself ([`hearing`]);
 //! - whom nothing reaches gets packets another way as well ([`detour`]), if there is one;
 //! - XOR parity restores one lost packet of a run without asking ([`parity`]);
-//! - groups share a bounded set of addresses ([`group`]), and a member list has one number for all its communicators.
+//! - groups share a bounded set of addresses ([`group`]), and a member list has one number for all its communicators;
+//! - groups that nobody needs any more are forgotten, by each rank for itself ([`groups`]).
 //!
 //! [`Endpoint`] is a rank's end of it all.
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ mod endpoint;
 #[path = "../../../fuzz/targets/urtp.rs"]
 pub mod fuzz;
 mod group;
+mod groups;
 mod hearing;
 mod inbound;
 pub mod limits;

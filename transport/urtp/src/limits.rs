@@ -158,6 +158,12 @@ pub const LINGER_NS: Nanos = 200_000_000;
 /// Members in one part of a multicast, at least, whatever their numbers: what does not fit is halved.
 pub const MEMBERS_PER_PART_MIN: usize = 23;
 
+/// Memory for groups that a rank holds no more, bytes: some five hundred of eight ranks, or three of 4,096 chosen anyhow.
+pub const IDLE_GROUPS_BYTES: usize = 64 << 10;
+
+/// Questions without an answer after which a packet goes to each that lacks it alone: they may not know the group, or no more.
+pub const ALONE_PROBES: u32 = 4;
+
 /// Multicast addresses of a job: a network interface filters about a dozen (section 3.2.1).
 pub const ADDRESSES: u32 = 16;
 

@@ -24,6 +24,8 @@ pub(crate) struct Outbound {
     takes: u64,
     /// Packets that may wait for their acknowledgement: W, as measured.
     pub(crate) window: u32,
+    window_max: u32,
+    /// As long as the largest window, from the first packet on: most peers are never sent any.
     ring: Box<[Sent]>,
     /// Packets since the last that ended a block.
     pub(crate) since_block: u32,
@@ -54,13 +56,13 @@ pub(crate) enum Wanted {
 
 impl Outbound {
     pub(crate) fn new(window_max: u32) -> Outbound {
-        let empty = Sent { slot: SlotId::NONE, alone: false, at: NEVER };
         Outbound {
             next: 0,
             acked: 0,
             takes: u64::from(WINDOW_FIRST.min(window_max)),
             window: window_max,
-            ring: vec![empty; window_max as usize].into(),
+            window_max,
+            ring: Box::default(),
             since_block: 0,
             needs: 0,
             probe_at: NEVER,
@@ -116,6 +118,10 @@ impl Outbound {
 
     /// Gives a packet its number.
     pub(crate) fn push(&mut self, slot: SlotId) -> u64 {
+        if self.ring.is_empty() {
+            let empty = Sent { slot: SlotId::NONE, alone: false, at: NEVER };
+            self.ring = vec![empty; self.window_max as usize].into();
+        }
         let seq = self.next;
         *self.at(seq) = Sent { slot, alone: false, at: NEVER };
         self.next += 1;
@@ -162,7 +168,7 @@ impl Outbound {
         if !(self.acked..=self.next).contains(&ack) {
             return 0;
         }
-        let room = u64::from(room).min(self.ring.len() as u64);
+        let room = u64::from(room).min(self.window_max.into());
         self.takes = self.takes.max(ack + room);
         ack - self.acked
     }
@@ -221,6 +227,14 @@ mod tests {
             (out.asked(3, (900, 900), 100), out.asked(9, (900, 900), 100)),
             (Wanted::Unsent, Wanted::Unsent)
         );
+    }
+
+    #[test]
+    fn a_receiver_that_is_sent_nothing_takes_little() {
+        let mut out = Outbound::new(16);
+        assert_eq!((out.free(), out.hear(0, 9), out.asked(0, (900, 900), 100)), (16, 0, Wanted::Unsent));
+        out.goes(0, 100);
+        assert!(out.ring.is_empty() && out.oldest().is_none() && out.newest().is_none());
     }
 
     #[test]

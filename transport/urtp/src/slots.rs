@@ -114,6 +114,15 @@ impl Slots {
         }
     }
 
+    /// The groups to which packets are kept.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupIndex> + '_ {
+        let kept = self.slots.iter().filter(|slot| slot.unacked > 0 || slot.queues > 0);
+        kept.filter_map(|slot| match slot.to {
+            To::Group(group) | To::Parity(group) => Some(group),
+            To::Rank(..) => None,
+        })
+    }
+
     pub(crate) fn get(&self, id: SlotId) -> &Slot {
         &self.slots[id.0 as usize]
     }
@@ -155,6 +164,8 @@ fn fresh(to: To, block: u32) -> Slot {
 mod tests {
     use super::*;
 
+    const GROUP: GroupIndex = GroupIndex { place: 0, generation: 0 };
+
     #[test]
     fn a_slot_is_free_when_it_is_acknowledged_and_in_no_queue() {
         let mut slots = Slots::new(1, 64);
@@ -172,7 +183,7 @@ mod tests {
     #[test]
     fn members_are_wanting_once() {
         let mut slots = Slots::new(1, 64);
-        let id = slots.take(To::Group(GroupIndex(0)));
+        let id = slots.take(To::Group(GROUP));
         let slot = slots.get_mut(id);
         for index in [130, 5, 130] {
             slot.want(index);
@@ -182,5 +193,19 @@ mod tests {
             slot.satisfy(index);
         }
         assert_eq!((slot.wanting, slot.wanting_first()), (1, Some(130)));
+    }
+
+    #[test]
+    fn a_group_has_packets_until_the_last_is_acknowledged_and_in_no_queue() {
+        let mut slots = Slots::new(3, 64);
+        let other = GroupIndex { place: 1, generation: 0 };
+        let ids = [To::Group(GROUP), To::Rank(3, 7), To::Parity(other)].map(|to| slots.take(to));
+        slots.get_mut(ids[0]).unacked = 1;
+        slots.get_mut(ids[1]).unacked = 1;
+        slots.get_mut(ids[2]).queues = 1;
+        assert_eq!(slots.groups().collect::<Vec<_>>(), [GROUP, other]);
+        slots.get_mut(ids[0]).unacked = 0;
+        slots.get_mut(ids[2]).queues = 0;
+        assert_eq!(slots.groups().count(), 0);
     }
 }

@@ -25,6 +25,8 @@ struct Lossy {
     one_in: u64,
     random: u64,
     may_join: bool,
+    /// Groups to which it listens.
+    listens: Arc<AtomicU64>,
 }
 
 impl Link for Lossy {
@@ -44,9 +46,14 @@ impl Link for Lossy {
         })
     }
     fn join(&mut self, group: GroupId) -> io::Result<()> {
-        if self.may_join { self.link.join(group) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+        if !self.may_join {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        self.listens.fetch_add(1, Ordering::Relaxed);
+        self.link.join(group)
     }
     fn leave(&mut self, group: GroupId) {
+        self.listens.fetch_sub(1, Ordering::Relaxed);
         self.link.leave(group);
     }
     fn fd(&self) -> std::os::fd::RawFd {
@@ -73,12 +80,25 @@ fn job_that_may_join(
     one_in: u64,
     may_join: impl Fn(Peer) -> bool,
 ) -> Vec<Urtp> {
+    let listens = Arc::default();
+    job_that_listens(size, datagram_bytes_max, one_in, may_join, &listens)
+}
+
+/// All its ranks count together to how many groups they listen.
+fn job_that_listens(
+    size: u32,
+    datagram_bytes_max: usize,
+    one_in: u64,
+    may_join: impl Fn(Peer) -> bool,
+    listens: &Arc<AtomicU64>,
+) -> Vec<Urtp> {
     let interface = Interface::with(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
     let secret = secret();
     let rank = |me| {
         let config = UdpConfig { datagram_bytes_max, ..UdpConfig::new(me, size, &secret, interface.clone()) };
         let link = UdpLink::new(&config).unwrap();
-        let link = Lossy { link, one_in, random: u64::from(me) + 1, may_join: may_join(me) };
+        let (random, may_join, listens) = (u64::from(me) + 1, may_join(me), listens.clone());
+        let link = Lossy { link, one_in, random, may_join, listens };
         Urtp::new(Box::new(link), me, size, PACES, Arc::new(SocketBell::new().unwrap()))
     };
     (0..size).map(rank).collect()
@@ -139,8 +159,9 @@ mod with_loss {
 fn multicasts(mut ranks: Vec<Urtp>) {
     let mut keepers = keepers(4);
     let members = [0, 1, 2, 3];
-    let circle = Circle(0);
-    assert!(ranks.iter_mut().all(|rank| rank.circle(&members) == Some(circle)));
+    let circles: Vec<_> = ranks.iter_mut().map(|rank| rank.circle(&members)).collect();
+    let circle = circles[0].as_ref().unwrap();
+    assert!(circles.iter().all(|other| other.as_ref() == Some(circle)));
     let lengths = [0, 8, 40, 41, 1300, 5000, 100_000, 1_000_000, 17, 300_000];
     let mut bodies: Vec<_> = lengths.iter().enumerate().map(|(seed, len)| pattern(seed, *len)).collect();
     let mut kept = Vec::new();
@@ -199,9 +220,59 @@ fn multicasts_reach_those_who_may_not_listen() {
 fn ranks_in_another_order_are_the_same_group() {
     let mut rank = job(4, 1472, 0).remove(1);
     let first = rank.circle(&[0, 1, 2]).unwrap();
-    assert_eq!(rank.circle(&[2, 0, 1]), Some(first));
-    assert_ne!(rank.circle(&[3, 1, 2]), Some(first));
+    assert_eq!(rank.circle(&[2, 0, 1]), Some(first.clone()));
+    assert_ne!(rank.circle(&[3, 1, 2]), Some(first.clone()));
     assert_eq!(rank.circle(&[1, 2, 0]), Some(first));
+}
+
+/// Rank 0 and others, a bit for each.
+fn some_with_rank_0(bits: u32) -> Vec<Peer> {
+    (0..14).filter(|peer| *peer == 0 || bits >> (peer - 1) & 1 == 1).collect()
+}
+
+#[test]
+fn ranks_that_nobody_multicasts_to_any_more_are_forgotten() {
+    let listens = Arc::default();
+    let mut rank = job_that_listens(14, 1472, 0, |_| true, &listens).remove(0);
+    let members = |bits| some_with_rank_0(bits);
+    let held: Vec<_> = (1..100).map(|bits| rank.circle(&members(bits)).unwrap()).collect();
+    for turn in 0..2 {
+        for bits in 100..1 << 13 {
+            assert!(rank.circle(&members(bits)).is_some(), "turn {turn}");
+            let known = rank.channel.endpoint.groups_known();
+            assert!(known < 1200, "{known} groups are known of {bits}");
+        }
+    }
+    for (bits, circle) in (1..100).zip(&held) {
+        assert_eq!(rank.circle(&members(bits)).as_ref(), Some(circle));
+    }
+    let known = rank.channel.endpoint.groups_known() as u64;
+    assert!(known > 100, "some may come again soon");
+    assert_eq!(listens.load(Ordering::Relaxed), known);
+    let again = rank.circle(&members((1 << 13) - 1)).unwrap();
+    assert_eq!(rank.channel.endpoint.groups_known() as u64, known, "the last one is still known");
+    assert!(!held.contains(&again));
+}
+
+/// Its memory is lent until the last packet is in the protocol's buffers.
+#[test]
+fn a_message_on_its_way_goes_on_when_nobody_wants_its_circle() {
+    let (mut ranks, mut keepers) = (job(4, 1472, 0), keepers(4));
+    let mut bytes = pattern(1, 1_000_000);
+    let body = buf_of(&mut bytes);
+    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1_000_000 };
+    let [circle, ..] = [0, 1, 2].map(|rank| ranks[rank].circle(&[0, 1, 2]).unwrap());
+    assert_eq!(ranks[0].multicast(&circle, &[1, 2], &am, Token(3)), Ok(Taken::Kept));
+    let group = ranks[0].circles.group(&circle);
+    drop(circle);
+    let Urtp { circles, outbox, .. } = &mut ranks[0];
+    assert!(circles.take_unwanted(|group| outbox.sends_to(group)).is_empty());
+    poll_until(&mut ranks, &mut keepers, |_, keepers| {
+        keepers[1].received.len() + keepers[2].received.len() == 2
+    });
+    let Urtp { circles, outbox, .. } = &mut ranks[0];
+    assert_eq!(circles.take_unwanted(|group| outbox.sends_to(group)), [group]);
+    assert!(keepers[1..3].iter().all(|keeper| keeper.received[0].payload == pattern(1, 1_000_000)));
 }
 
 #[test]
@@ -242,12 +313,12 @@ fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
     let mut ranks = job(2, 1472, 3);
     let mut keepers = keepers(2);
     let circle = ranks[0].circle(&[0, 1]).unwrap();
-    ranks[1].circle(&[0, 1]).unwrap();
+    let _known = ranks[1].circle(&[0, 1]).unwrap();
     for seed in 0..40 {
         let mut body = pattern(seed, 100);
         let body = buf_of(&mut body);
         let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len: 100 };
-        assert_eq!(ranks[0].multicast(circle, &[1], &am, Token(0)), Ok(Taken::Copied));
+        assert_eq!(ranks[0].multicast(&circle, &[1], &am, Token(0)), Ok(Taken::Copied));
         ranks[1].expect(0);
         poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == seed + 1);
     }

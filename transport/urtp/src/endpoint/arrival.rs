@@ -2,7 +2,7 @@
 
 use super::pair::due;
 use super::{Endpoint, Event};
-use crate::branch::{Branch, Word};
+use crate::branch::Word;
 use crate::detour::Signs;
 use crate::group::{GroupId, GroupIndex};
 use crate::inbound::{Kept, Place};
@@ -107,8 +107,8 @@ impl Endpoint {
         }
         match (repr.kind, group, spread) {
             (Kind::Multicast | Kind::Parity, Some(id), Some((spread, numbers))) => {
-                let member = self.group_named(id, spread.check);
-                let number = member.and_then(|group| numbers.get(self.groups[group.0 as usize].me));
+                let member = self.groups.named(id, spread.check);
+                let number = member.and_then(|group| numbers.get(self.groups[group].me));
                 match (member, number) {
                     (Some(group), Some(number)) => {
                         self.hear_multicast(now, from, (group, number), parsed, take)
@@ -168,17 +168,13 @@ impl Endpoint {
             }
         }
         if !parity {
-            let large = self.groups[group.0 as usize].is_large();
+            let large = self.groups[group].is_large();
             self.pair(from).inn.via = large.then_some(group);
             self.accept(now, from, seq, repr.flags, payload, take);
         }
         if let (true, Some(start)) = (spread.covered, start) {
             self.restore(now, from, start);
         }
-    }
-
-    fn group_named(&self, id: GroupId, check: u32) -> Option<GroupIndex> {
-        self.names.get(&(check, id)).copied()
     }
 
     fn runs(&mut self, from: Peer) -> &mut Runs {
@@ -290,8 +286,11 @@ impl Endpoint {
     }
 
     fn tell_branch(&mut self, now: Nanos, from: Peer, group: GroupIndex) {
-        let g = &self.groups[group.0 as usize];
-        let (me, Some(root)) = (g.me, g.index_of(from)) else { return };
+        let place = self.groups.get(group).and_then(|g| Some((g.me, g.index_of(from)?)));
+        let Some((me, root)) = place else {
+            // The group has ended meanwhile.
+            return self.owe(from, due::ACK);
+        };
         let shared_left = self.held.shared_left();
         let repr = self.pair(from).head(Kind::Report, now, shared_left);
         if u32::from(repr.room) < self.config.window / 2 {
@@ -299,12 +298,12 @@ impl Endpoint {
             return self.owe(from, due::ACK);
         }
         let Repr { ack, room, echo, rate, .. } = repr;
-        self.word(now, group, root, Word { index: me, expects: ack, room, echo, rate });
+        let branch = self.branches.of(&self.groups[group], group, root);
+        self.word(now, branch, Word { index: me, expects: ack, room, echo, rate });
     }
 
-    fn word(&mut self, now: Nanos, group: GroupIndex, root: u32, word: Word) {
-        let at = self.branch(group, root);
-        let branch = &mut self.branches[at as usize];
+    fn word(&mut self, now: Nanos, at: u32, word: Word) {
+        let Some(branch) = self.branches.get_mut(at) else { return };
         let full = branch.hear(word);
         if full {
             self.report(at);
@@ -315,41 +314,30 @@ impl Endpoint {
     }
 
     pub(super) fn report(&mut self, at: u32) {
-        let branch = &mut self.branches[at as usize];
-        if !std::mem::replace(&mut branch.queued, true) {
+        if self.branches.get_mut(at).is_some_and(|branch| !std::mem::replace(&mut branch.queued, true)) {
             self.reports.push_back(at);
         }
-    }
-
-    /// The branch of a sender in a group; there are few.
-    fn branch(&mut self, group: GroupIndex, root: u32) -> u32 {
-        let found = self.branches.iter().position(|branch| (branch.group, branch.root) == (group, root));
-        found.unwrap_or_else(|| {
-            self.branches.push(Branch::new(&self.groups[group.0 as usize], group, root));
-            self.branches.len() - 1
-        }) as u32
     }
 
     /// Members tell what they have: of this rank's packets, or of those of a sender above.
     fn hear_report(&mut self, now: Nanos, from: Peer, repr: &Repr, spread: &Spread, numbers: &Numbers<'_>) {
         self.counters.acks_heard += 1;
-        let mut named = self.names.range((spread.check, GroupId(0))..);
-        let Some((_, &group)) = named.next().filter(|((check, _), _)| *check == spread.check) else { return };
+        let Some(group) = self.groups.checked(spread.check) else { return };
         let root = u32::from(spread.about);
-        let g = &self.groups[group.0 as usize];
+        let g = &self.groups[group];
         let last = usize::from(numbers.range().0) + usize::from(numbers.range().1);
         if g.index_of(from).is_none() || root as usize >= g.members.len() || last > g.members.len() {
             return;
         }
-        let mine = g.me == root;
+        let branch = (g.me != root).then(|| self.branches.of(g, group, root));
         for (index, expects) in numbers.iter().filter(|(index, _)| *index != root) {
             let Repr { room, echo, rate, .. } = *repr;
-            if mine {
-                let peer = self.groups[group.0 as usize].members[index as usize];
+            if let Some(branch) = branch {
+                self.word(now, branch, Word { index, expects, room, echo, rate });
+            } else {
+                let peer = self.groups[group].member(index);
                 self.hear_numbers(now, peer, expects, repr);
                 self.plan(peer);
-            } else {
-                self.word(now, group, root, Word { index, expects, room, echo, rate });
             }
         }
     }
@@ -438,7 +426,7 @@ impl Endpoint {
         let kept = self.slots.get_mut(slot);
         let index = match kept.to {
             To::Rank(..) => Some(0),
-            To::Group(group) | To::Parity(group) => self.groups[group.0 as usize].index_of(peer),
+            To::Group(group) | To::Parity(group) => self.groups[group].index_of(peer),
         };
         let Some(index) = index else { return };
         kept.want(index);

@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use super::pair::due;
-use crate::limits::{DETOUR_AFTER_NS, REQUEST_NS_MAX, REQUEST_SHARE_NS};
+use crate::limits::{ALONE_PROBES, DETOUR_AFTER_NS, REQUEST_NS_MAX, REQUEST_SHARE_NS};
 use crate::{NEVER, Nanos, Peer};
 
 impl Endpoint {
@@ -21,7 +21,7 @@ impl Endpoint {
     fn next_deadline(&mut self) -> Option<Nanos> {
         while let Some((at, owner)) = self.timers.next() {
             let deadline = match owner.checked_sub(self.config.size) {
-                Some(branch) => self.branches[branch as usize].report_at,
+                Some(branch) => self.branches.get(branch).map_or(NEVER, |branch| branch.report_at),
                 None => self.pair(owner).deadline(),
             };
             let looks_at_once = at == 0;
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 
     fn branch_timer(&mut self, at: u32, now: Nanos) {
-        let branch = &self.branches[at as usize];
+        let Some(branch) = self.branches.get(at) else { return };
         if branch.report_at <= now {
             self.report(at);
         } else if branch.report_at != NEVER {
@@ -99,7 +99,8 @@ impl Endpoint {
     fn request(&mut self, peer: Peer, now: Nanos) {
         let jitter = self.jitter();
         let via = self.pair(peer).inn.via;
-        let members = via.map_or(0, |group| self.groups[group.0 as usize].members.len() as u64);
+        let members =
+            via.and_then(|group| self.groups.get(group)).map_or(0, |group| group.members.len() as u64);
         let pair = self.pair(peer);
         let inn = &mut pair.inn;
         let wanted = inn.has_gap() || (inn.waiting && inn.ready() == 0);
@@ -136,9 +137,12 @@ impl Endpoint {
         let pair = self.pair(peer);
         pair.out.probe_at = pair.next_probe(now, jitter);
         pair.out.probes += 1;
-        let first = pair.out.probes == 1;
+        let (first, alone) = (pair.out.probes == 1, pair.out.probes >= ALONE_PROBES);
         match if first { pair.out.newest() } else { pair.out.oldest() } {
-            Some(slot) => self.send_again(peer, slot, true),
+            Some(slot) => {
+                self.send_again(peer, slot, true);
+                self.slots.get_mut(slot).alone |= alone;
+            }
             // What waits for the pace will go by itself; the memory may be full of what others lack.
             None if pair.out.is_empty() && pair.out.is_blocked() => self.owe(peer, due::POLL),
             None => pair.out.unblock(),

@@ -108,9 +108,13 @@ impl Endpoint {
     fn transmit_report(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         loop {
             let &at = self.reports.front()?;
-            let branch = &mut self.branches[at as usize];
-            let group = &self.groups[branch.group.0 as usize];
-            let Some(plan) = Plan::new(branch.latest(), branch.from) else {
+            let Some(branch) = self.branches.get_mut(at) else {
+                self.reports.pop_front();
+                continue;
+            };
+            let group = &self.groups[branch.group];
+            branch.latest(&mut self.numbers);
+            let Some(plan) = Plan::new(&self.numbers, branch.from) else {
                 branch.reported();
                 self.reports.pop_front();
                 continue;
@@ -120,7 +124,7 @@ impl Endpoint {
             let (room, echo, rate) = branch.sum();
             let repr = Repr { seq, room, echo, rate, stamp: rtt::stamp(now), ..Repr::of(Kind::Report) };
             out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
-            let to = group.members[group.parent(group.me, branch.root) as usize];
+            let to = group.member(group.parent(group.me, branch.root));
             branch.from = plan.end();
             self.counters.reports += 1;
             return Some(Transmit::new(Destination::Rank(to), len));
@@ -174,7 +178,7 @@ impl Endpoint {
             To::Rank(peer, seq) => Some((peer, seq)),
             To::Group(group) => {
                 let number = Packet::new(self.slots.bytes(slot)).parse().ok()?.spread?.1.get(index)?;
-                let peer = self.groups[group.0 as usize].members[index as usize];
+                let peer = self.groups[group].member(index);
                 Some((peer, expand(number, self.pair(peer).out.next())?))
             }
             To::Parity(_) => None,
@@ -190,7 +194,7 @@ impl Endpoint {
     ) -> Option<Transmit> {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
-        for index in 0..self.groups[group.0 as usize].members.len() as u32 {
+        for index in 0..self.groups[group].members.len() as u32 {
             let wants = self.slots.get(slot).wants(index);
             let receiver = if wants { self.receiver(slot, index) } else { None };
             let lacking = receiver.filter(|(peer, seq)| self.pair(*peer).out.lacks(*seq));
@@ -216,7 +220,7 @@ impl Endpoint {
         now: Nanos,
         out: &mut [u8],
     ) -> Transmit {
-        let g = &self.groups[group.0 as usize];
+        let g = &self.groups[group];
         let spread = Spread { check: g.check, about: 0, place: 0, covered: false };
         let (head, seq) = spread.emit(plan, out);
         let kept = self.slots.get(slot);
@@ -235,13 +239,13 @@ impl Endpoint {
         plan.addressed().for_each(|index| self.slots.get_mut(slot).satisfy(index as u32));
         self.counters.multicast_again += 1;
         let addressed = self.addressed(group, plan.addressed());
-        self.spend(now, len, self.groups[group.0 as usize].rate);
+        self.spend(now, len, self.groups[group].rate);
         Transmit::new(Destination::Group { id, addressed }, len)
     }
 
     fn addressed(&self, group: GroupIndex, indices: impl Iterator<Item = usize>) -> u64 {
-        let members = &self.groups[group.0 as usize].members;
-        indices.fold(0, |bits, index| bits | 1 << (members[index] % 64))
+        let g = &self.groups[group];
+        indices.fold(0, |bits, index| bits | 1 << (g.member(index as u32) % 64))
     }
 
     fn transmit_fresh(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
@@ -333,7 +337,7 @@ impl Endpoint {
         if to_deaf {
             self.goes_to_the_deaf(slot, group, &numbers, now);
         }
-        let g = &mut self.groups[group.0 as usize];
+        let g = &mut self.groups[group];
         g.since_block += 1;
         let ends = g.since_block >= g.window / BLOCKS_PER_WINDOW;
         if ends {
@@ -350,7 +354,7 @@ impl Endpoint {
     fn goes_to_members(&mut self, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) -> (u64, bool) {
         let (mut addressed, mut to_deaf) = (0, false);
         for (index, number) in numbers.iter() {
-            let peer = self.groups[group.0 as usize].members[index as usize];
+            let peer = self.groups[group].member(index);
             addressed |= 1 << (peer % 64);
             if let Some(seq) = expand(number, self.pair(peer).out.next()) {
                 self.goes(peer, seq, now);
@@ -364,7 +368,7 @@ impl Endpoint {
     /// through the kernel together.
     fn goes_to_the_deaf(&mut self, slot: SlotId, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) {
         for (index, _) in numbers.iter() {
-            let peer = self.groups[group.0 as usize].members[index as usize];
+            let peer = self.groups[group].member(index);
             if self.pair(peer).is_deaf(now) {
                 if self.again.is_empty() {
                     self.gather_until = now + GATHER_NS;
@@ -387,7 +391,7 @@ impl Endpoint {
         out[..len].copy_from_slice(bytes);
         let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
         let addressed = self.addressed(group, numbers.iter().map(|(index, _)| index as usize));
-        let g = &self.groups[group.0 as usize];
+        let g = &self.groups[group];
         let (id, rate) = (g.id, g.rate);
         self.counters.parities += 1;
         self.spend(now, len, rate);
@@ -396,18 +400,18 @@ impl Endpoint {
 
     /// The slowest member's pace, and the smallest window.
     fn refresh(&mut self, group: GroupIndex, now: Nanos) {
-        let g = &self.groups[group.0 as usize];
+        let g = &self.groups[group];
         if now < g.fresh_until {
             return;
         }
         let (mut rate, mut window) = (self.config.rate, self.config.window);
-        for index in 0..g.members.len() {
-            let peer = self.groups[group.0 as usize].members[index];
+        for index in 0..g.members.len() as u32 {
+            let peer = self.groups[group].member(index);
             if let Some(pair) = self.pairs[peer as usize].as_ref().filter(|pair| !pair.lost) {
                 (rate, window) = (rate.min(pair.pace.rate()), window.min(pair.out.window_known()));
             }
         }
-        let g = &mut self.groups[group.0 as usize];
+        let g = &mut self.groups[group];
         (g.rate, g.window, g.fresh_until) = (rate, window, now + GROUP_FRESH_NS);
     }
 }

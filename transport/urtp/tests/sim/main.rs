@@ -4,6 +4,7 @@
 //! `TERN_URTP_SEEDS=100000 cargo test -p tern-urtp --release --test sim` tries more of them.
 #![forbid(unsafe_code)]
 
+mod ending;
 mod hostile;
 mod large;
 mod leave;

@@ -18,6 +18,9 @@ pub enum Action {
         addressed: u64,
         len: usize,
     },
+    /// The group is held from now on, or no more; to multicast is to hold it.
+    Hold(usize),
+    Release(usize),
     Pause(Nanos),
 }
 
@@ -27,6 +30,8 @@ pub struct Plan {
     pub weather: Weather,
     pub seed: u64,
     pub groups: Vec<Vec<Peer>>,
+    /// Ranks hold their groups from the start.
+    pub holds: bool,
     pub actions: Vec<Vec<Action>>,
     /// Whether each rank asks for what it waits for.
     pub expects: Vec<bool>,
@@ -52,12 +57,13 @@ impl Plan {
     pub fn new(config: Config, weather: Weather, seed: u64) -> Plan {
         let (groups, actions, expects) = (Vec::new(), Vec::new(), Vec::new());
         let (slow, vanishes, deaf, wall) = (None, None, None, None);
-        Plan { config, weather, seed, groups, actions, expects, slow, vanishes, deaf, wall }
+        Plan { config, weather, seed, groups, holds: true, actions, expects, slow, vanishes, deaf, wall }
     }
 }
 
 struct Rank {
     endpoint: Endpoint,
+    /// Those that are held.
     groups: Vec<Option<GroupIndex>>,
     todo: VecDeque<Action>,
     resume_at: Nanos,
@@ -197,6 +203,14 @@ impl World {
                 }
                 Action::Send { to, len } => self.send(rank, to, len),
                 Action::Multicast { group, addressed, len } => self.multicast(rank, group, addressed, len),
+                Action::Hold(group) => {
+                    self.hold(rank, group);
+                    Ok(())
+                }
+                Action::Release(group) => {
+                    self.release(rank, group);
+                    Ok(())
+                }
             };
             if result == Err(SendError::Full) {
                 return;
@@ -218,7 +232,7 @@ impl World {
     fn multicast(&mut self, rank: Peer, group: usize, addressed: u64, len: usize) -> Result<(), SendError> {
         let id = self.messages;
         let wanted = |index: u32| addressed >> (index % 64) & 1 == 1;
-        let index = self.ranks[rank as usize].groups[group].expect("a group of this rank");
+        let index = self.hold(rank, group);
         self.ranks[rank as usize].endpoint.multicast(index, wanted, &message(id, len))?;
         self.messages += 1;
         let members = self.plan.groups[group].clone();
@@ -228,6 +242,42 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    fn hold(&mut self, rank: Peer, group: usize) -> GroupIndex {
+        let (members, r) = (&self.plan.groups[group], &mut self.ranks[rank as usize]);
+        let index = r.endpoint.add_group(members).expect("a group of this rank");
+        assert!(r.groups[group].is_none_or(|held| held == index), "a group that is held has ended");
+        r.groups[group] = Some(index);
+        index
+    }
+
+    fn release(&mut self, rank: Peer, group: usize) {
+        let r = &mut self.ranks[rank as usize];
+        if let Some(index) = r.groups[group].take() {
+            r.endpoint.release_group(index);
+        }
+        r.endpoint
+            .end_groups(|ended, _| assert!(!r.groups.contains(&Some(ended)), "a group that is held ends"));
+    }
+
+    /// Groups that each rank knows when all that can end have.
+    pub fn end_groups(&mut self) -> Vec<usize> {
+        let each = self.ranks.iter_mut().map(|rank| &mut rank.endpoint);
+        each.map(|endpoint| {
+            endpoint.end_groups(|_, _| {});
+            endpoint.groups_known()
+        })
+        .collect()
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, time: Nanos) {
+        let until = self.network.now + time;
+        while self.network.now <= until {
+            let Some(event) = self.network.next() else { return };
+            self.happen(event);
+        }
     }
 
     fn await_message(&mut self, from: Peer, to: Peer, id: u32) {
@@ -394,7 +444,8 @@ impl Rank {
     fn new(me: Peer, plan: &Plan) -> Rank {
         let config = Config { me, seed: plan.seed ^ u64::from(me) << 32, ..plan.config.clone() };
         let mut endpoint = Endpoint::new(config);
-        let groups = plan.groups.iter().map(|members| endpoint.add_group(members)).collect();
+        let add = |members: &Vec<Peer>| if plan.holds { endpoint.add_group(members) } else { None };
+        let groups = plan.groups.iter().map(add).collect();
         let todo = plan.actions.get(me as usize).into_iter().flatten().copied().collect();
         let awaited = vec![VecDeque::new(); plan.config.size as usize];
         Rank {
