@@ -51,7 +51,8 @@ impl Pair {
 
     /// As `MPI_Recv` does it.
     fn receive(&mut self, pattern: Pattern, buf: &UserBuf) -> Status {
-        let next = self.engines[1].receive_next(pattern, buf, 1);
+        let polls_max = self.rng.pick(&[1, 1, 2, 50]);
+        let next = self.engines[1].receive_next(pattern, buf, polls_max);
         self.at_once += usize::from(matches!(next, Some(Started::Done(_))));
         match next.unwrap_or_else(|| self.engines[1].receive(pattern, buf, 0)) {
             Started::Done(status) => status,
@@ -99,6 +100,27 @@ fn blocking_receives_keep_the_order_of_messages() {
         at_once += pair.at_once;
     }
     assert!(at_once > 100, "only {at_once} receives needed no request");
+}
+
+#[test]
+fn a_receive_polls_as_often_as_it_may_until_something_comes() {
+    let (pattern, envelope) =
+        (Pattern { context: 3, source: 0, tag: 0 }, Envelope { context: 3, source: 0, tag: 0 });
+    let memory = Memory::flat(8);
+    for (polls_max, comes, polls) in [(0, false, 1), (1, false, 1), (7, false, 7), (7, true, 1)] {
+        let mut net = Net::of(2, Conditions::good(LIMITS), 0);
+        let mut engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), Settings::default()));
+        if comes {
+            engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
+        }
+        net.polls();
+        let started = engines[1].receive_next(pattern, memory.buf(), polls_max);
+        assert_eq!(
+            (matches!(started, Some(Started::Done(_))), net.polls()),
+            (comes, polls),
+            "of {polls_max}"
+        );
+    }
 }
 
 #[test]

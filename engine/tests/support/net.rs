@@ -65,6 +65,8 @@ struct Wires {
     /// All messages that were ever sent: their sender and kind. A multicast is one.
     sent: Vec<(Peer, u8)>,
     circles: Vec<Vec<Peer>>,
+    /// How often anybody has looked.
+    polls: usize,
 }
 
 struct Message {
@@ -132,7 +134,13 @@ impl Net {
             memory: vec![Vec::new(); size],
             sent: Vec::new(),
             circles: Vec::new(),
+            polls: 0,
         })))
+    }
+
+    /// How often anybody has looked since the last time.
+    pub fn polls(&self) -> usize {
+        std::mem::take(&mut self.0.borrow_mut().polls)
     }
 
     /// All messages that were sent since the last time: their sender and kind.
@@ -433,6 +441,7 @@ impl Transport for End {
 
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         let wires = &mut *self.net.0.borrow_mut();
+        wires.polls += 1;
         let mut moved = wires.advance_transfers(self.rank, sink);
         moved |= wires.advance_shares(self.rank, sink);
         let first = wires.rng.below(wires.size);

@@ -121,7 +121,8 @@ mod tests {
         request.query.expect("a question").answer(&compiler, &Tree::at("/opt/tern"), &request)
     }
 
-    const LINK: &str = "-L/opt/tern/lib -Wl,-rpath,/opt/tern/lib -Wl,--enable-new-dtags -lmpi_abi_c2f -lmpi_abi";
+    const LINK: &str =
+        "-L/opt/tern/lib -Wl,-rpath,/opt/tern/lib -Wl,--enable-new-dtags -lmpi_abi_c2f -lmpi_abi";
 
     #[test]
     fn show_prints_the_command_that_would_run() {
