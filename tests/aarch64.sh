@@ -22,7 +22,7 @@ main() {
     if (($# == 0)); then programs=($(basename -s .c tests/c/*.c)); fi
     for program in "${programs[@]}"; do
         if [[ $# == 0 && " $left_out " == *" $program "* ]]; then continue; fi
-        "$compiler" -O2 -pthread -I"$prefix/include" -Itests/c "tests/c/$program.c" -o "$place/$program" -L"$place" -lmpi_abi -lm
+        "$compiler" -O2 -pthread -I"$prefix/include" -Itests/c "tests/c/$program.c" -o "$place/$program" -L"$place" -lmpi_abi_c2f -lmpi_abi -lm
         run_program "$program" shm
         run_program "$program" tcp
     done
@@ -36,6 +36,11 @@ build_library() {
         cargo build --quiet --release --target "$target" -p tern-mpi
     cp "${CARGO_TARGET_DIR:-target}/$target/release/libmpi_abi.so" "$place/libmpi_abi.so.1"
     ln -sf libmpi_abi.so.1 "$place/libmpi_abi.so"
+    local name
+    for name in handles statuses; do
+        "$compiler" -std=gnu11 -O2 -fPIC -Iabi/include -c "fortran/glue/$name.c" -o "$place/$name.o"
+    done
+    aarch64-linux-gnu-ar -rcs "$place/libmpi_abi_c2f.a" "$place"/{handles,statuses}.o
 }
 
 # The most ranks of the program's header, but no more than four.

@@ -117,6 +117,30 @@ static void different_lengths(void)
     else MUST(MPI_Gatherv(in, mine, MPI_INT, NULL, NULL, NULL, MPI_INT, 0, world));
 }
 
+/* A call that is refused has not happened, here at one rank only: what it calls instead meets the calls of the others. */
+static void refused_at_one(void)
+{
+    const char *checks = getenv("TERN_CHECK");
+    if (checks && strstr(checks, "collectives")) return;
+    MPI_Request request;
+    if (check_rank == 0) {
+        CHECK_ERROR(MPI_Gather(out, 1, MPI_INT, out, 1, MPI_INT, 0, world), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+        CHECK_ERROR(MPI_Gather(in, 1, MPI_INT, out, -1, MPI_INT, 0, world), MPI_ERR_COUNT, "recvcount");
+    }
+    MUST(MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, 0, world));
+    if (check_rank == 0)
+        CHECK_ERROR(MPI_Gatherv(in, 1, MPI_INT, out, NULL, displs, MPI_INT, 0, world), MPI_ERR_ARG, "recvcounts");
+    MUST(MPI_Gatherv(in, 1, MPI_INT, out, counts, displs, MPI_INT, 0, world));
+    if (check_rank == 0)
+        CHECK_ERROR(MPI_Ireduce(out, out, 1, MPI_INT, MPI_SUM, 0, world, &request), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    MUST(MPI_Ireduce(in, out, 1, MPI_INT, MPI_SUM, 0, world, &request));
+    MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (check_rank == check_size - 1)
+        CHECK_ERROR(MPI_Ibcast(in, -3, MPI_INT, 0, world, &request), MPI_ERR_COUNT, "count");
+    MUST(MPI_Ibcast(in, 3, MPI_INT, 0, world, &request));
+    MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 static void still_works(void)
 {
     int one = 1, all = 0;
@@ -138,5 +162,6 @@ int main(int argc, char **argv)
     intercommunicators(), still_works();
     not_significant(), still_works();
     different_lengths(), still_works();
+    refused_at_one(), still_works();
     return check_finish();
 }

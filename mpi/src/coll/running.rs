@@ -129,16 +129,14 @@ pub(super) fn prepare(
     }
 }
 
-/// The tag of the next collective of a communicator.
-pub fn next_tag(comm: &mut Comm) -> i32 {
-    let tag = comm.collectives;
-    comm.collectives = (tag + 1) % AGREEMENT_TAG as u32;
-    tag as i32
+/// The next collective of a communicator gets another tag.
+fn count_call(comm: &mut Comm) {
+    comm.collectives = (comm.collectives + 1) % AGREEMENT_TAG as u32;
 }
 
 impl Running {
-    /// A communicator that exists counts the call in any case, so that its ranks still agree on tags after an
-    /// error that all or some have had.
+    /// A call that is refused has not happened: the communicator does not count it, and where only this rank was refused, the call
+    /// that it makes instead meets those of the others. Where calls are compared, the others learn of it and count theirs.
     fn prepare(
         &mut self,
         call: &'static str,
@@ -147,7 +145,7 @@ impl Running {
         form: Form,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
-        let tag = next_tag(process.comm_mut(comm)?);
+        let tag = process.comm(comm)?.collectives as i32;
         if form != Form::Plain {
             circle::ask(process, comm)?;
         }
@@ -160,6 +158,9 @@ impl Running {
         self.may_join = form != Form::Request && this.team.team().is_some_and(Team::has_room);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
+        if outcome.is_ok() || process.check_collectives {
+            count_call(process.comm_mut(comm)?);
+        }
         if process.check_collectives { self.checked(process, comm, tag, outcome) } else { outcome }
     }
 
