@@ -1,6 +1,6 @@
 /*
- * Conversions of statuses between C and Fortran (section 19.3.5), and where Fortran's ignored statuses are. As handles.c,
- * also for programs without Fortran: there these addresses are null.
+ * Conversions of statuses between C and Fortran (section 19.3.5), and where Fortran's ignored statuses are. As
+ * handles.c, also for programs without Fortran: there these addresses are null.
  */
 #include "language.h"
 

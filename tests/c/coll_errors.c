@@ -1,5 +1,5 @@
 /* Wrong arguments of collectives: the class, a message that names the call, and a communicator that still works.
- * Every rank makes the same mistake, so nobody is left waiting.
+ * Nearly everywhere all ranks make the same mistake, so nobody is left waiting.
  * ranks: 1 2 3 4
  */
 #include "check.h"
@@ -117,7 +117,7 @@ static void different_lengths(void)
     else MUST(MPI_Gatherv(in, mine, MPI_INT, NULL, NULL, NULL, MPI_INT, 0, world));
 }
 
-/* A call that is refused has not happened, here at one rank only: what it calls instead meets the calls of the others. */
+/* A call that is refused has not happened, here at one rank only: what it calls instead meets those of the others. */
 static void refused_at_one(void)
 {
     const char *checks = getenv("TERN_CHECK");

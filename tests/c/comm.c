@@ -131,7 +131,7 @@ static void create(void)
     MPI_Group_free(&mine), MPI_Group_free(&low), MPI_Group_free(&world);
 }
 
-/* Groups that overlap, one after the other and all with one tag: a process has another rank in each, and some are ahead. */
+/* Groups that overlap, one after the other and with one tag: a process has another rank in each, and some are ahead. */
 static void overlapping(void)
 {
     MPI_Group world;

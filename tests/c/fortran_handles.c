@@ -1,5 +1,5 @@
-/* What C programs without any Fortran call of its binding (MPI-5.0 sections 19.3.4 and 19.3.5): handles and statuses as Fortran
- * has them, and back, with mpi.h alone.
+/* What C programs without any Fortran call of its binding (MPI-5.0 sections 19.3.4 and 19.3.5): handles and statuses as
+ * Fortran has them, and back, with mpi.h alone.
  * ranks: 1 2
  */
 #include "check.h"
@@ -39,7 +39,8 @@ static void handles(void)
     THERE_AND_BACK(Session, MPI_Session, MPI_SESSION_NULL);
     THERE_AND_BACK(File, MPI_File, MPI_FILE_NULL);
     THERE_AND_BACK(Win, MPI_Win, MPI_WIN_NULL);
-    MPI_Request_free(&request), MPI_Type_free(&type), MPI_Info_free(&info), MPI_Group_free(&group), MPI_Comm_free(&comm);
+    MPI_Request_free(&request), MPI_Type_free(&type), MPI_Info_free(&info);
+    MPI_Group_free(&group), MPI_Comm_free(&comm);
 }
 
 static void statuses(void)
