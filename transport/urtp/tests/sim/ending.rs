@@ -11,13 +11,7 @@ const MS: Nanos = 1_000_000;
 /// Ranks that hold groups for a while only, so that members know them or not as it happens, and know them again later.
 fn plan(seed: u64, size: u32) -> Plan {
     let mut random = Rng::with_seed(seed);
-    let weather = Weather {
-        loss: [0.0, 0.01, 0.05, 0.2][random.usize(..4)],
-        doubled: [0.0, 0.1][random.usize(..2)],
-        delay_ns: 20_000 + random.u64(..200_000),
-        jitter_ns: [0, 50_000, 2 * MS][random.usize(..3)],
-        ..Weather::default()
-    };
+    let weather = Weather::random(&mut random);
     let mut config = Config::new(0, size);
     config.body_bytes_max = 800;
     config.window = [16, 32][random.usize(..2)];

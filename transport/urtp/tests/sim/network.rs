@@ -1,5 +1,6 @@
 //! The network: when a packet arrives, and whether.
 
+use fastrand::Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -19,6 +20,19 @@ pub struct Weather {
     pub rate: Option<u64>,
     /// Bytes that wait before that link, at most.
     pub queue_bytes: u64,
+}
+
+impl Weather {
+    /// From good to bad.
+    pub fn random(random: &mut Rng) -> Self {
+        Weather {
+            loss: [0.0, 0.01, 0.05, 0.2][random.usize(..4)],
+            doubled: [0.0, 0.1][random.usize(..2)],
+            delay_ns: 20_000 + random.u64(..200_000),
+            jitter_ns: [0, 50_000, 2_000_000][random.usize(..3)],
+            ..Weather::default()
+        }
+    }
 }
 
 /// What happens.
