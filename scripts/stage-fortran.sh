@@ -38,7 +38,6 @@ place_library() {
         -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpi_abi_fort does not link"
     put 755 "$work/libmpi_abi_fort.so.1" "$prefix/lib/libmpi_abi_fort.so.1"
     ln -sf libmpi_abi_fort.so.1 "$prefix/lib/libmpi_abi_fort.so"
-    rm -f "$work/libmpi_abi_c2f.a"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
     put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
 }

@@ -5,6 +5,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const LINES_MAX: usize = 800;
 const COLUMNS_MAX: usize = 120;
@@ -28,6 +29,21 @@ const SAFE_ROOTS: &[&str] = &[
 
 /// Folders that hold no source.
 const SKIPPED_FOLDERS: &[&str] = &[".git", "target", "build", "__pycache__"];
+
+/// All that the root holds beside folders.
+const ROOT_FILES: &[&str] = &[
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "Makefile",
+    "README.md",
+    "rustfmt.toml",
+];
 
 /// The standard's header is as long as the standard makes it.
 const LONG_FILES: &[&str] = &["abi/include/mpi.h"];
@@ -81,6 +97,15 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Source>) {
 /// Fails with all complaints at once.
 fn judge(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+/// What a command leaves where it was called is easily committed with all else. Files that are not are the user's own.
+#[test]
+fn nothing_strays_at_the_root() {
+    let listed = Command::new("git").arg("-C").arg(root()).args(["ls-files"]).output();
+    let names = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let strays = names.lines().filter(|name| !name.contains('/') && !ROOT_FILES.contains(name));
+    judge(strays.map(|name| format!("{name}: does not belong at the root")).collect());
 }
 
 #[test]

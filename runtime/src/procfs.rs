@@ -1,6 +1,9 @@
 //! What `/proc` tells about a process.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::limits::ANCESTORS_MAX;
 
@@ -70,6 +73,16 @@ pub fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Lets what this process starts be interrupted, also where a script runs it in the background and so makes it ignore that: a child
+/// inherits what is ignored, but not what is caught. Caught to no effect, an interrupt is still ignored here.
+pub fn make_children_interruptible() -> std::io::Result<()> {
+    let ignored = ignored_signals();
+    for signal in [SIGINT, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) != 0) {
+        signal_hook::flag::register(signal, Arc::default())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

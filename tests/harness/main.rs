@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Err(error) = process::make_interruptible() {
+    if let Err(error) = tern_runtime::procfs::make_children_interruptible() {
         eprintln!("tern-tests: interrupts will be ignored: {error}");
     }
     let report = Report::new();

@@ -4,15 +4,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGINT, SIGQUIT};
-use tern_runtime::procfs::ignored_signals;
 
 /// How long output may still come after the command itself has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -61,16 +58,6 @@ pub struct Running {
     stderr: Receiver<String>,
     start: Instant,
     mark: String,
-}
-
-/// Lets what is started from here be interrupted, also where a script runs this in the background and so makes it ignore
-/// that: a child inherits what is ignored, but not what is caught. Caught to no effect, an interrupt is still ignored here.
-pub fn make_interruptible() -> io::Result<()> {
-    let ignored = ignored_signals();
-    for signal in [SIGINT, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) != 0) {
-        signal_hook::flag::register(signal, Arc::default())?;
-    }
-    Ok(())
 }
 
 /// Runs a command to its end, or kills all its processes at the deadline.

@@ -145,11 +145,11 @@ impl Running {
         form: Form,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
-        let tag = process.comm(comm)?.collectives as i32;
         if form != Form::Plain {
             circle::ask(process, comm)?;
         }
         let this = process.comm(comm)?;
+        let tag = this.collectives as i32;
         self.names.address(call, this, tag, process.check_types);
         self.may_multicast = form != Form::Plain;
         if process.check_collectives {

@@ -10,7 +10,7 @@ use tern_runtime::limits::RANKS_MAX;
 use crate::help;
 use crate::launcher;
 use crate::mpiexec;
-use crate::placement::MapBy;
+use crate::placement::{MapBy, parse_count};
 use crate::plan::{App, Settings, StdinTo};
 use crate::topology::BindTo;
 use crate::verdict::Refusal;
@@ -266,8 +266,7 @@ fn text(name: &str, value: OsString) -> Result<String, Refusal> {
 }
 
 fn number_of(what: &str, name: &str, value: &str) -> Result<u32, Refusal> {
-    let number = value.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number));
-    number.ok_or_else(|| {
+    parse_count(value).ok_or_else(|| {
         Refusal::usage(format!("option --{name}: '{value}' is no number of {what} from 1 to {RANKS_MAX}"))
     })
 }

@@ -43,10 +43,14 @@ impl MapBy {
     }
 }
 
+/// A number of ranks or hosts that a job can have.
+pub fn parse_count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number))
+}
+
 /// The `N` of `ppr:N:node`.
 fn per_node(number: &str, value: &str) -> Result<MapBy, Refusal> {
-    let parsed = number.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number));
-    parsed.map(MapBy::PerNode).ok_or_else(|| {
+    parse_count(number).map(MapBy::PerNode).ok_or_else(|| {
         Refusal::usage(format!(
             "option --map-by: '{value}': {number} is no number of ranks from 1 to {RANKS_MAX}"
         ))

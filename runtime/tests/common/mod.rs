@@ -5,13 +5,11 @@
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Once};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use signal_hook::consts::{SIGINT, SIGQUIT};
-use tern_runtime::procfs::ignored_signals;
+use tern_runtime::procfs::make_children_interruptible;
 
 /// No test may take longer, whatever goes wrong.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -72,21 +70,10 @@ pub fn mpirun_with_input(arguments: &[&str], input: &[u8]) -> Outcome {
 
 /// Starts it.
 pub fn start(mut command: Command) -> Running {
-    make_interruptible();
+    make_children_interruptible().unwrap();
     let mut child = command.spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     Running { child, started: Instant::now(), stdout: collect(stdout), stderr: collect(stderr) }
-}
-
-/// In the background of a script, interrupts are ignored, and would be by `mpirun`, too. What is caught here is not.
-fn make_interruptible() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let ignored = ignored_signals();
-        for signal in [SIGINT, SIGQUIT].into_iter().filter(|signal| ignored & (1 << (signal - 1)) != 0) {
-            signal_hook::flag::register(signal, Arc::default()).unwrap();
-        }
-    });
 }
 
 impl Running {
