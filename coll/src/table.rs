@@ -130,17 +130,19 @@ const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 /// seen from both numbers together: "at most 4 machines, more than 4 ranks" has several on some machine. Where machines
 /// have one rank each, as the leaders of a hierarchical allreduce, hierarchical rows are passed over.
 ///
-/// Those by multicast, which are for networks that have it, were measured on the test network (1 Gbit/s, 8 hosts on two cores): a
-/// long broadcast takes half the time or less. All that is short takes longer than over connections there, since two cores take every
-/// packet of a multicast seven times. Where each host has cores of its own, the simulator lets a barrier of 8 machines and more, and what
-/// is short for all from 3 to 32, gain up to a half: a table of the user's can say so.
+/// Those by multicast, which are for networks that have it, were measured on the test network (1 Gbit/s, 4 to 16 hosts on two
+/// cores): a long broadcast takes half the time or less, one of 32 KiB from one root half to all of it. A barrier takes as long with 8
+/// and 12 hosts and 0.7 of the time with 16. What every rank has for all goes over connections, whose rings fill the receivers' links
+/// as well. Where each host has cores of its own, the simulator lets shorter broadcasts to 3 machines and more gain up to a half, while
+/// two cores take every packet once for each receiver: a table of the user's can say so.
 pub const TABLE: &[Row] = &complete();
 
 /// The rows of [`TABLE`], without those of reduce_scatter_block: they are the ones of reduce_scatter.
 const ROWS: &[Row] = &[
+    far(Collective::Barrier, ANY, Algorithm::Multicast).machines_min(12),
     far(Collective::Barrier, ANY, Algorithm::Hierarchical),
     row(Collective::Barrier, ANY, ANY, Algorithm::Dissemination),
-    far(Collective::Bcast, above(64 * KIB), Algorithm::Multicast).machines_min(3),
+    far(Collective::Bcast, above(16 * KIB), Algorithm::Multicast).machines_min(3),
     far(Collective::Bcast, up_to(16 * KIB), Algorithm::Hierarchical),
     far(Collective::Bcast, up_to(64 * KIB), Algorithm::HierarchicalChain).machines_max(5).ranks_max(64),
     far(Collective::Bcast, up_to(64 * KIB), Algorithm::Hierarchical),
@@ -534,7 +536,10 @@ mod tests {
         assert_ne!(chosen(&[], Query { multicast: false, ..bcast }), Algorithm::Multicast);
         // One rank on each machine: nothing is there to do by machine.
         assert_eq!(chosen(&[], Query { ranks: 8, ..bcast }), Algorithm::Multicast);
+        assert_eq!(chosen(&[], query(Collective::Bcast, 32 << 10, 3)), Algorithm::Multicast);
         assert_ne!(chosen(&[], query(Collective::Bcast, 8, 8)), Algorithm::Multicast);
+        assert_eq!(chosen(&[], query(Collective::Barrier, 0, 16)), Algorithm::Multicast);
+        assert_ne!(chosen(&[], query(Collective::Barrier, 0, 8)), Algorithm::Multicast);
         assert_ne!(chosen(&[], query(Collective::Bcast, 1 << 22, 2)), Algorithm::Multicast);
         assert_ne!(chosen(&[], query(Collective::Allreduce, 1 << 20, 8)), Algorithm::Multicast);
         let by_hand = row(Collective::Bcast, ANY, ANY, Algorithm::Multicast);

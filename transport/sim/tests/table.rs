@@ -165,11 +165,21 @@ const ETHERNETS: [[f64; 3]; 2] = [[15_000.0, 3000.0, 8.4], [8000.0, 1500.0, 0.85
 
 #[test]
 fn broadcasts_by_multicast_are_nearly_the_best() {
+    let places = [(3, 1), (8, 1), (32, 1), (12, 4), (32, 4), (64, 16), (128, 16)];
+    judge_multicasts(Collective::Bcast, &places, &[17 << 10, 65 << 10, 100_000, 512 << 10, 4 << 20]);
+}
+
+#[test]
+fn barriers_by_multicast_are_nearly_the_best() {
+    judge_multicasts(Collective::Barrier, &[(12, 1), (16, 1), (48, 1), (200, 1), (48, 4), (256, 16)], &[0]);
+}
+
+/// The same for numbers of ranks and how many of them each machine has, over each Ethernet.
+fn judge_multicasts(collective: Collective, places: &[(u32, u32)], sizes: &[u64]) {
     let mut far = Vec::new();
-    for (ranks, ranks_per_host) in [(3, 1), (8, 1), (32, 1), (12, 4), (32, 4), (64, 16), (128, 16)] {
-        for bytes in [65 << 10, 100_000, 512 << 10, 4 << 20] {
+    for &(ranks, ranks_per_host) in places {
+        for &bytes in sizes {
             for ethernet in ETHERNETS.map(Some) {
-                let collective = Collective::Bcast;
                 far.extend(complaint(&Case { collective, ranks, ranks_per_host, bytes, ethernet }));
             }
         }
