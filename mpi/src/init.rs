@@ -221,9 +221,20 @@ pub fn leave(process: &mut Process) {
     if phase() == Phase::Finalized {
         process.job.iter().for_each(Job::take_leave);
         crate::comm::forget_all(process);
+        report(process);
         process.engine_mut().into_iter().for_each(|engine| engine.transport().close());
         process.set_engine(None);
         process.bell = None;
+    }
+}
+
+/// Tells what this rank's network has seen and dropped: `mpirun --verbose` prints it.
+fn report(process: &mut Process) {
+    let Some(tally) = process.engine_mut().map(|engine| engine.transport().tally().to_string()) else {
+        return;
+    };
+    if let Some(job) = process.job.as_ref().filter(|_| !tally.is_empty()) {
+        job.tell(&format!("rank {}: {tally}", job.rank));
     }
 }
 

@@ -3,6 +3,7 @@
 mod detour;
 mod network;
 mod packets;
+mod tally;
 
 use std::io;
 use std::net::IpAddr;
@@ -22,6 +23,8 @@ use crate::{
     Transport,
 };
 use network::Network;
+
+pub use tally::Tally;
 
 /// This rank's place in its job.
 pub struct Place {
@@ -164,6 +167,11 @@ impl Fabric {
     /// Whether all that was sent by datagrams has arrived.
     pub fn is_quiet(&self) -> bool {
         self.network.as_ref().is_none_or(|network| network.is_quiet())
+    }
+
+    /// What has come to the sockets of this rank, and what of it was dropped.
+    pub fn tally(&self) -> Tally {
+        self.network.as_ref().map(|network| network.tally()).unwrap_or_default()
     }
 
     /// Whether messages may go over shared memory as well as over a network.

@@ -37,7 +37,7 @@ pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
 pub use config::{Config, Medium, Route};
 pub use doorbell::{Doorbell, Silent};
 #[cfg(not(loom))]
-pub use fabric::{ConnectError, Fabric, Outside, Place};
+pub use fabric::{ConnectError, Fabric, Outside, Place, Tally};
 #[cfg(not(loom))]
 pub use shm::AttachError;
 #[cfg(not(loom))]

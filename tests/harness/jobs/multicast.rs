@@ -34,6 +34,9 @@ const GROWN_BYTES_MAX: i64 = 200_000;
 const WORKS: &str = "multicast works among all hosts";
 const FAILS: &str = "multicast is not used: ";
 
+/// What each rank says at its end of its packets, and of those of its own or for others.
+const TALLY: [&str; 2] = ["packets sent", "which the kernel's filter dropped"];
+
 /// By multicast wherever there is such an algorithm, whatever pays.
 fn by_multicast(jobs: &Jobs<'_>) -> Result<PathBuf, String> {
     let rows = Collective::ALL.iter().filter_map(|collective| {
@@ -66,8 +69,9 @@ fn loss(jobs: &Jobs<'_>) -> Verdict {
         for program in ["coll_data", "coll_reduce", "coll_requests"] {
             let mut command = mpirun(&net, jobs, 1)?;
             command.args(["-x", &format!("TERN_TRANSPORT={transport}")]).arg(jobs.conformance(program)?);
-            expect_used(&run_command(&mut command)?)
-                .map_err(|words| format!("{program} at {percent} %: {words}"))?;
+            let outcome = run_command(&mut command)?;
+            expect_used(&outcome).map_err(|words| format!("{program} at {percent} %: {words}"))?;
+            expect_said(&outcome, &TALLY)?;
         }
     }
     net.expect_lost(2)
@@ -133,9 +137,22 @@ fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
+/// What `tern info` says of the network's hosts.
+fn info(net: &Net, jobs: &Jobs<'_>) -> Result<String, String> {
+    let mpirun = net.mpirun(jobs, 1);
+    let mut command = Command::new(jobs.options.prefix.join("bin/tern"));
+    let outcome = run_command(command.arg("info").args(mpirun.get_args()))?;
+    expect_code(&outcome, 0)?;
+    Ok(outcome.stdout)
+}
+
 /// One host hears nothing: all do without, and say so only if asked.
 fn deaf(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 3);
+    let said = info(&net, jobs)?;
+    if !said.starts_with(WORKS) {
+        return Err(format!("tern info does not say that multicast works: {said}"));
+    }
     if !net.spoil(2..=2, ("deaf", &[]))? {
         return skip(NO_NFT);
     }
@@ -145,6 +162,10 @@ fn deaf(jobs: &Jobs<'_>) -> Verdict {
     let outcome = run_command(net.mpirun(jobs, 1).arg(jobs.conformance("coll_data")?))?;
     expect_code(&outcome, 0)?;
     expect(outcome.stderr.is_empty(), "nothing is said of it", &outcome)?;
+    let said = info(&net, jobs)?;
+    if !(said.starts_with(FAILS) && said.contains("rank 1 did not hear")) {
+        return Err(format!("tern info does not say why multicast is not used: {said}"));
+    }
     let mut forced = net.mpirun(jobs, 1);
     let outcome =
         run_command(forced.args(["-x", "TERN_TRANSPORT=urtp"]).arg(jobs.conformance("coll_data")?))?;

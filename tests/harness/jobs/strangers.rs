@@ -33,7 +33,7 @@ pub const TESTS: &[Test] = &[
 fn start(jobs: &Jobs<'_>, what: [&str; 2], variables: &[(&str, &str)]) -> Result<Running, String> {
     let mut command = Command::new(jobs.options.mpirun());
     command.env("TERN_TRANSPORT", "tcp").envs(variables.iter().copied());
-    command.args(["-n", "2"]).arg(jobs.net()?).args(what);
+    command.args(["-v", "-n", "2"]).arg(jobs.net()?).args(what);
     Running::start(&mut command).map_err(|error| error.to_string())
 }
 
@@ -148,6 +148,9 @@ fn pace(jobs: &Jobs<'_>) -> Verdict {
         over - attacked
     );
     expect(calm > 0.0 && under > PACE_KEPT_MIN * calm, "the job goes on meanwhile", &outcome)?;
+    let counted =
+        outcome.stderr.lines().filter(|line| line.contains("connections that proved nothing")).count();
+    expect(counted == 2, "both ranks say how many they have turned away", &outcome)?;
     passed()
 }
 

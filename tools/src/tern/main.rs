@@ -9,6 +9,7 @@ mod chapters;
 mod collectives;
 mod coverage;
 mod features;
+mod hosts;
 mod info;
 mod installation;
 mod interrupt;
@@ -17,6 +18,7 @@ mod netpipe;
 mod probe;
 mod protocols;
 mod request;
+mod run;
 mod sim;
 mod table;
 mod tune;
@@ -53,18 +55,19 @@ fn answer(request: &Request) -> Result<String, String> {
         Request::Netpipe(words) => netpipe::answer(words),
         Request::Info { topics, library } => {
             let answers: Result<Vec<_>, _> =
-                topics.iter().map(|&topic| about(topic, library.as_deref())).collect();
+                topics.iter().map(|topic| about(topic, library.as_deref())).collect();
             Ok(answers?.join("\n"))
         }
     }
 }
 
-fn about(topic: Topic, library: Option<&Path>) -> Result<String, String> {
+fn about(topic: &Topic, library: Option<&Path>) -> Result<String, String> {
     match topic {
         Topic::Overview => Ok(info::overview(library)),
         Topic::Protocols => protocols::list(),
         Topic::Collectives => collectives::list(),
         Topic::Coverage => coverage::list(library),
+        Topic::Hosts(place) => hosts::ask(place),
     }
 }
 

@@ -18,6 +18,9 @@ with their values here. With options it prints instead:
   --protocols      how a message moves, by mode, size and buffers, under the settings in effect
   --collectives    which algorithm serves which collective
   --coverage       which functions of MPI 5.0 the library has and which it lacks
+  --host LIST, --hostfile FILE
+                   whether multicast works among these hosts, and if not, why: a job there finds out; --launcher CMD as
+                   for mpirun
   --library FILE   look at this libmpi_abi.so.1 (default: the one beside this program)
 
 tern sim simulates a collective on any number of ranks: tern sim --help.
@@ -54,7 +57,7 @@ pub enum Request {
 }
 
 /// Something that `tern info` tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// The machine and the settings.
     Overview,
@@ -64,6 +67,8 @@ pub enum Topic {
     Collectives,
     /// Functions of the standard.
     Coverage,
+    /// What a job finds out among hosts; the options of `mpirun` that name them.
+    Hosts(Vec<String>),
 }
 
 impl Request {
@@ -84,7 +89,7 @@ impl Request {
 }
 
 fn parse_info(words: &[String]) -> Result<Request, String> {
-    let (mut topics, mut library) = (Vec::new(), None);
+    let (mut topics, mut library, mut place) = (Vec::new(), None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -92,13 +97,21 @@ fn parse_info(words: &[String]) -> Result<Request, String> {
             "--collectives" => topics.push(Topic::Collectives),
             "--coverage" => topics.push(Topic::Coverage),
             "--library" => library = Some(words.next().ok_or("--library needs a file")?.into()),
+            "--host" | "--hostfile" | "--launcher" => {
+                let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+                place.extend([word.clone(), value.clone()]);
+            }
             "--help" | "-h" => return Ok(Request::Help),
             other => {
                 return Err(format!(
-                    "there is no option '{other}'; tern info takes --protocols, --collectives, --coverage and --library FILE"
+                    "there is no option '{other}'; tern info takes --protocols, --collectives, --coverage, --library FILE, \
+                     --host LIST, --hostfile FILE and --launcher CMD"
                 ));
             }
         }
+    }
+    if !place.is_empty() {
+        topics.push(Topic::Hosts(place));
     }
     if topics.is_empty() {
         topics.push(Topic::Overview);
@@ -130,6 +143,14 @@ mod tests {
             parse("info --coverage --library lib.so --protocols"),
             Ok(Request::Info { topics, library })
         );
+    }
+
+    #[test]
+    fn hosts_are_for_mpirun() {
+        let place = ["--launcher", "rsh", "--host", "a,b"].map(String::from).into();
+        let hosts = Request::Info { topics: vec![Topic::Hosts(place)], library: None };
+        assert_eq!(parse("info --launcher rsh --host a,b"), Ok(hosts));
+        assert!(parse("info --host").unwrap_err().contains("--host"));
     }
 
     #[test]

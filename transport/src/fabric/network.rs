@@ -10,7 +10,7 @@ use tern_mem::UserBuf;
 
 use super::detour::{self, Sorted};
 use super::packets::Packets;
-use super::{ConnectError, Place};
+use super::{ConnectError, Place, Tally};
 use crate::config::{Config, Medium, Route};
 use crate::limits::{POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
 use crate::loopback::Loopback;
@@ -170,6 +170,11 @@ impl Network {
 
     pub(super) fn is_quiet(&self) -> bool {
         self.packets.as_ref().is_none_or(|packets| packets.urtp.is_flushed())
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        let packets = self.packets.as_ref().map(|packets| packets.urtp.counters());
+        Tally { packets, turned_away: self.tcp.turned_away() }
     }
 
     /// Whether sockets of connections are all that a poll looks at.

@@ -12,7 +12,7 @@ use super::channel::{Channel, Detoured};
 use super::circles::Circles;
 use super::frame::{FIRST_BYTES, NEXT_BYTES, write_first};
 use super::inbox::Inbox;
-use super::link::Link;
+use super::link::{Counters, Link};
 use super::outbox::{Marks, Outbox, To, mark};
 use super::probe::{Observation, PROBE_GROUP, Probing};
 use crate::limits::*;
@@ -79,6 +79,11 @@ impl Urtp {
             lost: None,
             probing: None,
         }
+    }
+
+    /// What the link and the protocol have done and seen.
+    pub(crate) fn counters(&self) -> (Counters, tern_urtp::Counters) {
+        (self.channel.link().counters(), *self.channel.endpoint.counters())
     }
 
     /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts.

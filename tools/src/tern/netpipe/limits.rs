@@ -43,9 +43,6 @@ pub const POINT_PATIENCE: f64 = 8.0;
 /// How long a peer's compiler may take, seconds.
 pub const COMPILE_LIMIT_S: f64 = 60.0;
 
-/// How long a launcher that is told to end may take before it is killed, seconds.
-pub const END_LIMIT_S: f64 = 2.0;
-
 /// Thresholds between eager and rendezvous that are tried over TCP, bytes: those of the thesis (section 7.4) and around.
 pub const TCP_THRESHOLDS: &[u64] = &[16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10];
 

@@ -16,7 +16,6 @@ mod overlap;
 mod peers;
 mod pixels;
 mod report;
-mod run;
 mod samples;
 mod section;
 mod sizes;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::limits::COMPILE_LIMIT_S;
 use super::options::Asked;
-use super::run::Invocation;
 use crate::installation::{Installation, Scratch};
+use crate::run::Invocation;
 
 /// How a library is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::limits::{JOB_EXTRA_S, POINT_PATIENCE};
 use super::options::{Place, Transport};
 use super::peers::{Flavour, Peer};
-use super::run::Invocation;
 use crate::installation::Installation;
+use crate::run::Invocation;
 
 /// What two or more ranks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

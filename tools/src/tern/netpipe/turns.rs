@@ -1,10 +1,10 @@
 //! Systems take turns: what disturbs the machine for a while disturbs all of them, and ratios are of one run.
 
 use super::options::Options;
-use super::run::Invocation;
 use super::samples::{Curve, Reading};
 use super::section::Section;
 use super::systems::{Job, Starter, System};
+use crate::run::Invocation;
 use crate::tune::progress::Progress;
 
 /// All that takes part, and what is asked for.

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::limits::END_LIMIT_S;
+/// How long a launcher that is told to end may take before it is killed, seconds.
+const END_LIMIT_S: f64 = 2.0;
 
 /// How often it is looked whether a command has ended: seldom, since looking disturbs what is measured.
 const LOOK: Duration = Duration::from_millis(20);
@@ -34,6 +35,11 @@ pub struct Invocation {
 impl Invocation {
     /// Runs it; what it wrote to standard output. An error has what it wrote to standard error.
     pub fn run(&self) -> Result<String, String> {
+        self.run_and_listen().map(|(output, _)| output)
+    }
+
+    /// The same with what it wrote to standard error as well.
+    pub fn run_and_listen(&self) -> Result<(String, String), String> {
         let mut command = Command::new(&self.program);
         command.args(&self.words).envs(self.settings.iter().map(|(name, value)| (name, value)));
         // What is measured is the machine's own state, whatever this shell is used for.
@@ -47,7 +53,7 @@ impl Invocation {
         let status = child.wait().map_err(|error| format!("{self}: {error}"))?;
         let said = |pipe: &Receiver<String>| pipe.recv_timeout(DRAIN).unwrap_or_default();
         if in_time && status.success() {
-            return Ok(said(&output));
+            return Ok((said(&output), said(&complaints)));
         }
         let how = if in_time { status.to_string() } else { format!("no end within {:.0} s", self.limit_s) };
         // Some launchers complain to standard output.
