@@ -3,8 +3,9 @@
 use crate::accord::Accord;
 use crate::copies::Copies;
 use crate::limits::{
-    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PEER_TIMEOUT_S,
-    RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
+    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PARITY_RUN_MAX,
+    PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES,
+    TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
 };
 use std::time::Duration;
 
@@ -72,6 +73,8 @@ pub struct Config {
     pub route: Route,
     /// `TERN_MULTICAST`: collectives among machines use multicast where it works, over this.
     pub multicast: Medium,
+    /// `TERN_MULTICAST_PARITY`: so many packets of multicasts are followed by their exclusive or; 0: none.
+    pub multicast_parity: u32,
     /// Settings of the TCP transport.
     pub tcp: TcpConfig,
     /// What all ranks must have in common.
@@ -89,6 +92,7 @@ impl Default for Config {
             copies: Copies::Auto,
             route: Route::Auto,
             multicast: Medium::Udp,
+            multicast_parity: 0,
             tcp: TcpConfig::default(),
             accord: Accord::default(),
         }
@@ -98,11 +102,13 @@ impl Default for Config {
 impl Config {
     /// The nearest settings that work.
     pub fn clamped(self) -> Self {
+        let parity = self.multicast_parity;
         let cell_bytes_min = (LINES_PAYLOAD_BYTES_MAX + 1).next_power_of_two() as u32;
         Config {
             ring_lines: self.ring_lines.clamp(RING_LINES_MIN, RING_LINES_MAX).next_power_of_two(),
             cells: self.cells.clamp(2, CELLS_MAX),
             cell_bytes: self.cell_bytes.clamp(cell_bytes_min, CELL_BYTES_MAX).next_multiple_of(4096),
+            multicast_parity: if parity == 0 { 0 } else { parity.clamp(PARITY_RUN_MIN, PARITY_RUN_MAX) },
             ..self
         }
     }

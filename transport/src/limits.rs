@@ -401,6 +401,12 @@ pub const PACE_MOST_BYTES_PER_S: u64 = 1_250_000_000;
 /// The pace over loop-back, which has no queue to overrun but the receiver's, and that is within the window.
 pub const PACE_LOOP_BACK_BYTES_PER_S: u64 = 10_000_000_000;
 
+/// Fewest packets of multicasts that have a parity together.
+pub const PARITY_RUN_MIN: u32 = 2;
+
+/// Most of them: what the protocol can cover.
+pub const PARITY_RUN_MAX: u32 = tern_urtp::limits::PARITY_RUN_MAX as u32;
+
 /// Polls for which the link is looked at each time, after something came or was expected: about 100 µs.
 pub const POLLS_OF_INTEREST: u32 = 256;
 

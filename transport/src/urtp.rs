@@ -22,7 +22,7 @@ pub mod pacer;
 pub mod probe;
 mod transport;
 
-pub(crate) use transport::Paces;
+pub(crate) use transport::Manner;
 pub use transport::Urtp;
 
 /// Time on a clock that never goes back: nanoseconds since some start.

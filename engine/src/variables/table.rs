@@ -128,6 +128,14 @@ const NETWORK: Category = Category {
             ),
         },
         Variable {
+            name: "TERN_MULTICAST_PARITY",
+            meaning: "For networks that lose packets: so many packets of multicasts, 2 to 32, are followed by one that brings a single lost one of them back without asking; 0: none. Each rank may have its own.",
+            values: Values::Number(
+                |all| all.transport.multicast_parity.into(),
+                |all, packets| all.transport.multicast_parity = packets,
+            ),
+        },
+        Variable {
             name: "TERN_TCP_EAGER_BYTES",
             meaning: "Largest message in bytes that is sent over TCP without asking the receiver.",
             values: Values::Number(

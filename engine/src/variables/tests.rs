@@ -75,6 +75,8 @@ fn limits_bound_what_is_asked_for() {
     assert_eq!(eager("TERN_TCP_EAGER_BYTES", "512k"), 512 << 10);
     assert_eq!(eager("TERN_TCP_EAGER_BYTES", "4k"), tern_transport::Config::default().shm_eager_bytes_max());
     assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
+    let parity = |value| read("TERN_MULTICAST_PARITY", value).unwrap().transport.multicast_parity;
+    assert_eq!(["0", "1", "16", "99"].map(parity), [0, 2, 16, 32]);
     assert_eq!(read("TERN_CREDIT_BYTES", "1").unwrap().engine.credit_bytes, CREDIT_BYTES_MIN);
 }
 
@@ -90,7 +92,7 @@ fn what_ranks_must_share_is_a_variable_and_its_value_has_a_mark_of_its_own() {
         assert!(variable(name).is_some(), "{name}");
     }
     // What a category promises for all of its variables that change what travels.
-    let own = ["TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
+    let own = ["TERN_MULTICAST_PARITY", "TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
     for category in
         CATEGORIES.iter().filter(|category| category.description.contains("the same on all ranks"))
     {

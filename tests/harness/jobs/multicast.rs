@@ -62,16 +62,22 @@ fn expect_used(outcome: &Outcome) -> Result<(), String> {
 /// is lost, TCP comes to a standstill: there, what goes to one rank alone goes by datagrams as well.
 fn loss(jobs: &Jobs<'_>) -> Verdict {
     let net = net_or_skip!(jobs, 4);
-    for (percent, transport) in [("0", "auto"), ("1", "auto"), ("5", "urtp"), ("20", "urtp")] {
+    for (percent, transport, parity) in
+        [("0", "auto", "0"), ("1", "auto", "0"), ("5", "urtp", "8"), ("20", "urtp", "0")]
+    {
         if !net.spoil(1..=4, ("loss", &[percent]))? {
             return skip(NO_NFT);
         }
         for program in ["coll_data", "coll_reduce", "coll_requests"] {
             let mut command = mpirun(&net, jobs, 1)?;
-            command.args(["-x", &format!("TERN_TRANSPORT={transport}")]).arg(jobs.conformance(program)?);
-            let outcome = run_command(&mut command)?;
+            command.args(["-x", &format!("TERN_TRANSPORT={transport}")]);
+            command.args(["-x", &format!("TERN_MULTICAST_PARITY={parity}")]);
+            let outcome = run_command(command.arg(jobs.conformance(program)?))?;
             expect_used(&outcome).map_err(|words| format!("{program} at {percent} %: {words}"))?;
             expect_said(&outcome, &TALLY)?;
+            if (parity, program) == ("8", "coll_data") {
+                expect_said(&outcome, &["brought back by parity"])?;
+            }
         }
     }
     net.expect_lost(2)

@@ -12,7 +12,7 @@ use super::detour::{self, Sorted};
 use super::packets::Packets;
 use super::{ConnectError, Place, Tally};
 use crate::config::{Config, Medium, Route};
-use crate::limits::{POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
+use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
 use crate::shm::team::{Seat, Team};
@@ -32,6 +32,8 @@ pub(super) struct Network {
     size: u32,
     secret: [u8; 32],
     route: Route,
+    /// See [`Config::multicast_parity`].
+    parity: u8,
     tcp: Tcp,
     packets: Option<Packets>,
     here: Option<Here>,
@@ -57,6 +59,7 @@ impl Network {
         let (me, size, secret, route) = (place.me, place.size, outside.secret, config.route);
         let tcp =
             Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?.with_accord(config.accord);
+        let parity = config.multicast_parity.min(PARITY_RUN_MAX) as u8;
         let neighbours = place.neighbours.filter(|ranks| !route.is_network() && ranks.len() > 1);
         let here = match neighbours {
             None => None,
@@ -69,7 +72,18 @@ impl Network {
                 Some(Here { shm, ranks: ranks.into(), bell })
             }
         };
-        Ok(Network { me, size, secret, route, tcp, packets: None, here, polls_left: 0, is_near: false })
+        Ok(Network {
+            me,
+            size,
+            secret,
+            route,
+            parity,
+            tcp,
+            packets: None,
+            here,
+            polls_left: 0,
+            is_near: false,
+        })
     }
 
     pub(super) fn has_neighbours(&self) -> bool {
@@ -133,7 +147,8 @@ impl Network {
         // Those of another medium are closed first.
         self.packets = None;
         let place = (self.me, self.size);
-        self.packets = Some(Packets::open(place, &self.secret, (medium, address), self.tcp.bell())?);
+        let packets = Packets::open(place, &self.secret, (medium, address), self.parity, self.tcp.bell())?;
+        self.packets = Some(packets);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::config::Medium;
 use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
 use crate::tcp::SocketBell;
 use crate::urtp::link::{EtherConfig, EtherLink, Interface, Link, UdpConfig, UdpLink};
-use crate::urtp::{Paces, Urtp};
+use crate::urtp::{Manner, Urtp};
 
 /// The reliable channel over datagrams, and what it is used for.
 pub(super) struct Packets {
@@ -29,24 +29,27 @@ impl Packets {
         (me, size): (Peer, u32),
         secret: &[u8],
         (medium, address): (Medium, IpAddr),
+        parity: u8,
         bell: &Arc<SocketBell>,
     ) -> io::Result<Packets> {
         let interface = Interface::with(address)?;
-        let paces = paces(&interface);
+        let manner = manner(&interface, parity);
         let link: Box<dyn Link + Send> = match medium {
             Medium::Ethernet => Box::new(EtherLink::new(&EtherConfig { me, size, secret, interface })?),
             _ => Box::new(UdpLink::new(&UdpConfig::new(me, size, secret, interface))?),
         };
-        let urtp = Urtp::new(link, me, size, paces, bell.clone());
+        let urtp = Urtp::new(link, me, size, manner, bell.clone());
         Ok(Packets { urtp, multicasts: false, carries_messages: false, detours: Detours::default() })
     }
 }
 
 /// Slow at first where a switch's queue may be on the way, and never faster than the interface.
-fn paces(interface: &Interface) -> Paces {
-    if interface.address.is_loopback() {
-        return Paces { first: PACE_LOOP_BACK_BYTES_PER_S, most: PACE_LOOP_BACK_BYTES_PER_S };
-    }
-    let most = interface.bytes_per_s().unwrap_or(PACE_MOST_BYTES_PER_S);
-    Paces { first: most.min(PACE_FIRST_BYTES_PER_S), most }
+fn manner(interface: &Interface, parity: u8) -> Manner {
+    let (pace_first, pace_most) = if interface.address.is_loopback() {
+        (PACE_LOOP_BACK_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S)
+    } else {
+        let most = interface.bytes_per_s().unwrap_or(PACE_MOST_BYTES_PER_S);
+        (most.min(PACE_FIRST_BYTES_PER_S), most)
+    };
+    Manner { pace_first, pace_most, parity }
 }

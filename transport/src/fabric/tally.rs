@@ -22,6 +22,7 @@ impl Tally {
             (resent, "of them again"),
             (link.refused, "that the network refused"),
             (link.received, "packets received"),
+            (protocol.restored, "brought back by parity"),
             (protocol.requests, "requests for what was missing"),
             (link.filtered, "datagrams of its own or for others, which the kernel's filter dropped"),
             (link.unwanted, "for others, which came through it"),

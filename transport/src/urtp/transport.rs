@@ -54,10 +54,11 @@ impl Urtp {
         Limits { eager_bytes_max: PACKETS_EAGER_BYTES, get: false, put: false, share: false, sends: false };
 
     /// Over a link: rank `me` of `size`. Sleepers on `bell` hear of it.
-    pub(crate) fn new(link: AnyLink, me: Peer, size: u32, pace: Paces, bell: Arc<SocketBell>) -> Urtp {
+    pub(crate) fn new(link: AnyLink, me: Peer, size: u32, manner: Manner, bell: Arc<SocketBell>) -> Urtp {
         bell.watch(link.fd(), false);
         let channel = Channel::new(link, me, size, |config| {
-            (config.rate, config.rate_first) = (pace.most, pace.first);
+            (config.rate, config.rate_first) = (manner.pace_most, manner.pace_first);
+            config.parity = (manner.parity > 0).then_some(manner.parity);
             config.seed = u64::from(me) << 32 | u64::from(std::process::id());
             config.detour = true;
         });
@@ -258,13 +259,15 @@ impl Urtp {
     }
 }
 
-/// How fast packets go, bytes per second.
+/// How packets go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Paces {
-    /// Until receivers have told what comes through.
-    pub first: u64,
-    /// At most.
-    pub most: u64,
+pub(crate) struct Manner {
+    /// How fast, bytes per second, until receivers have told what comes through.
+    pub pace_first: u64,
+    /// How fast at most, bytes per second.
+    pub pace_most: u64,
+    /// So many packets of multicasts are followed by their parity; 0: none.
+    pub parity: u8,
 }
 
 impl Transport for Urtp {

@@ -325,6 +325,7 @@ impl Endpoint {
         let covered = HEAD_BYTES + SPREAD_BYTES - 4..HEAD_BYTES + SPREAD_BYTES + plan.bitmap_bytes();
         self.cover(group, slot, covered);
         self.fresh.push_back(slot);
+        self.end_full_run();
         self.counters.multicasts += 1;
     }
 
@@ -371,7 +372,11 @@ impl Endpoint {
         let start = usize::from(sum.head);
         let (from, to) = self.slots.store.two(self.slots.get(packet).block, self.slots.get(run.slot).block);
         parity::add(&mut to[start..], &from[head.into()..len.into()]);
-        if Some(run.packets) == self.config.parity {
+    }
+
+    /// Its last packet is in the queue, so what comes next goes after it.
+    fn end_full_run(&mut self) {
+        if self.run.as_ref().is_some_and(|run| Some(run.packets) == self.config.parity) {
             self.end_run();
         }
     }

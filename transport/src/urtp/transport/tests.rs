@@ -17,7 +17,8 @@ fn secret() -> [u8; 32] {
     secret
 }
 
-const PACES: Paces = Paces { first: PACE_LOOP_BACK_BYTES_PER_S, most: PACE_LOOP_BACK_BYTES_PER_S };
+const MANNER: Manner =
+    Manner { pace_first: PACE_LOOP_BACK_BYTES_PER_S, pace_most: PACE_LOOP_BACK_BYTES_PER_S, parity: 0 };
 
 /// A link that loses one packet in so many of those that come, without a pattern, and may not listen to further addresses.
 struct Lossy {
@@ -99,7 +100,7 @@ fn job_that_listens(
         let link = UdpLink::new(&config).unwrap();
         let (random, may_join, listens) = (u64::from(me) + 1, may_join(me), listens.clone());
         let link = Lossy { link, one_in, random, may_join, listens };
-        Urtp::new(Box::new(link), me, size, PACES, Arc::new(SocketBell::new().unwrap()))
+        Urtp::new(Box::new(link), me, size, MANNER, Arc::new(SocketBell::new().unwrap()))
     };
     (0..size).map(rank).collect()
 }

@@ -107,3 +107,15 @@ fn parity_restores_without_a_request() {
     let again = |root: &Counters| root.resent + root.multicast_again;
     assert!(again(&with) * 3 < again(&without), "{with:?} {without:?}");
 }
+
+#[test]
+fn a_parity_comes_after_its_packets() {
+    let weather = Weather { jitter_ns: 0, ..gigabit(0.0) };
+    let mut world = World::new(four_megabytes(4, weather, 125_000_000, Some(8)));
+    world.deliver(10_000 * MS);
+    assert!(world.endpoint(0).counters().parities > 300, "{:?}", world.endpoint(0).counters());
+    for rank in 1..8 {
+        let heard = world.endpoint(rank).counters();
+        assert_eq!(heard.restored, 0, "nothing was lost, and nothing overtook: {heard:?}");
+    }
+}
