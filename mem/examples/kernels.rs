@@ -30,7 +30,7 @@ mod x86_64 {
         (
             Registers::Widest,
             &["I128"],
-            &[Sum, Prod, Min, Max, Land, Lor, Lxor],
+            &[Sum, Prod, Min, Max],
             "no packed instruction carries or compares beyond 64 bits",
         ),
         (
@@ -47,8 +47,8 @@ mod x86_64 {
         ),
         (
             Registers::Common,
-            &["MPI_DOUBLE_INT", "MPI_LONG_INT"],
-            &[Minloc, Maxloc],
+            &["MPI_DOUBLE_INT", "MPI_LONG_INT", "I128"],
+            &[Minloc, Maxloc, Land, Lor, Lxor],
             "SSE2 cannot compare integers of 64 bits",
         ),
     ];
@@ -227,9 +227,9 @@ mod x86_64 {
         (mnemonic.starts_with("vmaskmov") || mnemonic.starts_with("vpmaskmov")) && operands.ends_with(')')
     }
 
-    /// Whether a whole register is written to memory.
+    /// Whether a whole register is written to memory, if only as numbers of half the length.
     fn stores_whole(mnemonic: &str, operands: &str) -> bool {
-        let moves = ["movups", "movaps", "movupd", "movapd", "movdqu", "movdqa"];
+        let moves = ["movups", "movaps", "movupd", "movapd", "movdqu", "movdqa", "cvtps2ph"];
         // Those of 512-bit registers say how long their elements are.
         let mnemonic = mnemonic.trim_start_matches('v').trim_end_matches(|c: char| c.is_ascii_digit());
         moves.contains(&mnemonic) && operands.ends_with(')')

@@ -1,26 +1,29 @@
 //! Times reductions against plain C loops, compiled here with `cc -O3 -march=native`.
 //!
-//! `cargo run --release -p tern-mem --example reduce_speed [KIB ...]` prints one line per operation, representation of a type and size:
-//! both speeds, counted in bytes of one operand, and the ratio of the times; and at the end the largest ratios. Up to 1.2 is what we
-//! aim at.
+//! `cargo run --release -p tern-mem --example reduce_speed [SIZE ...] [PART ...] [+OFF] [same]` prints one line per operation, representation
+//! of a type and size: both speeds, counted in bytes of one operand, and the ratio of the times; and at the end the largest ratios. Up
+//! to 1.2 is what we aim at. A size is in KiB, or in bytes as in `64B`. With parts of names ("prod complexf64") only those are timed; our
+//! loop, not C's, gets its operands so many bytes off alignment; `same` makes all elements equal, instead of 1 and -1 as chance has it.
 
 use std::error::Error;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
-use tern_mem::basic::{Basic, Class};
+use std::time::Duration;
+use tern_mem::basic::{Basic, Class, Machine};
 use tern_mem::op::{PredefinedOp, reduce};
 
-/// In the first-level cache, and in memory, unless the command line names others, in KiB.
+/// In the first-level cache, and in memory, unless the command line names others.
 const SIZES_BYTES: [usize; 2] = [16 << 10, 64 << 20];
 /// Each size moves about this much per sample: long beside the clock, short beside one's patience.
 const SAMPLE_BYTES: usize = 16 << 20;
 const SAMPLES: usize = 9;
 /// What misses the goal is measured again, and the shortest times of all rounds count: other programs may have run.
 const ROUNDS_MAX: usize = 5;
+/// The least sizes take nanoseconds, and half a million calls say enough.
+const CALLS_MAX: usize = 1 << 19;
 /// What takes longer is not vectorised by anybody, and sampled less.
-const SAMPLE_LONG: Duration = Duration::from_millis(100);
+const SAMPLE_LONG_S: f64 = 0.1;
 /// The time of our loop over that of C's may be so much.
 const GOAL: f64 = 1.2;
 
@@ -32,23 +35,67 @@ struct Found {
     ratio: f64,
 }
 
+/// What the command line asks for.
+#[derive(Default)]
+struct Asked {
+    sizes_bytes: Vec<usize>,
+    parts: Vec<String>,
+    how: How,
+}
+
+/// How the operands lie and what they hold.
+#[derive(Clone, Copy, Default)]
+struct How {
+    off_bytes: usize,
+    same: bool,
+}
+
+impl Asked {
+    fn parse(words: impl Iterator<Item = String>) -> Result<Asked, Box<dyn Error>> {
+        let mut asked = Asked::default();
+        for word in words {
+            match (word.strip_prefix('+'), word.strip_suffix('B')) {
+                _ if word == "same" => asked.how.same = true,
+                (Some(off), _) => asked.how.off_bytes = off.parse()?,
+                (_, Some(bytes)) => asked.sizes_bytes.push(bytes.parse()?),
+                _ => match word.parse::<usize>() {
+                    Ok(kib) => asked.sizes_bytes.push(kib << 10),
+                    Err(_) => asked.parts.push(word),
+                },
+            }
+        }
+        if asked.sizes_bytes.is_empty() {
+            asked.sizes_bytes.extend(SIZES_BYTES);
+        }
+        Ok(asked)
+    }
+
+    fn has(&self, op: PredefinedOp, name: &str) -> bool {
+        let what = format!("{} {name}", short(op));
+        self.parts.is_empty() || self.parts.iter().any(|part| what.contains(part))
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let library = compile()?;
-    let sizes: Result<Vec<usize>, _> = std::env::args().skip(1).map(|word| word.parse::<usize>()).collect();
-    let sizes = match sizes?.as_slice() {
-        [] => SIZES_BYTES.to_vec(),
-        kib => kib.iter().map(|kib| kib << 10).collect(),
-    };
-    for bytes in sizes {
+    let asked = Asked::parse(std::env::args().skip(1))?;
+    for &bytes in &asked.sizes_bytes {
         let mut found = Vec::new();
         for (basic, name) in types() {
             for op in PredefinedOp::ALL.into_iter().filter(|op| op.reduces() && op.allows(basic)) {
-                found.extend(compare(library, op, basic, &name, bytes));
+                if asked.has(op, &name) && bytes >= basic.extent() {
+                    found.extend(compare(library, op, basic, &name, (bytes, asked.how)));
+                }
             }
         }
         sum_up(bytes, found);
     }
     Ok(())
+}
+
+/// What an operation is called in `native/plain_loops.c`.
+fn short(op: PredefinedOp) -> String {
+    op.name().trim_start_matches("MPI_").to_lowercase()
 }
 
 /// One type of each representation, and what its loops are called in `native/plain_loops.c`.
@@ -70,25 +117,29 @@ fn types() -> Vec<(Basic, String)> {
     types
 }
 
-fn compare(library: *mut c_void, op: PredefinedOp, basic: Basic, name: &str, bytes: usize) -> Option<Found> {
-    let short = op.name().trim_start_matches("MPI_").to_lowercase();
+fn compare(
+    library: *mut c_void,
+    op: PredefinedOp,
+    basic: Basic,
+    name: &str,
+    (bytes, how): (usize, How),
+) -> Option<Found> {
     let what = format!("{op:<10} {name:<18}");
-    let Some(plain) = load(library, &format!("plain_{name}_{short}")) else {
+    let Some(plain) = load(library, &format!("plain_{name}_{}", short(op))) else {
         println!("{what} the compiler has no such type");
         return None;
     };
-    let (mut tern, mut c) = (Duration::MAX, Duration::MAX);
+    let (mut tern, mut c) = (f64::MAX, f64::MAX);
     for _ in 0..ROUNDS_MAX {
-        let times = fastest(op, basic, plain, bytes);
+        let times = fastest(op, basic, plain, (bytes, how));
         (tern, c) = (tern.min(times.0), c.min(times.1));
-        if tern.as_secs_f64() <= GOAL * c.as_secs_f64() {
+        if tern <= GOAL * c {
             break;
         }
     }
-    let ratio = tern.as_secs_f64() / c.as_secs_f64();
+    let ratio = tern / c;
     println!(
-        "{what} {:>6} KiB  tern {:6.1} GB/s  C {:6.1} GB/s  time ratio {ratio:.2}",
-        bytes >> 10,
+        "{what} {bytes:>9} B  tern {:6.1} GB/s  C {:6.1} GB/s  time ratio {ratio:.2}",
         speed(bytes, tern),
         speed(bytes, c),
     );
@@ -98,29 +149,30 @@ fn compare(library: *mut c_void, op: PredefinedOp, basic: Basic, name: &str, byt
 fn sum_up(bytes: usize, mut found: Vec<Found>) {
     found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
     let slow = found.iter().filter(|found| found.ratio > GOAL).count();
-    println!("{} KiB: {slow} of {} take more than {GOAL} times as long as C", bytes >> 10, found.len());
+    println!("{bytes} B: {slow} of {} take more than {GOAL} times as long as C", found.len());
     for Found { what, ratio } in found.iter().take(5) {
         println!("    {what} {ratio:.2}");
     }
 }
 
 /// The shortest time of each, sampled in turns so that a disturbance meets both.
-fn fastest(op: PredefinedOp, basic: Basic, plain: Plain, bytes: usize) -> (Duration, Duration) {
+fn fastest(op: PredefinedOp, basic: Basic, plain: Plain, (bytes, how): (usize, How)) -> (f64, f64) {
     let count = bytes / basic.extent();
-    // Bytes of 1 are small numbers of every type, none of which traps or is subnormal; a product of them stays one.
-    let input = vec![1u8; bytes];
-    let mut inout = vec![1u8; bytes];
-    let mut best = (Duration::MAX, Duration::MAX);
+    let off = how.off_bytes;
+    let (input, start) = (operand(basic, bytes, 1, how.same), operand(basic, bytes, 2, how.same));
+    let (mut shifted, mut inout) = (vec![0; off + bytes], vec![0; off + bytes]);
+    shifted[off..].copy_from_slice(&input);
+    let mut best = (f64::MAX, f64::MAX);
     for sample in 0..SAMPLES {
-        if sample > 1 && best.0.max(best.1) > SAMPLE_LONG {
+        if sample > 1 && best.0.max(best.1) > SAMPLE_LONG_S {
             break;
         }
-        inout.fill(1);
+        inout[off..].copy_from_slice(&start);
         best.0 = best.0.min(per_call(bytes, || {
-            // SAFETY: both arrays hold `count` elements, and they are two.
-            unsafe { reduce(op, basic, input.as_ptr(), inout.as_mut_ptr(), count) }
+            // SAFETY: both arrays hold `count` elements behind `off` bytes, and they are two.
+            unsafe { reduce(op, basic, shifted[off..].as_ptr(), inout[off..].as_mut_ptr(), count) }
         }));
-        inout.fill(1);
+        inout[..bytes].copy_from_slice(&start);
         best.1 = best.1.min(per_call(bytes, || {
             // SAFETY: as above; the loop was chosen for this type.
             unsafe { plain(input.as_ptr(), inout.as_mut_ptr(), count) }
@@ -129,15 +181,58 @@ fn fastest(op: PredefinedOp, basic: Basic, plain: Plain, bytes: usize) -> (Durat
     best
 }
 
-fn per_call(bytes: usize, mut call: impl FnMut()) -> Duration {
-    let calls = (SAMPLE_BYTES / bytes).max(1) as u32;
-    let start = Instant::now();
-    (0..calls).for_each(|_| call());
-    start.elapsed() / calls
+/// Elements that are 1 or -1 as chance has it, with 0 or 1 for an index, so that no processor guesses what comes next. (Bytes that are
+/// all the same would be quick, but for the numbers that they happen to be: of some the product is too small for its type, which takes
+/// five times as long, and others are no long doubles at all.)
+fn operand(basic: Basic, bytes: usize, mut seed: u64, same: bool) -> Vec<u8> {
+    let mut operand = vec![0; bytes];
+    for element in operand.chunks_exact_mut(basic.extent()) {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let chance = if same { 0 } else { seed };
+        let pieces = basic.pieces();
+        put_one(pieces[0].basic.machine(), chance >> 63 == 1, element);
+        if let Some(index) = pieces.get(1).filter(|_| chance >> 62 & 1 == 1) {
+            put_one(index.basic.machine(), false, &mut element[index.offset..]);
+        }
+    }
+    operand
 }
 
-fn speed(bytes: usize, time: Duration) -> f64 {
-    bytes as f64 / time.as_secs_f64() / 1e9
+/// Writes 1 or -1, to the real part of a complex number.
+fn put_one(machine: Machine, negative: bool, to: &mut [u8]) {
+    use Machine::*;
+    let (one, bits): (u128, u32) = match machine {
+        F16 | ComplexF16 => (0x3c00, 16),
+        F32 | ComplexF32 => (1.0_f32.to_bits().into(), 32),
+        F64 | ComplexF64 => (1.0_f64.to_bits().into(), 64),
+        LongDouble | ComplexLongDouble if cfg!(target_arch = "x86_64") => ((0x3fff << 64) | (1 << 63), 80),
+        LongDouble | ComplexLongDouble | F128 | ComplexF128 => (0x3fff << 112, 128),
+        _ if negative => (u128::MAX, 8 * machine.size() as u32),
+        _ => (1, 8 * machine.size() as u32),
+    };
+    let number = one | u128::from(negative) << (bits - 1);
+    let bytes = bits as usize / 8;
+    to[..bytes].copy_from_slice(&number.to_le_bytes()[..bytes]);
+}
+
+/// Seconds that a call takes.
+fn per_call(bytes: usize, mut call: impl FnMut()) -> f64 {
+    let calls = (SAMPLE_BYTES / bytes).clamp(1, CALLS_MAX);
+    let start = own_time();
+    (0..calls).for_each(|_| call());
+    (own_time() - start).as_secs_f64() / calls as f64
+}
+
+/// What this thread has had of a processor: others may need one for longer than a sample takes.
+fn own_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock writes to the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn speed(bytes: usize, seconds: f64) -> f64 {
+    bytes as f64 / seconds / 1e9
 }
 
 /// Compiles the loops and loads them.

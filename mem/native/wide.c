@@ -1,6 +1,9 @@
 /* Reductions for which 512-bit registers have instructions that narrower ones lack: the product of 64-bit integers,
  * and choices among pairs of a double and an int. The oldest compiler of Rust that we support has no names for these
  * registers.
+ *
+ * Memory needs no alignment. Each step of a kernel (mem/src/op/kernel.rs) reads all that it needs before it writes, so
+ * the result may take an operand's place.
  */
 
 #if defined(__x86_64__)
@@ -8,68 +11,106 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WIDE __attribute__((target("avx512f,avx512dq")))
 
 enum {
-    WORD_BYTES = 8,
-    WORDS = 8,         /* in a register */
-    ALL_WORDS = 0xff,  /* as a mask */
-    VALUES = 0x55,     /* the words of pairs that hold values; an index and its padding are the word after each */
+    BYTES = 64, /* of a register: so many words, or pairs of words */
+    WORDS = 8,
+    PAIRS = 4,
+    PAIR_BYTES = BYTES / PAIRS,
 };
 
-/* Combines `a` and `b`, of which the words of `mask` are there. */
-typedef __m512i combine(__m512i a, __m512i b, __mmask8 mask);
+/* A register full. The compiler would load it again for each use; where both halves of such a load lie in lines that
+ * are still on their way from memory, that takes three times as long. */
+WIDE static inline __attribute__((always_inline)) __m512i load(const char *from) {
+    __m512i x = _mm512_loadu_si512(from);
+    __asm__("" : "+v"(x));
+    return x;
+}
 
-/* Memory needs no alignment. Each step reads all that it needs before it writes, so the result may take an operand's
- * place. */
-WIDE static inline __attribute__((always_inline)) void each(const char *a, const char *b, char *out,
-                                                            size_t words, combine *combined) {
-    for (size_t i = 0; i < words; i += WORDS) {
-        const __mmask8 mask = words - i < WORDS ? (__mmask8)((1 << (words - i)) - 1) : ALL_WORDS;
-        const size_t at = i * WORD_BYTES;
-        if (mask == ALL_WORDS) {
-            __m512i x = _mm512_loadu_si512(a + at), y = _mm512_loadu_si512(b + at);
-            // The compiler would load each again for each use; where both halves of such a load lie in lines that are
-            // still on their way from memory, that takes three times as long.
-            __asm__("" : "+v"(x), "+v"(y));
-            _mm512_storeu_si512(out + at, combined(x, y, mask));
-        } else {
-            const __m512i x = _mm512_maskz_loadu_epi64(mask, a + at);
-            const __m512i y = _mm512_maskz_loadu_epi64(mask, b + at);
-            _mm512_mask_storeu_epi64(out + at, mask, combined(x, y, mask));
-        }
+/* What is left at the end comes and goes by itself: what somebody has just written cannot be loaded under a mask before
+ * it has reached the cache. */
+WIDE void tern_wide_int64_prod(const char *a, const char *b, char *out, size_t count) {
+    for (; count >= WORDS; count -= WORDS) {
+        _mm512_storeu_si512(out, _mm512_mullo_epi64(load(a), load(b)));
+        a += BYTES, b += BYTES, out += BYTES;
+    }
+    for (; count > 0; count--) {
+        uint64_t x, y;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        x *= y;
+        __asm__("" : "+r"(x)); /* else the compiler makes vectors of this, too */
+        memcpy(out, &x, sizeof x);
+        a += sizeof x, b += sizeof x, out += sizeof x;
     }
 }
 
-WIDE static inline __m512i product(__m512i a, __m512i b, __mmask8 mask) {
-    (void)mask;
-    return _mm512_mullo_epi64(a, b);
+/* The words of `x` that are chosen; those of a pair go together. */
+typedef __mmask8 choice(__m512i x, __m512i y);
+/* Whether that is the first of two pairs. */
+typedef int first(const char *a, const char *b);
+
+/* Where the result takes the place of an operand that is chosen as a whole, there is nothing to write. */
+WIDE static inline __attribute__((always_inline)) void choose(const char *a, const char *b, char *out, size_t count,
+                                                              choice *chosen, first *is_first) {
+    for (; count >= PAIRS; count -= PAIRS) {
+        const __m512i x = load(a), y = load(b);
+        const __mmask8 of_x = chosen(x, y);
+        if (of_x || b != out) {
+            _mm512_storeu_si512(out, _mm512_mask_blend_epi64(of_x, y, x));
+        }
+        a += BYTES, b += BYTES, out += BYTES;
+    }
+    for (; count > 0; count--) {
+        const char *from = is_first(a, b) ? a : b;
+        if (from != out) {
+            memcpy(out, from, PAIR_BYTES);
+        }
+        a += PAIR_BYTES, b += PAIR_BYTES, out += PAIR_BYTES;
+    }
+}
+
+static inline double value_of(const char *pair) {
+    double value;
+    memcpy(&value, pair, sizeof value);
+    return value;
+}
+
+static inline int index_of(const char *pair) {
+    int index;
+    memcpy(&index, pair + sizeof(double), sizeof index);
+    return index;
 }
 
 /* Of equal values, the one with the lower index (MPI 5.0, section 6.9.4). Numbers at the top of their words compare as
  * they do by themselves, whatever the padding holds. */
-#define CHOOSE(name, order)                                                                          \
-    WIDE static inline __m512i name(__m512i a, __m512i b, __mmask8 mask) {                           \
-        const __m512d x = _mm512_castsi512_pd(a), y = _mm512_castsi512_pd(b);                        \
-        const unsigned better = _mm512_mask_cmp_pd_mask(mask & VALUES, x, y, order);                 \
-        const unsigned equal = _mm512_mask_cmp_pd_mask(mask & VALUES, x, y, _CMP_EQ_OQ);             \
-        const unsigned lower = _mm512_cmplt_epi64_mask(_mm512_slli_epi64(a, 32), _mm512_slli_epi64(b, 32)); \
-        const unsigned first = better | (equal & lower >> 1);                                        \
-        return _mm512_mask_blend_epi64((__mmask8)(first | first << 1), b, a);                        \
+#define BY_VALUE(name, operator, order)                                                              \
+    WIDE static inline __mmask8 name(__m512i x, __m512i y) {                                         \
+        const __m512d x_value = _mm512_movedup_pd(_mm512_castsi512_pd(x));                           \
+        const __m512d y_value = _mm512_movedup_pd(_mm512_castsi512_pd(y));                           \
+        const __m512i x_index = _mm512_slli_epi64(_mm512_unpackhi_epi64(x, x), 32);                  \
+        const __m512i y_index = _mm512_slli_epi64(_mm512_unpackhi_epi64(y, y), 32);                  \
+        const __mmask8 equal = _mm512_cmp_pd_mask(x_value, y_value, _CMP_EQ_OQ);                     \
+        const __mmask8 lower = _mm512_mask_cmplt_epi64_mask(equal, x_index, y_index);                \
+        return (__mmask8)(_mm512_cmp_pd_mask(x_value, y_value, order) | lower);                      \
+    }                                                                                                \
+    static inline int name##_of_two(const char *a, const char *b) {                                  \
+        const double x = value_of(a), y = value_of(b);                                               \
+        return x operator y || (x == y && index_of(a) < index_of(b));                            \
     }
 
-CHOOSE(least, _CMP_LT_OQ)
-CHOOSE(greatest, _CMP_GT_OQ)
+BY_VALUE(least, <, _CMP_LT_OQ)
+BY_VALUE(greatest, >, _CMP_GT_OQ)
 
-/* A kernel as mem/src/op/kernel.rs defines it. */
-#define KERNEL(name, words, combined)                                                                \
-    WIDE void tern_wide_##name(const char *a, const char *b, char *out, size_t count) {              \
-        each(a, b, out, count * (words), combined);                                                  \
-    }
+WIDE void tern_wide_double_int_minloc(const char *a, const char *b, char *out, size_t count) {
+    choose(a, b, out, count, least, least_of_two);
+}
 
-KERNEL(int64_prod, 1, product)
-KERNEL(double_int_minloc, 2, least)
-KERNEL(double_int_maxloc, 2, greatest)
+WIDE void tern_wide_double_int_maxloc(const char *a, const char *b, char *out, size_t count) {
+    choose(a, b, out, count, greatest, greatest_of_two);
+}
 
 #endif

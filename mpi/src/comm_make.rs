@@ -3,7 +3,7 @@
 use crate::agree::{Circle, number, record};
 use crate::arguments::{out, out_comm};
 use crate::bsend_buffer::Owner;
-use crate::coll::meet;
+use crate::coll::{barrier_on, met, nonblocking};
 use crate::comm::{Comm, Contexts, Lane};
 use crate::entry::entry;
 use crate::error::{Place, Result, fail};
@@ -19,47 +19,39 @@ use tern_engine::Group;
 entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
     fn MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        meet("MPI_Comm_dup", comm)?;
+        let newcomm = met("MPI_Comm_dup", comm, out_comm("newcomm", newcomm))?;
         *newcomm = dup("MPI_Comm_dup", comm, None)?;
         Ok(())
     }
 
     /// The same, with other hints.
     fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        let hints = enter().hints(info)?;
-        meet("MPI_Comm_dup_with_info", comm)?;
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| Ok((newcomm, enter().hints(info)?)));
+        let (newcomm, hints) = met("MPI_Comm_dup_with_info", comm, arguments)?;
         *newcomm = dup("MPI_Comm_dup_with_info", comm, Some(hints))?;
         Ok(())
     }
 
     /// The same without waiting: the members need not ask each other (see [`Contexts`]).
     fn MPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let (newcomm, request) = (out_comm("newcomm", newcomm)?, out("request", request)?);
-        *newcomm = dup("MPI_Comm_idup", comm, None)?;
-        *request = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
-        Ok(())
+        let arguments = out_comm("newcomm", newcomm).map(|newcomm| (newcomm, None));
+        idup("MPI_Comm_idup", comm, arguments, request)
     }
 
     /// The same with other hints.
     fn MPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let (newcomm, request) = (out_comm("newcomm", newcomm)?, out("request", request)?);
-        let hints = enter().hints(info)?;
-        *newcomm = dup("MPI_Comm_idup_with_info", comm, Some(hints))?;
-        *request = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
-        Ok(())
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| Ok((newcomm, Some(enter().hints(info)?))));
+        idup("MPI_Comm_idup_with_info", comm, arguments, request)
     }
 
     /// A communicator of some of the members; all call.
     fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        let (group, inter) = {
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
             let process = enter();
             let this = process.comm(comm)?;
-            (subgroup(process.group(group)?, &this.group)?, this.remote.is_some())
-        };
-        meet("MPI_Comm_create", comm)?;
+            Ok((newcomm, subgroup(process.group(group)?, &this.group)?, this.remote.is_some()))
+        });
+        let (newcomm, group, inter) = met("MPI_Comm_create", comm, arguments)?;
         *newcomm = if inter { intercomm::create(comm, &group)? } else { create(comm, &group)? };
         Ok(())
     }
@@ -76,21 +68,24 @@ entry! {
 
     /// Communicators by colour.
     fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        if color < 0 && color != MPI_UNDEFINED {
-            return Err(fail(MPI_ERR_ARG, format!("color is {color}, but must not be negative, or MPI_UNDEFINED")));
-        }
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| match color {
+            0.. | MPI_UNDEFINED => Ok(newcomm),
+            _ => Err(fail(MPI_ERR_ARG, format!("color is {color}, but must not be negative, or MPI_UNDEFINED"))),
+        });
+        let newcomm = met("MPI_Comm_split", comm, arguments)?;
         *newcomm = split("MPI_Comm_split", comm, color, key)?;
         Ok(())
     }
 
     /// Communicators by what the processes share.
     fn MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        let mut process = enter();
-        let hints = process.hints(info)?;
-        let color = color_of_type(split_type, &hints, process.host())?;
-        drop(process);
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
+            let mut process = enter();
+            let hints = process.hints(info)?;
+            let color = color_of_type(split_type, &hints, process.host())?;
+            Ok((newcomm, hints, color))
+        });
+        let (newcomm, hints, color) = met("MPI_Comm_split_type", comm, arguments)?;
         *newcomm = split("MPI_Comm_split_type", comm, color, key)?;
         if *newcomm != MPI_COMM_NULL {
             enter().comm_mut(*newcomm)?.info = hints;
@@ -98,11 +93,11 @@ entry! {
         Ok(())
     }
 
-    /// Frees a communicator; messages under way go on. It waits for nobody, with `TERN_CHECK=collectives` neither: a rank whose call to
-    /// make the communicator failed has none to free.
+    /// Frees a communicator; messages under way go on. It waits for nobody, unless calls are compared: a communicator that not all
+    /// members got, as where a function that copies an attribute failed, cannot be freed then.
     fn MPI_Comm_free(comm: *mut MPI_Comm) on (named(comm)) {
         let comm = &mut *out("comm", comm)?;
-        expect_own(*comm)?;
+        met("MPI_Comm_free", *comm, expect_own(*comm))?;
         free(*comm)?;
         *comm = MPI_COMM_NULL;
         Ok(())
@@ -111,8 +106,10 @@ entry! {
     /// Waits until all messages are through, and frees (section 11.10.4).
     fn MPI_Comm_disconnect(comm: *mut MPI_Comm) on (named(comm)) {
         let comm = &mut *out("comm", comm)?;
-        expect_own(*comm)?;
-        crate::coll::barrier_on("MPI_Comm_disconnect", *comm)?;
+        if let Err(error) = expect_own(*comm) {
+            return met("MPI_Comm_disconnect", *comm, Err(error));
+        }
+        barrier_on("MPI_Comm_disconnect", *comm)?;
         free(*comm)?;
         *comm = MPI_COMM_NULL;
         Ok(())
@@ -132,6 +129,36 @@ fn dup(call: &'static str, comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Co
     copy.children = children;
     copy.attributes = crate::attr::copy_all(comm)?;
     adopt(comm, copy)
+}
+
+/// The non-blocking forms: the request has ended, unless calls are compared.
+///
+/// # Safety
+/// `request` is null or may be written, and so may what the arguments point to.
+unsafe fn idup(
+    call: &'static str,
+    comm: MPI_Comm,
+    arguments: Result<(*mut MPI_Comm, Option<Info>)>,
+    request: *mut MPI_Request,
+) -> Result {
+    let is_checked = enter().check_collectives;
+    let mut told = None;
+    let tell = || arguments.map(|arguments| told = Some(arguments));
+    if is_checked {
+        // SAFETY: by the caller.
+        unsafe { nonblocking(call, comm, request, |_| tell())? };
+    } else {
+        tell()?;
+        let request = out("request", request)?;
+        let ended = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
+        // SAFETY: by the caller.
+        unsafe { *request = ended };
+    }
+    let (newcomm, hints) = told.expect("what was not refused was told");
+    let made = dup(call, comm, hints)?;
+    // SAFETY: by the caller.
+    unsafe { *newcomm = made };
+    Ok(())
 }
 
 /// A context for a communicator with the same members, by counting; when the block is used up, by asking.
@@ -218,9 +245,8 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
     adopt(comm, in_block(number(&first, 0), rank, group, None))
 }
 
-/// Splits: every member tells colour, key and a block of contexts that the first of its colour gives to all.
+/// Splits, once the members have [`met`]: every one tells colour, key and a block of contexts that the first of its colour gives to all.
 pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
-    meet(call, comm)?;
     let mut process = enter();
     let mine = process.lead_contexts();
     let this = process.comm(comm)?;

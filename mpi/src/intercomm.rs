@@ -2,7 +2,7 @@
 
 use crate::agree::{Circle, number, record};
 use crate::arguments::{out_comm, root};
-use crate::coll::meet;
+use crate::coll::{meet_with, met};
 use crate::comm::{Comm, Contexts, Lane};
 use crate::comm_make::{Choice, adopt, in_block};
 use crate::entry::entry;
@@ -10,25 +10,27 @@ use crate::error::{Result, fail};
 use crate::process::enter;
 use std::ffi::c_int;
 use tern_abi::*;
+use tern_coll::Root;
 use tern_engine::Group;
 use tern_transport::Peer;
 
 entry! {
     /// Joins two groups that have no process in common (section 7.6.2).
     fn MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) on local_comm {
-        let newintercomm = out_comm("newintercomm", newintercomm)?;
-        if tag < 0 {
-            return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
-        }
-        meet("MPI_Intercomm_create", local_comm)?;
-        *newintercomm = join(local_comm, local_leader, peer_comm, remote_leader, tag)?;
+        let arguments = out_comm("newintercomm", newintercomm).and_then(|newintercomm| {
+            Ok((newintercomm, Joint::of(local_comm, local_leader, peer_comm, remote_leader, tag)?))
+        });
+        let (newintercomm, joint) = meet_with("MPI_Intercomm_create", local_comm, arguments, |(_, joint), record| {
+            record.root = Some(Root::Rank(joint.leader));
+        })?;
+        let mine = enter().lead_contexts();
+        *newintercomm = adopt(local_comm, join_over(joint.circle, joint.leader, joint.bridge, mine)?)?;
         Ok(())
     }
 
     /// Makes one group of two (section 7.6.2).
     fn MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) on intercomm {
-        let newintracomm = out_comm("newintracomm", newintracomm)?;
-        meet("MPI_Intercomm_merge", intercomm)?;
+        let newintracomm = met("MPI_Intercomm_merge", intercomm, out_comm("newintracomm", newintracomm))?;
         *newintracomm = merge(intercomm, high != 0)?;
         Ok(())
     }
@@ -123,31 +125,45 @@ pub fn split(call: &'static str, comm: MPI_Comm, own: Choice) -> Result<MPI_Comm
     adopt(comm, in_block(first, rank, local, Some(far)))
 }
 
-fn join(
-    local_comm: MPI_Comm,
-    local_leader: c_int,
-    peer_comm: MPI_Comm,
-    remote_leader: c_int,
-    tag: c_int,
-) -> Result<MPI_Comm> {
-    let mut process = enter();
-    let mine = process.lead_contexts();
-    let this = process.comm(local_comm)?;
-    if this.remote.is_some() {
-        return Err(fail(MPI_ERR_COMM, "local_comm is an intercommunicator; an intracommunicator is needed"));
+/// What `MPI_Intercomm_create` joins from here.
+struct Joint {
+    circle: Circle,
+    leader: u32,
+    bridge: Option<Bridge>,
+}
+
+impl Joint {
+    /// Of the call's arguments; `peer_comm` and `remote_leader` count at the leader alone.
+    fn of(
+        local_comm: MPI_Comm,
+        local_leader: c_int,
+        peer_comm: MPI_Comm,
+        remote_leader: c_int,
+        tag: c_int,
+    ) -> Result<Joint> {
+        if tag < 0 {
+            return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
+        }
+        let process = enter();
+        let this = process.comm(local_comm)?;
+        if this.remote.is_some() {
+            return Err(fail(
+                MPI_ERR_COMM,
+                "local_comm is an intercommunicator; an intracommunicator is needed",
+            ));
+        }
+        let circle = Circle::local("MPI_Intercomm_create", this);
+        let leader = root(this, local_leader).map_err(|_| no_leader("local_leader", local_leader))?;
+        let bridge = if circle.rank == leader {
+            let peer = process.comm(peer_comm)?;
+            let far = u32::try_from(remote_leader).ok().filter(|&rank| rank < peer.peers().size());
+            let far = far.ok_or_else(|| no_leader("remote_leader", remote_leader))?;
+            Some(Bridge { circle: bridge(peer, tag), far })
+        } else {
+            None
+        };
+        Ok(Joint { circle, leader, bridge })
     }
-    let circle = Circle::local("MPI_Intercomm_create", this);
-    let leader = root(this, local_leader).map_err(|_| no_leader("local_leader", local_leader))?;
-    let bridge = if circle.rank == leader {
-        let peer = process.comm(peer_comm)?;
-        let far = u32::try_from(remote_leader).ok().filter(|&rank| rank < peer.peers().size());
-        let far = far.ok_or_else(|| no_leader("remote_leader", remote_leader))?;
-        Some(Bridge { circle: bridge(peer, tag), far })
-    } else {
-        None
-    };
-    drop(process);
-    adopt(local_comm, join_over(circle, leader, bridge, mine)?)
 }
 
 /// The leaders' way to each other.

@@ -80,9 +80,11 @@ static int on_intercommunicator(int wrong_length)
     return code;
 }
 
+/* What a call has made that failed is nobody's to use: of MPI_Comm_idup a rank may have it before the others are
+ * heard. */
 static int finish_making(int code, MPI_Comm made)
 {
-    if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+    if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
     return code;
 }
 
@@ -101,6 +103,61 @@ static int graph(int neighbor_of_first)
     int ends[] = {1, 2}, edges[] = {neighbor_of_first, 0};
     int code = MPI_Graph_create(comm, 2, ends, edges, 0, &made);
     return finish_making(code, made);
+}
+
+/* Calls that make a communicator: the last rank has no place for it, or names a colour or group that there is not. */
+static int refused(const char *what)
+{
+    MPI_Comm made = MPI_COMM_NULL, *place = odd ? NULL : &made;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Group group;
+    int one = 1, two[] = {1, 2}, code = MPI_ERR_OTHER;
+    MPI_Comm_group(comm, &group);
+    if (!strcmp(what, "no-dup")) code = MPI_Comm_dup(comm, place);
+    if (!strcmp(what, "no-dup-with-info")) code = MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, place);
+    if (!strcmp(what, "no-idup")) code = finish(MPI_Comm_idup(comm, place, &request), &request);
+    if (!strcmp(what, "no-request")) code = finish(MPI_Comm_idup(comm, &made, odd ? NULL : &request), &request);
+    if (!strcmp(what, "no-barrier")) code = finish(MPI_Ibarrier(comm, odd ? NULL : &request), &request);
+    if (!strcmp(what, "no-init")) code = MPI_Barrier_init(comm, MPI_INFO_NULL, odd ? NULL : &request);
+    if (!strcmp(what, "no-create")) code = MPI_Comm_create(comm, group, place);
+    if (!strcmp(what, "no-group")) code = MPI_Comm_create(comm, odd ? MPI_GROUP_NULL : group, &made);
+    if (!strcmp(what, "no-split")) code = MPI_Comm_split(comm, 0, 0, place);
+    if (!strcmp(what, "no-color")) code = MPI_Comm_split(comm, odd ? -5 : 0, 0, &made);
+    if (!strcmp(what, "no-split-type"))
+        code = MPI_Comm_split_type(comm, odd ? -5 : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
+    if (!strcmp(what, "no-grid")) code = MPI_Cart_create(comm, 1, &one, &one, 0, place);
+    if (!strcmp(what, "no-graph")) code = MPI_Graph_create(comm, 0, two, two, 0, place);
+    if (!strcmp(what, "no-adjacent"))
+        code = MPI_Dist_graph_create_adjacent(comm, 0, two, two, 0, two, two, MPI_INFO_NULL, 0, place);
+    if (!strcmp(what, "no-dist-graph"))
+        code = MPI_Dist_graph_create(comm, odd ? -1 : 0, two, two, two, two, MPI_INFO_NULL, 0, &made);
+    if (!strcmp(what, "no-leader")) code = MPI_Intercomm_create(comm, odd ? size : 0, comm, 0, 7, &made);
+    if (!strcmp(what, "no-free")) {
+        MPI_Comm world = comm;
+        code = odd ? MPI_Comm_free(&world) : MPI_Barrier(comm);
+    }
+    MPI_Group_free(&group);
+    return finish_making(code, made);
+}
+
+/* A communicator that the last rank frees while the others use it, or frees in another order than another. */
+static int on_copy(const char *what)
+{
+    MPI_Comm copy;
+    int code;
+    MPI_Comm_dup(comm, &copy);
+    if (!strcmp(what, "free")) code = odd ? MPI_Comm_free(&copy) : MPI_Barrier(copy);
+    else code = odd ? MPI_Comm_disconnect(&copy) : MPI_Comm_free(&copy);
+    MPI_Comm_free(&copy);
+    return code;
+}
+
+static int idup_or_barrier(void)
+{
+    MPI_Comm copy;
+    MPI_Request request;
+    int code = odd ? MPI_Ibarrier(comm, &request) : MPI_Comm_idup(comm, &copy, &request);
+    return finish(code, &request);
 }
 
 static int make(const char *what)
@@ -131,6 +188,9 @@ static int make(const char *what)
         MPI_Comm half;
         return odd ? MPI_Barrier(comm) : MPI_Comm_split(comm, 0, 0, &half);
     }
+    if (!strncmp(what, "no-", 3)) return refused(what);
+    if (!strcmp(what, "free") || !strcmp(what, "disconnect")) return on_copy(what);
+    if (!strcmp(what, "idup")) return idup_or_barrier();
     if (!strcmp(what, "dims")) return grid(odd ? 1 : 2, 2, 0, 0);
     if (!strcmp(what, "transposed")) return grid(odd ? 4 : 1, odd ? 1 : 4, 0, 0);
     if (!strcmp(what, "periods")) return grid(2, 2, odd, 0);

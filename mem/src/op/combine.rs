@@ -10,10 +10,15 @@ pub trait Combine<T> {
 
 /// An operation with a quick way that is right for nearly all elements.
 pub trait Quick<T>: Combine<T> {
+    /// Whether there are elements for which it is wrong; the result has a NaN then.
+    const MAY_BE_WRONG: bool = false;
     /// `a op b`, unless [`Quick::is_wrong`] says of the result that it may be wrong. Without a branch.
     fn quick(a: T, b: T) -> T;
     /// Whether a quick result may be wrong.
-    fn is_wrong(result: &T) -> bool;
+    #[inline(always)]
+    fn is_wrong(_result: &T) -> bool {
+        false
+    }
 }
 
 /// Numbers with a sum and a product. Integers wrap, as two's complement does in every MPI library.
@@ -82,22 +87,21 @@ impl<T: PartialOrd> Combine<T> for Max {
 }
 
 macro_rules! always_quick {
-    ($($op:ty)*) => {$(
-        impl<T: PartialOrd> Quick<T> for $op {
+    ($(<$op:ty> where $trait:ident;)*) => {$(
+        impl<T: $trait> Quick<T> for $op {
             #[inline(always)]
             fn quick(a: T, b: T) -> T {
                 Self::combine(a, b)
-            }
-
-            #[inline(always)]
-            fn is_wrong(_: &T) -> bool {
-                false
             }
         }
     )*};
 }
 
-always_quick! { Min Max }
+always_quick! {
+    <Sum> where Arithmetic;
+    <Min> where PartialOrd;
+    <Max> where PartialOrd;
+}
 
 impl<T: ops::BitAnd<Output = T>> Combine<T> for Band {
     #[inline(always)]
@@ -169,10 +173,39 @@ macro_rules! integers {
     )*};
 }
 
+/// A truth value of 128 bits. Its halves are words that instructions compare.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LongTruth {
+    low: u64,
+    high: u64,
+}
+
+impl Truth for LongTruth {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        (self.low | self.high) != 0
+    }
+
+    #[inline(always)]
+    fn of(truth: bool) -> Self {
+        let one = u64::from(truth);
+        let (low, high) = if cfg!(target_endian = "little") { (one, 0) } else { (0, one) };
+        LongTruth { low, high }
+    }
+}
+
 integers! { i8 i16 i32 i64 i128 u8 u16 u32 u64 }
 
 macro_rules! floats {
     ($($float:ty)*) => {$(
+        impl Quick<$float> for Prod {
+            #[inline(always)]
+            fn quick(a: $float, b: $float) -> $float {
+                a * b
+            }
+        }
+
         impl Arithmetic for $float {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {

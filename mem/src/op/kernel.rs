@@ -49,7 +49,7 @@ pub unsafe extern "C" fn each<T: Copy, F: Combine<T>>(
 pub enum Registers {
     /// Those that every machine of the target has.
     Common,
-    /// 256 bits (AVX2).
+    /// 256 bits (AVX2), and what has always come with them (F16C).
     Wide,
     /// 512 bits (AVX-512 F and DQ).
     Widest,
@@ -62,7 +62,7 @@ impl Registers {
     /// The widest of this machine.
     pub fn here() -> Registers {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("f16c") {
             let is_widest = std::arch::is_x86_feature_detected!("avx512f")
                 && std::arch::is_x86_feature_detected!("avx512dq");
             return if is_widest { Registers::Widest } else { Registers::Wide };
@@ -140,34 +140,48 @@ unsafe extern "C" fn each_piece<T: Copy, F: Quick<T>, const PIECE: usize>(
     out: *mut u8,
     count: usize,
 ) {
-    let whole = count / PIECE;
-    let (left, right, to) = (a.cast::<[T; PIECE]>(), b.cast::<[T; PIECE]>(), out.cast::<[T; PIECE]>());
+    let (whole, bytes) = (count / PIECE, PIECE * size_of::<T>());
     for i in 0..whole {
         // SAFETY: the caller promises `whole * PIECE` elements and more at each pointer.
-        unsafe {
-            let (left, right) = (left.add(i).read_unaligned(), right.add(i).read_unaligned());
-            to.add(i).write_unaligned(piece::<T, F, PIECE>(left, right));
-        }
+        unsafe { piece::<T, F, PIECE>(a.add(i * bytes), b.add(i * bytes), out.add(i * bytes)) }
     }
-    let done = whole * PIECE * size_of::<T>();
+    let done = whole * bytes;
     // SAFETY: so many bytes are not beyond the last element, and as many elements are left.
     unsafe { each::<T, F>(a.add(done), b.add(done), out.add(done), count % PIECE) }
 }
 
+/// Combines `PIECE` elements.
+///
+/// # Safety
+/// See [`Kernel`]; any bytes must be a valid `T`.
 #[inline(always)]
-fn piece<T: Copy, F: Quick<T>, const PIECE: usize>(left: [T; PIECE], right: [T; PIECE]) -> [T; PIECE] {
-    let mut results = right;
+unsafe fn piece<T: Copy, F: Quick<T>, const PIECE: usize>(a: *const u8, b: *const u8, out: *mut u8) {
+    // SAFETY: the caller's promise.
+    let (left, mut results) =
+        unsafe { (a.cast::<[T; PIECE]>().read_unaligned(), b.cast::<[T; PIECE]>().read_unaligned()) };
     let mut wrong = false;
     for (a, result) in left.iter().zip(&mut results) {
         *result = F::quick(*a, *result);
-        wrong |= F::is_wrong(result);
+        wrong |= F::MAY_BE_WRONG && F::is_wrong(result);
     }
-    if wrong { again::<T, F, PIECE>(&left, &right) } else { results }
+    if wrong {
+        // SAFETY: the caller's promise; nothing has been written yet.
+        unsafe { again::<T, F>(a, b, out, PIECE) }
+    } else {
+        // SAFETY: as above.
+        unsafe { out.cast::<[T; PIECE]>().write_unaligned(results) }
+    }
 }
 
+/// The slow way. It takes the operands from where they are: arrays that it were given would lie in memory for all pieces.
+///
+/// # Safety
+/// See [`each`].
 #[cold]
-fn again<T: Copy, F: Combine<T>, const PIECE: usize>(left: &[T; PIECE], right: &[T; PIECE]) -> [T; PIECE] {
-    std::array::from_fn(|i| F::combine(left[i], right[i]))
+#[inline(never)]
+pub unsafe fn again<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { each::<T, F>(a, b, out, count) }
 }
 
 /// The kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.

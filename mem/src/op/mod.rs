@@ -6,6 +6,8 @@
 
 mod combine;
 mod complex;
+#[cfg(target_arch = "x86_64")]
+mod f16c;
 mod half;
 mod kernel;
 mod native;

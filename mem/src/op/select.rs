@@ -3,6 +3,8 @@
 use super::PredefinedOp as Op;
 use super::combine::*;
 use super::complex::Complex;
+#[cfg(target_arch = "x86_64")]
+use super::f16c::widened;
 use super::half::Half;
 use super::kernel::{Kernel, Registers, each_part, pieces, wide};
 use super::native;
@@ -28,12 +30,34 @@ pub fn kernel_for(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     if !op.allows(basic) {
         return None;
     }
-    native::wide(op, basic, on).or_else(|| match basic.class() {
+    let special = native::wide(op, basic, on).or_else(|| converted(op, basic.machine(), on));
+    special.or_else(|| match basic.class() {
         Class::Pair => pair(op, basic, on),
         Class::Floating => floating(op, basic.machine(), on),
         Class::Complex => complex(op, basic.machine(), on),
         _ => integer(op, basic.machine(), on),
     })
+}
+
+/// Binary16 where the processor converts it.
+#[cfg(target_arch = "x86_64")]
+fn converted(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
+    match (op, machine) {
+        _ if on < Registers::Wide => None,
+        (Op::Sum, Machine::F16) => Some(widened::<Half, f32, Sum, 16>()),
+        (Op::Prod, Machine::F16) => Some(widened::<Half, f32, Prod, 16>()),
+        (Op::Min, Machine::F16) => Some(widened::<Half, f32, Min, 16>()),
+        (Op::Max, Machine::F16) => Some(widened::<Half, f32, Max, 16>()),
+        (Op::Sum, Machine::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Sum, 8>()),
+        (Op::Prod, Machine::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Prod, 8>()),
+        _ => None,
+    }
+}
+
+/// Binary16 where the processor converts it: this one is not asked to.
+#[cfg(not(target_arch = "x86_64"))]
+fn converted(_: Op, _: Machine, _: Registers) -> Option<Kernel> {
+    None
 }
 
 fn integer(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
@@ -42,7 +66,7 @@ fn integer(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
         Machine::I16 => integers::<i16>(op, on),
         Machine::I32 => integers::<i32>(op, on),
         Machine::I64 => extremes::<i64, 16>(op, on).or_else(|| integers::<i64>(op, on)),
-        Machine::I128 => halves(op, on).or_else(|| integers::<i128>(op, on)),
+        Machine::I128 => parts(op, on).or_else(|| integers::<i128>(op, on)),
         Machine::U8 => integers::<u8>(op, on),
         Machine::U16 => integers::<u16>(op, on),
         Machine::U32 => integers::<u32>(op, on),
@@ -89,11 +113,14 @@ fn integers<T: Integer>(op: Op, on: Registers) -> Option<Kernel> {
 }
 
 /// Bits of 128-bit integers: those of both halves, of which more fit into a register than of elements that fill one.
-fn halves(op: Op, on: Registers) -> Option<Kernel> {
+fn parts(op: Op, on: Registers) -> Option<Kernel> {
     match op {
         Op::Band => Some(each_part::<u64, Band>(on)),
         Op::Bor => Some(each_part::<u64, Bor>(on)),
         Op::Bxor => Some(each_part::<u64, Bxor>(on)),
+        Op::Land => Some(wide::<LongTruth, Land>(on)),
+        Op::Lor => Some(wide::<LongTruth, Lor>(on)),
+        Op::Lxor => Some(wide::<LongTruth, Lxor>(on)),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Every operation on every type that allows it, against a second definition that is written for
 //! clearness: integers in 128 bits, real numbers in binary64.
 
+use super::half::Half;
 use super::select;
 use super::{PredefinedOp, Registers, reduce, reduce3};
 use crate::basic::{Basic, Class, Machine};
@@ -369,4 +370,140 @@ fn slices_hold_whole_elements() {
 #[should_panic(expected = "MPI_BAND is not defined for MPI_DOUBLE")]
 fn a_forbidden_combination_is_refused() {
     one(Band, Basic::Double, [0; 8], [0; 8]);
+}
+
+/// Numbers that are not like others: they compare or multiply in ways of their own, or have no inverse in a shorter type.
+const UNUSUAL: [f64; 11] =
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, -1.5, 6e-8, 1e-5, 65504.0, -300.25];
+
+/// Two arrays of `count` elements of such numbers, in which nearly all pairs meet; indices are 0 and 1.
+fn unusual(basic: Basic, count: usize) -> [Vec<u8>; 2] {
+    [1, 7].map(|stride| {
+        let mut bytes = vec![0; count * basic.extent()];
+        let mut scalar = 0;
+        for element in bytes.chunks_exact_mut(basic.extent()) {
+            for (offset, machine) in scalars(basic) {
+                scalar += 1;
+                let place = stride * scalar + scalar / UNUSUAL.len();
+                let number = match machine {
+                    Machine::I32 => vec![(place % 2) as u8, 0, 0, 0],
+                    _ => unusual_bytes(machine, UNUSUAL[place % UNUSUAL.len()]),
+                };
+                element[offset..offset + number.len()].copy_from_slice(&number);
+            }
+        }
+        bytes
+    })
+}
+
+fn unusual_bytes(machine: Machine, number: f64) -> Vec<u8> {
+    match machine {
+        Machine::F16 => Half::round(number as f32).0.to_ne_bytes().to_vec(),
+        Machine::F32 => (number as f32).to_ne_bytes().to_vec(),
+        Machine::F64 => number.to_ne_bytes().to_vec(),
+        Machine::LongDouble if cfg!(target_arch = "x86_64") => {
+            let (sign, bits) = ((number.is_sign_negative() as u128) << 79, number.to_bits());
+            let fraction = ((bits & ((1 << 52) - 1)) as u128) << 11 | 1 << 63;
+            let magnitude = match (bits >> 52 & 0x7ff) as u128 {
+                0 => 0,
+                0x7ff => 0x7fff << 64 | fraction,
+                exponent => (exponent + 16383 - 1023) << 64 | fraction,
+            };
+            (sign | magnitude).to_ne_bytes()[..10].to_vec()
+        }
+        _ => panic!("{machine:?} is none of these"),
+    }
+}
+
+/// Bytes of an element in which all NaNs are one.
+fn without_payloads(basic: Basic, element: &[u8]) -> Vec<u8> {
+    let mut bytes = element.to_vec();
+    for (offset, machine) in scalars(basic) {
+        let part = &mut bytes[offset..offset + machine.size()];
+        let is_nan = match machine {
+            Machine::F16 => Half(u16::from_ne_bytes((&*part).try_into().unwrap())).widen().is_nan(),
+            Machine::F32 => f32::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
+            Machine::F64 => f64::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
+            _ => false,
+        };
+        if is_nan {
+            part.fill(0xff);
+        }
+    }
+    bytes
+}
+
+/// Each element's result is the one that it has by itself, whatever stands beside it and whichever registers it goes through.
+#[test]
+fn unusual_numbers_combine_alike_in_all_registers() {
+    use Basic::*;
+    let types = [Real2, Real4, Real8, Complex4, Complex8, Complex16, DoubleInt, FloatInt, TwoDoublePrecision];
+    for on in Registers::ALL.into_iter().filter(|on| *on <= Registers::here()) {
+        for (basic, op) in types.into_iter().flat_map(|basic| PredefinedOp::ALL.map(|op| (basic, op))) {
+            let Some(alone) = select::kernel_for(op, basic, Registers::Common) else { continue };
+            let together = select::kernel_for(op, basic, on).unwrap();
+            for count in [1, 3, 15, 16, 500] {
+                let [a, b] = unusual(basic, count);
+                let (mut expected, mut found) = (b.clone(), b.clone());
+                let step = basic.extent();
+                // SAFETY: the arrays hold `count` elements, and the machine has these registers.
+                unsafe {
+                    for at in (0..count).map(|i| i * step) {
+                        alone(a[at..].as_ptr(), b[at..].as_ptr(), expected[at..].as_mut_ptr(), 1);
+                    }
+                    let out = found.as_mut_ptr();
+                    together(a.as_ptr(), out, out, count);
+                }
+                for (i, (left, right)) in expected.chunks(step).zip(found.chunks(step)).enumerate() {
+                    let (left, right) = (without_payloads(basic, left), without_payloads(basic, right));
+                    assert_eq!(left, right, "{op} on {basic}, {i} of {count}, {on:?}");
+                }
+            }
+        }
+    }
+}
+
+/// `long double` has kernels of its own, for which the comparisons of binary64 are the definition here.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn unusual_long_doubles_compare_as_in_c() {
+    for (a, b) in UNUSUAL.into_iter().flat_map(|a| UNUSUAL.map(|b| (a, b))) {
+        let padded = |number: f64, index: Option<u8>| {
+            let mut bytes = [0; 32];
+            bytes[..10].copy_from_slice(&unusual_bytes(Machine::LongDouble, number));
+            bytes[16] = index.unwrap_or(0);
+            bytes
+        };
+        for (op, first) in [(Min, a < b), (Max, a > b)] {
+            let [left, right] = [a, b].map(|x| <[u8; 16]>::try_from(&padded(x, None)[..16]).unwrap());
+            let expected = if first { left } else { right };
+            assert_eq!(one(op, Basic::LongDouble, left, right), expected, "{op} of {a} and {b}");
+        }
+        for (i, j) in [(0, 0), (0, 1), (1, 0)] {
+            for (op, first) in [(Minloc, a < b), (Maxloc, a > b)] {
+                let (left, right) = (padded(a, Some(i)), padded(b, Some(j)));
+                let expected = if first || a == b && i < j { left } else { right };
+                let found = one(op, Basic::LongDoubleInt, left, right);
+                assert_eq!(found, expected, "{op} of {a} at {i} and {b} at {j}");
+            }
+        }
+    }
+}
+
+/// What is converted in the processor is rounded as what is not.
+#[test]
+fn all_halves_add_and_multiply_alike_in_all_registers() {
+    let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect();
+    for other in [0x3c01_u16, 0x0001, 0x83ff, 0x7bff, 0x1234] {
+        let others: Vec<u8> = (0..=u16::MAX).flat_map(|_| other.to_ne_bytes()).collect();
+        for op in [Sum, Prod] {
+            let results = [Registers::Common, Registers::here()].map(|on| {
+                let (kernel, mut out) = (select::kernel_for(op, Basic::Real2, on).unwrap(), others.clone());
+                // SAFETY: both arrays hold all numbers of two bytes.
+                unsafe { kernel(all.as_ptr(), out.as_ptr(), out.as_mut_ptr(), 1 << 16) };
+                out.chunks(2).map(|half| without_payloads(Basic::Real2, half)).collect::<Vec<_>>()
+            });
+            assert!(results[0] == results[1], "{op} with {other:#x}");
+        }
+    }
 }

@@ -25,5 +25,5 @@ pub mod shape;
 
 pub use barrier::{barrier_on, last_barrier};
 pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};
-pub use running::{Running, blocking, meet, meet_with};
+pub use running::{Running, blocking, meet_with, met, met_if_checked};
 pub use setup::Setup;

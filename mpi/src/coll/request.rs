@@ -3,7 +3,7 @@
 //! Whoever waits in MPI for anything moves on all that are under way ([`serve`]): a rank that sits in a receive
 //! must not hold up the collective that its partner has to complete before it sends.
 
-use super::running::{Form, Running, Stage, meet, prepare};
+use super::running::{Form, Running, Stage, met, prepare};
 use super::setup::Setup;
 use crate::arguments::out;
 use crate::error::{Error, Result, fail};
@@ -43,9 +43,12 @@ pub unsafe fn nonblocking(
     request: *mut MPI_Request,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
-    let request = out("request", request)?;
     let mut process = enter();
-    let handle = process.new_collective(call, comm, plan)?;
+    // Wherever a call is refused, those learn of it that are compared with it.
+    let handle = process.new_collective(call, comm, |setup| {
+        out("request", request)?;
+        plan(setup)
+    })?;
     // SAFETY: by the caller.
     unsafe { *request = handle };
     begin(&mut process, handle)?;
@@ -64,10 +67,9 @@ pub unsafe fn persistent(
     request: *mut MPI_Request,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
-    meet(call, comm)?;
-    let request = out("request", request)?;
+    let request = out("request", request).and_then(|request| enter().hints(info).map(|_| request));
+    let request = met(call, comm, request)?;
     let mut process = enter();
-    process.hints(info)?;
     let handle = process.new_collective(call, comm, plan)?;
     if let Some(Object::Collective(collective)) = process.requests.0.get_mut(handle.0) {
         collective.persistent = true;

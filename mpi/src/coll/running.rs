@@ -75,13 +75,20 @@ pub(super) fn blocking_in(
     outcome
 }
 
-/// Makes sure that the ranks make the same collective call, where that is checked: for calls that are no schedules.
-pub fn meet(call: &'static str, comm: MPI_Comm) -> Result {
-    meet_with(call, comm, Ok(()), |(), _| ())
+/// Makes sure that the ranks make the same collective call, where that is checked: for calls that are no schedules. The call's
+/// arguments, or why they are refused, which the other ranks then learn.
+pub fn met<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<T> {
+    meet_with(call, comm, arguments, |_, _| ())
 }
 
-/// The same of calls whose arguments must be alike: these, or why they are refused, which the other ranks then learn. `tell` puts
-/// into this rank's record what is to be compared.
+/// The same of calls in which a rank that is refused takes part, so that nobody waits for it: where calls are not compared, that
+/// is for later.
+pub fn met_if_checked<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<Result<T>> {
+    let is_checked = enter().check_collectives;
+    if is_checked { met(call, comm, arguments).map(Ok) } else { Ok(arguments) }
+}
+
+/// The same of calls whose arguments must be alike. `tell` puts into this rank's record what is to be compared.
 pub fn meet_with<T>(
     call: &'static str,
     comm: MPI_Comm,

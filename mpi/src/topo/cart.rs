@@ -10,7 +10,7 @@ use super::{
 };
 use crate::arguments::{array, out, out_comm};
 use crate::check::Record;
-use crate::coll::meet_with;
+use crate::coll::{meet_with, met};
 use crate::comm::Comm;
 use crate::comm_make::split;
 use crate::entry::entry;
@@ -27,10 +27,13 @@ entry! {
         comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
         comm_cart: *mut MPI_Comm,
     ) on comm_old {
-        let comm_cart = out_comm("comm_cart", comm_cart)?;
-        let available = members(comm_old)?;
-        let grid = Grid::of(ndims, dims, periods).and_then(|grid| Ok((grid.size_within(available)?, grid)));
-        let (size, grid) = meet_with(CREATE, comm_old, grid, |(_, grid), record| grid.tell(reorder != 0, record))?;
+        let arguments = out_comm("comm_cart", comm_cart).and_then(|comm_cart| {
+            let available = members(comm_old)?;
+            let grid = Grid::of(ndims, dims, periods)?;
+            Ok((comm_cart, grid.size_within(available)?, grid))
+        });
+        let told = |(_, _, grid): &(_, _, Grid), record: &mut Record| grid.tell(reorder != 0, record);
+        let (comm_cart, size, grid) = meet_with(CREATE, comm_old, arguments, told)?;
         let order = grid.order(comm_old, size, reorder != 0)?;
         *comm_cart = make(CREATE, comm_old, size, order, |rank| Ok(grid.topology(rank)))?;
         Ok(())
@@ -91,14 +94,14 @@ entry! {
 
     /// Grids of some of the dimensions (section 8.5.7).
     fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        let (kept, color) = {
+        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
             let process = enter();
             let comm = process.comm(comm)?;
             let grid = grid(comm)?;
             let remain = array("remain_dims", remain_dims, grid.dims.len())?;
-            (grid.selected(|dimension| remain[dimension] != 0), grid.slice_of(comm.rank, remain))
-        };
+            Ok((newcomm, grid.selected(|dimension| remain[dimension] != 0), grid.slice_of(comm.rank, remain)))
+        });
+        let (newcomm, kept, color) = met("MPI_Cart_sub", comm, arguments)?;
         // In row-major order, who comes first in the grid comes first in each part of it.
         let made = split("MPI_Cart_sub", comm, color as c_int, 0)?;
         let mut process = enter();

@@ -10,7 +10,7 @@ use crate::agree::Circle;
 use crate::arguments::{array, out, out_comm};
 use crate::coll::alltoall::{alltoall, alltoallv};
 use crate::coll::setup::{Block, Blocks};
-use crate::coll::{blocking, meet};
+use crate::coll::{blocking, met_if_checked};
 use crate::comm::Comm;
 use crate::entry::{Large, entry};
 use crate::error::{Result, fail};
@@ -27,17 +27,15 @@ entry! {
         outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info,
         reorder: c_int, comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_dist_graph = out_comm("comm_dist_graph", comm_dist_graph)?;
+        let made = out_comm("comm_dist_graph", comm_dist_graph);
         let size = members(comm_old)?;
         let into = Edges::of("source", indegree, sources, sourceweights, size);
         let from = Edges::of("destination", outdegree, destinations, destweights, size);
         let mine = into.and_then(|into| adjacent(into, from?));
         let order = Reordered::of(ADJACENT, comm_old, size, reorder != 0, || ends_of(mine.as_ref().ok()))?;
-        meet(ADJACENT, comm_old)?;
-        *comm_dist_graph = make(ADJACENT, comm_old, size, order.order(), |rank| {
-            enter().hints(info)?;
-            Ok(order.topology(rank, mine?))
-        })?;
+        let mine = made.and_then(|_| enter().hints(info)).and(mine);
+        let mine = met_if_checked(ADJACENT, comm_old, mine)?;
+        *comm_dist_graph = make(ADJACENT, comm_old, size, order.order(), |rank| Ok(order.topology(rank, mine?)))?;
         Ok(())
     }
 
@@ -47,15 +45,15 @@ entry! {
         destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int,
         comm_dist_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_dist_graph = out_comm("comm_dist_graph", comm_dist_graph)?;
+        let made = out_comm("comm_dist_graph", comm_dist_graph);
         let size = members(comm_old)?;
         // Who has wrong arguments takes part without edges, so that the others do not wait for it.
         let named = named_edges(n, sources, degrees, destinations, weights, size);
         let ends = exchange(comm_old, size, named.as_deref().unwrap_or_default())?;
         let order = Reordered::of(CREATE, comm_old, size, reorder != 0, || ends.clone())?;
-        meet(CREATE, comm_old)?;
+        let named = made.and_then(|_| enter().hints(info)).and(named);
+        let named = met_if_checked(CREATE, comm_old, named)?;
         *comm_dist_graph = make(CREATE, comm_old, size, order.order(), |rank| {
-            enter().hints(info)?;
             named.map(|_| order.topology(rank, gathered(&ends, weights as usize != MPI_UNWEIGHTED)))
         })?;
         Ok(())

@@ -23,10 +23,13 @@ entry! {
         comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int,
         comm_graph: *mut MPI_Comm,
     ) on comm_old {
-        let comm_graph = out_comm("comm_graph", comm_graph)?;
-        let available = members(comm_old)?;
-        let graph = Graph::of(nnodes, indx, edges).and_then(|graph| Ok((graph.size_within(available)?, graph)));
-        let (size, graph) = meet_with(CREATE, comm_old, graph, |(_, graph), record| graph.tell(reorder != 0, record))?;
+        let arguments = out_comm("comm_graph", comm_graph).and_then(|comm_graph| {
+            let available = members(comm_old)?;
+            let graph = Graph::of(nnodes, indx, edges)?;
+            Ok((comm_graph, graph.size_within(available)?, graph))
+        });
+        let told = |(_, _, graph): &(_, _, Graph), record: &mut Record| graph.tell(reorder != 0, record);
+        let (comm_graph, size, graph) = meet_with(CREATE, comm_old, arguments, told)?;
         let order = graph.order(comm_old, reorder != 0)?;
         *comm_graph = make(CREATE, comm_old, size, order, |rank| Ok(graph.topology(rank)))?;
         Ok(())

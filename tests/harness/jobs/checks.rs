@@ -40,6 +40,13 @@ const MISMATCHES: &[(&str, &str, &[&str])] = &[
     ),
     ("inits", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Barrier_init()", "rank 4 calls MPI_Bcast_init()"]),
     ("split", "MPI_ERR_OTHER", &["call MPI_Comm_split()", "rank 4 calls MPI_Barrier()"]),
+    ("free", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Barrier()", "rank 4 calls MPI_Comm_free()"]),
+    (
+        "disconnect",
+        "MPI_ERR_OTHER",
+        &["ranks 0-3 call MPI_Comm_free()", "rank 4 calls MPI_Comm_disconnect()"],
+    ),
+    ("idup", "MPI_ERR_OTHER", &["ranks 0-3 call MPI_Comm_idup()", "rank 4 calls MPI_Ibarrier()"]),
     (
         "dims",
         "MPI_ERR_TOPOLOGY",
@@ -119,16 +126,38 @@ fn fatal(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// A rank whose arguments are wrong gets its own error, the others learn of it.
+/// What the last rank is refused: by which call, with which class, and what it is told itself.
+const REFUSALS: &[(&str, &str, &str, &str)] = &[
+    ("argument", "MPI_Bcast", "MPI_ERR_COUNT", "count is -1, but must not be negative"),
+    ("grid-argument", "MPI_Cart_create", "MPI_ERR_DIMS", "has 6 places"),
+    ("no-dup", "MPI_Comm_dup", "MPI_ERR_ARG", "newcomm is a null pointer"),
+    ("no-dup-with-info", "MPI_Comm_dup_with_info", "MPI_ERR_ARG", "newcomm is a null pointer"),
+    ("no-idup", "MPI_Comm_idup", "MPI_ERR_ARG", "newcomm is a null pointer"),
+    ("no-request", "MPI_Comm_idup", "MPI_ERR_ARG", "request is a null pointer"),
+    ("no-barrier", "MPI_Ibarrier", "MPI_ERR_ARG", "request is a null pointer"),
+    ("no-init", "MPI_Barrier_init", "MPI_ERR_ARG", "request is a null pointer"),
+    ("no-create", "MPI_Comm_create", "MPI_ERR_ARG", "newcomm is a null pointer"),
+    ("no-group", "MPI_Comm_create", "MPI_ERR_GROUP", "MPI_GROUP_NULL"),
+    ("no-split", "MPI_Comm_split", "MPI_ERR_ARG", "newcomm is a null pointer"),
+    ("no-color", "MPI_Comm_split", "MPI_ERR_ARG", "color is -5"),
+    ("no-split-type", "MPI_Comm_split_type", "MPI_ERR_ARG", "split_type is -5"),
+    ("no-grid", "MPI_Cart_create", "MPI_ERR_ARG", "comm_cart is a null pointer"),
+    ("no-graph", "MPI_Graph_create", "MPI_ERR_ARG", "comm_graph is a null pointer"),
+    ("no-adjacent", "MPI_Dist_graph_create_adjacent", "MPI_ERR_ARG", "comm_dist_graph is a null pointer"),
+    ("no-dist-graph", "MPI_Dist_graph_create", "MPI_ERR_ARG", "is -1"),
+    ("no-leader", "MPI_Intercomm_create", "MPI_ERR_RANK", "local_leader is 5"),
+    ("no-free", "MPI_Comm_free", "MPI_ERR_COMM", "a predefined communicator cannot be freed"),
+];
+
+/// A rank whose arguments are wrong gets its own error, the others learn of it, and all go on.
 fn refused(jobs: &Jobs<'_>) -> Verdict {
-    let outcome = run_command(command(jobs, RANKS, "argument")?.arg("return"))?;
-    let told = outcome.stdout.matches("rank 4 calls MPI_Bcast() with MPI_ERR_COUNT").count();
-    expect(told == RANKS - 1, "the other ranks are told", &outcome)?;
-    expect(outcome.stdout.contains("count is -1, but must not be negative"), "the rank itself is", &outcome)?;
-    let outcome = run_command(command(jobs, RANKS, "grid-argument")?.arg("return"))?;
-    let told = outcome.stdout.matches("rank 4 calls MPI_Cart_create() with MPI_ERR_DIMS").count();
-    expect(told == RANKS - 1, "the other ranks are told of a grid that is too large", &outcome)?;
-    expect(outcome.stdout.contains("has 6 places"), "the rank itself is", &outcome)?;
+    for (what, call, class, words) in REFUSALS {
+        let outcome = run_command(command(jobs, RANKS, what)?.arg("return"))?;
+        expect(outcome.success(), &format!("{what}: the job went on"), &outcome)?;
+        let told = outcome.stdout.matches(&format!("rank 4 calls {call}() with {class}")).count();
+        expect(told == RANKS - 1, &format!("{what}: the other ranks are told"), &outcome)?;
+        expect(outcome.stdout.contains(words), &format!("{what}: the rank itself is"), &outcome)?;
+    }
     passed()
 }
 
