@@ -544,6 +544,11 @@ typedef void MPI_File_errhandler_function(MPI_File *file, int *error_code, ...);
 typedef void MPI_Win_errhandler_function(MPI_Win *win, int *error_code, ...);
 typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
 
+/* Their names before MPI-2.2, deprecated (section 16.2) */
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+
 /* Events of the tool interface (section 15.3.8) */
 typedef void MPI_T_event_cb_function(MPI_T_event_instance event_instance,
     MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, void *user_data);

@@ -127,6 +127,10 @@ fn assert_types(source: &mut String, cxx: bool) {
         let (name, result, params) = (callback.name, callback.result, callback.params);
         source.push_str(&format!("CHECK(SAME({name}, {result} ({params})), \"{name}\");\n"));
     }
+    for object in ["Comm", "File", "Win"] {
+        let (old, new) = (format!("MPI_{object}_errhandler_fn"), format!("MPI_{object}_errhandler_function"));
+        source.push_str(&format!("CHECK(SAME({old}, {new}), \"{old}\");\n"));
+    }
     for constant in tables::constants().iter().filter(|constant| !constant.is_alias()) {
         // An enumerator has the type int in C and its enumeration's in C++.
         let enumerator = constant.ctype.starts_with("enum ");
