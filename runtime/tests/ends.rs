@@ -130,6 +130,21 @@ fn ranks_may_handle_a_termination_themselves() {
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "saved\nsaved\n"));
 }
 
+/// `timeout` signals `mpirun` and then the process group, `mpirun` with it; the ranks keep their time to save.
+#[test]
+fn a_termination_that_comes_twice_at_once_counts_once() {
+    let folder = Folder::new("echo");
+    let script = waiting(&folder, "trap 'sleep 0.5; echo saved; exit 0' TERM; while :; do sleep 0.05; done");
+    let running = start(command(&["-n", "2", "sh", "-c", &script]));
+    folder.pids(2);
+    std::thread::sleep(Duration::from_millis(100));
+    running.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(5));
+    running.signal(Signal::TERM);
+    let outcome = running.finish();
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "saved\nsaved\n"), "{}", outcome.stderr);
+}
+
 #[test]
 fn a_second_interrupt_kills() {
     let folder = Folder::new("twice");

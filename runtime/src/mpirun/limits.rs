@@ -24,6 +24,11 @@ pub const TERM_GRACE: Duration = Duration::from_millis(1000);
 /// Two interrupts within this time mean: kill.
 pub const INTERRUPT_TWICE: Duration = Duration::from_secs(2);
 
+/// The same signal within this time is the same wish: `timeout` sends it to its child and, at once, to its group.
+/// Nobody presses keys so fast.
+pub const INTERRUPT_ECHO: Duration = Duration::from_millis(50);
+const _: () = assert!(INTERRUPT_ECHO.as_millis() < INTERRUPT_TWICE.as_millis());
+
 /// How long processes that outlive their ranks in the background, such as a `tee`, may still write.
 pub const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 

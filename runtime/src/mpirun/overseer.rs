@@ -15,7 +15,7 @@ use crate::environment;
 use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
-use crate::limits::{ABANDON_GRACE, BEAT, INTERRUPT_TWICE, REPORT_MAX, TERM_GRACE};
+use crate::limits::{ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, REPORT_MAX, TERM_GRACE};
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
 use crate::plan::Plan;
@@ -439,6 +439,9 @@ impl Overseer {
 
     /// The first time the ranks decide what to do; the second time they are killed.
     fn interrupt(&mut self, signal: i32) {
+        if self.forwarded.is_some_and(|(last, when)| last == signal && when.elapsed() < INTERRUPT_ECHO) {
+            return;
+        }
         let again = self.forwarded.is_some_and(|(_, when)| when.elapsed() < INTERRUPT_TWICE);
         if self.ending == Ending::Over {
             // Only a reader that does not read keeps mpirun here.
