@@ -1,5 +1,6 @@
 //! The shortest way of a blocking receive: no request is made where its message is the next one to arrive anyway, as in a
-//! program that receives one message after the other from a sender who is ahead.
+//! program that receives one message after the other from a sender who is ahead. Other receives may have been posted, and
+//! messages for others may wait.
 
 use crate::arrival::{can_match, envelope};
 use crate::engine::{Core, Engine};
@@ -12,16 +13,17 @@ use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transpor
 
 impl<T: Transport> Engine<T> {
     /// Starts a receive and polls until something arrives, so often at most and at least once. It is over if what arrives first
-    /// is a short message for it. `None`: there are other receives, or messages that wait for one, so nothing has happened. Types
-    /// are not checked.
+    /// is a short message for it, and for no receive that was posted before. `None`: its message has come already, so nothing
+    /// has happened. Types are not checked.
     #[inline(always)]
     pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf, polls_max: u32) -> Option<Started> {
-        if !self.core.posted.is_empty() || !self.core.unexpected.is_empty() {
+        if !self.core.unexpected.is_empty() && self.core.has_come(pattern) {
             return None;
         }
         // What is still to be moved on must not wait for it.
         let mut polls_more = if self.core.has_nothing_to_do() { polls_max.saturating_sub(1) } else { 0 };
-        let mut direct = Direct { core: &mut self.core, pattern, buf, got: None, posted: None };
+        let others = !self.core.posted.is_empty();
+        let mut direct = Direct { core: &mut self.core, pattern, buf, others, got: None, posted: None };
         let mut arrived = self.transport.poll(&mut direct);
         while !arrived && polls_more > 0 {
             polls_more -= 1;
@@ -37,11 +39,20 @@ impl<T: Transport> Engine<T> {
     }
 }
 
+impl Core {
+    #[inline(never)]
+    fn has_come(&mut self, pattern: Pattern) -> bool {
+        self.unexpected.find(&pattern).is_some()
+    }
+}
+
 /// What takes the messages of that poll: the one receive, and the engine for all that is not for it.
 struct Direct<'a> {
     core: &'a mut Core,
     pattern: Pattern,
     buf: &'a UserBuf,
+    /// Other receives were posted before: what comes may be for one of them.
+    others: bool,
     got: Option<Status>,
     /// Something else came before: the receive is among the engine's then, so that no message overtakes another.
     posted: Option<RequestId>,
@@ -50,19 +61,10 @@ struct Direct<'a> {
 impl Sink for Direct<'_> {
     #[inline(always)]
     fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let is_plain = header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header);
-        let envelope = envelope(header);
-        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
-        if is_plain && is_next && self.buf.write_to_flat(payload) {
-            if header.credits != 0 {
-                self.core.earn(from, header.credits);
-            }
-            self.core.owe(from, payload.len());
-            self.got = Some(Status::of(&envelope, payload.len() as u64));
-            return;
+        if self.others || !self.take(from, header, payload) {
+            let header = *header;
+            self.short_for_some(from, &header, payload);
         }
-        let header = *header;
-        self.short_for_engine(from, &header, payload);
     }
 
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
@@ -84,10 +86,30 @@ impl Sink for Direct<'_> {
 }
 
 impl Direct<'_> {
+    /// Takes a message if it is plain and the one that is waited for; nobody else may wait for it. Whether it was.
+    #[inline(always)]
+    fn take(&mut self, from: Peer, header: &Header, payload: &[u8]) -> bool {
+        let is_plain = header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header);
+        let envelope = envelope(header);
+        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
+        if !(is_plain && is_next && self.buf.write_to_flat(payload)) {
+            return false;
+        }
+        if header.credits != 0 {
+            self.core.earn(from, header.credits);
+        }
+        self.core.owe(from, payload.len());
+        self.got = Some(Status::of(&envelope, payload.len() as u64));
+        true
+    }
+
     #[cold]
     #[inline(never)]
-    fn short_for_engine(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        self.engine().short(from, header, payload);
+    fn short_for_some(&mut self, from: Peer, header: &Header, payload: &[u8]) {
+        let may_be_own = self.others && !self.core.posted.has_one_for(&envelope(header));
+        if !may_be_own || !self.take(from, header, payload) {
+            self.engine().short(from, header, payload);
+        }
     }
 
     /// The engine, which knows of the receive from now on, unless that is over.

@@ -136,15 +136,43 @@ fn a_message_that_is_too_long_goes_the_usual_way() {
 #[test]
 fn a_receive_that_was_posted_comes_first() {
     let mut pair = Pair::new(0);
-    let pattern = Pattern { context: 3, source: 0, tag: 0 };
-    let memory = Memory::flat(8);
-    let buf = memory.buf();
-    let Started::Pending(posted) = pair.engines[1].receive(pattern, buf, 0) else {
+    let (pattern, envelope) = (plain(0), Envelope { context: 3, source: 0, tag: 0 });
+    let (memory, other) = (Memory::flat(8), Memory::flat(8));
+    let Started::Pending(posted) = pair.engines[1].receive(pattern, memory.buf(), 0) else {
         panic!("nothing was sent")
     };
-    let envelope = Envelope { context: 3, source: 0, tag: 0 };
     pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    assert_eq!(pair.engines[1].receive_next(pattern, buf, 1), None);
+    let Some(Started::Pending(own)) = pair.engines[1].receive_next(pattern, other.buf(), 1) else {
+        panic!("the message is for the receive that was posted")
+    };
+    assert!(pair.engines[1].test(posted).is_some() && pair.engines[1].test(own).is_none());
+    pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
     pair.engines[1].poll();
-    assert!(pair.engines[1].test(posted).is_some());
+    assert!(pair.engines[1].test(own).is_some());
+}
+
+/// A few, which are searched one by one, and many, which are not.
+#[test]
+fn receives_and_messages_for_others_are_passed_by() {
+    for others in [1, 100] {
+        let mut pair = Pair::new(0);
+        let memory = Memory::flat(8);
+        for tag in 1..=others {
+            pair.engines[1].receive(plain(tag), memory.buf(), 0);
+            let early = Envelope { context: 3, source: 0, tag: 1000 + tag };
+            pair.engines[0].send(Mode::Standard, 1, early, &UserBuf::owned(8), 0);
+        }
+        for _ in 0..others {
+            pair.engines[1].poll();
+        }
+        let envelope = Envelope { context: 3, source: 0, tag: 0 };
+        pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
+        let next = pair.engines[1].receive_next(plain(0), memory.buf(), 1);
+        assert_eq!(next, Some(Started::Done(Status::of(&envelope, 8))), "{others} others");
+        assert_eq!(pair.engines[1].receive_next(plain(1001), memory.buf(), 1), None, "it has come already");
+    }
+}
+
+fn plain(tag: i32) -> Pattern {
+    Pattern { context: 3, source: 0, tag }
 }

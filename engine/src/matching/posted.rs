@@ -26,6 +26,12 @@ struct Node {
     link: Link,
 }
 
+/// Where a search ended: a place in the list, or the number of a receive in the bins.
+enum Found {
+    Plain(usize),
+    Binned(u32),
+}
+
 impl Posted {
     /// Receives that wait.
     #[inline]
@@ -68,19 +74,39 @@ impl Posted {
         }
     }
 
+    /// Whether [`Posted::take`] would answer a receive.
+    #[inline(always)]
+    pub fn has_one_for(&mut self, envelope: &Envelope) -> bool {
+        !self.is_empty() && self.is_searched_for(*envelope)
+    }
+
+    #[inline(never)]
+    fn is_searched_for(&mut self, envelope: Envelope) -> bool {
+        self.search(envelope).is_some()
+    }
+
     #[inline(never)]
     fn take_further(&mut self, envelope: Envelope) -> Option<u32> {
+        match self.search(envelope)? {
+            Found::Plain(at) => Some(self.plain.remove(at).1),
+            Found::Binned(id) => {
+                let pattern = self.nodes[id as usize].pattern;
+                self.unhook(&pattern, id);
+                Some(id)
+            }
+        }
+    }
+
+    #[inline]
+    fn search(&mut self, envelope: Envelope) -> Option<Found> {
         if self.binned == 0 {
             let near = self.plain.position(SEARCH_ENTRIES_MAX, |(pattern, _)| pattern.fits(&envelope));
-            if let Some(at) = near {
-                return Some(self.plain.remove(at).1);
-            }
-            if self.plain.len() <= SEARCH_ENTRIES_MAX {
-                return None;
+            if near.is_some() || self.plain.len() <= SEARCH_ENTRIES_MAX {
+                return near.map(Found::Plain);
             }
             self.bin_all();
         }
-        self.take_binned(&envelope)
+        self.oldest_binned(&envelope).map(Found::Binned)
     }
 
     /// Withdraws receive `id`; whether it was still waiting.
@@ -129,7 +155,7 @@ impl Posted {
         self.by_wildness[pattern.wildness()] -= 1;
     }
 
-    fn take_binned(&mut self, envelope: &Envelope) -> Option<u32> {
+    fn oldest_binned(&self, envelope: &Envelope) -> Option<u32> {
         let mut oldest = NONE;
         for wildness in 0..4 {
             if self.by_wildness[wildness] == 0 {
@@ -140,12 +166,7 @@ impl Posted {
                 oldest = first;
             }
         }
-        if oldest == NONE {
-            return None;
-        }
-        let pattern = self.nodes[oldest as usize].pattern;
-        self.unhook(&pattern, oldest);
-        Some(oldest)
+        (oldest != NONE).then_some(oldest)
     }
 
     fn stamp_of(&self, id: u32) -> u64 {

@@ -48,6 +48,7 @@ fn run(events: Vec<Event>) {
             }
             Event::Arrive(e) => {
                 let expected = take_first(&mut receives, |(p, _)| p.fits(&e)).map(|(_, id)| id);
+                assert_eq!(posted.has_one_for(&e), expected.is_some());
                 assert_eq!(posted.take(&e), expected);
                 if expected.is_none() {
                     unexpected.keep(e, id);
