@@ -186,6 +186,13 @@ static inline uint64_t check_random(uint64_t *state, uint64_t limit)
     return check_word(0x7E57, *state) % limit;
 }
 
+/* Whether the library compares collective calls (TERN_CHECK=collectives): all ranks are told of what one does wrong. */
+static inline int check_compares_collectives(void)
+{
+    const char *checks = getenv("TERN_CHECK");
+    return checks && strstr(checks, "collectives");
+}
+
 static inline int check_status_count(const MPI_Status *status, MPI_Datatype type)
 {
     int count = -1;

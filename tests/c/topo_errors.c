@@ -83,8 +83,7 @@ static int adjacent(int degree, int source, const int *weights, const int *other
 /* One rank errs: the others get their graph, or with TERN_CHECK=collectives are told, and all go on in step. */
 static void one_errs(void)
 {
-    const char *checks = getenv("TERN_CHECK");
-    int all_are_told = checks && strstr(checks, "collectives");
+    int all_are_told = check_compares_collectives();
     int rank = check_rank == 0 ? check_size : 0, degree = 1;
     MPI_Comm comm = MPI_COMM_NULL, copy;
     int code = MPI_Dist_graph_create(world, 1, &check_rank, &degree, &rank, unweighted, MPI_INFO_NULL, 0, &comm);

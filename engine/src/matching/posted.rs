@@ -75,14 +75,8 @@ impl Posted {
     }
 
     /// Whether [`Posted::take`] would answer a receive.
-    #[inline(always)]
     pub fn has_one_for(&mut self, envelope: &Envelope) -> bool {
-        !self.is_empty() && self.is_searched_for(*envelope)
-    }
-
-    #[inline(never)]
-    fn is_searched_for(&mut self, envelope: Envelope) -> bool {
-        self.search(envelope).is_some()
+        self.search(*envelope).is_some()
     }
 
     #[inline(never)]

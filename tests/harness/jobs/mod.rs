@@ -112,6 +112,11 @@ impl Jobs<'_> {
         command
     }
 
+    /// The command `tern` of the installed tree.
+    fn tern(&self) -> PathBuf {
+        self.options.prefix.join("bin/tern")
+    }
+
     /// `mpirun` without any argument.
     fn bare_mpirun(&self) -> Command {
         let mut command = Command::new(self.options.mpirun());

@@ -146,7 +146,7 @@ fn several_ranks(jobs: &Jobs<'_>) -> Verdict {
 /// What `tern info` says of the network's hosts.
 fn info(net: &Net, jobs: &Jobs<'_>) -> Result<String, String> {
     let mpirun = net.mpirun(jobs, 1);
-    let mut command = Command::new(jobs.options.prefix.join("bin/tern"));
+    let mut command = Command::new(jobs.tern());
     let outcome = run_command(command.arg("info").args(mpirun.get_args()))?;
     expect_code(&outcome, 0)?;
     Ok(outcome.stdout)

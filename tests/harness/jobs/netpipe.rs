@@ -70,7 +70,7 @@ fn between_hosts(jobs: &Jobs<'_>) -> Verdict {
     let folder = folder(jobs, "hosts")?;
     let script = "exec \"$0\" netpipe --launcher \"$MPI_LAUNCHER\" --host \"$MPI_HOSTS\" \"$@\"";
     let mut command = Command::new(testnet);
-    command.args(["with", "3", "0", "sh", "-c", script]).arg(tern(jobs));
+    command.args(["with", "3", "0", "sh", "-c", script]).arg(jobs.tern());
     command.args(["--quick", "--no-peers", "--trials", "1", "--to", "64k", "--curves"]);
     command.args(["--collective", "bcast", "--algorithm", "chain", "--hosts", "2-3", "--bytes", "8,64k"]);
     let outcome = finish(command.arg("--output").arg(&folder))?;
@@ -92,7 +92,7 @@ fn between_hosts(jobs: &Jobs<'_>) -> Verdict {
 
 /// The reason is in the message.
 fn no_host(jobs: &Jobs<'_>) -> Verdict {
-    let mut command = Command::new(tern(jobs));
+    let mut command = Command::new(jobs.tern());
     command.args(["netpipe", "--quick", "--no-peers", "--launcher", "sh -c", "--host"]);
     let outcome =
         finish(command.arg("no-such-command-here,neither").arg("--output").arg(folder(jobs, "none")?))?;
@@ -105,7 +105,7 @@ fn no_host(jobs: &Jobs<'_>) -> Verdict {
 fn ended(jobs: &Jobs<'_>) -> Verdict {
     let scratch = folder(jobs, "ended")?;
     fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
-    let mut command = Command::new(tern(jobs));
+    let mut command = Command::new(jobs.tern());
     command.args(["netpipe", "--only", "tern", "--no-peers", "--output"]).arg(scratch.join("results"));
     let running = Running::start(command.env("TMPDIR", &scratch)).map_err(|error| error.to_string())?;
     let (mark, start) = (running.mark(), Instant::now());
@@ -123,10 +123,6 @@ fn ended(jobs: &Jobs<'_>) -> Verdict {
     let left = fs::read_dir(&scratch).map_err(|error| error.to_string())?.count();
     expect(left == 0, "no folder is left", &outcome)?;
     passed()
-}
-
-fn tern(jobs: &Jobs<'_>) -> PathBuf {
-    jobs.options.prefix.join("bin/tern")
 }
 
 /// A folder that nothing is in.
@@ -154,7 +150,7 @@ struct Run {
 impl Run {
     fn new(jobs: &Jobs<'_>, name: &str, words: &[&str]) -> Result<Run, String> {
         let folder = folder(jobs, name)?;
-        let mut command = Command::new(tern(jobs));
+        let mut command = Command::new(jobs.tern());
         command.args(["netpipe", "--quick", "--no-peers"]).args(words).arg("--output").arg(&folder);
         Run::read(folder, finish(&mut command)?)
     }

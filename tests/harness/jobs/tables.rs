@@ -108,7 +108,7 @@ fn wrong_table(jobs: &Jobs<'_>) -> Verdict {
 fn tune(jobs: &Jobs<'_>) -> Verdict {
     let folder = jobs.options.programs();
     let (rows, params) = (folder.join("tuned.table"), folder.join("tuned.toml"));
-    let mut tern = Command::new(jobs.options.prefix.join("bin/tern"));
+    let mut tern = Command::new(jobs.tern());
     tern.args(["tune", "--quick", "--ranks", "2", "--collective", "barrier", "--output"]);
     let outcome = run_command(tern.arg(&rows).arg("--params").arg(&params))?;
     expect(outcome.success(), "tern tune succeeds", &outcome)?;

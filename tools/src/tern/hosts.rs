@@ -25,8 +25,8 @@ pub fn ask(place: &[String]) -> Result<String, String> {
 
 /// What rank 0 told.
 fn verdict(said: &str) -> Option<&str> {
-    let words = said.lines().filter_map(|line| line.strip_prefix("mpirun: "));
-    words.into_iter().find(|words| words.starts_with("multicast "))
+    let mut words = said.lines().filter_map(|line| line.strip_prefix("mpirun: "));
+    words.find(|words| words.starts_with("multicast "))
 }
 
 #[cfg(test)]
