@@ -142,6 +142,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.crowded = job.cores.is_crowded();
     process.polls_per_yield = wait::polls_per_yield(&fabric);
     process.yields_max = wait::yields_max(&job.cores);
+    process.yielding = wait::Yielding::on(&job.cores);
     process.listens = process.crowded && fabric.listens();
     process.polls_at_once = wait::polls_at_once(&fabric, process.crowded);
     process.spin_polls_most = wait::spin_polls_max(&fabric);

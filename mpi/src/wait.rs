@@ -159,12 +159,9 @@ pub fn polls_per_yield(fabric: &Fabric) -> u32 {
     }
 }
 
-/// Yields before a wait sleeps.
+/// Yields before a wait sleeps, at least: see [`CROWDED_PATIENCE`], too.
 pub fn yields_max(cores: &CoreBudget) -> u32 {
-    if !cores.is_crowded() {
-        return YIELDS_MAX;
-    }
-    if cores.ranks.div_ceil(cores.usable.max(1)) <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
+    if cores.is_crowded() { CROWDED_YIELDS_MAX } else { YIELDS_MAX }
 }
 
 /// Waits for an event.
@@ -222,6 +219,8 @@ struct Patience<T> {
     polls: u32,
     spin_polls_max: u32,
     yields: u32,
+    /// When it had yielded so often that it would sleep if it had a core of its own.
+    patient_since: Option<Instant>,
     crowded: bool,
     /// What has come since the wait began, or went on, came to a sleeper.
     slept: bool,
@@ -241,6 +240,7 @@ impl<T> Patience<T> {
             polls: 0,
             spin_polls_max,
             yields: 0,
+            patient_since: None,
             crowded: process.crowded,
             slept: false,
             polls_per_yield: process.polls_per_yield,
@@ -271,6 +271,7 @@ impl<T> Patience<T> {
         self.end(process);
         self.polls = 0;
         self.yields = 0;
+        self.patient_since = None;
         self.slept = false;
     }
 
@@ -331,8 +332,7 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
-        if self.yields < yields_max && process.yielding.is_worth_it() {
+        if self.may_yield(&process) && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }
@@ -342,8 +342,22 @@ impl<T> Patience<T> {
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
         self.yields = 0;
+        self.patient_since = None;
         self.slept = true;
         process
+    }
+
+    /// Whether it is too early to sleep.
+    fn may_yield(&mut self, process: &Process) -> bool {
+        if self.peer.is_some() {
+            return self.yields < LISTENING_YIELDS_MAX;
+        }
+        self.yields < process.yields_max || self.crowded && self.is_patient()
+    }
+
+    /// The clock is asked only now, when most waits are over.
+    fn is_patient(&mut self) -> bool {
+        self.patient_since.get_or_insert_with(Instant::now).elapsed() < CROWDED_PATIENCE
     }
 
     /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
@@ -406,6 +420,8 @@ impl<T> Patience<T> {
 /// So does a rank that copies much, once. Therefore a single dear yield counts little, and each one after it more, until many
 /// cheap ones have come in between.
 pub struct Yielding {
+    /// A yield that took longer is dear.
+    dear: Duration,
     /// Waits that are still to sleep without a yield.
     waits_without: u32,
     /// How many they will be after the next dear yield.
@@ -419,7 +435,19 @@ pub struct Yielding {
 impl Yielding {
     /// Nothing learnt yet.
     pub const fn new() -> Self {
-        Yielding { waits_without: 0, penalty: WAITS_AFTER_DEAR_YIELD_MIN, yields_untimed: 0, cheap: 0 }
+        Yielding {
+            dear: YIELD_DEAR,
+            waits_without: 0,
+            penalty: WAITS_AFTER_DEAR_YIELD_MIN,
+            yields_untimed: 0,
+            cheap: 0,
+        }
+    }
+
+    /// Where ranks share these cores: each of many that share one may have copied much in its turn.
+    pub fn on(cores: &CoreBudget) -> Self {
+        let further = cores.ranks_per_core().saturating_sub(YIELD_DEAR_RANKS);
+        Yielding { dear: YIELD_DEAR + YIELD_DEAR_PER_RANK * further, ..Yielding::new() }
     }
 
     /// Whether to yield before sleeping, this time.
@@ -441,7 +469,7 @@ impl Yielding {
     }
 
     fn learn(&mut self, away: Duration) {
-        if away > YIELD_DEAR {
+        if away > self.dear {
             self.waits_without = self.penalty;
             self.penalty = (self.penalty * WAITS_AFTER_DEAR_YIELD_GROWTH).min(WAITS_AFTER_DEAR_YIELD_MAX);
             self.cheap = 0;
@@ -499,4 +527,38 @@ fn publish(process: &Process, waiting: &Waiting, waited: Duration) {
         since_ns: tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64),
         detail: &waiting.detail,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits that sleep at once after yields of so many milliseconds, where 2 cores have so many ranks.
+    fn waits_without_yield(ranks: u32, yields_ms: &[u64]) -> u32 {
+        let mut yielding = Yielding::on(&CoreBudget { usable: 2, ranks });
+        yields_ms.iter().for_each(|ms| yielding.learn(Duration::from_millis(*ms)));
+        (0..).take_while(|_| !yielding.is_worth_it()).count() as u32
+    }
+
+    #[test]
+    fn dear_yields_are_counted_by_how_many_share_the_core() {
+        assert_eq!(waits_without_yield(4, &[1]), 0);
+        assert_eq!(waits_without_yield(4, &[2]), WAITS_AFTER_DEAR_YIELD_MIN);
+        assert_eq!(
+            waits_without_yield(4, &[2, 2]),
+            WAITS_AFTER_DEAR_YIELD_MIN * WAITS_AFTER_DEAR_YIELD_GROWTH
+        );
+        assert_eq!(waits_without_yield(16, &[2]), 0);
+        assert_eq!(waits_without_yield(16, &[3]), WAITS_AFTER_DEAR_YIELD_MIN);
+    }
+
+    #[test]
+    fn cheap_yields_restore_the_trust() {
+        let cheap = vec![0; CHEAP_YIELDS_TO_TRUST as usize];
+        let yields = [&[2, 2], &cheap[..], &[2]].concat();
+        assert_eq!(
+            waits_without_yield(4, &yields),
+            WAITS_AFTER_DEAR_YIELD_MIN * WAITS_AFTER_DEAR_YIELD_GROWTH
+        );
+    }
 }

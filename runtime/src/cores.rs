@@ -16,6 +16,11 @@ impl CoreBudget {
     pub fn is_crowded(&self) -> bool {
         self.ranks > self.usable
     }
+
+    /// Ranks that share a core, at most.
+    pub fn ranks_per_core(&self) -> u32 {
+        self.ranks.div_ceil(self.usable.max(1))
+    }
 }
 
 /// Cores that this process may use: at least 1. Reads files; a rank asks [`Job::cores`](crate::Job) instead,

@@ -6,9 +6,15 @@
 
 use std::sync::atomic::Ordering;
 
+use super::layout::Layout;
 use super::segment::{CELL_BUSY, CELL_FREE, Segment};
 use crate::Peer;
-use crate::limits::{CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_MAX};
+use crate::limits::{CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_MAX, CROWDED_CELLS_MIN};
+
+/// Cells that a rank uses where nobody may be running who empties them: those of all ranks together are the cells that two have.
+fn crowded_cells(layout: &Layout) -> u32 {
+    (2 * layout.cells / layout.size).clamp(CROWDED_CELLS_MIN.min(layout.cells), layout.cells)
+}
 
 /// Which of this rank's cells are free, as far as it knows.
 pub(crate) struct CellPool {
@@ -25,11 +31,12 @@ pub(crate) struct CellPool {
 }
 
 impl CellPool {
-    pub(crate) fn new(segment: &Segment, owner: Peer) -> Self {
+    /// `crowded`: the job's ranks outnumber the cores.
+    pub(crate) fn new(segment: &Segment, owner: Peer, crowded: bool) -> Self {
         let layout = segment.layout();
         CellPool {
             owner,
-            count: layout.cells,
+            count: if crowded { crowded_cells(layout) } else { layout.cells },
             busy: 0,
             hot: 0,
             holder: [0; CELLS_MAX as usize],
@@ -96,5 +103,21 @@ impl CellPool {
                 self.look(segment, cell);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    fn usable(size: u32, cells: u32) -> u32 {
+        crowded_cells(&Layout::new(size, &Config { cells, ..Config::default() }))
+    }
+
+    #[test]
+    fn ranks_that_outnumber_the_cores_share_what_two_have() {
+        assert_eq!([2, 4, 8, 16, 1000].map(|size| usable(size, 128)), [128, 64, 32, 16, 16]);
+        assert_eq!([2, 16, 1000].map(|size| usable(size, 12)), [12, 12, 12]);
     }
 }

@@ -16,7 +16,8 @@ use crate::limits::FILLS_PER_LOOK;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::limits::LINE_BYTES;
 
-/// How cells are filled for one peer. Zeros are one of which nothing is known.
+/// How a rank fills its cells. It is one choice for all peers: a cell that went past the cache costs the next usual fill a fetch from memory, so
+/// with a choice for each peer all looked alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fill {
     choice: Choice,

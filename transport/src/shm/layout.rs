@@ -12,6 +12,8 @@ pub(crate) struct Layout {
     pub(crate) ring_lines: u32,
     pub(crate) cells: u32,
     pub(crate) cell_bytes: u32,
+    /// Bytes of a rank's region; `None` if they cannot be addressed.
+    region_bytes: Option<usize>,
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
@@ -29,7 +31,8 @@ const JOB_BYTES: usize = PAGE_BYTES;
 impl Layout {
     pub(crate) fn new(size: u32, config: &Config) -> Self {
         let Config { ring_lines, cells, cell_bytes, .. } = config.clamped();
-        Layout { size, ring_lines, cells, cell_bytes }
+        let layout = Layout { size, ring_lines, cells, cell_bytes, region_bytes: None };
+        Layout { region_bytes: layout.end_of_rings(), ..layout }
     }
 
     /// Different for layouts that do not fit together; never zero.
@@ -42,11 +45,12 @@ impl Layout {
 
     /// Bytes of the whole segment; `None` if they cannot be addressed.
     pub(crate) fn segment_bytes(&self) -> Option<usize> {
-        let regions = (self.size as usize).checked_mul(self.region_bytes()?)?;
+        let regions = (self.size as usize).checked_mul(self.region_bytes?)?;
         regions.checked_add(JOB_BYTES).filter(|bytes| isize::try_from(*bytes).is_ok())
     }
 
-    fn region_bytes(&self) -> Option<usize> {
+    /// From the start of a region.
+    fn end_of_rings(&self) -> Option<usize> {
         let rings = (self.size as usize).checked_mul(self.ring_bytes())?;
         Some(rings.checked_add(self.rings_offset())?.next_multiple_of(PAGE_BYTES))
     }
@@ -89,7 +93,7 @@ impl Layout {
 
     fn region(&self, rank: u32) -> usize {
         assert!(rank < self.size, "rank {rank} of {}", self.size);
-        JOB_BYTES + rank as usize * self.region_bytes().expect("checked when the segment was mapped")
+        JOB_BYTES + rank as usize * self.region_bytes.expect("checked when the segment was mapped")
     }
 
     pub(crate) fn control(&self, rank: u32) -> usize {

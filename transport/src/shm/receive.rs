@@ -78,7 +78,10 @@ impl Incoming {
         match mark.shape() {
             Some(Shape::Lines(len)) => self.take_first(mark, len, sink),
             Some(Shape::More) => match self.half.take() {
-                Some(half) if half.by_cells => self.take_further_cells(half, segment, paces, sink),
+                Some(half) if half.by_cells => {
+                    self.take_further_cells(half, segment, paces, sink);
+                    self.bell.made_room();
+                }
                 Some(half) => self.take_more(half, sink),
                 None => self.advance(),
             },
@@ -87,10 +90,10 @@ impl Incoming {
                 let (cell, len) = head.cell();
                 let half = take_first_cell(segment, (self.from, cell), len, &head.header, paces, sink);
                 self.advance();
-                self.bell.made_room();
                 if let Some(half) = half {
                     self.take_further_cells(half, segment, paces, sink);
                 }
+                self.bell.made_room();
             }
             // A broken peer: go past the line, so that the ring does not stay ready for ever.
             None => self.advance(),
@@ -134,7 +137,7 @@ impl Incoming {
         half.end(self.from, sink);
     }
 
-    /// As many further cells as have come.
+    /// As many further cells as have come. That there is room again, the caller tells: who sleeps for want of it needs several cells.
     fn take_further_cells(
         &mut self,
         mut half: Half,
@@ -151,7 +154,6 @@ impl Incoming {
             }
             half.take_cell(segment, (self.from, cell), paces);
             self.advance();
-            self.bell.made_room();
         }
         half.end(self.from, sink);
     }

@@ -54,6 +54,7 @@ pub struct Shm {
     /// The word that tells whether the queue is empty, within the segment.
     queue_stub: NonNull<LineWord>,
     cells: CellPool,
+    fill: Fill,
     shares: Shares,
     paces: Paces,
     peers: Peers,
@@ -73,7 +74,6 @@ struct Outgoing {
     bell: PeerBell,
     /// Messages sent through the peer's queue.
     queued: u32,
-    fill: Fill,
 }
 
 impl Outgoing {
@@ -82,7 +82,7 @@ impl Outgoing {
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
-        Outgoing { ring, bell, queued: 0, fill: Fill::default() }
+        Outgoing { ring, bell, queued: 0 }
     }
 
     /// Nothing of so many peers: memory that costs nothing until it is used.
@@ -132,7 +132,8 @@ impl Shm {
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
-            cells: CellPool::new(&segment, me),
+            cells: CellPool::new(&segment, me, oversubscribed),
+            fill: Fill::default(),
             shares: Shares::new(segment.clone(), me),
             paces: Paces::new(config.copies),
             peers,
@@ -266,9 +267,9 @@ impl Shm {
             && let Some(run) = am.run()
         {
             let (segment, me) = (&self.segment, self.me);
-            let fill = &mut self.outgoing[peer as usize].fill;
             // SAFETY: as below; the payload is one run of `len` bytes. Cells begin with a page.
-            let timed = unsafe { fill.copy(|cell| segment.cell_line(me, cell), cell, to, run.add(at), n) };
+            let timed =
+                unsafe { self.fill.copy(|cell| segment.cell_line(me, cell), cell, to, run.add(at), n) };
             return Some(CellName::new(cell, timed));
         }
         // SAFETY: `n` is at most a cell's size, and the cell is not another's yet.
