@@ -76,6 +76,9 @@ pub const YIELDS_UNTIMED: u32 = 7;
 /// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
 pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 
+/// Threads of a rank whose calls stand on the board beside the one that has slept longest: there is room for the text of so many.
+pub const BOARD_FURTHER_THREADS_MAX: usize = 2;
+
 /// `MPI_TAG_UB`.
 pub const TAG_UB: i32 = i32::MAX;
 

@@ -33,6 +33,8 @@ pub struct Process {
     pub bell: Option<Arc<dyn Doorbell>>,
     /// Threads of this process that sleep in a call.
     pub sleepers: u32,
+    /// What those of them wait for that have slept long.
+    pub asleep: crate::wait::Asleep,
     /// Counts the times that a thread has entered, where several may.
     pub entries: u64,
     /// Counts the times that somebody has taken what had arrived.
@@ -120,6 +122,7 @@ impl Process {
             job: None,
             bell: None,
             sleepers: 0,
+            asleep: crate::wait::Asleep::new(),
             entries: 0,
             polls: 0,
             crowded: false,

@@ -4,8 +4,10 @@
 //! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the board
 //! in which call, so that `mpirun` can explain a hang.
 
+mod asleep;
 mod yielding;
 
+pub use asleep::{Asleep, Waiting};
 pub use yielding::Yielding;
 
 use crate::coll;
@@ -14,44 +16,8 @@ use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
-use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
-use tern_runtime::{Blocked, CoreBudget};
+use tern_runtime::CoreBudget;
 use tern_transport::{Doorbell, Fabric, Peer};
-
-/// What a call waits for, for a person.
-#[derive(Clone, Debug)]
-pub struct Waiting {
-    /// The call.
-    pub call: &'static str,
-    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
-    pub peer: i32,
-    /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
-    pub tag: i32,
-    /// Context of the communicator, 0 if there is none.
-    pub context: u64,
-    /// Bytes of the message or buffer.
-    pub bytes: Option<u64>,
-    /// More.
-    pub detail: String,
-}
-
-impl Waiting {
-    /// In a call of which nothing more is known.
-    pub fn on(call: &'static str) -> Self {
-        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: 0, bytes: None, detail: String::new() }
-    }
-
-    /// In a collective.
-    pub fn collective(call: &'static str, context: u64) -> Self {
-        Waiting { context, ..Waiting::on(call) }
-    }
-
-    /// In a call that sends to or receives from a peer; wildcards as in the standard.
-    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
-        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
-        Waiting { call, peer, tag, context, bytes: Some(bytes), detail: String::new() }
-    }
-}
 
 /// What a call waits for, and how it learns of it.
 pub trait Event {
@@ -396,24 +362,18 @@ impl<T> Patience<T> {
     /// Sleeps for as long as it takes, with the call on the board.
     fn sleep_published(
         &self,
-        process: Guard,
+        mut process: Guard,
         bell: &Arc<dyn Doorbell>,
         armed: u32,
         event: &impl Event<News = T>,
     ) -> Guard {
-        publish(
-            &process,
-            &event.waiting(&process),
-            self.began.map_or(Duration::ZERO, |began| began.elapsed()),
-        );
+        let waiting = event.waiting(&process);
+        let number =
+            asleep::begin(&mut process, waiting, self.began.map_or(Duration::ZERO, |began| began.elapsed()));
         process.leave_to_sleep();
         event.sleep(&**bell, armed, None);
-        let process = enter();
-        if process.sleepers == 1
-            && let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref())
-        {
-            board.clear();
-        }
+        let mut process = enter();
+        asleep::end(&mut process, number);
         process
     }
 }
@@ -446,19 +406,4 @@ fn yield_core(process: Guard, timed: bool) -> (Guard, Option<Duration>) {
     std::thread::yield_now();
     let away = left.map(|left| left.elapsed());
     (enter(), away)
-}
-
-fn publish(process: &Process, waiting: &Waiting, waited: Duration) {
-    let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
-    let comm = process.comms.of_context(waiting.context);
-    board.publish(&Blocked {
-        call: waiting.call,
-        peer: waiting.peer,
-        tag: waiting.tag,
-        comm: comm.map_or("", |comm| if comm.name.is_empty() { "unnamed" } else { &comm.name }),
-        comm_size: comm.map_or(0, |comm| comm.group.size()),
-        bytes: waiting.bytes,
-        since_ns: tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64),
-        detail: &waiting.detail,
-    });
 }

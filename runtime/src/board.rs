@@ -59,6 +59,33 @@ pub struct Blocked<'a> {
     pub detail: &'a str,
 }
 
+/// As a person reads it: in which call, with whom, of what.
+impl std::fmt::Display for Blocked<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "in {}", self.call)?;
+        match self.peer {
+            NO_PEER => {}
+            ANY_PEER => write!(f, ", peer any")?,
+            peer => write!(f, ", peer {peer}")?,
+        }
+        match self.tag {
+            NO_TAG => {}
+            ANY_TAG => write!(f, ", tag any")?,
+            tag => write!(f, ", tag {tag}")?,
+        }
+        if !self.comm.is_empty() {
+            write!(f, ", on {} of {} ranks", self.comm, self.comm_size)?;
+        }
+        if let Some(bytes) = self.bytes {
+            write!(f, ", {bytes} bytes")?;
+        }
+        if !self.detail.is_empty() {
+            write!(f, ", {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
 /// A rank's own place on the board. All that goes wrong here is swallowed: a message that nobody could
 /// have read must not end a program that works.
 #[derive(Debug)]

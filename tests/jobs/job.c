@@ -1,6 +1,7 @@
 /* What the whole-job tests run: the first argument says what the ranks do. The harness (harness/jobs) says
  * what must come of it. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,32 @@ static void deadlock(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* As above, but the message comes after a while. */
+static void *receive(void *tag)
+{
+    int value;
+    MPI_Recv(&value, 1, MPI_INT, 1, *(int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+/* Three threads of rank 0 wait, one after the other has begun; only the last of them gets its message. */
+static void threads(void)
+{
+    static int tags[3] = {8, 7, 9};
+    pthread_t waiting[3];
+    int value = 0;
+    for (int i = 0; rank == 0 && i < 3; i++) {
+        pthread_create(&waiting[i], NULL, receive, &tags[i]);
+        usleep(100000);
+    }
+    if (rank == 1) {
+        usleep(600000);
+        MPI_Send(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+        sleep(60);
+    }
+    for (int i = 2; rank == 0 && i >= 0; i--) pthread_join(waiting[i], NULL);
+}
+
+/* As in `deadlock`, but the message comes after a while. */
 static void slow(void)
 {
     int value = 0;
@@ -128,12 +154,14 @@ int main(int argc, char **argv)
     int number = argc > 2 ? atoi(argv[2]) : 0;
     if (!strcmp(what, "before-init")) MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!strcmp(what, "descriptors")) limit_descriptors(number);
-    MPI_Init(&argc, &argv);
+    int level = strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+    MPI_Init_thread(&argc, &argv, level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!strcmp(what, "hello")) hello();
     else if (!strcmp(what, "shares")) shares();
     else if (!strcmp(what, "deadlock")) deadlock();
+    else if (!strcmp(what, "threads")) threads();
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tern_runtime::board::{ANY_PEER, ANY_TAG, Blocked, NO_PEER, NO_TAG, RankState, Record};
+use tern_runtime::board::{RankState, Record};
 use tern_runtime::procfs::ProcessStat;
 
 use crate::topology::ranges;
@@ -55,7 +55,7 @@ pub fn standing(subject: &Subject, now_ns: u64) -> Standing {
     }
     if let Some(blocked) = subject.record.blocked() {
         let waited = Duration::from_nanos(now_ns.saturating_sub(blocked.since_ns));
-        return Standing { place: printable(&waiting(&blocked)), time: Time::Waiting(waited) };
+        return Standing { place: printable(&blocked.to_string()), time: Time::Waiting(waited) };
     }
     let place = match subject.record.state() {
         RankState::Absent => "MPI_Init not called yet",
@@ -76,30 +76,6 @@ fn ended(end: End, state: RankState) -> String {
         End::Exited(status) => format!("ended with exit status {status}{note}"),
         End::Killed(signal) => format!("killed by signal {signal} ({})", signal_name(signal)),
     }
-}
-
-fn waiting(blocked: &Blocked<'_>) -> String {
-    let mut text = format!("in {}", blocked.call);
-    match blocked.peer {
-        NO_PEER => {}
-        ANY_PEER => text += ", peer any",
-        peer => text += &format!(", peer {peer}"),
-    }
-    match blocked.tag {
-        NO_TAG => {}
-        ANY_TAG => text += ", tag any",
-        tag => text += &format!(", tag {tag}"),
-    }
-    if !blocked.comm.is_empty() {
-        text += &format!(", on {} of {} ranks", blocked.comm, blocked.comm_size);
-    }
-    if let Some(bytes) = blocked.bytes {
-        text += &format!(", {bytes} bytes");
-    }
-    if !blocked.detail.is_empty() {
-        text += &format!(", {}", blocked.detail);
-    }
-    text
 }
 
 /// Names of communicators come from the program, and must not steer the terminal.
@@ -151,6 +127,7 @@ fn span(times: impl Iterator<Item = Duration> + Clone) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tern_runtime::board::{Blocked, NO_PEER, NO_TAG};
 
     const NOW_NS: u64 = 10_000_000_000;
 

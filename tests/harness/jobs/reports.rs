@@ -13,6 +13,7 @@ const IDLE_CPU_S_MAX: f64 = 0.05;
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "timeout report", run: timeout_report },
+    Test { name: "timeout report of threads", run: threads_report },
     Test { name: "report on SIGUSR1", run: report_on_signal },
     Test { name: "waiting costs nothing", run: idle },
 ];
@@ -23,6 +24,18 @@ fn timeout_report(jobs: &Jobs<'_>) -> Verdict {
     expect(outcome.took < Duration::from_secs(5), "it ended soon after its time", &outcome)?;
     expect_said(&outcome, &["rank 0: in MPI_Recv, peer 1, tag 7, on MPI_COMM_WORLD of 4 ranks"])?;
     expect_said(&outcome, &["ranks 1-3: in MPI_Barrier, on MPI_COMM_WORLD of 4 ranks", "for "])?;
+    passed()
+}
+
+fn threads_report(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(jobs.mpirun(2).args(["--timeout", "2"]).arg(jobs.job()?).arg("threads"))?;
+    expect_code(&outcome, 124)?;
+    let place = "on MPI_COMM_WORLD of 2 ranks, 4 bytes";
+    let both = format!(
+        "rank 0: in MPI_Recv, peer 1, tag 8, {place}, another thread in MPI_Recv, peer 1, tag 7, {place}, for "
+    );
+    expect_said(&outcome, &[&both])?;
+    expect(!outcome.stderr.contains("tag 9"), "what has ended is not told", &outcome)?;
     passed()
 }
 

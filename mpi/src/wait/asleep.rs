@@ -1,0 +1,148 @@
+//! What the threads of this process that have slept long wait for, on the board for a person to read.
+
+use crate::limits::BOARD_FURTHER_THREADS_MAX;
+use crate::process::Process;
+use std::time::Duration;
+use tern_runtime::Blocked;
+use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
+
+/// What a call waits for, for a person.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The call.
+    pub call: &'static str,
+    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
+    pub peer: i32,
+    /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
+    pub tag: i32,
+    /// Context of the communicator, 0 if there is none.
+    pub context: u64,
+    /// Bytes of the message or buffer.
+    pub bytes: Option<u64>,
+    /// More.
+    pub detail: String,
+}
+
+impl Waiting {
+    /// In a call of which nothing more is known.
+    pub fn on(call: &'static str) -> Self {
+        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: 0, bytes: None, detail: String::new() }
+    }
+
+    /// In a collective.
+    pub fn collective(call: &'static str, context: u64) -> Self {
+        Waiting { context, ..Waiting::on(call) }
+    }
+
+    /// In a call that sends to or receives from a peer; wildcards as in the standard.
+    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
+        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
+        Waiting { call, peer, tag, context, bytes: Some(bytes), detail: String::new() }
+    }
+}
+
+/// Waits of threads that have slept long, the longest first.
+#[derive(Debug, Default)]
+pub struct Asleep {
+    waits: Vec<Wait>,
+    /// The number of the next.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Wait {
+    number: u64,
+    /// On the clock of [`tern_runtime::now_ns`].
+    since_ns: u64,
+    waiting: Waiting,
+}
+
+impl Asleep {
+    /// Nobody's.
+    pub const fn new() -> Self {
+        Asleep { waits: Vec::new(), next: 0 }
+    }
+
+    fn begin(&mut self, waiting: Waiting, since_ns: u64) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let at = self.waits.partition_point(|wait| wait.since_ns <= since_ns);
+        self.waits.insert(at, Wait { number, since_ns, waiting });
+        number
+    }
+
+    fn end(&mut self, number: u64) {
+        self.waits.retain(|wait| wait.number != number);
+    }
+}
+
+/// A thread of this process goes on sleeping in a call, after so long; answers with what [`end`] wants to know.
+pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration) -> u64 {
+    let since_ns = tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64);
+    let number = process.asleep.begin(waiting, since_ns);
+    tell(process);
+    number
+}
+
+/// It was woken.
+pub(super) fn end(process: &mut Process, number: u64) {
+    process.asleep.end(number);
+    tell(process);
+}
+
+/// Puts the wait that has lasted longest on the board, with those of other threads beside it.
+fn tell(process: &Process) {
+    let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
+    let Some((longest, further)) = process.asleep.waits.split_first() else { return board.clear() };
+    let detail = with_further(&longest.waiting.detail, further, process);
+    board.publish(&blocked(longest, &detail, process));
+}
+
+/// What is said of a wait beside its call, and the calls of other threads.
+fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
+    let shown = further.iter().take(BOARD_FURTHER_THREADS_MAX);
+    let threads =
+        shown.map(|wait| format!("another thread {}", blocked(wait, &wait.waiting.detail, process)));
+    let left = further.len().saturating_sub(BOARD_FURTHER_THREADS_MAX);
+    let rest = (left > 0).then(|| format!("and {left} more"));
+    let own = Some(detail.to_owned()).filter(|detail| !detail.is_empty());
+    own.into_iter().chain(threads).chain(rest).collect::<Vec<_>>().join("; ")
+}
+
+fn blocked<'a>(wait: &'a Wait, detail: &'a str, process: &'a Process) -> Blocked<'a> {
+    let waiting = &wait.waiting;
+    let comm = process.comms.of_context(waiting.context);
+    Blocked {
+        call: waiting.call,
+        peer: waiting.peer,
+        tag: waiting.tag,
+        comm: comm.map_or("", |comm| if comm.name.is_empty() { "unnamed" } else { &comm.name }),
+        comm_size: comm.map_or(0, |comm| comm.group.size()),
+        bytes: waiting.bytes,
+        since_ns: wait.since_ns,
+        detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(asleep: &Asleep) -> Vec<&str> {
+        asleep.waits.iter().map(|wait| wait.waiting.call).collect()
+    }
+
+    #[test]
+    fn the_longest_comes_first_and_who_is_woken_goes() {
+        let mut asleep = Asleep::new();
+        let begin = |asleep: &mut Asleep, call, since_ns| asleep.begin(Waiting::on(call), since_ns);
+        let receive = begin(&mut asleep, "MPI_Recv", 20);
+        let barrier = begin(&mut asleep, "MPI_Barrier", 10);
+        begin(&mut asleep, "MPI_Wait", 30);
+        assert_eq!(calls(&asleep), ["MPI_Barrier", "MPI_Recv", "MPI_Wait"]);
+        asleep.end(barrier);
+        assert_eq!(calls(&asleep), ["MPI_Recv", "MPI_Wait"]);
+        asleep.end(receive);
+        assert_eq!(calls(&asleep), ["MPI_Wait"]);
+    }
+}
