@@ -24,6 +24,16 @@ thread_local! {
     static IS_MAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
+/// Whether this is the thread that called `MPI_Init`.
+pub fn is_main() -> bool {
+    IS_MAIN.get()
+}
+
+/// The level of thread support.
+pub fn provided() -> c_int {
+    PROVIDED.load(Ordering::Relaxed)
+}
+
 entry! {
     /// Starts MPI for one thread.
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -55,13 +65,13 @@ entry! {
 
     /// The level of thread support.
     fn MPI_Query_thread(provided: *mut c_int) {
-        *out("provided", provided)? = PROVIDED.load(Ordering::Relaxed);
+        *out("provided", provided)? = self::provided();
         Ok(())
     }
 
     /// Whether this thread called `MPI_Init`.
     fn MPI_Is_thread_main(flag: *mut c_int) {
-        *out("flag", flag)? = c_int::from(IS_MAIN.get());
+        *out("flag", flag)? = c_int::from(is_main());
         Ok(())
     }
 
@@ -105,8 +115,10 @@ fn start(required: c_int) -> Result {
     let in_sessions = !process.sessions.is_empty();
     let networked = process.engine_mut().is_some_and(|engine| engine.transport().is_networked());
     let progresses = size > 1 && (process.progress_thread || networked);
+    let checks = process.check_threads;
     drop(process);
-    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses);
+    // A second thread that may not call is to be told of, not to do harm.
+    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses || checks);
     if progresses {
         progress::start();
     }
@@ -152,6 +164,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.medium = environment.transport.multicast;
     process.progress_thread = environment.progress_thread;
     process.check_types = environment.engine.check_types;
+    process.check_threads = environment.check_threads;
     process.by_cells = environment.transport.copies.by_cells();
     process.check_collectives = environment.engine.check_collectives;
     let mut engine = Box::new(Engine::new(job.size, fabric, environment.engine));

@@ -67,6 +67,8 @@ pub struct Process {
     pub progress_thread: bool,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
+    /// `TERN_CHECK=threads`, and only the thread that called `MPI_Init` may call.
+    pub check_threads: bool,
     /// `TERN_COPIES`, as it is on this machine.
     pub by_cells: bool,
     /// `TERN_COLL_TABLE`: the rows that come before the built-in choice of collective algorithms.
@@ -139,6 +141,7 @@ impl Process {
             medium: Medium::Udp,
             progress_thread: false,
             check_types: false,
+            check_threads: false,
             by_cells: false,
             coll_rows: Vec::new(),
             check_collectives: false,

@@ -10,9 +10,9 @@ mod yielding;
 pub use asleep::{Asleep, Waiting};
 pub use yielding::Yielding;
 
-use crate::coll;
 use crate::limits::*;
 use crate::process::{Guard, Process, die, enter};
+use crate::{check, coll};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
@@ -267,7 +267,10 @@ impl<T> Patience<T> {
 
     /// Lets time pass.
     #[inline]
-    fn pass(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
+    fn pass(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        if process.check_threads {
+            process = check::threads::refuse_others(process, |process| event.waiting(process).call);
+        }
         if self.polls < self.spin_polls_max {
             self.polls += 1;
             if self.polls_per_yield > 0 && self.polls % self.polls_per_yield == 0 {

@@ -26,7 +26,7 @@ impl Instance {
 /// Calls that are right must pass all checks: those of collectives, and of types wherever data moves.
 const CHECKS: Instance = Instance {
     name: "checks",
-    environment: &[("TERN_CHECK", "types,collectives")],
+    environment: &[("TERN_CHECK", "types,collectives,threads")],
     default: false,
     programs: &["coll_", "comm", "intercomm", "topo_", "type_", "session", "p2p_probe"],
 };

@@ -60,6 +60,18 @@ static void threads(void)
     for (int i = 2; rank == 0 && i >= 0; i--) pthread_join(waiting[i], NULL);
 }
 
+/* A second thread of rank 0 receives, which it may not. */
+static void stray(void)
+{
+    static int tag = 7;
+    pthread_t thread;
+    if (rank == 0) {
+        pthread_create(&thread, NULL, receive, &tag);
+        pthread_join(thread, NULL);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* As in `deadlock`, but the message comes after a while. */
 static void slow(void)
 {
@@ -162,6 +174,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "shares")) shares();
     else if (!strcmp(what, "deadlock")) deadlock();
     else if (!strcmp(what, "threads")) threads();
+    else if (!strcmp(what, "stray")) stray();
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();

@@ -24,6 +24,8 @@ pub struct Environment {
     pub coll_table: String,
     /// A thread makes progress while the program computes.
     pub progress_thread: bool,
+    /// `TERN_CHECK=threads`: a thread that may not call ends the job.
+    pub check_threads: bool,
 }
 
 /// The error handler of the predefined communicators, and of calls that have no object (MPI 5.0 section 9.3).

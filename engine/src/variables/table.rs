@@ -79,13 +79,19 @@ const PROTOCOLS: Category = Category {
         Variable {
             name: "TERN_CHECK",
             meaning: "types: the type signatures of sender and receiver are compared when a message is matched; \
-                      collectives: the ranks compare what they call before they do it.",
+                      collectives: the ranks compare what they call before they do it; threads: a thread that may not call, and waits, \
+                      ends the job.",
             values: Values::Set(
-                &["types", "collectives"],
-                |all, word| if word == 0 { all.engine.check_types } else { all.engine.check_collectives },
+                &["types", "collectives", "threads"],
+                |all, word| match word {
+                    0 => all.engine.check_types,
+                    1 => all.engine.check_collectives,
+                    _ => all.check_threads,
+                },
                 |all, word| match word {
                     0 => all.engine.check_types = true,
-                    _ => all.engine.check_collectives = true,
+                    1 => all.engine.check_collectives = true,
+                    _ => all.check_threads = true,
                 },
             ),
         },

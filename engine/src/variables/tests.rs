@@ -31,7 +31,7 @@ fn what_is_not_understood_is_said() {
         "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, both or stream"
     );
     assert!(said("TERN_RINGS", "yes").ends_with("it must be 0 or 1"));
-    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types, collectives"));
+    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types, collectives, threads"));
 }
 
 #[test]
@@ -64,6 +64,8 @@ fn each_variable_reads_what_it_writes() {
     assert!(!read("TERN_CHECK", "").unwrap().engine.check_types);
     assert!(!read("TERN_CHECK", "types").unwrap().engine.check_collectives);
     assert!(read("TERN_CHECK", "types,collectives").unwrap().engine.check_collectives);
+    assert!(!read("TERN_CHECK", "types,collectives").unwrap().check_threads);
+    assert!(read("TERN_CHECK", "threads").unwrap().check_threads);
 }
 
 #[test]

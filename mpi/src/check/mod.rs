@@ -6,6 +6,7 @@
 //! the check on, all collectives go by schedules over messages: one place to begin, [`crate::coll`]'s `Running`.
 
 mod record;
+pub mod threads;
 mod verdict;
 
 pub use record::{Meaning, Record, State};

@@ -2,6 +2,7 @@
 //! types are not those of their receive are told from those that may be received so.
 
 use std::process::Command;
+use std::time::Duration;
 
 use super::{Jobs, Test, Verdict, expect, expect_said, passed, run_command};
 use crate::compile::compile;
@@ -13,6 +14,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "mismatched collectives are fatal", run: fatal },
     Test { name: "a refused argument of a collective", run: refused },
     Test { name: "type signatures", run: types },
+    Test { name: "a thread that may not call", run: stray_thread },
 ];
 
 /// With this many ranks Bruck's allgather has a round that is not full.
@@ -92,6 +94,16 @@ fn expect_everywhere(jobs: &Jobs<'_>, ranks: usize, what: &str, words: &[&str]) 
         )?;
     }
     Ok(())
+}
+
+fn stray_thread(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = jobs.mpirun(2);
+    command.env("TERN_CHECK", "threads").args(["--timeout", "20"]).arg(jobs.job()?).arg("stray");
+    let outcome = run_command(&mut command)?;
+    expect(!outcome.success() && outcome.took < Duration::from_secs(5), "the job ended at once", &outcome)?;
+    let words = ["rank 0", "MPI_Recv was called by thread ", " (job)", "with MPI_THREAD_SINGLE"];
+    expect_said(&outcome, &words)?;
+    passed()
 }
 
 fn mismatched(jobs: &Jobs<'_>) -> Verdict {
