@@ -57,6 +57,9 @@ pub const CELL_TURNS_BYTES_MIN: usize = 8 * 1024;
 /// 64 KiB takes 1.0 ms in turns of 64 and 1.4 in turns of 128, among eight 0.10 and 0.12; between two ranks it is the same.
 pub const CELLS_IN_TURN: u32 = 64;
 
+/// Bytes of all that take turns, as they are unless a variable says otherwise.
+pub const CELLS_IN_TURN_BYTES: u64 = (CELLS_IN_TURN * CELL_BYTES) as u64;
+
 /// Cells that a rank uses at least where ranks outnumber the cores: three of the longest messages that go by cells. What 16 ranks had in 128
 /// cells each filled the last cache of a Zen 5 alone, since nobody emptied them before he had the core: an all-to-all of 64 KiB took 1.9 ms,
 /// and 1.2 with 16.
@@ -85,6 +88,8 @@ pub const BURST_LINES: u32 = 6;
 pub const CHOICE_LOSS: f32 = 64.0;
 /// Runs between two trials at least: ways that are as good as equal are not worth more.
 pub const CHOICE_RUNS_MIN: u32 = 8;
+/// Runs of a trial: the first brings to the caches what the other way has not used.
+pub const CHOICE_TRIAL_RUNS: u32 = 2;
 /// Runs between two trials at most: in a second of messages that take a millisecond.
 pub const CHOICE_RUNS_MAX: u32 = 1024;
 

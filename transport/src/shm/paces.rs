@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::choice::Choice;
 use crate::Peer;
 use crate::copies::Copies;
-use crate::limits::PACE_TRIAL_BYTES_MAX;
+use crate::limits::{CELLS_IN_TURN_BYTES, PACE_TRIAL_BYTES_MAX};
 
 /// What was measured of all peers.
 pub(crate) struct Paces {
@@ -31,13 +31,14 @@ impl Paces {
         }
         let pace = self.known.entry(peer).or_default();
         let cells = pace.choice.next(Copies::Auto.by_cells(), len <= PACE_TRIAL_BYTES_MAX);
-        pace.run = Some(Run { start: Instant::now(), len, left: len, cells });
+        let counts = !cells || pace.warm(len);
+        pace.run = counts.then(|| Run { start: Instant::now(), len, left: len, cells });
         cells
     }
 
-    /// So many bytes came in a cell of `peer`.
+    /// A message, or a part of one, of so many bytes came in cells of `peer`.
     #[inline]
-    pub(crate) fn cell(&mut self, peer: Peer, bytes: usize) {
+    pub(crate) fn by_cells_came(&mut self, peer: Peer, bytes: usize) {
         if !self.known.is_empty() {
             self.came(peer, true, bytes as u64);
         }
@@ -75,6 +76,20 @@ struct Pace {
     /// Between the kernel and, as the second way, cells.
     choice: Choice,
     run: Option<Run>,
+    /// Bytes of the first messages by cells.
+    warmed: u64,
+}
+
+impl Pace {
+    /// So many bytes are to come by cells: whether all cells that take turns have been used before. Until then what takes longest is that
+    /// the system gives both sides their pages.
+    fn warm(&mut self, len: u64) -> bool {
+        let warm = self.warmed >= CELLS_IN_TURN_BYTES;
+        if !warm {
+            self.warmed += len;
+        }
+        warm
+    }
 }
 
 #[cfg(test)]
@@ -95,22 +110,35 @@ mod tests {
     fn a_message_is_measured_until_all_of_it_has_come() {
         let mut paces = Paces::new(Copies::Auto);
         let kernel = Choice::measured(false);
-        paces.known.insert(1, Pace { choice: kernel, run: None });
+        paces.known.insert(1, Pace { choice: kernel, warmed: CELLS_IN_TURN_BYTES, ..Pace::default() });
         assert!(paces.by_cells(1, LEN), "nothing is known of this way");
-        paces.cell(2, LEN as usize);
+        paces.by_cells_came(2, LEN as usize);
         paces.shared(1);
-        paces.cell(1, LEN as usize - 1);
+        paces.by_cells_came(1, LEN as usize - 1);
         assert_eq!(paces.known[&1].choice, kernel);
-        paces.cell(1, 1);
+        paces.by_cells_came(1, 1);
         assert!(paces.known[&1].choice.is_known());
+    }
+
+    #[test]
+    fn cells_that_are_used_for_the_first_time_say_nothing() {
+        let mut paces = Paces::new(Copies::Auto);
+        paces.known.insert(1, Pace { choice: Choice::measured(false), ..Pace::default() });
+        let mut message = |counts: bool| {
+            assert!(paces.by_cells(1, LEN), "nothing is known of this way");
+            paces.by_cells_came(1, LEN as usize);
+            assert_eq!(paces.known[&1].choice.is_known(), counts);
+        };
+        (0..CELLS_IN_TURN_BYTES / LEN).for_each(|_| message(false));
+        message(true);
     }
 
     #[test]
     fn what_both_sides_copied_is_measured_at_its_end() {
         let mut paces = Paces::new(Copies::Auto);
-        paces.known.insert(1, Pace { choice: Choice::measured(true), run: None });
+        paces.known.insert(1, Pace { choice: Choice::measured(true), ..Pace::default() });
         assert!(!paces.by_cells(1, LEN), "nothing is known of this way");
-        paces.cell(1, LEN as usize);
+        paces.by_cells_came(1, LEN as usize);
         assert!(!paces.known[&1].choice.is_known());
         paces.shared(1);
         assert!(paces.known[&1].choice.is_known());

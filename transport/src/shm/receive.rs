@@ -152,8 +152,11 @@ impl Incoming {
                 self.half = Some(half);
                 return;
             }
-            half.take_cell(segment, (self.from, cell), paces);
+            half.take_cell(segment, (self.from, cell));
             self.advance();
+        }
+        if half.place.is_some() {
+            paces.by_cells_came(self.from, half.len);
         }
         half.end(self.from, sink);
     }
@@ -180,14 +183,13 @@ impl Half {
     }
 
     /// Stores what the next cell holds, as far as it is wanted, and frees the cell.
-    fn take_cell(&mut self, segment: &Segment, (from, cell): (Peer, CellName), paces: &mut Paces) {
+    fn take_cell(&mut self, segment: &Segment, (from, cell): (Peer, CellName)) {
         let layout = segment.layout();
         let n = (self.len - self.taken).min(layout.cell_bytes as usize);
         // A broken peer may name none; its message has as many bytes as it said, whatever they are.
         if cell.cell() < layout.cells {
             if let Some(place) = &self.place {
                 take_out(segment, (from, cell), n, place, self.taken);
-                paces.cell(from, n);
             }
             segment.cell_line(from, cell.cell()).state.store(CELL_FREE, Ordering::Release);
         }
@@ -252,12 +254,12 @@ fn take_first_cell(
     let place = Place::ask(from, header, len, sink);
     if len > layout.cell_bytes as usize {
         let mut half = Half { by_cells: true, place, len, taken: 0 };
-        half.take_cell(segment, (from, name), paces);
+        half.take_cell(segment, (from, name));
         return Some(half);
     }
     if let Some(place) = &place {
         take_out(segment, (from, name), len, place, 0);
-        paces.cell(from, len);
+        paces.by_cells_came(from, len);
     }
     free();
     if let Some(place) = place {
