@@ -40,7 +40,9 @@ pub enum RunError {
 /// Simulates a job to its end, or to where nobody can go on. `report` hears of the progress now and then.
 pub fn run(job: &Job, params: &Params, report: &mut dyn FnMut(&Progress)) -> Result<Outcome, RunError> {
     job.check()?;
-    if team::is_asked(job, params) {
+    let shared = team::is_asked(job, params);
+    job.check_room(&Program::new(job, params), shared)?;
+    if shared {
         return run_team(job, params);
     }
     let mut world = World::new(job, params);
