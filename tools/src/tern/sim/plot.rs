@@ -2,6 +2,7 @@
 
 use super::series::{Point, name};
 use super::units;
+use crate::output;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +20,7 @@ type Lines = BTreeMap<String, Vec<(f64, f64)>>;
 pub fn draw(points: &[Point], file: &Path) -> Result<(), String> {
     let mut text = String::new();
     picture(&mut text, &lines(points)).map_err(|error| format!("cannot draw: {error}"))?;
-    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+    output::write(file, &text)
 }
 
 fn lines(points: &[Point]) -> Lines {

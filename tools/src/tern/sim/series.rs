@@ -3,6 +3,7 @@
 use super::options::{Options, Which};
 use super::progress::Line;
 use super::{plot, units};
+use crate::output;
 use crate::table::Table;
 use std::time::Duration;
 use tern_coll::table::select;
@@ -22,6 +23,7 @@ pub struct Point {
 
 /// Runs all jobs and lists them.
 pub fn list(options: &Options) -> Result<String, String> {
+    options.plot.as_deref().map_or(Ok(()), output::check)?;
     let (mut points, mut notes) = (Vec::new(), Vec::new());
     for job in jobs(options) {
         match simulate(job, options)? {
