@@ -222,11 +222,21 @@ pub fn usually_wanted(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern>
 pub fn root(comm: &Comm, root: c_int) -> Result<u32> {
     match u32::try_from(root) {
         Ok(root) if root < comm.group.size() => Ok(root),
-        _ => Err(fail(
-            MPI_ERR_ROOT,
-            format!("root is {root}, but the communicator has ranks 0 to {}", comm.group.size() - 1),
-        )),
+        _ => Err(bad_root(root, comm.group.size())),
     }
+}
+
+#[cold]
+fn bad_root(root: c_int, size: u32) -> Box<crate::error::Error> {
+    let named = match root {
+        MPI_ROOT => "MPI_ROOT, which is for intercommunicators".into(),
+        MPI_PROC_NULL => "MPI_PROC_NULL, which is for intercommunicators".into(),
+        _ => root.to_string(),
+    };
+    fail(
+        MPI_ERR_ROOT,
+        format!("root is {named}, but the communicator has ranks 0 to {}", size.saturating_sub(1)),
+    )
 }
 
 #[cold]

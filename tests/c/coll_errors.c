@@ -45,9 +45,9 @@ static void buffers(void)
 
 static void roots(void)
 {
-    CHECK_ERROR(MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, MPI_ROOT, world), MPI_ERR_ROOT, "MPI_Gather");
+    CHECK_ERROR(MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, MPI_ROOT, world), MPI_ERR_ROOT, "root is MPI_ROOT, which");
     CHECK_ERROR(MPI_Scatter(in, 1, MPI_INT, out, 1, MPI_INT, check_size, world), MPI_ERR_ROOT, "MPI_Scatter");
-    CHECK_ERROR(MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, MPI_PROC_NULL, world), MPI_ERR_ROOT, "MPI_Reduce");
+    CHECK_ERROR(MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, MPI_PROC_NULL, world), MPI_ERR_ROOT, "root is MPI_PROC_NULL");
 }
 
 static void types_and_operations(void)

@@ -31,7 +31,7 @@ static void grids(void)
     CHECK_ERROR(MPI_Cart_create(world, 1, one, one, 0, NULL), MPI_ERR_ARG, "comm_cart");
     CHECK_ERROR(MPI_Cart_create(MPI_COMM_NULL, 1, one, one, 0, &made), MPI_ERR_COMM, "MPI_Cart_create");
     CHECK_ERROR(MPI_Cart_map(world, 1, &many, one, numbers), MPI_ERR_DIMS, "MPI_Cart_map");
-    CHECK_ERROR(MPI_Dims_create(0, 1, zero), MPI_ERR_DIMS, "MPI_Dims_create");
+    CHECK_ERROR(MPI_Dims_create(0, 1, zero), MPI_ERR_DIMS, "nnodes is 0, but must be at least 1");
     CHECK_ERROR(MPI_Dims_create(4, 1, &minus), MPI_ERR_DIMS, "MPI_Dims_create");
     CHECK_ERROR(MPI_Dims_create(4, -2, zero), MPI_ERR_DIMS, "ndims");
     int given[2] = {3, 0};

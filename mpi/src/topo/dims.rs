@@ -27,7 +27,10 @@ fn fill_zeros(nnodes: c_int, dims: &mut [c_int]) -> Result {
     }
     let given: i64 =
         dims.iter().filter(|dim| **dim > 0).fold(1, |product, dim| product.saturating_mul((*dim).into()));
-    if nnodes < 1 || i64::from(nnodes) % given != 0 {
+    if nnodes < 1 {
+        return Err(fail(MPI_ERR_DIMS, format!("nnodes is {nnodes}, but must be at least 1")));
+    }
+    if i64::from(nnodes) % given != 0 {
         return Err(fail(
             MPI_ERR_DIMS,
             format!("nnodes is {nnodes}, but the given dimensions need a multiple of {given}"),

@@ -15,6 +15,7 @@ mod installation;
 mod interrupt;
 mod machine;
 mod netpipe;
+mod output;
 mod probe;
 mod protocols;
 mod request;

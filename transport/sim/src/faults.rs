@@ -15,9 +15,9 @@ use crate::limits::LOSSES_MAX;
 pub struct Faults {
     /// Where all chance comes from.
     pub seed: u64,
-    /// The part of the packets between machines that is lost, from 0 to below 1.
+    /// The part of the messages between machines that is lost, from 0 to below 1: a long one counts as one.
     pub loss: f64,
-    /// When the sender sends a lost packet again, nanoseconds; twice as long each further time.
+    /// When the sender sends a lost message again, nanoseconds; twice as long each further time.
     pub retransmit_ns: f64,
     /// Each message between machines takes up to so much longer, nanoseconds: messages of different pairs overtake
     /// each other.
@@ -68,11 +68,6 @@ impl Faults {
     /// Whether the network is as good as its parameters say.
     fn spares_the_network(&self) -> bool {
         self.loss == 0.0 && self.jitter_ns == 0.0 && self.cuts.is_empty()
-    }
-
-    /// Whether nothing goes wrong but that ranks begin late.
-    pub(crate) fn are_late_beginnings(&self) -> bool {
-        self.spares_the_network() && self.crashes.is_empty()
     }
 
     /// When each rank begins.

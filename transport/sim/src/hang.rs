@@ -82,7 +82,11 @@ impl fmt::Display for Hang {
                 "a message from rank {from} to rank {to}, sent at {ns} ns, met a link that is cut for ever"
             )?;
         }
-        writeln!(f, "{} other ranks cannot finish", self.unfinished)?;
+        match self.unfinished {
+            0 => writeln!(f, "all other ranks have finished")?,
+            1 => writeln!(f, "1 other rank cannot finish")?,
+            many => writeln!(f, "{many} other ranks cannot finish")?,
+        }
         for wait in &self.waits {
             writeln!(
                 f,

@@ -1,7 +1,8 @@
 //! What is simulated.
 
 use crate::faults::Faults;
-use crate::limits::{CHECKED_RANKS_MAX, MESSAGE_BYTES_MAX, RANKS_MAX};
+use crate::limits::{CHECKED_BYTES_MAX, CHECKED_RANKS_MAX, MESSAGE_BYTES_MAX, RANKS_MAX};
+use crate::program::Program;
 use tern_coll::{Algorithm, Choice, Collective};
 use thiserror::Error;
 
@@ -58,21 +59,32 @@ pub enum JobError {
         "{0} ranks are too many to move real bytes; {CHECKED_RANKS_MAX} can, or leave out the check of results"
     )]
     CheckedRanks(u32),
+    /// Too many bytes to have them all.
+    #[error(
+        "the buffers of all ranks have {0} bytes, too many to move real ones; {CHECKED_BYTES_MAX} can be moved, or leave out the \
+         check of results"
+    )]
+    CheckedBytes(u64),
     /// The root is none of the ranks.
     #[error("the root is {0}, but the ranks are 0 to {1}")]
     Root(u32, u32),
     /// A message that is too long.
     #[error("a message of {0} bytes is too long for the simulator; the longest is {MESSAGE_BYTES_MAX}")]
     Bytes(u64),
+    /// Over a team's memory calls name their whole buffers.
+    #[error(
+        "a rank's buffer of {0} bytes is too long for the simulator over shared memory; the longest is {MESSAGE_BYTES_MAX}"
+    )]
+    SharedBytes(u64),
     /// No call at all.
     #[error("each rank is to make 0 calls, but must make at least 1")]
     Repeats,
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
-    /// Faults that a run over a team's memory does not know.
+    /// A fault that a run over a team's memory does not know: its ranks are blocking code.
     #[error(
-        "over shared memory only late beginnings can be simulated, no lost messages and no ranks that stop"
+        "over shared memory (algorithm shm) no rank can be made to stop; by messages one can, as algorithm 'table' goes"
     )]
     Shared,
     /// What the last of several roots has is not what the definition says of one call.
@@ -82,7 +94,7 @@ pub enum JobError {
     #[error("rank {0} cannot stop: the ranks are 0 to {1}")]
     Crash(u32, u32),
     /// A probability that is none.
-    #[error("the part of packets that are lost is {0}; it must be from 0 to below 1")]
+    #[error("the part of messages that are lost is {0}; it must be from 0 to below 1")]
     Loss(String),
 }
 
@@ -132,15 +144,26 @@ impl Job {
         if self.roots_rotate && self.payload == Payload::Bytes {
             return Err(JobError::Roots);
         }
-        let asks_shared = self.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm);
-        if asks_shared && !self.faults.are_late_beginnings() {
-            return Err(JobError::Shared);
-        }
         if let Some(crash) = self.faults.crashes.iter().find(|crash| crash.rank > last) {
             return Err(JobError::Crash(crash.rank, last));
         }
+        let asks_shared = self.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm);
+        if asks_shared && !self.faults.crashes.is_empty() {
+            return Err(JobError::Shared);
+        }
         let loss = self.faults.loss;
         (0.0..1.0).contains(&loss).then_some(()).ok_or(JobError::Loss(loss.to_string()))
+    }
+
+    /// Whether there is room for the buffers of its program.
+    pub(crate) fn check_room(&self, program: &Program, shared: bool) -> Result<(), JobError> {
+        let longest = program.buffer_bytes();
+        let all = longest.saturating_mul(self.ranks.into());
+        if self.payload == Payload::Bytes && all > CHECKED_BYTES_MAX {
+            return Err(JobError::CheckedBytes(all));
+        }
+        let fits = !shared || longest <= MESSAGE_BYTES_MAX;
+        fits.then_some(()).ok_or(JobError::SharedBytes(longest))
     }
 }
 
@@ -165,7 +188,24 @@ mod tests {
         assert_eq!([1, 2, 6].map(|call| rotating.root_of(call)), [3, 0, 0]);
         assert_eq!(Job { payload: Payload::Bytes, ..rotating }.check(), Err(JobError::Roots));
         assert!(faults(Faults { loss: 1.0, ..Faults::default() }).is_err());
+        // What happens between machines changes nothing on one.
+        let shared = Job { choice: Some(Algorithm::Shm.into()), ..job() };
+        let faults_of_shared = |faults: Faults| Job { faults, ..shared.clone() }.check();
+        assert_eq!(faults_of_shared(Faults { loss: 0.1, jitter_ns: 5.0, ..Faults::default() }), Ok(()));
+        let crashes = vec![Crash { rank: 3, at_ns: 0.0 }];
+        assert_eq!(faults_of_shared(Faults { crashes, ..Faults::default() }), Err(JobError::Shared));
         let crashes = vec![Crash { rank: 4, at_ns: 0.0 }];
         assert_eq!(faults(Faults { crashes, ..Faults::default() }), Err(JobError::Crash(4, 3)));
+    }
+
+    #[test]
+    fn jobs_that_need_more_memory_than_there_may_be_are_refused() {
+        let room = |job: &Job, shared| job.check_room(&Program::new(job, &crate::Params::default()), shared);
+        let job = Job::new(Work::Collective(Collective::Alltoall), 3, MESSAGE_BYTES_MAX);
+        assert_eq!(room(&job, false), Ok(()), "each message is short enough");
+        assert_eq!(room(&job, true), Err(JobError::SharedBytes(3 * MESSAGE_BYTES_MAX)));
+        let real = Job { payload: Payload::Bytes, bytes: CHECKED_BYTES_MAX / 8, ..job };
+        assert_eq!(room(&real, false), Err(JobError::CheckedBytes(CHECKED_BYTES_MAX / 8 * 9)));
+        assert_eq!(room(&Job { bytes: CHECKED_BYTES_MAX / 9, ..real }, true), Ok(()));
     }
 }

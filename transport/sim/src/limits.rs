@@ -14,6 +14,10 @@ pub const RANKS_MAX: u32 = 1 << 27;
 /// Ranks up to which messages may carry real bytes: the buffers of an alltoall grow with the square of the ranks.
 pub const CHECKED_RANKS_MAX: u32 = 1024;
 
+/// Bytes of the buffers of all ranks, the longer one of each counted, up to which messages may carry real bytes: with the other
+/// ones, what is expected and what is under way it is three or four times as much memory.
+pub const CHECKED_BYTES_MAX: u64 = 1 << 30;
+
 /// Events between two reports of progress: a hundredth of a second or so.
 pub const EVENTS_PER_REPORT: u64 = 1 << 14;
 

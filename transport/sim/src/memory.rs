@@ -87,6 +87,11 @@ impl Memory {
     }
 }
 
+/// The bytes of a slice; of one that cannot be, all there are.
+pub fn slice_bytes(slice: &Slice, element_bytes: u64) -> u64 {
+    slice.count.saturating_mul(size(slice.ty, element_bytes))
+}
+
 fn size(ty: Ty, element_bytes: u64) -> u64 {
     if ty == Ty::Byte { 1 } else { element_bytes }
 }

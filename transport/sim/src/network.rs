@@ -101,6 +101,8 @@ pub struct Network {
     costs: [Costs; 4],
     curves: [Curve; 4],
     weather: Option<Weather>,
+    /// Ranks that stop, and when: a rank does many things in one event, of which those after that moment do not happen.
+    stops: Vec<(Peer, Picos)>,
     flights: Vec<Flight>,
     free: u32,
     queues: Vec<Queue>,
@@ -133,6 +135,7 @@ impl Network {
                 .map(|distance| Costs::of(&params.levels[distance as usize], params.compute.cache_bytes)),
             curves: Distance::ALL.map(|distance| Curve::of(&params.levels[distance as usize])),
             weather,
+            stops: Vec::new(),
             flights: Vec::new(),
             free: NONE,
             queues: vec![Queue { first: NONE, last: NONE }; n],
@@ -141,6 +144,16 @@ impl Network {
             memory: vec![Vec::new(); if real { n } else { 0 }],
             real,
         }
+    }
+
+    /// A rank is going to stop.
+    pub(crate) fn stop(&mut self, rank: Peer, at: Picos) {
+        self.stops.push((rank, at));
+    }
+
+    /// When a rank stops, if it does.
+    pub(crate) fn stops_at(&self, rank: Peer) -> Option<Picos> {
+        self.stops.iter().filter(|(stopped, _)| *stopped == rank).map(|(_, at)| *at).min()
     }
 
     /// What can be done between two ranks.
@@ -204,6 +217,10 @@ impl Network {
             self.topology.distance(from, to) as usize
         };
         let Some(&farthest) = flights.iter().max_by_key(how_far) else { return };
+        let from = self.flights[farthest as usize].from;
+        if self.stops_at(from).is_some_and(|at| self.now >= at) {
+            return flights.iter().for_each(|index| self.release(*index));
+        }
         let leaves = self.leave(farthest);
         flights.iter().for_each(|index| self.fly(*index, leaves));
     }

@@ -1,7 +1,8 @@
 //! Executes the steps of one rank's schedule over its engine, and charges its clock.
 
 use crate::end::{End, Shared};
-use crate::memory::{Memory, contents};
+use crate::limits::MESSAGE_BYTES_MAX;
+use crate::memory::{Memory, contents, slice_bytes};
 use crate::params::Compute;
 use crate::{Picos, picos};
 use tern_coll::{Peer, Port, Slice};
@@ -43,9 +44,15 @@ pub struct Handle {
 /// What is wrong with a schedule: a defect of the library, not of the simulated network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
-    /// A step names memory that the call does not have, or more than can be simulated.
-    #[error("rank {0}: a step uses {1:?}, which is outside of its buffer or longer than can be simulated")]
+    /// A step names memory that the call does not have.
+    #[error("rank {0}: a step uses {1:?}, which is outside of its buffer")]
     Memory(u32, Slice),
+    /// A step names more memory than can be simulated, as where an algorithm sends the blocks of many ranks at once.
+    #[error(
+        "rank {0} moves {1} bytes at once, too many for the simulator; the most are {MESSAGE_BYTES_MAX}: take fewer bytes or ranks, or \
+         an algorithm that moves fewer at once"
+    )]
+    Long(u32, u64),
     /// A message has another length than its receive, or failed.
     #[error(
         "rank {rank}: a message from rank {from} has {bytes} bytes, expected {expected:?}; fault: {fault:?}"
@@ -89,7 +96,11 @@ impl Ground {
 impl RankPort<'_> {
     fn buffer(&mut self, slice: &Slice) -> Result<tern_mem::UserBuf, Defect> {
         let Ground { memory, element_bytes, .. } = &mut *self.ground;
-        memory.buffer(self.rank, slice, *element_bytes).ok_or(Defect::Memory(self.rank, *slice))
+        let found = memory.buffer(self.rank, slice, *element_bytes);
+        found.ok_or_else(|| match slice_bytes(slice, *element_bytes) {
+            bytes if bytes > MESSAGE_BYTES_MAX => Defect::Long(self.rank, bytes),
+            _ => Defect::Memory(self.rank, *slice),
+        })
     }
 
     fn begun(&mut self, started: Started, expected: Option<u32>) -> Result<Option<Handle>, Defect> {

@@ -40,7 +40,9 @@ pub enum RunError {
 /// Simulates a job to its end, or to where nobody can go on. `report` hears of the progress now and then.
 pub fn run(job: &Job, params: &Params, report: &mut dyn FnMut(&Progress)) -> Result<Outcome, RunError> {
     job.check()?;
-    if team::is_asked(job, params) {
+    let shared = team::is_asked(job, params);
+    job.check_room(&Program::new(job, params), shared)?;
+    if shared {
         return run_team(job, params);
     }
     let mut world = World::new(job, params);
@@ -100,13 +102,15 @@ impl World {
     }
 
     fn schedule_start(&self, job: &Job) {
-        let events = &mut self.network.borrow_mut().events;
+        let network = &mut *self.network.borrow_mut();
+        // Of what happens at one moment, that a rank stops comes first.
+        for crash in &job.faults.crashes {
+            network.stop(crash.rank, picos(crash.at_ns));
+            network.events.push(picos(crash.at_ns), Event::Crash(crash.rank));
+        }
         let mut starts = job.faults.starts();
         for rank in 0..job.ranks {
-            events.push(starts(), Event::Run(rank));
-        }
-        for crash in &job.faults.crashes {
-            events.push(picos(crash.at_ns), Event::Crash(crash.rank));
+            network.events.push(starts(), Event::Run(rank));
         }
     }
 
@@ -151,7 +155,7 @@ impl World {
             }
             Event::Over(transfer) => self.end_transfer(transfer, time),
             Event::Crash(rank) => {
-                self.dead.push(rank);
+                self.stop(rank, time);
                 Ok(())
             }
         }
@@ -177,10 +181,26 @@ impl World {
             core
         };
         state.run(rank, &mut self.ground, &mut self.rounds)?;
-        let network = &mut *self.network.borrow_mut();
-        network.cores[core] = network.now.max(network.copies_until);
         self.finished += u32::from(state.finished.is_some());
+        let stops_at = {
+            let network = &mut *self.network.borrow_mut();
+            network.cores[core] = network.now.max(network.copies_until);
+            network.stops_at(rank).filter(|at| network.now > *at)
+        };
+        if let Some(at) = stops_at {
+            self.stop(rank, at);
+        }
         Ok(())
+    }
+
+    /// A rank stops, unless it is through by then. What it did in an event that began before does not go on after it.
+    fn stop(&mut self, rank: Peer, at: Picos) {
+        let finished = &mut self.ranks[rank as usize].finished;
+        if finished.is_some_and(|end| end <= at) || self.dead.contains(&rank) {
+            return;
+        }
+        *finished = None;
+        self.dead.push(rank);
     }
 
     fn end_transfer(&mut self, transfer: u32, time: Picos) -> Result<(), Defect> {

@@ -185,6 +185,22 @@ fn a_rank_that_stops_is_named_by_those_that_wait_for_it() {
     assert!(text.contains("waits to receive 8 bytes from rank 5, which has stopped"), "{text}");
 }
 
+/// A root sends all its messages in one event: only those before it stops leave it, and a rank that is through stays so.
+#[test]
+fn a_rank_stops_when_it_is_said_to() {
+    let stopped = |at_ns| {
+        let faults = Faults { crashes: vec![Crash { rank: 0, at_ns }], ..Faults::default() };
+        let choice = Some(Algorithm::Linear.into());
+        quiet(&Job { faults, choice, ..collective(Collective::Scatter, 16, 8) }, &Params::default())
+    };
+    let end = stopped(1e9);
+    assert_eq!(end.hang, None, "it was through long before");
+    let waiting = |at_ns| stopped(at_ns).hang.map(|hang| (hang.dead, hang.unfinished));
+    assert_eq!(waiting(0.0), Some((vec![0], 15)), "it did not even begin");
+    let half = waiting(300.0 + 8.0 * 40.0).expect("some wait");
+    assert!((1..15).contains(&half.1), "{half:?}");
+}
+
 #[test]
 fn a_link_that_is_cut_for_ever_is_named() {
     let cut = Cut { hosts: (0, 2), from_ns: 0.0, until_ns: None };

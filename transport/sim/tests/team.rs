@@ -1,6 +1,7 @@
 //! Collectives over a team's memory: the library's own steps give what the standard says, and cost what the parameters say.
 
 use tern_coll::{Algorithm, Collective};
+use tern_sim::faults::Crash;
 use tern_sim::params::Distance;
 use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run, team};
 
@@ -78,9 +79,13 @@ fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
         run(&Job { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {})
     };
     assert!(late(1e6).unwrap().time > late(0.0).unwrap().time);
-    let faults = Faults { loss: 0.1, ..Faults::default() };
-    let lossy = Job { faults, ..shared(Collective::Barrier, 8, 0) };
-    assert!(run(&lossy, &Params::default(), &mut |_| {}).is_err());
+    let with =
+        |faults| run(&Job { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {});
+    let crashes = vec![Crash { rank: 3, at_ns: 1.0 }];
+    assert!(with(Faults { crashes, ..Faults::default() }).is_err());
+    // What is between machines does not matter on one.
+    let faults = Faults { loss: 0.1, jitter_ns: 1e4, ..Faults::default() };
+    assert_eq!(with(faults).unwrap().time, late(0.0).unwrap().time);
 }
 
 /// As the library does it: `tern_joint::Way` says of which.

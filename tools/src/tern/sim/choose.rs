@@ -2,28 +2,28 @@
 //! takes over shared memory, which asks no table.
 
 use super::options::Options;
-use super::series::{Point, query, simulate, suitable};
+use super::series::{Point, hang, job, query, simulate, suitable};
 use super::units;
 use crate::table::Table;
 use tern_coll::table::select;
-use tern_coll::{Algorithm, Choice, Collective};
-use tern_sim::{Job, Params, Work, estimate};
+use tern_coll::{Algorithm, Collective};
+use tern_sim::Work;
 
 /// For each collective, size and number of ranks: what the table takes, and what would be best.
 pub fn list(options: &Options) -> Result<String, String> {
-    let mut table = Table::default();
+    let (mut table, mut notes) = (Table::default(), String::new());
     table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio", "shm"]);
     for work in &options.works {
         let Work::Collective(collective) = *work else { continue };
         for &bytes in &options.bytes {
             for &ranks in &options.ranks {
-                if let Some(row) = compare(options, collective, bytes, ranks)? {
+                if let Some(row) = compare(options, collective, bytes, ranks, &mut notes)? {
                     table.row(row.each_ref().map(String::as_str));
                 }
             }
         }
     }
-    Ok(table.text())
+    Ok(table.text() + &notes)
 }
 
 fn compare(
@@ -31,14 +31,21 @@ fn compare(
     collective: Collective,
     bytes: u64,
     ranks: u32,
+    notes: &mut String,
 ) -> Result<Option<[String; 9]>, String> {
     let query = query(collective, &options.params, ranks, bytes);
     let chosen = select(&[], &query);
     let mut points = Vec::new();
-    for algorithm in suitable(collective, &query) {
+    for algorithm in suitable(collective, &query, options) {
         // The table may say how to cut messages.
         let choice = if algorithm == chosen.algorithm { chosen } else { algorithm.into() };
-        points.extend(point(options, collective, bytes, ranks, choice)?);
+        match simulate(job(options, Work::Collective(collective), Some(choice), ranks, bytes), options)? {
+            Ok(point) => points.push(point),
+            Err(left_out) => notes.push_str(&left_out),
+        }
+    }
+    if let Some(hang) = points.iter().find_map(hang) {
+        return Err(hang);
     }
     let of_shm = |point: &Point| point.algorithm == Algorithm::Shm.name();
     let shared =
@@ -60,29 +67,21 @@ fn compare(
     ]))
 }
 
-fn point(
-    options: &Options,
-    collective: Collective,
-    bytes: u64,
-    ranks: u32,
-    choice: Choice,
-) -> Result<Option<Point>, String> {
-    let params: &Params = &options.params;
-    let job = Job {
-        choice: Some(choice),
-        repeats: options.repeats,
-        ..Job::new(Work::Collective(collective), ranks, bytes)
-    };
-    let messages = estimate::messages(&job, params);
-    if messages > options.messages_max {
-        return Ok(None);
-    }
-    simulate(job, params, messages).map(Some)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_asked_besides_counts() {
+        let listed = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+            list(&Options::parse(&words).unwrap())
+        };
+        let text = listed("--choose alltoall --ranks 8 --messages-max 10").unwrap();
+        assert!(text.contains("left out: alltoall direct"), "{text}");
+        assert!(listed("--choose bcast --ranks 4 --root 4").unwrap_err().contains("root is 4"));
+        assert!(listed("--choose bcast --ranks 4 --crash 0@0").unwrap_err().contains("rank 0 has stopped"));
+    }
 
     #[test]
     fn the_choice_stands_beside_the_best() {

@@ -37,7 +37,7 @@ On what machine:
 
 Faults, drawn from a seed:
   --seed S              where all chance comes from (default 1)
-  --loss P              part of the packets between machines that is lost and sent again
+  --loss P              part of the messages between machines that is lost and sent again after 1 ms, 2 ms...
   --jitter T            messages between machines take up to T longer, as in 5us; --skew T: ranks begin up to T later
   --crash R@T           rank R stops at time T
   --cut A-B@T[..U]      machines A and B cannot reach each other from time T (until U)
@@ -122,7 +122,7 @@ impl Options {
     /// Reads the words after `sim`.
     pub fn parse(words: &[String]) -> Result<Options, String> {
         let mut options = Options::default();
-        let mut names = Vec::new();
+        let (mut names, mut given) = (Vec::new(), Vec::new());
         // The file first: what else is said changes what it says.
         if let Some(at) = words.iter().position(|word| word == "--params") {
             let file = words.get(at + 1).ok_or("--params needs a file")?;
@@ -132,11 +132,12 @@ impl Options {
         let mut algorithm = None;
         let mut rest = words.iter().map(String::as_str);
         while let Some(word) = rest.next() {
+            given.extend(word.starts_with('-').then_some(word));
             match word {
                 "--help" | "-h" => return Ok(Options { task: Task::Help, ..options }),
-                "--print-params" => options.task = Task::PrintParams,
-                "--choose" => options.task = Task::Choose,
-                "--check" => options.task = Task::Check,
+                "--print-params" => options.set_task(Task::PrintParams)?,
+                "--choose" => options.set_task(Task::Choose)?,
+                "--check" => options.set_task(Task::Check)?,
                 "--multicast" => options.params.multicast = true,
                 "--verify" => options.payload = Payload::Bytes,
                 "--algorithm" => algorithm = Some(value(word, &mut rest)?),
@@ -149,9 +150,56 @@ impl Options {
         }
         options.name_works(&names)?;
         options.which = options.which_of(algorithm)?;
+        options.check_uses(&given)?;
         options.params.check().map_err(|error| error.to_string())?;
         options.check_cuts()?;
         Ok(options)
+    }
+
+    fn set_task(&mut self, task: Task) -> Result<(), String> {
+        let is_other = ![Task::Simulate, task].contains(&self.task);
+        self.task = task;
+        if is_other { Err("--choose, --check and --print-params exclude each other".into()) } else { Ok(()) }
+    }
+
+    /// What would be passed over is refused, so that nobody takes a result for that of what was asked.
+    fn check_uses(&self, given: &[&str]) -> Result<(), String> {
+        let (task, unused): (_, &[&str]) = match self.task {
+            Task::Choose => ("--choose", &["--algorithm", "--segment", "--plot"]),
+            Task::Check if !self.works.is_empty() => {
+                return Err("--check compares what it compares; it takes no name of a collective".into());
+            }
+            Task::Check => match given.iter().find(|option| !["--check", "--params"].contains(option)) {
+                Some(other) => {
+                    return Err(format!("{other} does not go with --check, which takes --params alone"));
+                }
+                None => return Ok(()),
+            },
+            Task::Simulate => return self.check_segment(),
+            Task::Help | Task::PrintParams => return Ok(()),
+        };
+        match unused.iter().find(|option| given.contains(option)) {
+            Some(option) => Err(format!("{option} does not go with {task}")),
+            None if self.works.contains(&Work::PingPong) => {
+                Err("a ping-pong has no algorithms to choose from".into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Segments are for algorithms that cut messages; the table names its own.
+    fn check_segment(&self) -> Result<(), String> {
+        let cuts = match (self.which, &self.works[..]) {
+            (Which::One(algorithm), [Work::Collective(collective)]) => {
+                algorithm.segment_bytes(*collective).is_some()
+            }
+            (Which::Library | Which::Table, _) => false,
+            _ => true,
+        };
+        if self.segment_bytes == 0 || cuts {
+            return Ok(());
+        }
+        Err("--segment is for an algorithm that cuts messages, as in: bcast --algorithm chain --segment 32k; or for all".into())
     }
 
     /// A cut between machines that no job has would be none.
@@ -289,7 +337,12 @@ fn parse_cut(text: &str) -> Result<Cut, String> {
     let (one, other) = hosts.split_once('-').ok_or_else(wrong)?;
     let hosts = (small(parse_count(one)?)?, small(parse_count(other)?)?);
     let (from, until) = times.split_once("..").map_or((times, None), |(from, until)| (from, Some(until)));
-    Ok(Cut { hosts, from_ns: parse_time(from)?, until_ns: until.map(parse_time).transpose()? })
+    let cut = Cut { hosts, from_ns: parse_time(from)?, until_ns: until.map(parse_time).transpose()? };
+    if cut.hosts.0 == cut.hosts.1 {
+        return Err(format!("'{text}' cuts off machine {one} from itself"));
+    }
+    let ends = cut.until_ns.is_none_or(|until| until > cut.from_ns);
+    ends.then_some(cut).ok_or_else(|| format!("'{text}' ends before it begins"))
 }
 
 #[cfg(test)]
@@ -337,8 +390,27 @@ mod tests {
         assert!(refusal("all --algorithm ring").contains("one collective"));
         assert!(refusal("bcast --ranks").contains("--ranks needs"));
         assert!(refusal("bcast --cut 3@1us").contains("3@1us"));
+        assert!(refusal("bcast --cut 1-1@1us").contains("from itself"));
+        assert!(refusal("bcast --ranks-per-host 1 --cut 0-1@5us..1us").contains("before it begins"));
         assert!(refusal("").contains("which collective"));
         assert!(refusal("bcast --params /nonexistent/file").contains("/nonexistent/file"));
+    }
+
+    #[test]
+    fn what_would_be_passed_over_is_refused() {
+        let refusal = |line: &str| parse(line).map(drop).unwrap_err();
+        assert!(refusal("--choose bcast --plot x.svg").contains("--plot does not go with --choose"));
+        assert!(refusal("--choose bcast --algorithm chain").contains("--algorithm"));
+        assert!(refusal("--choose pingpong").contains("ping-pong"));
+        assert!(refusal("--check bcast").contains("no name"));
+        assert!(refusal("--check --ranks 8").contains("--ranks does not go with --check"));
+        assert!(refusal("--check --choose").contains("exclude"));
+        for line in ["bcast --segment 1k", "bcast --algorithm binomial --segment 1k"] {
+            assert!(refusal(line).contains("--segment is for"), "{line}");
+        }
+        for line in ["bcast --algorithm chain --segment 1k", "all --algorithm all --segment 1k", "--check"] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
     }
 
     /// Nothing is taken for something else.
@@ -355,7 +427,7 @@ mod tests {
         for option in options {
             let refusal = parse(&format!("bcast {option} 0")).map(drop).unwrap_err();
             assert_eq!(refusal, format!("{option} is 0, but must be at least 1"));
-            assert!(parse(&format!("bcast {option} 1")).is_ok(), "{option}");
+            assert!(parse(&format!("bcast --algorithm chain {option} 1")).is_ok(), "{option}");
         }
         assert!(parse("bcast --ranks 4,0").is_err());
         assert_eq!(parse("bcast --repeat 7").unwrap().repeats, 7);

@@ -2,11 +2,16 @@
 
 use super::series::{Point, name};
 use super::units;
+use crate::output;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (900, 560);
+
+/// What a line takes in the picture's key, and what is above and below it.
+const KEY_LINE: u32 = 16;
+const KEY_MARGIN: u32 = 120;
 
 /// One line for each collective, algorithm and size.
 type Lines = BTreeMap<String, Vec<(f64, f64)>>;
@@ -15,7 +20,7 @@ type Lines = BTreeMap<String, Vec<(f64, f64)>>;
 pub fn draw(points: &[Point], file: &Path) -> Result<(), String> {
     let mut text = String::new();
     picture(&mut text, &lines(points)).map_err(|error| format!("cannot draw: {error}"))?;
-    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+    output::write(file, &text)
 }
 
 fn lines(points: &[Point]) -> Lines {
@@ -39,7 +44,8 @@ fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::E
     if lines.is_empty() {
         return Err("there is nothing to draw".into());
     }
-    let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let key = KEY_MARGIN + KEY_LINE * lines.len() as u32;
+    let area = SVGBackend::with_string(text, (SIZE.0, SIZE.1.max(key))).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
         .caption("predicted time of a call", ("sans-serif", 18))
@@ -67,6 +73,19 @@ fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::E
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_is_as_high_as_its_key() {
+        let lines = (0..60).map(|line| (format!("line {line}"), vec![(2.0, 10.0), (4.0, 20.0)])).collect();
+        let mut text = String::new();
+        picture(&mut text, &lines).unwrap();
+        let number = |text: &str, name: &str| -> Option<u32> {
+            text.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0.parse().ok()
+        };
+        let height = number(&text, "height").unwrap();
+        let lowest = text.split("<text").skip(1).filter_map(|text| number(text, "y")).max().unwrap();
+        assert!(lowest < height, "{lowest} of {height}");
+    }
 
     #[test]
     fn a_picture_has_all_lines() {

@@ -3,6 +3,7 @@
 use super::options::{Options, Which};
 use super::progress::Line;
 use super::{plot, units};
+use crate::output;
 use crate::table::Table;
 use std::time::Duration;
 use tern_coll::table::select;
@@ -22,35 +23,54 @@ pub struct Point {
 
 /// Runs all jobs and lists them.
 pub fn list(options: &Options) -> Result<String, String> {
-    let (mut points, mut left_out) = (Vec::new(), Vec::new());
+    options.plot.as_deref().map_or(Ok(()), output::check)?;
+    let (mut points, mut notes) = (Vec::new(), Vec::new());
     for job in jobs(options) {
-        let messages = estimate::messages(&job, &options.params) * u64::from(job.repeats);
-        if messages > options.messages_max {
-            left_out.push(format!(
-                "left out: {} sends {messages} messages (--messages-max)\n",
-                describe(&job, options)
-            ));
-            continue;
+        match simulate(job, options)? {
+            Ok(point) => points.push(point),
+            Err(left_out) => notes.push(left_out),
         }
-        points.push(simulate(job, &options.params, messages)?);
     }
     if let Some(file) = &options.plot {
         plot::draw(&points, file)?;
     }
     let hangs: String = points.iter().filter_map(hang).collect();
     let (table, summary) = (table(&points), summary(&points));
-    if hangs.is_empty() { Ok(table + &left_out.concat() + &summary) } else { Err(hangs) }
+    notes.extend(points.iter().filter_map(|point| replaced(point, &options.params)));
+    if hangs.is_empty() { Ok(table + &notes.concat() + &summary) } else { Err(hangs) }
 }
 
-/// Runs one job.
-pub fn simulate(job: Job, params: &Params, messages: u64) -> Result<Point, String> {
+/// What is said where the algorithm that was asked for cannot serve the call.
+fn replaced(point: &Point, params: &Params) -> Option<String> {
+    let (Work::Collective(collective), Some(choice)) = (point.job.work, point.job.choice) else {
+        return None;
+    };
+    let (asked, ranks) = (choice.algorithm, point.job.ranks);
+    let machines = Topology::new(params).machines(ranks).count();
+    (asked.name() != point.algorithm).then(|| {
+        format!(
+            "{} in place of {asked}: {collective} of {} on {ranks} ranks, {machines} machines; it needs {}\n",
+            point.algorithm,
+            units::count(point.job.bytes),
+            asked.needs(collective)
+        )
+    })
+}
+
+/// Runs one job; if it would send too many messages, says so.
+pub fn simulate(job: Job, options: &Options) -> Result<Result<Point, String>, String> {
+    let params = &options.params;
+    let messages = estimate::messages(&job, params).saturating_mul(job.repeats.into());
+    if messages > options.messages_max {
+        return Ok(Err(left_out(&job, messages, params)));
+    }
     let algorithm = algorithm_of(&job, params);
     let what = format!("{} {algorithm}, {} ranks", name(job.work), job.ranks);
     let mut line = Line::new(what, messages);
     let outcome = run(&job, params, &mut |progress| line.show(progress));
     line.clear();
     let outcome = outcome.map_err(|error| error.to_string())?;
-    Ok(Point { algorithm, job, outcome, wall: line.elapsed() })
+    Ok(Ok(Point { algorithm, job, outcome, wall: line.elapsed() }))
 }
 
 fn jobs(options: &Options) -> Vec<Job> {
@@ -59,18 +79,23 @@ fn jobs(options: &Options) -> Vec<Job> {
         for &bytes in &options.bytes {
             for &ranks in &options.ranks {
                 let choices = choices(work, options, ranks, bytes);
-                jobs.extend(choices.into_iter().map(|choice| Job {
-                    choice,
-                    root: options.root,
-                    repeats: options.repeats,
-                    payload: options.payload,
-                    faults: options.faults.clone(),
-                    ..Job::new(work, ranks, bytes)
-                }));
+                jobs.extend(choices.into_iter().map(|choice| job(options, work, choice, ranks, bytes)));
             }
         }
     }
     jobs
+}
+
+/// A job as the options have it.
+pub fn job(options: &Options, work: Work, choice: Option<Choice>, ranks: u32, bytes: u64) -> Job {
+    Job {
+        choice,
+        root: options.root,
+        repeats: options.repeats,
+        payload: options.payload,
+        faults: options.faults.clone(),
+        ..Job::new(work, ranks, bytes)
+    }
 }
 
 fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<Choice>> {
@@ -78,7 +103,7 @@ fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<
     match (work, options.which) {
         (Work::Collective(collective), Which::All) => {
             let query = query(collective, &options.params, ranks, bytes);
-            suitable(collective, &query).map(cut).collect()
+            suitable(collective, &query, options).map(cut).collect()
         }
         (Work::Collective(_), Which::One(algorithm)) => vec![cut(algorithm)],
         (Work::Collective(collective), Which::Library) => {
@@ -89,9 +114,10 @@ fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<
     }
 }
 
-/// The algorithms of a collective that suit a call.
-pub fn suitable(collective: Collective, query: &Query) -> impl Iterator<Item = Algorithm> {
-    let all = [Algorithm::Shm].into_iter().chain(algorithms(collective).iter().copied());
+/// The algorithms of a collective that suit a call, and can be simulated with its faults.
+pub fn suitable(collective: Collective, query: &Query, options: &Options) -> impl Iterator<Item = Algorithm> {
+    let shm = options.faults.crashes.is_empty().then_some(Algorithm::Shm);
+    let all = shm.into_iter().chain(algorithms(collective).iter().copied());
     all.filter(|algorithm| algorithm.suits(query))
 }
 
@@ -129,9 +155,14 @@ pub fn name(work: Work) -> &'static str {
     }
 }
 
-fn describe(job: &Job, options: &Options) -> String {
-    let algorithm = algorithm_of(job, &options.params);
-    format!("{} {algorithm} of {} on {} ranks", name(job.work), units::count(job.bytes), job.ranks)
+/// What is said of a job that sends too many messages.
+fn left_out(job: &Job, messages: u64, params: &Params) -> String {
+    let (name, bytes) = (name(job.work), units::count(job.bytes));
+    let algorithm = algorithm_of(job, params);
+    format!(
+        "left out: {name} {algorithm} of {bytes} on {} ranks sends {messages} messages (--messages-max)\n",
+        job.ranks
+    )
 }
 
 impl Point {
@@ -175,7 +206,7 @@ fn table(points: &[Point]) -> String {
 
 fn summary(points: &[Point]) -> String {
     let events: u64 = points.iter().map(|point| point.outcome.events).sum();
-    let wall: f64 = points.iter().map(|point| point.wall.as_secs_f64()).sum();
+    let wall = points.iter().map(|point| point.wall).sum::<Duration>().as_secs_f64();
     let rate = events as f64 / wall.max(1e-9) / 1e6;
     let peak =
         peak_bytes().map_or(String::new(), |peak| format!(", {} of memory at most", units::bytes(peak)));
@@ -189,7 +220,8 @@ fn peak_bytes() -> Option<f64> {
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok()? * 1024.0)
 }
 
-fn hang(point: &Point) -> Option<String> {
+/// Why a run did not end, if it did not.
+pub fn hang(point: &Point) -> Option<String> {
     let (job, hang) = (&point.job, point.outcome.hang.as_ref()?);
     let what =
         format!("{} {} of {} bytes on {} ranks", name(job.work), point.algorithm, job.bytes, job.ranks);
@@ -218,6 +250,23 @@ mod tests {
     fn what_is_too_large_is_left_out() {
         let text = listed("alltoall --ranks 8,64 --messages-max 100").unwrap();
         assert!(text.contains("left out: alltoall") && text.contains("on 64 ranks"), "{text}");
+    }
+
+    #[test]
+    fn an_algorithm_in_place_of_another_is_told() {
+        let text = listed("allgather --algorithm recursive-doubling --ranks 6,8").unwrap();
+        assert!(text.contains("ring in place of recursive-doubling: allgather of 8 on 6 ranks"), "{text}");
+        assert_eq!(text.matches("in place of").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn faults_between_machines_leave_one_machine_alone() {
+        let text = listed("bcast --ranks 4,128 --loss 0.001 --jitter 1us").unwrap();
+        assert!(text.contains("shm") && text.contains("128"), "{text}");
+        let error = listed("bcast --ranks 4 --algorithm all --crash 0@0").unwrap_err();
+        assert!(error.contains("rank 0 has stopped"), "{error}");
+        let error = listed("bcast --ranks 4 --crash 0@0").map(drop).unwrap_err();
+        assert!(error.contains("'table'"), "{error}");
     }
 
     #[test]

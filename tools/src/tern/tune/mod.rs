@@ -15,9 +15,8 @@ mod tuner;
 
 use std::cell::RefCell;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
+use crate::output;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 use tern_coll::Row;
@@ -33,6 +32,8 @@ pub use options::{HELP, Options};
 
 /// Measures and writes both files; returns what there is to say.
 pub fn run(options: &Options) -> Result<String, String> {
+    // Before a minute is spent.
+    [&options.params, &options.output].into_iter().try_for_each(|file| output::check(file))?;
     let jobs = Jobs::find()?;
     let ranks = brackets(&options.ranks(tern_runtime::cores() as u32));
     let effort = Effort::new(options.quick);
@@ -43,7 +44,7 @@ pub fn run(options: &Options) -> Result<String, String> {
     let mut done = messages::JOBS * messages::REPETITIONS;
     let progress = Progress::new(done + all().map(jobs_of).sum::<u64>());
     let costs = messages::measure(&jobs, effort.point_s, messages::REPETITIONS, &progress)?;
-    write(&options.params, &format!("{}{costs}", header("What messages cost", "for tern sim")))?;
+    output::write(&options.params, &format!("{}{costs}", header("What messages cost", "for tern sim")))?;
     let tuner = Tuner { jobs: &jobs, effort, progress: &progress, scatter: RefCell::default() };
     let mut rows = Vec::new();
     for (collective, ranks) in all() {
@@ -57,7 +58,7 @@ pub fn run(options: &Options) -> Result<String, String> {
         done += jobs_of((collective, ranks));
         progress.reach(done);
         // What has been found so far is kept, should the user lose patience.
-        write(&options.output, &table(&rows))?;
+        output::write(&options.output, &table(&rows))?;
     }
     progress.end();
     Ok(format!("{}{}", summary(options, &rows), caution(decide::median(tuner.scatter.take()))))
@@ -132,10 +133,6 @@ fn summary(options: &Options, rows: &[(Row, Vec<Winner>)]) -> String {
         "{HEADING}\n{rows}\n{costs}To use these rows: export TERN_COLL_TABLE={}\n",
         options.output.canonicalize().unwrap_or_else(|_| options.output.clone()).display()
     )
-}
-
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
 /// The date of a time in seconds since 1970, in the Gregorian calendar, UTC. The days are counted from 1 March of year

@@ -75,6 +75,9 @@ impl Options {
                 other => return Err(format!("there is no option '{other}'; try tern tune --help")),
             }
         }
+        if options.output == options.params {
+            return Err(format!("--output and --params are both {}", options.output.display()));
+        }
         Ok(Some(options))
     }
 
@@ -127,6 +130,7 @@ mod tests {
         assert!(parse("--ranks 1").unwrap_err().contains("from 2 to"));
         assert!(parse("--ranks").unwrap_err().contains("--ranks needs a number"));
         assert!(parse("--collective scan").unwrap_err().contains("'scan' is no collective with a choice"));
+        assert!(parse("--output x --params x").unwrap_err().contains("both x"));
         assert!(parse("--fast").unwrap_err().contains("'--fast'"));
         assert_eq!(parse("--help"), Ok(None));
         let one = parse("--collective barrier,bcast").unwrap().unwrap().collectives;
