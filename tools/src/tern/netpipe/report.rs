@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use rustix::fs::{Access, access};
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -43,10 +44,17 @@ pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static 
     ]
 }
 
+/// Makes the folder of the results, unless it is there, and sees whether it can be written.
+pub fn make_folder(folder: &Path) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    access(folder, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("cannot write in {}: {error}", folder.display()))
+}
+
 impl Report {
     /// Writes all files into a folder; their names.
     pub fn write(&self, folder: &Path) -> Result<Vec<String>, String> {
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        make_folder(folder)?;
         let mut names = Vec::new();
         let mut put = |name: String, bytes: &[u8]| {
             let file = folder.join(&name);
@@ -192,6 +200,15 @@ mod tests {
         let heading = heading("tern netpipe --host \"a,b\"", "here", &["Tern".into()]);
         let sections = vec![curves::section("curves", "Ping & pong", all())];
         Report { heading, sections }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_named_at_once() {
+        let scratch = Scratch::new("tern-netpipe-folder-test").unwrap();
+        assert_eq!(make_folder(&scratch.file("a/b")), Ok(()));
+        fs::write(scratch.file("file"), "").unwrap();
+        assert!(make_folder(&scratch.file("file/a")).unwrap_err().contains("cannot make"));
+        assert!(make_folder(&scratch.file("file")).unwrap_err().contains("/file"));
     }
 
     #[test]
