@@ -80,6 +80,8 @@ struct Failing {
     rounds: u32,
     backoff: Duration,
 }
+    /// How long they took.
+    dialled: Duration,
 
 /// What looking after a link has found.
 pub(crate) enum Upkeep {
@@ -316,7 +318,9 @@ impl Link {
             && self.redial_at.is_some_and(|at| at <= now)
             && let Some(card) = &self.card
         {
-            self.dialer = Some(Dialer::new(self.peer, card, now));
+            let spent = self.failing.as_ref().map_or(Duration::ZERO, |failing| now - failing.since);
+            let left = self.patience(config).saturating_sub(spent).max(Duration::from_secs(PATIENCE_MIN_S));
+            self.dialer = Some(Dialer::new(self.peer, card, now, left));
             self.redial_at = None;
         }
         let Some(dialer) = &mut self.dialer else { return Upkeep::Fine };
@@ -350,18 +354,28 @@ impl Link {
         let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
         if self.leaving && dialer.all_refused {
             self.departed = true;
-            return Upkeep::Fine;
-        }
-        let first =
-            Failing { since: now - dialer.age(now), rounds: 0, backoff: Duration::from_millis(REDIAL_MS) };
-        let failing = self.failing.get_or_insert(first);
-        failing.rounds += 1;
-        let limit = match self.last_break {
+    /// How long it is tried to reach the peer, at the first time or again.
+    fn patience(&self, config: &TcpConfig) -> Duration {
+        match self.last_break {
             None => Duration::from_secs(UNREACHABLE_S),
             Some(_) => config.peer_timeout(),
+        }
+    }
+
+            return Upkeep::Fine;
+        }
+        let first = Failing {
+            since: now - dialer.age(now),
+            rounds: 0,
+            dialled: Duration::ZERO,
+            backoff: Duration::from_millis(REDIAL_MS),
         };
+        let limit = self.patience(config);
+        let failing = self.failing.get_or_insert(first);
+        failing.rounds += 1;
+        failing.dialled += dialer.age(now);
         // A rank that computes for long between its calls has not tried for as long.
-        let tried_enough = failing.rounds >= ROUNDS_MIN || dialer.age(now) >= limit;
+        let tried_enough = failing.rounds >= ROUNDS_MIN || 2 * failing.dialled >= limit;
         let before_the_next = now.saturating_duration_since(failing.since) + failing.backoff;
         if tried_enough && before_the_next >= limit {
             return Upkeep::Lost(self.explain(&dialer));
