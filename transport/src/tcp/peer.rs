@@ -36,6 +36,8 @@ pub(crate) struct Link {
     redial_at: Option<Instant>,
     failing: Option<Failing>,
     last_break: Option<String>,
+    /// How often a connection that broke was made again.
+    pub mended: u32,
     /// This rank goes: every connection from now on begins with a farewell.
     leaving: bool,
     /// While this rank goes, the peer was found to be gone.
@@ -78,10 +80,10 @@ impl Courtesy {
 struct Failing {
     since: Instant,
     rounds: u32,
-    backoff: Duration,
-}
     /// How long they took.
     dialled: Duration,
+    backoff: Duration,
+}
 
 /// What looking after a link has found.
 pub(crate) enum Upkeep {
@@ -108,6 +110,7 @@ impl Link {
             redial_at: None,
             failing: None,
             last_break: None,
+            mended: 0,
             leaving: false,
             departed: false,
         }
@@ -274,6 +277,7 @@ impl Link {
         };
         (self.line, self.awaits_room) = (Some(line), false);
         self.gather.end();
+        self.mended += u32::from(self.last_break.is_some());
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
         if self.leaving {
             return self.say_goodbye(bell);
@@ -350,10 +354,6 @@ impl Link {
         self.line.is_none() && (self.inbox.peer_goes() || self.departed)
     }
 
-    fn round_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
-        let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
-        if self.leaving && dialer.all_refused {
-            self.departed = true;
     /// How long it is tried to reach the peer, at the first time or again.
     fn patience(&self, config: &TcpConfig) -> Duration {
         match self.last_break {
@@ -362,6 +362,10 @@ impl Link {
         }
     }
 
+    fn round_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
+        let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
+        if self.leaving && dialer.all_refused {
+            self.departed = true;
             return Upkeep::Fine;
         }
         let first = Failing {
