@@ -176,7 +176,7 @@ impl Starter {
 }
 
 /// As a shell reads it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:=@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         word.into()
