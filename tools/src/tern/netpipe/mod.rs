@@ -41,7 +41,7 @@ pub fn answer(words: &[String]) -> Result<String, String> {
     let Some(options) = Options::parse(words)? else { return Ok(options::HELP.into()) };
     let here = Installation::find()?;
     // Before minutes of measuring, not after.
-    report::make_folder(&options.output)?;
+    report::try_folder(&options.output)?;
     // Other hosts see the folder of the results, if any.
     let scratch = match options.place.hosts.is_empty() {
         true => Scratch::new("tern-netpipe")?,

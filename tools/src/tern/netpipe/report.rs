@@ -44,8 +44,18 @@ pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static 
     ]
 }
 
-/// Makes the folder of the results, unless it is there, and sees whether it can be written.
-pub fn make_folder(folder: &Path) -> Result<(), String> {
+/// Tries whether the folder of the results can be made and written, and leaves everything as it was.
+pub fn try_folder(folder: &Path) -> Result<(), String> {
+    let is_named = |path: &&Path| !path.as_os_str().is_empty();
+    let missing: Vec<&Path> = folder.ancestors().filter(is_named).take_while(|path| !path.exists()).collect();
+    let made = make_folder(folder);
+    for path in missing {
+        let _ = fs::remove_dir(path);
+    }
+    made
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     access(folder, Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| format!("cannot write in {}: {error}", folder.display()))
@@ -205,10 +215,12 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_is_named_at_once() {
         let scratch = Scratch::new("tern-netpipe-folder-test").unwrap();
-        assert_eq!(make_folder(&scratch.file("a/b")), Ok(()));
+        assert_eq!(try_folder(&scratch.file("a/b")), Ok(()));
+        assert!(!scratch.file("a").exists());
         fs::write(scratch.file("file"), "").unwrap();
-        assert!(make_folder(&scratch.file("file/a")).unwrap_err().contains("cannot make"));
-        assert!(make_folder(&scratch.file("file")).unwrap_err().contains("/file"));
+        assert!(try_folder(&scratch.file("file/a")).unwrap_err().contains("cannot make"));
+        assert!(try_folder(&scratch.file("file")).unwrap_err().contains("/file"));
+        assert!(scratch.file("file").exists());
     }
 
     #[test]
