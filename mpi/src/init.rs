@@ -88,7 +88,7 @@ entry! {
         if let Some(job) = &process.job {
             job.announce_abort(errorcode, &message);
         } else {
-            eprintln!("tern: {message}");
+            crate::process::complain(&message);
         }
         libc::_exit(tern_runtime::exit_status(errorcode))
     }

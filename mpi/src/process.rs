@@ -398,6 +398,12 @@ impl Guard {
     }
 }
 
+/// Says why this process ends, in one piece: whoever dies next shall not leave half a line.
+pub fn complain(message: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("tern: {message}\n").as_bytes());
+}
+
 /// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
 #[cold]
 pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
@@ -406,7 +412,7 @@ pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
     if let Some(job) = &process.job {
         job.announce_abort(code, &format!("{message}{scope}"));
     } else {
-        eprintln!("tern: {message}{scope}");
+        complain(&format!("{message}{scope}"));
     }
     // Not exit(): handlers of the program must not run in the middle of a failed call.
     // SAFETY: _exit has no preconditions.

@@ -123,7 +123,9 @@ pub(crate) fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &m
 
 /// Sends, letting the other side receive when the transport is full.
 fn send_surely<W: World>(world: &mut W, keeper: &mut Keeper, seed: usize, mut payload: Vec<u8>) {
-    for _ in 0..10_000 {
+    // In time, not in polls: what was lost is sent again by the clock.
+    let until = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < until {
         let (transport, peer) = world.sender();
         if send(transport, peer, seed, &mut payload).is_ok() {
             return;

@@ -267,7 +267,10 @@ pub const REDIAL_MS: u64 = 50;
 /// See [`REDIAL_MS`].
 pub const REDIAL_MS_MAX: u64 = 1000;
 
-/// Rounds through a peer's addresses that must have failed before it is given up, unless one took the whole time.
+/// Seconds that an address has to answer, however little is left until its peer is given up.
+pub const PATIENCE_MIN_S: u64 = 1;
+
+/// Rounds through a peer's addresses that must have failed before it is given up, unless they took most of the time.
 pub const ROUNDS_MIN: u32 = 5;
 
 /// Milliseconds that the higher rank of a pair leaves to the lower for dialling again.

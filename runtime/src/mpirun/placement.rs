@@ -15,7 +15,7 @@ pub enum MapBy {
     /// All slots of the first host, then those of the next.
     #[default]
     Slot,
-    /// One to each host in turn.
+    /// One to each host in turn that has a slot left.
     Node,
     /// So many to each host.
     PerNode(u32),
@@ -137,26 +137,38 @@ impl Builder {
         let here = || vec![Host { name: "localhost".into(), slots: None }];
         let pool: Vec<usize> = pool.unwrap_or_else(here).into_iter().map(|host| self.seat(host)).collect();
         let mut left = count;
-        // More ranks than slots go round again.
         while left > 0 {
+            // Whoever is behind the others, perhaps since another program came first, has its turn; when all slots are
+            // taken, they are taken again.
+            let Some(lap) = pool.iter().map(|&seat| self.lap(seat)).min() else { return };
             for &seat in &pool {
-                let share = self.share(seat).min(left);
-                self.host_of.extend(std::iter::repeat_n(seat as u32, share as usize));
-                self.seats[seat].taken += share;
-                left -= share;
+                if self.lap(seat) == lap {
+                    let share = self.share(seat).min(left);
+                    self.host_of.extend(std::iter::repeat_n(seat as u32, share as usize));
+                    self.seats[seat].taken += share;
+                    left -= share;
+                }
             }
         }
     }
 
-    /// Ranks that a host gets at its turn: what is left of its slots, and all of them when none are.
+    /// How often a host has been full, and where hosts have one rank at a turn, how many it has had since.
+    fn lap(&self, seat: usize) -> (u32, u32) {
+        let (taken, slots) = (self.seats[seat].taken, slots(&self.seats[seat].host));
+        match self.map_by {
+            MapBy::Node => (taken / slots, taken % slots),
+            MapBy::PerNode(number) => (taken / number, 0),
+            MapBy::Slot => (taken / slots, 0),
+        }
+    }
+
+    /// Ranks that a host gets at its turn: what is left of its share.
     fn share(&self, seat: usize) -> u32 {
+        let rest = |of: u32| of - self.seats[seat].taken % of;
         match self.map_by {
             MapBy::Node => 1,
-            MapBy::PerNode(number) => number,
-            MapBy::Slot => {
-                let slots = slots(&self.seats[seat].host);
-                slots - self.seats[seat].taken % slots
-            }
+            MapBy::PerNode(number) => rest(number),
+            MapBy::Slot => rest(slots(&self.seats[seat].host)),
         }
     }
 
@@ -235,6 +247,18 @@ mod tests {
         assert_eq!((hosts.join(" "), host_of), ("c a".into(), vec![0, 1, 1, 0, 0]));
         let (hosts, _) = placed(vec![app(Some(1), "localhost"), app(Some(1), "127.0.0.1")], MapBy::Slot);
         assert_eq!(hosts, ["localhost"]);
+    }
+
+    #[test]
+    fn no_host_is_full_twice_while_another_has_room() {
+        let both = |counts: [u32; 2], hosts: &str, map_by| {
+            placed(counts.map(|count| app(Some(count), hosts)).to_vec(), map_by).1
+        };
+        assert_eq!(both([1, 1], "a,b", MapBy::Slot), [0, 1]);
+        assert_eq!(both([2, 3], "a:2,b:2", MapBy::Slot), [0, 0, 1, 1, 0]);
+        assert_eq!(both([1, 2], "a,b", MapBy::Node), [0, 1, 0]);
+        assert_eq!(both([1, 3], "a,b", MapBy::PerNode(2)), [0, 0, 1, 1]);
+        assert_eq!(of(4, "a,b:3", MapBy::Node), [0, 1, 1, 1]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::answers::Answers;
 use crate::branches::{Branches, Loss};
 use crate::directory::{Asked, Asker, Directory};
 use crate::guard::{Guard, tell};
+use crate::hosts::own_name;
 use crate::messages::{Down, Up};
 use crate::plan::Plan;
 use crate::pmi::{About, Demand, Pairs, Pmi};
@@ -100,15 +101,18 @@ impl Station {
     /// Tells that the ranks run. `binding` is where.
     pub fn introduce(&mut self, binding: &Binding) {
         let settings = &self.plan.settings;
+        // A number of a process means something on its host alone.
+        let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
         for (index, rank) in self.ranks.iter().enumerate() {
             let number = rank.number;
             if settings.verbose {
                 let program = self.plan.app(number).program.to_string_lossy();
-                self.events.push(Up::Say(format!("rank {number} is process {} ({program})", rank.pid())));
+                self.events
+                    .push(Up::Say(format!("rank {number} is process {}{place} ({program})", rank.pid())));
             }
             if settings.report_bindings {
-                let place = binding.describe(index as u32);
-                self.events.push(Up::Say(format!("rank {number} is {place}")));
+                let cores = binding.describe(index as u32);
+                self.events.push(Up::Say(format!("rank {number} is {cores}")));
             }
         }
     }

@@ -37,6 +37,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "net: packets are lost", run: loss },
     Test { name: "net: a link is cut for 5 s", run: cut },
     Test { name: "net: a peer does not come back", run: peer_stays_away },
+    Test { name: "net: a peer swallows all", run: peer_swallows_all },
     Test { name: "net: a peer was never there", run: unreachable },
     Test { name: "net: a host is switched off", run: switched_off },
     Test { name: "net: a host falls silent", run: falls_silent },
@@ -289,6 +290,16 @@ fn peer_stays_away(jobs: &Jobs<'_>) -> Verdict {
     // Five seconds until the silence counts as a break, then two for coming back.
     let words = ["the connection to rank ", "could not be made again; tried "];
     expect_end(running, Duration::from_secs(20), 16, &words)?;
+    passed()
+}
+
+/// Nothing answers at any address, so that each round of trying takes as long as it may.
+fn peer_swallows_all(jobs: &Jobs<'_>) -> Verdict {
+    let net = net_or_skip!(jobs, 2);
+    let running = net.start(jobs, ["exchange", "60"], &["TERN_PEER_TIMEOUT=12"])?;
+    net.ask(&["loss", &net.host(2), "100"])?;
+    let words = ["the connection to rank ", "could not be made again; tried ", "no answer in "];
+    expect_end(running, Duration::from_secs(25), 16, &words)?;
     passed()
 }
 

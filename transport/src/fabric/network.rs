@@ -189,7 +189,8 @@ impl Network {
 
     pub(super) fn tally(&self) -> Tally {
         let packets = self.packets.as_ref().map(|packets| packets.urtp.counters());
-        Tally { packets, turned_away: self.tcp.turned_away() }
+        let tcp = &self.tcp;
+        Tally { packets, mended: tcp.mended(), given_up: tcp.given_up(), turned_away: tcp.turned_away() }
     }
 
     /// Whether sockets of connections are all that a poll looks at.

@@ -9,6 +9,10 @@ use crate::urtp::link::Counters;
 pub struct Tally {
     /// Of its datagrams, if it has some: what the link has seen, and what the protocol.
     pub packets: Option<(Counters, tern_urtp::Counters)>,
+    /// Connections that broke and were made again.
+    pub mended: u64,
+    /// Connections whose other end closed them before it had proved anything.
+    pub given_up: u64,
     /// Connections that were closed since they proved nothing.
     pub turned_away: u64,
 }
@@ -17,26 +21,31 @@ impl Tally {
     fn words(&self) -> Vec<String> {
         let (link, protocol) = self.packets.unwrap_or_default();
         let resent = protocol.resent + protocol.multicast_again;
+        // How many, of what where that must be said, and what befell them.
         let counts = [
-            (link.sent, "packets sent"),
-            (resent, "of them again"),
-            (link.refused, "that the network refused"),
-            (link.received, "packets received"),
-            (protocol.restored, "brought back by parity"),
-            (protocol.requests, "requests for what was missing"),
-            (link.filtered, "datagrams of its own or for others, which the kernel's filter dropped"),
-            (link.unwanted, "for others, which came through it"),
-            (link.overrun, "dropped since the queue was full"),
-            (link.forged, "dropped since they were forged"),
-            (link.replayed, "dropped since they had come before"),
-            (link.malformed + protocol.malformed, "dropped since they made no sense"),
-            (self.turned_away, "connections that proved nothing, which were closed"),
+            (link.sent, "packet", "sent"),
+            (resent, "", "of them again"),
+            (link.refused, "", "that the network refused"),
+            (link.received, "packet", "received"),
+            (protocol.restored, "", "brought back by parity"),
+            (protocol.requests, "request", "for what was missing"),
+            (link.filtered, "datagram", "of its own or for others, which the kernel's filter dropped"),
+            (link.unwanted, "", "for others, which came through it"),
+            (link.overrun, "", "dropped since the queue was full"),
+            (link.forged, "", "dropped as forged"),
+            (link.replayed, "", "dropped that had come before"),
+            (link.malformed + protocol.malformed, "", "dropped that made no sense"),
+            (self.mended, "connection", "made again after a break"),
+            (self.given_up, "connection", "closed by the other end before it proved anything"),
+            (self.turned_away, "connection", "that proved nothing"),
         ];
-        counts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, words)| format!("{count} {words}"))
-            .collect()
+        let said = counts.iter().filter(|(count, ..)| *count > 0);
+        said.map(|(count, noun, fate)| match (count, *noun) {
+            (_, "") => format!("{count} {fate}"),
+            (1, noun) => format!("1 {noun} {fate}"),
+            (_, noun) => format!("{count} {noun}s {fate}"),
+        })
+        .collect()
     }
 }
 
@@ -53,15 +62,17 @@ mod tests {
     #[test]
     fn only_what_there_was_is_said() {
         assert_eq!(Tally::default().to_string(), "");
+        let tally = Tally { mended: 3, given_up: 1, turned_away: 2, ..Tally::default() };
         assert_eq!(
-            Tally { packets: None, turned_away: 2 }.to_string(),
-            "2 connections that proved nothing, which were closed"
+            tally.to_string(),
+            "3 connections made again after a break, 1 connection closed by the other end before it proved anything, \
+             2 connections that proved nothing"
         );
-        let link = Counters { sent: 7, received: 5, forged: 1, ..Counters::default() };
+        let link = Counters { sent: 7, received: 1, forged: 1, ..Counters::default() };
         let protocol = tern_urtp::Counters { resent: 1, multicast_again: 2, ..Default::default() };
         assert_eq!(
-            Tally { packets: Some((link, protocol)), turned_away: 0 }.to_string(),
-            "7 packets sent, 3 of them again, 5 packets received, 1 dropped since they were forged"
+            Tally { packets: Some((link, protocol)), ..Tally::default() }.to_string(),
+            "7 packets sent, 3 of them again, 1 packet received, 1 dropped as forged"
         );
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Dialer {
     /// When the next address is tried, though others have not failed.
     next_at: Instant,
     began: Instant,
+    /// How long an address may take to answer.
+    patience: Duration,
     /// What has failed, and why.
     pub tried: Vec<(SocketAddr, String)>,
     /// At each address that was dialled a machine has answered that nobody listens.
@@ -56,7 +58,8 @@ struct Attempt {
     greeting: Greeting,
     client: Option<Client>,
     stage: Stage,
-    deadline: Instant,
+    /// Of those who do not answer, with the time that they had.
+    deadline: (Instant, Duration),
     /// A machine has answered that nobody listens there.
     refused: bool,
 }
@@ -69,7 +72,8 @@ enum Stage {
 }
 
 impl Dialer {
-    pub(crate) fn new(peer: Peer, card: &Card, now: Instant) -> Self {
+    /// Nobody waits for an address longer than `patience`, nor than [`UNREACHABLE_S`].
+    pub(crate) fn new(peer: Peer, card: &Card, now: Instant, patience: Duration) -> Self {
         let (mut candidates, mut tried) = (VecDeque::new(), Vec::new());
         for (address, usable) in card.candidates() {
             match usable {
@@ -78,7 +82,17 @@ impl Dialer {
             }
         }
         let all_refused = !candidates.is_empty();
-        Dialer { peer, candidates, attempts: Vec::new(), next_at: now, began: now, tried, all_refused }
+        let patience = patience.min(Duration::from_secs(UNREACHABLE_S));
+        Dialer {
+            peer,
+            candidates,
+            attempts: Vec::new(),
+            next_at: now,
+            began: now,
+            patience,
+            tried,
+            all_refused,
+        }
     }
 
     /// How long it has been dialling.
@@ -89,7 +103,7 @@ impl Dialer {
     /// When to look again though no socket is ready.
     pub(crate) fn deadline(&self) -> Instant {
         let attempts = self.attempts.iter().filter(|attempt| attempt.stage == Stage::Connecting);
-        let until = attempts.map(|attempt| attempt.deadline).min();
+        let until = attempts.map(|attempt| attempt.deadline.0).min();
         let next = (!self.candidates.is_empty()).then_some(self.next_at);
         until.into_iter().chain(next).min().unwrap_or(self.began + Duration::from_secs(3600))
     }
@@ -111,7 +125,7 @@ impl Dialer {
             match connect(address) {
                 Ok(socket) => {
                     bell.watch(socket.as_raw_fd(), true);
-                    let deadline = now + Duration::from_secs(UNREACHABLE_S);
+                    let deadline = (now + self.patience, self.patience);
                     let (greeting, stage) = (Greeting::new(socket), Stage::Connecting);
                     let attempt =
                         Attempt { address, greeting, client: None, stage, deadline, refused: false };
@@ -187,8 +201,9 @@ impl Attempt {
             return Err(error.to_string());
         }
         if socket.peer_addr().is_err() {
-            let late = now >= self.deadline;
-            return if late { Err(format!("no answer in {UNREACHABLE_S} s")) } else { Ok(()) };
+            let (deadline, patience) = self.deadline;
+            let late = now >= deadline;
+            return if late { Err(format!("no answer in {:.0} s", patience.as_secs_f64())) } else { Ok(()) };
         }
         // On one machine a port that nobody listens on can be connected to itself.
         if socket.local_addr().ok().and_then(|own| own.as_socket()) == Some(self.address) {

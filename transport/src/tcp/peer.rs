@@ -36,6 +36,8 @@ pub(crate) struct Link {
     redial_at: Option<Instant>,
     failing: Option<Failing>,
     last_break: Option<String>,
+    /// How often a connection that broke was made again.
+    pub mended: u32,
     /// This rank goes: every connection from now on begins with a farewell.
     leaving: bool,
     /// While this rank goes, the peer was found to be gone.
@@ -78,6 +80,8 @@ impl Courtesy {
 struct Failing {
     since: Instant,
     rounds: u32,
+    /// How long they took.
+    dialled: Duration,
     backoff: Duration,
 }
 
@@ -106,6 +110,7 @@ impl Link {
             redial_at: None,
             failing: None,
             last_break: None,
+            mended: 0,
             leaving: false,
             departed: false,
         }
@@ -272,6 +277,7 @@ impl Link {
         };
         (self.line, self.awaits_room) = (Some(line), false);
         self.gather.end();
+        self.mended += u32::from(self.last_break.is_some());
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
         if self.leaving {
             return self.say_goodbye(bell);
@@ -316,7 +322,9 @@ impl Link {
             && self.redial_at.is_some_and(|at| at <= now)
             && let Some(card) = &self.card
         {
-            self.dialer = Some(Dialer::new(self.peer, card, now));
+            let spent = self.failing.as_ref().map_or(Duration::ZERO, |failing| now - failing.since);
+            let left = self.patience(config).saturating_sub(spent).max(Duration::from_secs(PATIENCE_MIN_S));
+            self.dialer = Some(Dialer::new(self.peer, card, now, left));
             self.redial_at = None;
         }
         let Some(dialer) = &mut self.dialer else { return Upkeep::Fine };
@@ -346,22 +354,32 @@ impl Link {
         self.line.is_none() && (self.inbox.peer_goes() || self.departed)
     }
 
+    /// How long it is tried to reach the peer, at the first time or again.
+    fn patience(&self, config: &TcpConfig) -> Duration {
+        match self.last_break {
+            None => Duration::from_secs(UNREACHABLE_S),
+            Some(_) => config.peer_timeout(),
+        }
+    }
+
     fn round_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
         let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
         if self.leaving && dialer.all_refused {
             self.departed = true;
             return Upkeep::Fine;
         }
-        let first =
-            Failing { since: now - dialer.age(now), rounds: 0, backoff: Duration::from_millis(REDIAL_MS) };
+        let first = Failing {
+            since: now - dialer.age(now),
+            rounds: 0,
+            dialled: Duration::ZERO,
+            backoff: Duration::from_millis(REDIAL_MS),
+        };
+        let limit = self.patience(config);
         let failing = self.failing.get_or_insert(first);
         failing.rounds += 1;
-        let limit = match self.last_break {
-            None => Duration::from_secs(UNREACHABLE_S),
-            Some(_) => config.peer_timeout(),
-        };
+        failing.dialled += dialer.age(now);
         // A rank that computes for long between its calls has not tried for as long.
-        let tried_enough = failing.rounds >= ROUNDS_MIN || dialer.age(now) >= limit;
+        let tried_enough = failing.rounds >= ROUNDS_MIN || 2 * failing.dialled >= limit;
         let before_the_next = now.saturating_duration_since(failing.since) + failing.backoff;
         if tried_enough && before_the_next >= limit {
             return Upkeep::Lost(self.explain(&dialer));

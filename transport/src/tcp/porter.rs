@@ -25,6 +25,8 @@ pub(crate) struct Porter {
     failing: Option<(Instant, String)>,
     /// Connections that were closed because they proved nothing.
     pub turned_away: u64,
+    /// Connections whose other end closed them before it had proved anything. Ranks that dial each other at once do that, too.
+    pub given_up: u64,
 }
 
 struct Stranger {
@@ -34,6 +36,20 @@ struct Stranger {
     speaks: bool,
     server: Option<Server>,
     since: Instant,
+}
+
+/// Why a stranger stays one.
+enum Unproved {
+    /// The other end has closed the connection, and said nothing wrong.
+    Leaves,
+    /// What it says is not what a rank would say.
+    Errs,
+}
+
+impl From<io::Error> for Unproved {
+    fn from(_: io::Error) -> Unproved {
+        Unproved::Leaves
+    }
 }
 
 /// A peer that has proved itself and waits for the verdict.
@@ -67,7 +83,7 @@ impl Porter {
         let any6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
         let listener = listen(any6).or_else(|_| listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?;
         let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
-        Ok(Porter { listener, port, strangers: Vec::new(), failing: None, turned_away: 0 })
+        Ok(Porter { listener, port, strangers: Vec::new(), failing: None, turned_away: 0, given_up: 0 })
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -109,7 +125,11 @@ impl Porter {
                     let stranger = self.strangers.remove(at);
                     guests.extend(stranger.into_guest(peer, next));
                 }
-                _ => {
+                Err(Unproved::Leaves) => {
+                    self.strangers.remove(at);
+                    self.given_up += 1;
+                }
+                Ok(None) | Err(Unproved::Errs) => {
                     self.strangers.remove(at);
                     self.turned_away += 1;
                 }
@@ -187,17 +207,18 @@ impl Porter {
 
 impl Stranger {
     /// Hears what was said. Who it is, once that is proved; an error when it cannot be.
-    fn advance(&mut self, identity: &Identity) -> Result<Option<(Peer, u64)>, ()> {
+    fn advance(&mut self, identity: &Identity) -> Result<Option<(Peer, u64)>, Unproved> {
         if self.server.is_none() {
-            let Some(hello) = self.greeting.hear::<HELLO_BYTES>().map_err(drop)? else { return Ok(None) };
+            let Some(hello) = self.greeting.hear::<HELLO_BYTES>()? else { return Ok(None) };
             let Identity { me, secret, .. } = identity;
-            let (server, challenge) = Server::hello(secret, *me, &nonce(), &hello).map_err(drop)?;
-            self.greeting.say(&challenge).map_err(drop)?;
+            let (server, challenge) =
+                Server::hello(secret, *me, &nonce(), &hello).map_err(|_| Unproved::Errs)?;
+            self.greeting.say(&challenge)?;
             self.server = Some(server);
         }
-        let Some(proof) = self.greeting.hear::<PROOF_BYTES>().map_err(drop)? else { return Ok(None) };
-        let server = self.server.as_mut().ok_or(())?;
-        server.proof(&proof).map(Some).map_err(drop)
+        let Some(proof) = self.greeting.hear::<PROOF_BYTES>()? else { return Ok(None) };
+        let server = self.server.as_mut().ok_or(Unproved::Errs)?;
+        server.proof(&proof).map(Some).map_err(|_| Unproved::Errs)
     }
 
     fn into_guest(self, peer: Peer, next: u64) -> Option<Guest> {

@@ -160,6 +160,16 @@ impl Tcp {
         self.porter.turned_away
     }
 
+    /// Connections whose other end closed them before it had proved anything.
+    pub fn given_up(&self) -> u64 {
+        self.porter.given_up
+    }
+
+    /// Connections that broke and were made again.
+    pub fn mended(&self) -> u64 {
+        self.links.iter().flatten().map(|link| u64::from(link.mended)).sum()
+    }
+
     pub(crate) fn bell(&self) -> &Arc<SocketBell> {
         &self.bell
     }

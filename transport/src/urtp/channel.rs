@@ -13,6 +13,7 @@ use tern_urtp::{Config, Destination, Endpoint, GroupIndex, Signs, Transmit};
 
 use super::Nanos;
 use super::link::{Addressed, Arrival, GroupId, Link, Packet, To};
+use super::probe::PROBE_GROUP;
 use crate::Peer;
 use crate::limits::DETOURED_PACKETS_MAX;
 
@@ -126,6 +127,8 @@ impl<L: Link> Channel<L> {
         let endpoint = &mut self.endpoint;
         let mut take = |arrival: Arrival<'_>| {
             let group = match arrival.to {
+                // From one who still asks what this rank has found out, or has nothing to do with.
+                To::Group { group: PROBE_GROUP, .. } => return,
                 To::Group { group, .. } => Some(tern_urtp::GroupId(group.0)),
                 To::Rank(_) => None,
             };

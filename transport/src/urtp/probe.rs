@@ -136,6 +136,10 @@ impl Probe {
         }
     }
 
+    fn addressed(&self) -> Addressed {
+        Addressed::of(self.members.iter().map(|member| member.rank))
+    }
+
     /// Whether nothing more can be learned.
     pub fn is_over(&self, now: Nanos) -> bool {
         let is_done = |member: &Member| member.heard && member.has_heard_me;
@@ -215,7 +219,8 @@ impl Probing {
     pub fn poll(&mut self, link: &mut impl Link) -> io::Result<bool> {
         let now = self.now();
         if self.probe.hello(now, &mut self.hello) {
-            let to = To::Group { group: PROBE_GROUP, addressed: Addressed::ALL };
+            // Others on this machine may listen to the same address.
+            let to = To::Group { group: PROBE_GROUP, addressed: self.probe.addressed() };
             link.send(to, &[Packet { head: &[], payload: &self.hello }])?;
         }
         let probe = &mut self.probe;

@@ -33,13 +33,15 @@ use crate::installation::{Installation, Scratch};
 use crate::tune::progress::Progress;
 use options::{Options, What};
 use report::Report;
-use systems::{Starter, System};
+use systems::{Starter, System, quoted};
 use turns::{Lab, Study};
 
 /// Measures what the words after `netpipe` ask for, writes all files, and returns the text.
 pub fn answer(words: &[String]) -> Result<String, String> {
     let Some(options) = Options::parse(words)? else { return Ok(options::HELP.into()) };
     let here = Installation::find()?;
+    // Before minutes of measuring, not after.
+    report::try_folder(&options.output)?;
     // Other hosts see the folder of the results, if any.
     let scratch = match options.place.hosts.is_empty() {
         true => Scratch::new("tern-netpipe")?,
@@ -110,8 +112,7 @@ fn remote_shell(launcher: &str, scratch: &Scratch) -> Result<PathBuf, String> {
 }
 
 fn command(words: &[String]) -> String {
-    let quoted = |word: &String| if word.contains(' ') { format!("'{word}'") } else { word.clone() };
-    let words: Vec<String> = words.iter().map(quoted).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     ["tern netpipe"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
@@ -150,5 +151,7 @@ mod tests {
     fn the_command_can_be_typed_again() {
         let words = ["--launcher", "sh -c", "--quick"].map(String::from);
         assert_eq!(command(&words), "tern netpipe --launcher 'sh -c' --quick");
+        let words = ["--launcher", "'/a b/ssh' $X"].map(String::from);
+        assert_eq!(command(&words), r"tern netpipe --launcher ''\''/a b/ssh'\'' $X'");
     }
 }

@@ -192,7 +192,7 @@ impl Options {
         match option {
             "--transport" => self.place.transport = parse_transport(value?)?,
             "--host" => self.place.hosts = parse_names(value?)?,
-            "--launcher" => self.place.launcher = Some(value?.into()),
+            "--launcher" => self.place.launcher = Some(parse_launcher(value?)?),
             "--hosts" => self.hosts = Some(parse_range(value?)?),
             "--algorithm" => self.algorithms = parse_names(value?)?,
             "--collective" => match value? {
@@ -235,7 +235,23 @@ impl Options {
                 "--host: a ping-pong is between two hosts, as in --host a,b, and not {hosts}"
             ));
         }
+        self.check_collective()?;
         self.check_hosts()
+    }
+
+    /// What no other measurement heeds is not for it.
+    fn check_collective(&self) -> Result<(), String> {
+        if self.what.contains(&What::Bcast) {
+            return Ok(());
+        }
+        let given =
+            [("--algorithm", !self.algorithms.is_empty()), ("--bytes", self.bytes != COLLECTIVE_BYTES)];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                Err(format!("{option} is for --collective; --from and --to are the sizes of all else"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_hosts(&self) -> Result<(), String> {
@@ -249,6 +265,16 @@ impl Options {
         }
         if self.hosts.is_some() && !self.what.contains(&What::Bcast) {
             return Err("--hosts is for --collective; --host names the hosts".into());
+        }
+        for (at, host) in self.place.hosts.iter().enumerate() {
+            if has_slots(host) {
+                return Err(format!(
+                    "--host: '{host}': each host gets one rank; leave out the number of slots"
+                ));
+            }
+            if self.place.hosts[..at].contains(host) {
+                return Err(format!("--host names {host} twice; each host gets one rank"));
+            }
         }
         if self.place.transport == Transport::Shm && hosts > 0 {
             return Err("--transport shm: hosts share no memory; leave out --host".into());
@@ -302,6 +328,22 @@ fn parse_transport(word: &str) -> Result<Transport, String> {
 fn parse_names(words: &str) -> Result<Vec<String>, String> {
     let names: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) { Err(format!("'{words}' has an empty name")) } else { Ok(names) }
+}
+
+/// As `mpirun` reads it.
+fn parse_launcher(line: &str) -> Result<String, String> {
+    let words = shlex::split(line).filter(|words| !words.is_empty());
+    words
+        .map(|_| line.into())
+        .ok_or_else(|| format!("--launcher is '{line}', but must be a command with all its quotes closed"))
+}
+
+/// `a:2` or `[fd83::2]:2`; an address has several colons and no brackets.
+fn has_slots(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((_, slots)) => !slots.is_empty(),
+        None => host.matches(':').count() == 1,
+    }
 }
 
 /// `2-16`, or `8`.
@@ -394,6 +436,13 @@ mod tests {
         assert!(refusal("--collective bcast --host a,b --hosts 2-4").contains("4 are to take part"));
         assert!(refusal("--hosts 1-4").contains("from 2 on"));
         assert!(refusal("--hosts 2-4").contains("--collective"));
+        assert!(refusal("--bytes 1k").contains("--bytes is for --collective"));
+        assert!(refusal("--algorithm chain").contains("--algorithm is for --collective"));
+        assert!(refusal("--host a:2,b").contains("'a:2'"));
+        assert!(refusal("--host [::1]:2,b").contains("slots"));
+        assert!(refusal("--host a,a").contains("twice"));
+        assert!(parse("--host fd83::1,[fd83::2]").is_ok());
+        assert!(refusal("--launcher 'rsh").contains("quotes"));
         assert!(refusal("--fast").contains("'--fast'"));
         assert!(refusal("--output").contains("--output needs a value"));
         assert_eq!(Options::parse(&["--help".into()]), Ok(None));

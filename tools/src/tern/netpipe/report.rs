@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use rustix::fs::{Access, access};
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -43,10 +44,27 @@ pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static 
     ]
 }
 
+/// Tries whether the folder of the results can be made and written, and leaves everything as it was.
+pub fn try_folder(folder: &Path) -> Result<(), String> {
+    let is_named = |path: &&Path| !path.as_os_str().is_empty();
+    let missing: Vec<&Path> = folder.ancestors().filter(is_named).take_while(|path| !path.exists()).collect();
+    let made = make_folder(folder);
+    for path in missing {
+        let _ = fs::remove_dir(path);
+    }
+    made
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    access(folder, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("cannot write in {}: {error}", folder.display()))
+}
+
 impl Report {
     /// Writes all files into a folder; their names.
     pub fn write(&self, folder: &Path) -> Result<Vec<String>, String> {
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        make_folder(folder)?;
         let mut names = Vec::new();
         let mut put = |name: String, bytes: &[u8]| {
             let file = folder.join(&name);
@@ -192,6 +210,17 @@ mod tests {
         let heading = heading("tern netpipe --host \"a,b\"", "here", &["Tern".into()]);
         let sections = vec![curves::section("curves", "Ping & pong", all())];
         Report { heading, sections }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_named_at_once() {
+        let scratch = Scratch::new("tern-netpipe-folder-test").unwrap();
+        assert_eq!(try_folder(&scratch.file("a/b")), Ok(()));
+        assert!(!scratch.file("a").exists());
+        fs::write(scratch.file("file"), "").unwrap();
+        assert!(try_folder(&scratch.file("file/a")).unwrap_err().contains("cannot make"));
+        assert!(try_folder(&scratch.file("file")).unwrap_err().contains("/file"));
+        assert!(scratch.file("file").exists());
     }
 
     #[test]

@@ -82,7 +82,8 @@ impl Starter {
         match system {
             System::Peer(peer) => {
                 let words = words(self.peer_options(peer, job.ranks)?, &peer.program)?;
-                let settings = peer.settings(self.place.transport == Transport::Tcp);
+                let mut settings = peer.settings(self.place.transport == Transport::Tcp);
+                settings.extend(self.settings_between_hosts(peer));
                 let run = Invocation { program: peer.mpirun.clone(), words, settings, limit_s };
                 Some(self.on_first_host(run))
             }
@@ -138,6 +139,8 @@ impl Starter {
             Flavour::OpenMpi => {
                 let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:1")).collect();
                 words.extend(["--host".into(), slots.join(",")]);
+                // More ranks than cores are allowed everywhere, and then slots do not keep two from one host.
+                words.extend(["--map-by".into(), "ppr:1:node".into()]);
                 // Its launcher, PRRTE, has settings of its own.
                 words.extend(
                     shell.into_iter().flat_map(|path| ["--prtemca".into(), "plm_ssh_agent".into(), path]),
@@ -149,12 +152,19 @@ impl Starter {
         Some(words)
     }
 
+    /// Open MPI takes a bridge that two hosts have with the same private address for a way from one to the other.
+    fn settings_between_hosts(&self, peer: &Peer) -> Option<(String, String)> {
+        let wanted = peer.flavour == Flavour::OpenMpi && !self.place.hosts.is_empty();
+        wanted.then(|| ("OMPI_MCA_btl_tcp_if_exclude".into(), "lo,docker0".into()))
+    }
+
     /// Other launchers want to be reached from all hosts, so they start on one of them, if there is a way to it.
     fn on_first_host(&self, run: Invocation) -> Invocation {
         let (Some(host), Some(launcher)) = (self.place.hosts.first(), &self.place.launcher) else {
             return run;
         };
-        let mut words = launcher.split_whitespace().map(String::from);
+        // Quoted as for `mpirun`; the command line has been checked.
+        let mut words = shlex::split(launcher).unwrap_or_default().into_iter();
         let Some(program) = words.next() else { return run };
         let settings = run.settings.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         let command = [quoted(&run.program.display().to_string())];
@@ -166,7 +176,7 @@ impl Starter {
 }
 
 /// As a shell reads it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:=@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         word.into()
@@ -241,6 +251,15 @@ mod tests {
     }
 
     #[test]
+    fn a_launcher_may_have_quotes() {
+        let mut starter = starter(&["a", "b"], Transport::Auto);
+        starter.place.launcher = Some("'/s p/rsh' -l 'a b'".into());
+        let run = starter.invocation(&peer(Flavour::Hydra), &job(Work::Bcast, 2)).unwrap();
+        assert_eq!(run.program, PathBuf::from("/s p/rsh"));
+        assert_eq!(run.words[..3], ["-l", "a b", "a"]);
+    }
+
+    #[test]
     fn raw_tcp_runs_where_terns_ranks_would() {
         let starter = starter(&[], Transport::Auto);
         let run = starter.invocation(&System::RawBlocking, &job(Work::PingPong, 2)).unwrap();
@@ -264,7 +283,9 @@ mod tests {
         let hydra = "-n 2 -hosts a,b -ppn 1 -launcher rsh -launcher-exec /scratch/shell /p/np bcast 0.5 1 64";
         assert!(words_of_hydra.starts_with("-x a ") && words_of_hydra.contains("=1 "), "{words_of_hydra}");
         assert!(words_of_hydra.ends_with(&format!("/p/mpirun {hydra}")), "{words_of_hydra}");
-        assert!(words(Flavour::OpenMpi).unwrap().contains("--host a:1,b:1"));
+        let words_of_open_mpi = words(Flavour::OpenMpi).unwrap();
+        assert!(words_of_open_mpi.contains("--host a:1,b:1 --map-by ppr:1:node"), "{words_of_open_mpi}");
+        assert!(words_of_open_mpi.contains("if_exclude=lo,docker0 "), "{words_of_open_mpi}");
         assert_eq!(words(Flavour::Other), None);
     }
 }

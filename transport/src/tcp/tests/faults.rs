@@ -31,6 +31,7 @@ fn survives(config: TcpConfig, messages: usize, len_max: usize) {
         }
         assert_eq!(keeper.received.len(), messages);
     }
+    assert!(ranks.iter().all(|rank| rank.mended() > 0));
 }
 
 #[test]

@@ -65,6 +65,15 @@ fn a_stranger_has_little_time() {
     assert!(began.elapsed() < Duration::from_secs(crate::limits::STRANGER_S * 4));
 }
 
+/// As a rank does that has dialled while its peer dialled, too.
+#[test]
+fn whoever_hangs_up_is_counted_apart() {
+    let (mut ranks, cards) = job(2, quick());
+    drop(knock(&cards));
+    poll_until(&mut ranks, &mut keepers(2), |ranks, _| ranks[1].given_up() == 1);
+    assert_eq!(ranks[1].turned_away(), 0);
+}
+
 #[test]
 fn a_recorded_handshake_opens_no_door() {
     let (mut ranks, cards) = job(2, quick());

@@ -310,6 +310,23 @@ fn ranks_learn_where_the_others_are_and_the_probe_finds_them() {
 }
 
 #[test]
+fn a_hello_to_one_who_has_found_out_is_no_fault() {
+    let (mut ranks, mut keepers) = (job(3, 1472, 0), keepers(3));
+    for rank in &mut ranks[..2] {
+        rank.begin_probe(&[0, 1]).unwrap();
+    }
+    // Rank 0 is the first to say it, and loop-back delivers at once, so that the hello waits for rank 1.
+    ranks[0].poll(&mut keepers[0]);
+    ranks[1].end_probe();
+    for (rank, keeper) in ranks.iter_mut().zip(&mut keepers) {
+        rank.poll(keeper);
+    }
+    let received: Vec<u64> = ranks.iter().map(|rank| rank.counters().0.received).collect();
+    assert_eq!(received, [0, 1, 0]);
+    assert!(ranks.iter().all(|rank| rank.counters().1.malformed == 0));
+}
+
+#[test]
 fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
     let mut ranks = job(2, 1472, 3);
     let mut keepers = keepers(2);
