@@ -213,16 +213,24 @@ impl Overseer {
     }
 
     fn flush(&mut self) {
-        match self.outputs.flush(&self.station.poller) {
-            Ok(()) => {}
-            Err((0, Errno::PIPE)) => self.fail(Cause::OutputClosed),
-            Err((0, error)) => self.fail(Cause::OutputFailed(error.to_string())),
-            // Nobody reads standard error: there is nobody to tell.
-            Err(_) => {}
+        if let Err(failure) = self.outputs.flush(&self.station.poller) {
+            self.on_write_failure(failure);
+            // What has been said about it leaves now: all ranks may have ended, and then nothing wakes the loop again.
+            let _ = self.outputs.flush(&self.station.poller);
         }
         self.station.streams.resume(&self.outputs, &self.station.poller);
         self.acknowledge();
         self.station.flush();
+    }
+
+    /// One of `mpirun`'s own streams, 0 is standard output, takes nothing any more.
+    fn on_write_failure(&mut self, (stream, error): (usize, Errno)) {
+        match (stream, error) {
+            (0, Errno::PIPE) => self.fail(Cause::OutputClosed),
+            (0, error) => self.fail(Cause::OutputFailed(error.to_string())),
+            // Nobody reads standard error: there is nobody to tell.
+            _ => {}
+        }
     }
 
     /// Other hosts may send more output once there is room for it.
