@@ -5,6 +5,7 @@
 //! in which call, so that `mpirun` can explain a hang.
 
 use crate::coll;
+use crate::comm::Comm;
 use crate::limits::*;
 use crate::process::{Guard, Process, die, enter};
 use std::sync::Arc;
@@ -23,8 +24,8 @@ pub struct Waiting {
     pub peer: i32,
     /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
     pub tag: i32,
-    /// Context of the communicator, 0 if there is none.
-    pub context: u64,
+    /// Context of the communicator, if there is one.
+    pub context: Option<u64>,
     /// Bytes of the message or buffer.
     pub bytes: Option<u64>,
     /// More.
@@ -34,18 +35,18 @@ pub struct Waiting {
 impl Waiting {
     /// In a call of which nothing more is known.
     pub fn on(call: &'static str) -> Self {
-        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: 0, bytes: None, detail: String::new() }
+        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: None, bytes: None, detail: String::new() }
     }
 
     /// In a collective.
     pub fn collective(call: &'static str, context: u64) -> Self {
-        Waiting { context, ..Waiting::on(call) }
+        Waiting { context: Some(context), ..Waiting::on(call) }
     }
 
     /// In a call that sends to or receives from a peer; wildcards as in the standard.
     pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
         let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
-        Waiting { call, peer, tag, context, bytes: Some(bytes), detail: String::new() }
+        Waiting { call, peer, tag, context: Some(context), bytes: Some(bytes), detail: String::new() }
     }
 }
 
@@ -516,17 +517,26 @@ fn yield_core(process: Guard, timed: bool) -> (Guard, Option<Duration>) {
 
 fn publish(process: &Process, waiting: &Waiting, waited: Duration) {
     let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
-    let comm = process.comms.of_context(waiting.context);
+    let comm = waiting.context.and_then(|context| process.comms.of_context(context));
     board.publish(&Blocked {
         call: waiting.call,
         peer: waiting.peer,
         tag: waiting.tag,
-        comm: comm.map_or("", |comm| if comm.name.is_empty() { "unnamed" } else { &comm.name }),
+        comm: &comm.map_or(String::new(), called),
         comm_size: comm.map_or(0, |comm| comm.group.size()),
         bytes: waiting.bytes,
         since_ns: tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64),
         detail: &waiting.detail,
     });
+}
+
+/// What a report calls a communicator, before it says how many ranks this side of it has.
+fn called(comm: &Comm) -> String {
+    let name = |otherwise| if comm.name.is_empty() { otherwise } else { comm.name.as_str() };
+    match &comm.remote {
+        None => name("a communicator").into(),
+        Some(remote) => format!("{} (to a group of {})", name("an intercommunicator"), remote.size()),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ const IDLE_CPU_S_MAX: f64 = 0.05;
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "timeout report", run: timeout_report },
+    Test { name: "report on other communicators and none", run: report_apart },
     Test { name: "report on SIGUSR1", run: report_on_signal },
     Test { name: "waiting costs nothing", run: idle },
 ];
@@ -23,6 +24,18 @@ fn timeout_report(jobs: &Jobs<'_>) -> Verdict {
     expect(outcome.took < Duration::from_secs(5), "it ended soon after its time", &outcome)?;
     expect_said(&outcome, &["rank 0: in MPI_Recv, peer 1, tag 7, on MPI_COMM_WORLD of 4 ranks"])?;
     expect_said(&outcome, &["ranks 1-3: in MPI_Barrier, on MPI_COMM_WORLD of 4 ranks", "for "])?;
+    passed()
+}
+
+fn report_apart(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(jobs.mpirun(4).args(["--timeout", "1"]).arg(jobs.job()?).arg("apart"))?;
+    expect_code(&outcome, 124)?;
+    expect_said(&outcome, &["rank 0: in MPI_Wait, until MPI_Grequest_complete, for "])?;
+    expect_said(&outcome, &["rank 1: in MPI_Buffer_detach, buffered messages have not left yet, for "])?;
+    expect_said(
+        &outcome,
+        &["2-3: in MPI_Recv, peer 1, tag 5, on an intercommunicator (to a group of 2) of 2 ranks, "],
+    )?;
     passed()
 }
 
