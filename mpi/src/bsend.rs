@@ -105,10 +105,12 @@ fn full(process: &Process, comm: MPI_Comm, message: &Outbound, size: usize, free
     )
 }
 
+/// What is waited for where a buffer must become empty, for a person.
+pub const WAITING: &str = "buffered messages have not left yet";
+
 /// Waits until what the buffer of `owner` holds has left.
 pub fn drain(call: &'static str, owner: Owner) -> Result {
-    let waiting =
-        |_: &Process| Waiting { detail: "buffered messages have not left yet".into(), ..Waiting::on(call) };
+    let waiting = |_: &Process| Waiting { detail: WAITING.into(), ..Waiting::on(call) };
     let fault = wait::until(enter(), waiting, |process| {
         let Ok((engine, _, buffers)) = process.split() else { return Some(None) };
         let Some(attached) = buffers.get(owner) else { return Some(None) };

@@ -154,7 +154,9 @@ impl Comm {
 
     /// Name and size, for a message to a person.
     pub fn described(&self) -> String {
-        let name = if self.name.is_empty() { "a communicator" } else { &self.name };
+        // The program chose it: it must neither break the one line of a message nor steer the terminal.
+        let name = self.name.replace(char::is_control, "?");
+        let name = if name.is_empty() { "a communicator" } else { &name };
         match &self.remote {
             None => format!("{name} ({} ranks, this is {})", self.group.size(), self.rank),
             Some(remote) => format!(
@@ -244,6 +246,14 @@ pub fn forget_all(process: &mut crate::process::Process) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_stays_on_the_line_of_a_message() {
+        let mut comm = Comm::new(0, 1, Group::range(0, 2), None);
+        assert_eq!(comm.described(), "a communicator (2 ranks, this is 1)");
+        comm.name = "a\nb\u{1b}[2J".into();
+        assert_eq!(comm.described(), "a?b?[2J (2 ranks, this is 1)");
+    }
 
     #[test]
     fn children_never_share_a_context() {

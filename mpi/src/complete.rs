@@ -1,6 +1,7 @@
 //! Completing requests: wait and test in all their forms (MPI 5.0 sections 3.7.3 to 3.7.6).
 
 use crate::arguments::{array, out};
+use crate::bsend;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::grequest;
@@ -567,10 +568,17 @@ fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiti
             Some(Object::Persistent(persistent)) => persistent.active,
             Some(Object::Pair(pair)) => return waiting_for(process, call, pair.describe(process)),
             Some(Object::Collective(collective)) => return collective.waiting(call),
-            _ => None,
+            Some(Object::Generalized(_)) => return for_what(call, "until MPI_Grequest_complete"),
+            Some(Object::Flush(_)) => return for_what(call, bsend::WAITING),
+            Some(Object::Ended(_)) | None => None,
         },
     };
     waiting_for(process, call, started.and_then(|started| process.describe_started(started)))
+}
+
+/// Something that belongs to no communicator.
+fn for_what(call: &'static str, what: &str) -> Waiting {
+    Waiting { detail: what.into(), ..Waiting::on(call) }
 }
 
 /// What a message that goes on waits for, for a person.

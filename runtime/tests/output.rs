@@ -87,6 +87,18 @@ fn a_full_disk_is_reported() {
     assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);
 }
 
+/// Often the last line and the ends of all ranks come in one turn of the loop, after which nothing wakes it.
+#[test]
+fn a_full_disk_is_reported_when_the_ranks_have_ended_too() {
+    for _ in 0..40 {
+        let mut command = command(&["-n", "2", "echo", "line"]);
+        command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let outcome = start(command).finish();
+        assert_eq!(outcome.status, 1);
+        assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);
+    }
+}
+
 #[test]
 fn two_hundred_ranks() {
     let outcome = mpirun(&["-n", "200", "sh", "-c", "echo line"]);

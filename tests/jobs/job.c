@@ -72,7 +72,29 @@ static void stray(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* As in `deadlock`, but the message comes after a while. */
+/* Ranks wait in calls that belong to no communicator, and in an intercommunicator without a name. */
+static void apart(void)
+{
+    static char buffer[100000], message[90000];
+    int value = 0;
+    void *address;
+    MPI_Request request;
+    MPI_Comm half, other_half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank < 2 ? 2 : 0, 0, &other_half);
+    if (rank == 0) {
+        MPI_Grequest_start(NULL, NULL, NULL, NULL, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Buffer_attach(buffer, sizeof buffer);
+        MPI_Bsend(message, sizeof message, MPI_BYTE, 0, 0, half);
+        MPI_Buffer_detach(&address, &value);
+    } else {
+        MPI_Recv(&value, 1, MPI_INT, 1, 5, other_half, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Rank 0 waits for a message that comes after a while. */
 static void slow(void)
 {
     int value = 0;
@@ -175,6 +197,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "deadlock")) deadlock();
     else if (!strcmp(what, "threads")) threads();
     else if (!strcmp(what, "stray")) stray();
+    else if (!strcmp(what, "apart")) apart();
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();

@@ -1,5 +1,6 @@
 //! What the threads of this process that have slept long wait for, on the board for a person to read.
 
+use crate::comm::Comm;
 use crate::limits::BOARD_FURTHER_THREADS_MAX;
 use crate::process::Process;
 use std::time::Duration;
@@ -15,8 +16,8 @@ pub struct Waiting {
     pub peer: i32,
     /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
     pub tag: i32,
-    /// Context of the communicator, 0 if there is none.
-    pub context: u64,
+    /// Context of the communicator, if there is one.
+    pub context: Option<u64>,
     /// Bytes of the message or buffer.
     pub bytes: Option<u64>,
     /// More.
@@ -26,18 +27,18 @@ pub struct Waiting {
 impl Waiting {
     /// In a call of which nothing more is known.
     pub fn on(call: &'static str) -> Self {
-        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: 0, bytes: None, detail: String::new() }
+        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: None, bytes: None, detail: String::new() }
     }
 
     /// In a collective.
     pub fn collective(call: &'static str, context: u64) -> Self {
-        Waiting { context, ..Waiting::on(call) }
+        Waiting { context: Some(context), ..Waiting::on(call) }
     }
 
     /// In a call that sends to or receives from a peer; wildcards as in the standard.
     pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
         let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
-        Waiting { call, peer, tag, context, bytes: Some(bytes), detail: String::new() }
+        Waiting { call, peer, tag, context: Some(context), bytes: Some(bytes), detail: String::new() }
     }
 }
 
@@ -95,32 +96,42 @@ fn tell(process: &Process) {
     let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
     let Some((longest, further)) = process.asleep.waits.split_first() else { return board.clear() };
     let detail = with_further(&longest.waiting.detail, further, process);
-    board.publish(&blocked(longest, &detail, process));
+    with_blocked(longest, &detail, process, |blocked| board.publish(blocked));
 }
 
 /// What is said of a wait beside its call, and the calls of other threads.
 fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
-    let shown = further.iter().take(BOARD_FURTHER_THREADS_MAX);
-    let threads =
-        shown.map(|wait| format!("another thread {}", blocked(wait, &wait.waiting.detail, process)));
+    let thread = |wait: &Wait| {
+        with_blocked(wait, &wait.waiting.detail, process, |blocked| format!("another thread {blocked}"))
+    };
+    let threads = further.iter().take(BOARD_FURTHER_THREADS_MAX).map(thread);
     let left = further.len().saturating_sub(BOARD_FURTHER_THREADS_MAX);
     let rest = (left > 0).then(|| format!("and {left} more"));
     let own = Some(detail.to_owned()).filter(|detail| !detail.is_empty());
     own.into_iter().chain(threads).chain(rest).collect::<Vec<_>>().join("; ")
 }
 
-fn blocked<'a>(wait: &'a Wait, detail: &'a str, process: &'a Process) -> Blocked<'a> {
+fn with_blocked<T>(wait: &Wait, detail: &str, process: &Process, show: impl FnOnce(&Blocked<'_>) -> T) -> T {
     let waiting = &wait.waiting;
-    let comm = process.comms.of_context(waiting.context);
-    Blocked {
+    let comm = waiting.context.and_then(|context| process.comms.of_context(context));
+    show(&Blocked {
         call: waiting.call,
         peer: waiting.peer,
         tag: waiting.tag,
-        comm: comm.map_or("", |comm| if comm.name.is_empty() { "unnamed" } else { &comm.name }),
+        comm: &comm.map_or(String::new(), called),
         comm_size: comm.map_or(0, |comm| comm.group.size()),
         bytes: waiting.bytes,
         since_ns: wait.since_ns,
         detail,
+    })
+}
+
+/// What a report calls a communicator, before it says how many ranks this side of it has.
+fn called(comm: &Comm) -> String {
+    let name = |otherwise| if comm.name.is_empty() { otherwise } else { comm.name.as_str() };
+    match &comm.remote {
+        None => name("a communicator").into(),
+        Some(remote) => format!("{} (to a group of {})", name("an intercommunicator"), remote.size()),
     }
 }
 

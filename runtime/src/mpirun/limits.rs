@@ -21,6 +21,11 @@ pub const PROMPT_DELAY: Duration = Duration::from_millis(150);
 /// From SIGTERM to SIGKILL when a job is ended. Every rank must be gone within 2 s.
 pub const TERM_GRACE: Duration = Duration::from_millis(1000);
 
+/// When a rank has ended well and was never in MPI, and all others have waited in MPI for so long, they wait for it in vain.
+pub const MISSED_MIN: Duration = Duration::from_millis(1000);
+/// How often that is looked at.
+pub const MISSED_LOOK: Duration = Duration::from_millis(500);
+
 /// Two interrupts within this time mean: kill.
 pub const INTERRUPT_TWICE: Duration = Duration::from_secs(2);
 

@@ -15,7 +15,9 @@ use crate::environment;
 use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
-use crate::limits::{ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, REPORT_MAX, TERM_GRACE};
+use crate::limits::{
+    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, MISSED_LOOK, MISSED_MIN, REPORT_MAX, TERM_GRACE,
+};
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
 use crate::plan::Plan;
@@ -98,6 +100,8 @@ struct Overseer {
     abandon_at: Option<Instant>,
     /// When to look for hosts that have fallen silent.
     beat_at: Option<Instant>,
+    /// When to look whether all wait for a rank that was never in MPI.
+    missed_at: Option<Instant>,
     asking: Option<Asking>,
     ending: Ending,
     /// The agents know that all ranks have ended.
@@ -148,6 +152,7 @@ impl Overseer {
             deadline,
             kill_at: None,
             abandon_at: None,
+            missed_at: None,
             asking: None,
             ending: Ending::NotYet,
             finishing: false,
@@ -213,16 +218,24 @@ impl Overseer {
     }
 
     fn flush(&mut self) {
-        match self.outputs.flush(&self.station.poller) {
-            Ok(()) => {}
-            Err((0, Errno::PIPE)) => self.fail(Cause::OutputClosed),
-            Err((0, error)) => self.fail(Cause::OutputFailed(error.to_string())),
-            // Nobody reads standard error: there is nobody to tell.
-            Err(_) => {}
+        if let Err(failure) = self.outputs.flush(&self.station.poller) {
+            self.on_write_failure(failure);
+            // What has been said about it leaves now: all ranks may have ended, and then nothing wakes the loop again.
+            let _ = self.outputs.flush(&self.station.poller);
         }
         self.station.streams.resume(&self.outputs, &self.station.poller);
         self.acknowledge();
         self.station.flush();
+    }
+
+    /// One of `mpirun`'s own streams, 0 is standard output, takes nothing any more.
+    fn on_write_failure(&mut self, (stream, error): (usize, Errno)) {
+        match (stream, error) {
+            (0, Errno::PIPE) => self.fail(Cause::OutputClosed),
+            (0, error) => self.fail(Cause::OutputFailed(error.to_string())),
+            // Nobody reads standard error: there is nobody to tell.
+            _ => {}
+        }
     }
 
     /// Other hosts may send more output once there is room for it.
@@ -240,7 +253,7 @@ impl Overseer {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at];
+        let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at];
         let others = [self.ending.due(), feed, asking, self.station.streams.due()];
         own.into_iter().chain(others).flatten().min()
     }
@@ -264,6 +277,12 @@ impl Overseer {
         }
         if take_due(&mut self.abandon_at, now) {
             std::mem::take(&mut self.far).into_iter().for_each(|host| self.forget(host));
+        }
+        if take_due(&mut self.missed_at, now) && self.live > 0 && self.cause.is_none() {
+            self.missed_at = Some(now + MISSED_LOOK);
+            if let Some(rank) = self.station.missed(MISSED_MIN) {
+                self.fail(Cause::Missed { rank });
+            }
         }
         self.advance_ending(now);
     }
@@ -324,8 +343,13 @@ impl Overseer {
         }
         self.live -= 1;
         let forwarded = self.forwarded.map(|(signal, _)| signal);
-        if let Some(cause) = Cause::of_end(rank, end, state, forwarded) {
-            self.fail(cause);
+        match Cause::of_end(rank, end, state, forwarded) {
+            Some(cause) => self.fail(cause),
+            // Where other hosts have ranks, nobody sees at once what all of them do.
+            None if state == RankState::Absent && self.far.is_empty() => {
+                self.missed_at.get_or_insert(Instant::now() + MISSED_LOOK);
+            }
+            None => {}
         }
     }
 
@@ -412,6 +436,7 @@ impl Overseer {
                 self.signal_all(Signal::KILL);
                 self.station.streams.close_all(&mut self.outputs, &self.station.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
+                self.missed_at = None;
                 self.asking = None;
             }
         }

@@ -1,9 +1,10 @@
 //! One host's part of a job: its ranks, and the agents of other hosts that are started from it. `mpirun` has one and
 //! every agent has one; what happens at it is told as the message that an agent would send.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use tern_runtime::board::RankState;
 use tern_runtime::control::{AbortNotice, Notice};
 use tern_runtime::link::encode_answer;
 use tern_runtime::{now_ns, pmi};
@@ -22,7 +23,7 @@ use crate::share::Share;
 use crate::spawn::{Rank, end_all};
 use crate::streams::{Mouth, Streams};
 use crate::topology::Binding;
-use crate::verdict::Refusal;
+use crate::verdict::{End, Refusal};
 
 /// A host with its ranks.
 pub struct Station {
@@ -269,6 +270,25 @@ impl Station {
         self.on_notices();
         let state = self.share.record(number).state();
         self.events.push(Up::Ended { rank: number, end, state });
+    }
+
+    /// A rank of this host that has ended well and was never in MPI, if all that run wait in MPI and have done so for `time`: what
+    /// they wait for needs it, be it only `MPI_Finalize`. A program that a wrapper has left in the background may still be
+    /// the rank, so its record counts as it is now.
+    pub fn missed(&self, time: Duration) -> Option<u32> {
+        let now = now_ns();
+        let waits = |rank: &Rank| {
+            let since = self.share.record(rank.number).blocked().map(|blocked| blocked.since_ns);
+            since.is_some_and(|since| u128::from(now.saturating_sub(since)) >= time.as_nanos())
+        };
+        let never_came = |rank: &Rank| {
+            rank.end == Some(End::Exited(0)) && self.share.record(rank.number).state() == RankState::Absent
+        };
+        let mut running = self.ranks.iter().filter(|rank| rank.end.is_none());
+        if self.live == 0 || !running.all(waits) {
+            return None;
+        }
+        self.ranks.iter().find(|rank| never_came(rank)).map(|rank| rank.number)
     }
 
     fn tell_standings(&mut self) {

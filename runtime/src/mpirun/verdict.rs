@@ -73,6 +73,8 @@ pub enum Cause {
     Abort { rank: u32, code: i32, message: String },
     /// A rank exited with 0 between `MPI_Init` and `MPI_Finalize`.
     NotFinalized { rank: u32 },
+    /// A rank exited with 0 and was never in MPI, and the others wait there.
+    Missed { rank: u32 },
     /// The ranks died of a signal that `mpirun` passed on: whoever sent it knows.
     Interrupted { signal: i32 },
     /// A host cannot run its ranks.
@@ -115,7 +117,8 @@ impl Cause {
             Cause::Exit { rank, .. }
             | Cause::Signal { rank, .. }
             | Cause::Abort { rank, .. }
-            | Cause::NotFinalized { rank } => Some(rank),
+            | Cause::NotFinalized { rank }
+            | Cause::Missed { rank } => Some(rank),
             _ => None,
         }
     }
@@ -131,7 +134,10 @@ impl Cause {
             Cause::Timeout(_) => STATUS_TIMEOUT,
             Cause::OutputClosed => STATUS_SIGNAL + SIGPIPE as u8,
             Cause::Refused { status, .. } => *status,
-            Cause::NotFinalized { .. } | Cause::OutputFailed(_) | Cause::Lost { .. } => STATUS_FAILURE,
+            Cause::NotFinalized { .. }
+            | Cause::Missed { .. }
+            | Cause::OutputFailed(_)
+            | Cause::Lost { .. } => STATUS_FAILURE,
         }
     }
 
@@ -149,6 +155,9 @@ impl Cause {
             }
             Cause::NotFinalized { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init{rest}"
+            )),
+            Cause::Missed { .. } => Some(format!(
+                "{who} ended with exit status 0 without calling MPI_Init, and all others wait in MPI{rest}"
             )),
             Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),
             Cause::Lost { host, reason } => {

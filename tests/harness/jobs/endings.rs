@@ -24,6 +24,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "exit status", run: exit_status },
     Test { name: "segmentation fault", run: segmentation_fault },
     Test { name: "exit without finalize", run: exit_without_finalize },
+    Test { name: "a rank that never calls MPI_Init", run: never_in_mpi },
     Test { name: "fatal error", run: fatal_error },
     Test { name: "fatal truncation", run: fatal_truncation },
     Test { name: "call before init", run: call_before_init },
@@ -160,6 +161,18 @@ fn exit_without_finalize(jobs: &Jobs<'_>) -> Verdict {
     let outcome = jobs.run_job(4, &["exit", "0"])?;
     expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
     expect_said(&outcome, &["rank 1", "MPI_Finalize"])?;
+    passed()
+}
+
+fn never_in_mpi(jobs: &Jobs<'_>) -> Verdict {
+    let mut mpirun = jobs.mpirun(2);
+    let outcome = run_command(mpirun.arg(jobs.job()?).args(["hello", ":", "-n", "1", "true"]))?;
+    expect(outcome.took < Duration::from_secs(10), "it ended soon", &outcome)?;
+    expect_code(&outcome, 1)?;
+    expect_said(&outcome, &["rank 2 (true", "without calling MPI_Init"])?;
+    // A rank that is done with something else is none that others wait for.
+    let outcome = run_command(jobs.mpirun(1).args(["true", ":", "-n", "1", "sleep", "3"]))?;
+    expect_code(&outcome, 0)?;
     passed()
 }
 

@@ -14,6 +14,7 @@ const IDLE_CPU_S_MAX: f64 = 0.05;
 pub const TESTS: &[Test] = &[
     Test { name: "timeout report", run: timeout_report },
     Test { name: "timeout report of threads", run: threads_report },
+    Test { name: "report on other communicators and none", run: report_apart },
     Test { name: "report on SIGUSR1", run: report_on_signal },
     Test { name: "waiting costs nothing", run: idle },
 ];
@@ -36,6 +37,18 @@ fn threads_report(jobs: &Jobs<'_>) -> Verdict {
     );
     expect_said(&outcome, &[&both])?;
     expect(!outcome.stderr.contains("tag 9"), "what has ended is not told", &outcome)?;
+    passed()
+}
+
+fn report_apart(jobs: &Jobs<'_>) -> Verdict {
+    let outcome = run_command(jobs.mpirun(4).args(["--timeout", "1"]).arg(jobs.job()?).arg("apart"))?;
+    expect_code(&outcome, 124)?;
+    expect_said(&outcome, &["rank 0: in MPI_Wait, until MPI_Grequest_complete, for "])?;
+    expect_said(&outcome, &["rank 1: in MPI_Buffer_detach, buffered messages have not left yet, for "])?;
+    expect_said(
+        &outcome,
+        &["2-3: in MPI_Recv, peer 1, tag 5, on an intercommunicator (to a group of 2) of 2 ranks, "],
+    )?;
     passed()
 }
 
