@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tern_runtime::procfs::ignored_signals;
+
+use crate::family::{Family, children};
 
 /// Folders that exist now.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -67,11 +69,9 @@ fn end(signal: i32) {
     let start = Instant::now();
     let mut asked = Vec::new();
     loop {
-        let children = children();
+        let children = children(getpid());
         if children.is_empty() || start.elapsed() > PATIENCE {
-            for child in children {
-                let _ = kill_process(child, Signal::KILL);
-            }
+            children.into_iter().map(Family::of).for_each(|family| family.signal(Signal::KILL));
             break;
         }
         for child in children.into_iter().filter(|child| !asked.contains(child)).collect::<Vec<_>>() {
@@ -82,14 +82,4 @@ fn end(signal: i32) {
     }
     folders().drain(..).for_each(|folder| drop(fs::remove_dir_all(folder)));
     std::process::exit(128 + signal);
-}
-
-/// Processes that this one has started; the kernel lists them with the thread that did.
-fn children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let numbers = |list: String| -> Vec<Pid> {
-        list.split_whitespace().filter_map(|number| Pid::from_raw(number.parse().ok()?)).collect()
-    };
-    lists.flat_map(numbers).collect()
 }

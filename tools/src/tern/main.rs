@@ -8,6 +8,7 @@
 mod chapters;
 mod collectives;
 mod coverage;
+mod family;
 mod features;
 mod hosts;
 mod info;

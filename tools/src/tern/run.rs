@@ -1,5 +1,5 @@
-//! Runs a command to its end, or ends it at its time limit. What it has started is its own to end, as launchers do; it stays in
-//! this program's process group, so that an interrupt from the keyboard reaches all.
+//! Runs a command to its end, or ends it at its time limit, with all that it has started and does not end itself. It stays in this program's
+//! process group, so that an interrupt from the keyboard reaches all.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::family::Family;
 
 /// How long a launcher that is told to end may take before it is killed, seconds.
 const END_LIMIT_S: f64 = 2.0;
@@ -48,7 +50,7 @@ impl Invocation {
         let (output, complaints) = (drain(child.stdout.take()), drain(child.stderr.take()));
         let in_time = wait(&mut child, self.limit_s);
         if !in_time {
-            end(&mut child);
+            end(&child);
         }
         let status = child.wait().map_err(|error| format!("{self}: {error}"))?;
         let said = |pipe: &Receiver<String>| pipe.recv_timeout(DRAIN).unwrap_or_default();
@@ -87,14 +89,15 @@ fn wait(child: &mut Child, limit_s: f64) -> bool {
     false
 }
 
-/// Asks it to end, as launchers understand it, and kills it if it does not.
-fn end(child: &mut Child) {
-    for signal in [Signal::TERM, Signal::KILL] {
-        let _ = kill_process(Pid::from_child(child), signal);
-        if wait(child, END_LIMIT_S) {
-            return;
-        }
+/// Asks it to end, as launchers understand it, and kills what is left of all that it has started.
+fn end(child: &Child) {
+    let family = Family::of(Pid::from_child(child));
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    let start = Instant::now();
+    while start.elapsed().as_secs_f64() < END_LIMIT_S && !family.is_gone() {
+        thread::sleep(LOOK);
     }
+    family.signal(Signal::KILL);
 }
 
 /// Reads a pipe to its end in a thread of its own, so that a full pipe never blocks the command.
@@ -126,6 +129,17 @@ mod tests {
         assert_eq!(shell("echo $GREETING", 10.0), Ok("hello\n".into()));
         let error = shell("echo no such host >&2; exit 3", 10.0).unwrap_err();
         assert!(error.contains("no such host") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn what_its_command_does_not_end_is_ended_too() {
+        let error = shell("trap '' TERM; sh -c 'echo $$; exec sleep 60' & sleep 61", 0.5).unwrap_err();
+        let number = error.split_whitespace().next().unwrap();
+        let start = Instant::now();
+        while std::path::Path::new("/proc").join(number).join("exe").exists() {
+            assert!(start.elapsed() < Duration::from_secs(20), "{number} is still there");
+            thread::sleep(LOOK);
+        }
     }
 
     #[test]

@@ -1,0 +1,49 @@
+//! A process that this program has started, and all that came of it: launchers start others, and may go without them.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Processes, known by descriptors: their numbers are given to others once they have ended.
+#[derive(Debug, Default)]
+pub struct Family(Vec<OwnedFd>);
+
+impl Family {
+    /// A process and all that descend from it now.
+    pub fn of(eldest: Pid) -> Family {
+        let (mut members, mut unknown) = (Vec::new(), vec![eldest]);
+        while let Some(pid) = unknown.pop() {
+            members.extend(pidfd_open(pid, PidfdFlags::empty()));
+            unknown.extend(children(pid));
+        }
+        Family(members)
+    }
+
+    /// To all of them. Who has ended meanwhile does not mind.
+    pub fn signal(&self, signal: Signal) {
+        for member in &self.0 {
+            let _ = pidfd_send_signal(member, signal);
+        }
+    }
+
+    /// Whether all have ended.
+    pub fn is_gone(&self) -> bool {
+        self.0.iter().all(|member| {
+            let mut ended = [PollFd::new(member, PollFlags::IN)];
+            matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1))
+        })
+    }
+}
+
+/// Processes that a process has started; the kernel lists them with the thread that did.
+pub fn children(pid: Pid) -> Vec<Pid> {
+    let threads =
+        fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let numbers = |list: String| -> Vec<Pid> {
+        list.split_whitespace().filter_map(|number| Pid::from_raw(number.parse().ok()?)).collect()
+    };
+    lists.flat_map(numbers).collect()
+}
