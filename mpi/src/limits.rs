@@ -36,11 +36,12 @@ pub const YIELDS_MAX: u32 = 1;
 /// 2 cores (DESIGN section 7: four yields, then futex).
 pub const CROWDED_YIELDS_MAX: u32 = 4;
 
-/// As long as this, too, a wait yields before it sleeps when ranks outnumber the cores, counted from the first yield without news. Where all
-/// others on the core sleep, or nobody is there, four yields are over in 2 µs, and to be woken takes some 50: a core then
-/// lay idle while the ranks of the other one copied. Eight ranks on 2 cores that exchanged 64 KiB all to all took up to 240 µs, and 130 where
-/// nobody slept; 4 ranks at times slept in every barrier. With 200 µs and more it is the same.
-pub const CROWDED_PATIENCE: Duration = Duration::from_micros(100);
+/// The same where no more than two ranks share a core. Four yields then last 2 µs, less than it takes until those come who must be
+/// woken: now and then all 4 ranks on 2 cores slept in every call for a while, and their mean time was 6.5 µs instead of 2.4. With 4
+/// ranks on a core more yields gain nothing, and barriers lose. To yield for 100 µs at least makes an all-to-all of 64 KiB among 8 ranks
+/// a tenth faster; but where two of 4 ranks compute, the other two, who sleep less often, are brought to one core less often, and exchange a
+/// third as many messages.
+pub const PAIRED_YIELDS_MAX: u32 = 16;
 
 /// Those before sleeping over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
 /// scheduler has put on different cores stay there more often and take twice as long; it brings them together when one sleeps and

@@ -129,9 +129,12 @@ pub fn polls_per_yield(fabric: &Fabric) -> u32 {
     }
 }
 
-/// Yields before a wait sleeps, at least: see [`CROWDED_PATIENCE`], too.
+/// Yields before a wait sleeps.
 pub fn yields_max(cores: &CoreBudget) -> u32 {
-    if cores.is_crowded() { CROWDED_YIELDS_MAX } else { YIELDS_MAX }
+    if !cores.is_crowded() {
+        return YIELDS_MAX;
+    }
+    if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
 }
 
 /// Waits for an event.
@@ -189,8 +192,6 @@ struct Patience<T> {
     polls: u32,
     spin_polls_max: u32,
     yields: u32,
-    /// When it had yielded so often that it would sleep if it had a core of its own.
-    patient_since: Option<Instant>,
     crowded: bool,
     /// What has come since the wait began, or went on, came to a sleeper.
     slept: bool,
@@ -210,7 +211,6 @@ impl<T> Patience<T> {
             polls: 0,
             spin_polls_max,
             yields: 0,
-            patient_since: None,
             crowded: process.crowded,
             slept: false,
             polls_per_yield: process.polls_per_yield,
@@ -241,7 +241,6 @@ impl<T> Patience<T> {
         self.end(process);
         self.polls = 0;
         self.yields = 0;
-        self.patient_since = None;
         self.slept = false;
     }
 
@@ -305,7 +304,8 @@ impl<T> Patience<T> {
 
     #[cold]
     fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        if self.may_yield(&process) && process.yielding.is_worth_it() {
+        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
+        if self.yields < yields_max && process.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }
@@ -315,22 +315,8 @@ impl<T> Patience<T> {
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
         self.yields = 0;
-        self.patient_since = None;
         self.slept = true;
         process
-    }
-
-    /// Whether it is too early to sleep.
-    fn may_yield(&mut self, process: &Process) -> bool {
-        if self.peer.is_some() {
-            return self.yields < LISTENING_YIELDS_MAX;
-        }
-        self.yields < process.yields_max || self.crowded && self.is_patient()
-    }
-
-    /// The clock is asked only now, when most waits are over.
-    fn is_patient(&mut self) -> bool {
-        self.patient_since.get_or_insert_with(Instant::now).elapsed() < CROWDED_PATIENCE
     }
 
     /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
