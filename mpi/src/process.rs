@@ -67,7 +67,7 @@ pub struct Process {
     pub progress_thread: bool,
     /// `TERN_CHECK=types`.
     pub check_types: bool,
-    /// `TERN_CHECK=threads`, and only the thread that called `MPI_Init` may call.
+    /// `TERN_CHECK=threads`. The lock is used then, whatever level was asked for.
     pub check_threads: bool,
     /// `TERN_COPIES`, as it is on this machine.
     pub by_cells: bool,

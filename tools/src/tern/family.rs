@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// Processes, known by descriptors: their numbers are given to others once they have ended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Family(Vec<OwnedFd>);
 
 impl Family {

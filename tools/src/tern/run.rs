@@ -48,7 +48,7 @@ impl Invocation {
         command.env_remove("TERN_JOB").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot run {self}: {error}"))?;
         let (output, complaints) = (drain(child.stdout.take()), drain(child.stderr.take()));
-        let in_time = wait(&mut child, self.limit_s);
+        let in_time = within(self.limit_s, || !matches!(child.try_wait(), Ok(None)));
         if !in_time {
             end(&child);
         }
@@ -77,14 +77,14 @@ impl std::fmt::Display for Invocation {
     }
 }
 
-/// Whether it ends in time.
-fn wait(child: &mut Child, limit_s: f64) -> bool {
+/// Whether that comes to be in time.
+fn within(limit_s: f64, mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed().as_secs_f64() < limit_s {
-        match child.try_wait() {
-            Ok(None) => thread::sleep(LOOK),
-            _ => return true,
+        if is_so() {
+            return true;
         }
+        thread::sleep(LOOK);
     }
     false
 }
@@ -93,10 +93,7 @@ fn wait(child: &mut Child, limit_s: f64) -> bool {
 fn end(child: &Child) {
     let family = Family::of(Pid::from_child(child));
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    let start = Instant::now();
-    while start.elapsed().as_secs_f64() < END_LIMIT_S && !family.is_gone() {
-        thread::sleep(LOOK);
-    }
+    within(END_LIMIT_S, || family.is_gone());
     family.signal(Signal::KILL);
 }
 
