@@ -9,7 +9,7 @@
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
-use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, SLICE_NS};
+use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS};
 use crate::process::{Guard, Process, enter, try_enter};
 use crate::wait;
 use std::sync::Mutex;
@@ -104,7 +104,7 @@ fn run() {
     let mut naps = Naps::default();
     while STATE.load(Ordering::SeqCst) != ENDS {
         if naps.can_stay_out() {
-            nap(NAP_FOR_RESIDUE);
+            nap(naps.longer());
         } else {
             turn(&mut naps);
         }
@@ -115,7 +115,7 @@ fn run() {
 /// the program several times a system call.
 fn turn(naps: &mut Naps) {
     let Some(mut process) = try_enter() else {
-        return nap(if naps.for_residue { NAP_FOR_RESIDUE } else { NAP });
+        return nap(if naps.for_residue { naps.longer() } else { NAP });
     };
     if STATE.load(Ordering::SeqCst) == ENDS {
         return;
@@ -131,7 +131,10 @@ fn turn(naps: &mut Naps) {
             drop(process);
             nap(time);
         }
-        None if has_work => work(process),
+        None if has_work => {
+            naps.shortest();
+            work(process);
+        }
         None => {
             park(process);
             naps.restart();
@@ -144,8 +147,7 @@ fn nap(time: Duration) {
     std::thread::park_timeout(time);
 }
 
-/// When the thread lets a program that is in MPI all the time go on alone.
-#[derive(Default)]
+/// When the thread lets a program that is in MPI all the time go on alone, and for how long.
 struct Naps {
     entries: u64,
     polls: u64,
@@ -153,9 +155,30 @@ struct Naps {
     idle: u32,
     /// Left-behind things are what this thread is for.
     for_residue: bool,
+    /// The next nap for them.
+    time: Duration,
+}
+
+impl Default for Naps {
+    fn default() -> Self {
+        Naps { entries: 0, polls: 0, idle: 0, for_residue: false, time: NAP_FOR_RESIDUE }
+    }
 }
 
 impl Naps {
+    /// A nap after which the program is found to see to everything itself costs it a change of threads, up to 40 µs. The longer it has
+    /// done so, the longer it is believed: what it then leaves behind and computes is late by an eighth of that time at most.
+    fn longer(&mut self) -> Duration {
+        let now = self.time;
+        self.time = (now + now / 8).min(NAP_FOR_RESIDUE_MAX);
+        now
+    }
+
+    /// The program computes at times.
+    fn shortest(&mut self) {
+        self.time = NAP_FOR_RESIDUE;
+    }
+
     /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
     fn can_stay_out(&mut self) -> bool {
         let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
@@ -175,12 +198,13 @@ impl Naps {
     fn for_residue(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
         self.for_residue = true;
         self.idle = if has_work { 0 } else { self.idle + 1 };
-        (polled && self.idle < IDLE_NAPS_MAX).then_some(NAP_FOR_RESIDUE)
+        (polled && self.idle < IDLE_NAPS_MAX).then(|| self.longer())
     }
 
     /// Somebody has something to do again.
     fn restart(&mut self) {
         self.idle = 0;
+        self.shortest();
     }
 }
 
@@ -233,8 +257,22 @@ mod tests {
     fn what_no_poll_has_seen_to_for_a_nap_is_seen_to() {
         let mut naps = Naps::default();
         assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
-        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE), "the program polls");
+        assert!(naps.for_residue(true, true).is_some(), "the program polls");
         assert_eq!(naps.for_residue(true, false), None);
+    }
+
+    #[test]
+    fn no_nap_is_longer_than_an_eighth_of_those_before() {
+        let mut naps = Naps::default();
+        let mut before = Duration::ZERO;
+        for _ in 0..100 {
+            let nap = naps.longer();
+            assert!(nap <= NAP_FOR_RESIDUE + before / 8 && nap <= NAP_FOR_RESIDUE_MAX, "{nap:?}");
+            before += nap;
+        }
+        assert_eq!(naps.longer(), NAP_FOR_RESIDUE_MAX);
+        naps.shortest();
+        assert_eq!(naps.longer(), NAP_FOR_RESIDUE);
     }
 
     #[test]

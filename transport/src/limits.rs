@@ -1,5 +1,7 @@
 //! Constants of this room, each with its unit and its reason.
 
+use std::time::Duration;
+
 /// Bytes of a cache line, the unit in which ranks pass each other data.
 pub const LINE_BYTES: usize = 64;
 
@@ -304,8 +306,15 @@ pub const STRANGER_S: u64 = 5;
 /// Connections that wait for this rank to look: as many peers may dial while it computes; the kernel has a bound of its own.
 pub const BACKLOG: i32 = 4096;
 
-/// Empty polls between looks at what is rare: new connections, answers of the directory, timers.
+/// Polls between looks at the clock, whether it is time to see to what is rare: new connections, answers of the directory, timers.
 pub const POLLS_PER_ROUND: u32 = 64;
+
+/// The time between two such looks after something was found. Each that finds nothing doubles it.
+pub const ROUND_PAUSE: Duration = Duration::from_micros(10);
+
+/// The most: a look takes as long as several polls, and one message of 8 bytes in ten met one. A peer that dials waits for so long while
+/// this rank looks for messages without a pause.
+pub const ROUND_PAUSE_MAX: Duration = Duration::from_micros(250);
 
 /// Polls for which a look at one peer alone counts: the others are looked at every 32nd time.
 pub const POLLS_PER_LISTEN: u32 = POLLS_PER_ROUND / 32;

@@ -14,6 +14,7 @@
 //! | a connection's bytes, plain or encrypted | `wire.rs`, `sealed.rs` |
 //! | finding and connecting a peer | `card.rs`, `directory.rs`, `dialer.rs` |
 //! | letting peers in, and nobody else | `porter.rs` |
+//! | when to look for them, and at the clock | `rounds.rs` |
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
 //! | how many there may be, and how fast they send | `files.rs`, `congestion.rs` |
@@ -35,6 +36,7 @@ mod info;
 mod outbox;
 mod peer;
 mod porter;
+mod rounds;
 mod sealed;
 mod transport;
 mod wire;

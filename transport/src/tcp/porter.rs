@@ -107,8 +107,14 @@ impl Porter {
         strangers.chain(failing).min()
     }
 
-    /// Listens to strangers and to the door. Answers those who have proved themselves.
-    pub(crate) fn advance(&mut self, now: Instant, identity: &Identity, bell: &SocketBell) -> Vec<Guest> {
+    /// Listens to strangers and, where somebody knocks, opens the door. Answers those who have proved themselves.
+    pub(crate) fn advance(
+        &mut self,
+        now: Instant,
+        knocks: bool,
+        identity: &Identity,
+        bell: &SocketBell,
+    ) -> Vec<Guest> {
         let mut guests = Vec::new();
         if !self.strangers.is_empty() {
             self.look_who_speaks();
@@ -135,7 +141,11 @@ impl Porter {
                 }
             }
         }
-        self.accept(now, bell);
+        if knocks {
+            self.accept(now, bell);
+        } else {
+            self.failing = None;
+        }
         guests
     }
 

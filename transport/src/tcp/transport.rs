@@ -15,6 +15,7 @@ use super::inbox::Broken;
 use super::outbox::Loan;
 use super::peer::{Link, Seal, Upkeep};
 use super::porter::{Guest, Porter};
+use super::rounds::{Rounds, readable};
 use crate::accord::Accord;
 use crate::config::TcpConfig;
 use crate::limits::*;
@@ -46,8 +47,7 @@ pub struct Tcp {
     wanting: Vec<Peer>,
     porter: Porter,
     bell: Arc<SocketBell>,
-    /// Polls until the next look at what is rare.
-    polls_left: u32,
+    rounds: Rounds,
     /// When connections are next looked at for silence.
     silence_at: Instant,
     /// Loans that ended while no sink was at hand.
@@ -95,7 +95,7 @@ impl Tcp {
             wanting: Vec::new(),
             porter,
             bell,
-            polls_left: 0,
+            rounds: Rounds::new(Instant::now()),
             silence_at: Instant::now(),
             done: Vec::new(),
             ready: Vec::new(),
@@ -184,7 +184,7 @@ impl Tcp {
     fn first_use(&mut self, peer: Peer) {
         self.directory.ask(peer);
         self.existing(peer);
-        self.polls_left = 0;
+        self.rounds.hurry();
         self.unseen = true;
     }
 
@@ -245,7 +245,7 @@ impl Tcp {
         if !self.wanting.contains(&peer) && self.existing(peer).needs_upkeep() {
             self.wanting.push(peer);
         }
-        self.polls_left = 0;
+        self.rounds.hurry();
     }
 
     #[inline]
@@ -308,18 +308,10 @@ impl Tcp {
     #[cold]
     fn round(&mut self) -> bool {
         let now = Instant::now();
-        let mut any = false;
-        while let Some((peer, card)) = self.directory.answer() {
-            any = true;
-            if (peer as usize) < self.links.len()
-                && let Some(card) = Card::parse(&card)
-            {
-                self.existing(peer).set_card(card, now);
-                self.want(peer);
-            }
-        }
+        let [answers, knocks] = readable([self.directory.fd(), Some(self.porter.fd())]);
+        let mut any = (answers || self.directory.has_unsent()) && self.hear_directory(now);
         let bell = self.bell.clone();
-        for guest in self.porter.advance(now, &self.identity, &bell) {
+        for guest in self.porter.advance(now, knocks, &self.identity, &bell) {
             any = true;
             self.admit(guest, now);
         }
@@ -332,7 +324,22 @@ impl Tcp {
         }
         self.set_timer();
         let busy = self.porter.is_busy() || !self.wanting.is_empty();
-        self.polls_left = if busy { POLLS_PER_ROUND / 8 } else { POLLS_PER_ROUND };
+        self.rounds.ended(now, busy, any || knocks);
+        any
+    }
+
+    /// Takes the cards of peers that were asked for. Whether one has come.
+    fn hear_directory(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some((peer, card)) = self.directory.answer() {
+            any = true;
+            if (peer as usize) < self.links.len()
+                && let Some(card) = Card::parse(&card)
+            {
+                self.existing(peer).set_card(card, now);
+                self.want(peer);
+            }
+        }
         any
     }
 
@@ -508,10 +515,8 @@ impl Transport for Tcp {
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         self.unseen = false;
         let mut any = self.poll_live(sink);
-        if self.polls_left == 0 || self.bell.take_slept() {
+        if self.rounds.is_due() || self.bell.take_slept() {
             any |= self.round();
-        } else {
-            self.polls_left -= 1;
         }
         self.tell_of_ended(sink) | any
     }
@@ -520,10 +525,9 @@ impl Transport for Tcp {
     #[inline]
     fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         let only = self.live.len() <= 1;
-        if only || self.polls_left < POLLS_PER_LISTEN || self.residue || self.bell.has_slept() {
+        if only || self.residue || self.bell.has_slept() || self.rounds.is_listened_out() {
             return self.poll(sink);
         }
-        self.polls_left -= POLLS_PER_LISTEN;
         let any = self.poll_link(peer, sink);
         self.tell_of_ended(sink) | any
     }

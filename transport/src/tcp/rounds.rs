@@ -1,0 +1,122 @@
+//! When to look at what is rare: strangers at the door, answers of the directory, dialling, timers.
+//!
+//! A round costs as much as several polls that find nothing, and it falls between two messages. While something is about to
+//! happen rounds follow each other closely; each that finds nothing makes the next one later.
+
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use crate::limits::{POLLS_PER_LISTEN, POLLS_PER_ROUND, ROUND_PAUSE, ROUND_PAUSE_MAX};
+
+/// Counts polls, and looks at the clock once in so many.
+pub(crate) struct Rounds {
+    polls_left: u32,
+    /// The next round is not before that.
+    next: Instant,
+    pause: Duration,
+}
+
+impl Rounds {
+    /// The first is due at once.
+    pub(crate) fn new(now: Instant) -> Self {
+        Rounds { polls_left: 0, next: now, pause: ROUND_PAUSE }
+    }
+
+    /// The next is due at once: something has happened that begins in a round.
+    pub(crate) fn hurry(&mut self) {
+        (self.polls_left, self.next, self.pause) = (0, Instant::now(), ROUND_PAUSE);
+    }
+
+    /// A poll. Whether a round is due.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
+        if self.polls_left > 0 {
+            self.polls_left -= 1;
+            return false;
+        }
+        self.is_time(Instant::now())
+    }
+
+    #[cold]
+    fn is_time(&mut self, now: Instant) -> bool {
+        self.polls_left = POLLS_PER_ROUND;
+        now >= self.next
+    }
+
+    /// A look at one connection of several. Whether all are to be looked at instead.
+    #[inline]
+    pub(crate) fn is_listened_out(&mut self) -> bool {
+        let out = self.polls_left < POLLS_PER_LISTEN;
+        if !out {
+            self.polls_left -= POLLS_PER_LISTEN;
+        }
+        out
+    }
+
+    /// A round has ended, that `began` then. `busy`: somebody is on the way in or out; `news`: something was found.
+    pub(crate) fn ended(&mut self, began: Instant, busy: bool, news: bool) {
+        self.polls_left = if busy { POLLS_PER_ROUND / 8 } else { POLLS_PER_ROUND };
+        let more = busy || news;
+        self.pause = if more { ROUND_PAUSE } else { (2 * self.pause).min(ROUND_PAUSE_MAX) };
+        self.next = if more { began } else { began + self.pause };
+    }
+}
+
+/// Which of these can be read. Those of which nothing can be known may be: they are to be tried.
+pub(crate) fn readable<const N: usize>(fds: [Option<RawFd>; N]) -> [bool; N] {
+    let look = |fd: Option<RawFd>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
+    let mut looks = fds.map(look);
+    // SAFETY: as many entries as there are; nothing is waited for.
+    let answer = unsafe { libc::poll(looks.as_mut_ptr(), N as libc::nfds_t, 0) };
+    looks.map(|look| answer < 0 || look.fd < 0 || look.revents != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    /// Polls until the next round, at a time that stands still.
+    fn polls_until_time(rounds: &mut Rounds, now: Instant) -> Option<u32> {
+        let most = 2 * POLLS_PER_ROUND;
+        (1..=most).find(|_| {
+            let asks = rounds.polls_left == 0;
+            rounds.polls_left = rounds.polls_left.saturating_sub(1);
+            asks && rounds.is_time(now)
+        })
+    }
+
+    #[test]
+    fn rounds_that_find_nothing_become_rare_and_news_makes_them_frequent() {
+        let mut now = Instant::now();
+        let mut rounds = Rounds::new(now);
+        assert_eq!(polls_until_time(&mut rounds, now), Some(1));
+        let mut pause = ROUND_PAUSE;
+        while pause < ROUND_PAUSE_MAX {
+            pause = (2 * pause).min(ROUND_PAUSE_MAX);
+            rounds.ended(now, false, false);
+            let early = now + pause - Duration::from_nanos(1);
+            assert_eq!(polls_until_time(&mut rounds, early), None);
+            now += pause;
+            assert!(polls_until_time(&mut rounds, now).is_some());
+        }
+        rounds.ended(now, true, false);
+        assert_eq!(polls_until_time(&mut rounds, now), Some(POLLS_PER_ROUND / 8 + 1));
+        rounds.ended(now, false, false);
+        rounds.hurry();
+        assert!(rounds.is_due());
+    }
+
+    #[test]
+    fn what_is_said_is_heard_and_what_cannot_be_asked_is_tried() {
+        let (mut here, there) = UnixStream::pair().expect("a pair of sockets");
+        let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let fds = [Some(there.as_raw_fd()), Some(silent.as_raw_fd()), None];
+        assert_eq!(readable(fds), [false, false, true]);
+        here.write_all(b"x").expect("room for a byte");
+        assert_eq!(readable(fds), [true, false, true]);
+    }
+}
