@@ -178,13 +178,28 @@ pub fn look_again(process: Guard) -> Guard {
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.
 #[inline]
-pub fn progress(mut process: Guard) -> (Guard, bool) {
-    process.polls = process.polls.wrapping_add(1);
-    let moved = process.engine_mut().is_some_and(|engine| engine.poll());
+pub fn progress(process: Guard) -> (Guard, bool) {
+    progress_from(process, None)
+}
+
+// The guard stays in registers: handed over in memory and read again at once, it takes longer than all else between two polls.
+#[inline(always)]
+fn progress_from(mut process: Guard, peer: Option<Peer>) -> (Guard, bool) {
+    let moved = poll(&mut process, peer);
     if !process.collectives.is_empty() {
         process = coll::serve(process);
     }
     (process, moved)
+}
+
+/// Takes what has arrived, with a look at that peer first if there is one. Whether there was anything.
+#[inline(never)]
+fn poll(process: &mut Process, peer: Option<Peer>) -> bool {
+    process.polls = process.polls.wrapping_add(1);
+    process.engine_mut().is_some_and(|engine| match peer {
+        None => engine.poll(),
+        Some(peer) => engine.listen(peer),
+    })
 }
 
 /// How long this wait has lasted, and so what comes next.
@@ -221,18 +236,14 @@ impl<T> Patience<T> {
     }
 
     /// As [`progress`]. Where ranks outnumber the cores, the one that is waited for gets this one first.
-    #[inline]
+    #[inline(always)]
     fn progress(&mut self, mut process: Guard) -> (Guard, bool) {
-        let Some(peer) = self.peer.filter(|_| process.collectives.is_empty()) else {
-            return progress(process);
-        };
-        if self.yields == 0 && process.yielding.is_worth_it() {
+        let peer = self.peer.filter(|_| process.collectives.is_empty());
+        if peer.is_some() && self.yields == 0 && process.yielding.is_worth_it() {
             self.yields = 1;
             process = give_core_away(process);
         }
-        process.polls = process.polls.wrapping_add(1);
-        let moved = process.engine_mut().is_some_and(|engine| engine.listen(peer));
-        (process, moved)
+        progress_from(process, peer)
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.
@@ -379,6 +390,7 @@ fn unless_a_peer_is_lost(mut process: Guard) -> Guard {
     die(tern_abi::MPI_ERR_OTHER, &why, false)
 }
 
+#[inline(never)]
 fn give_core_away(mut process: Guard) -> Guard {
     let timed = process.yielding.is_timed();
     let (mut process, away) = yield_core(process, timed);

@@ -248,6 +248,13 @@ pub const REPLIES_TO_WAIT: u8 = 2;
 /// Rest of a payload from which on it is read straight to its place.
 pub const DIRECT_BYTES_MIN: usize = 2 * 1024;
 
+/// Tries for the rest of a message before this connection is left to the next poll: between near programs the next part is there after some
+/// 6 µs, and a try takes 0.4.
+pub const REST_TRIES: u32 = 16;
+
+/// Where these were in vain, the next are given up without, so many times at most: the network is slower than that.
+pub const REST_SKIPS_MAX: u32 = 256;
+
 /// Reads of one connection in one poll: no peer starves the others.
 pub const READS_PER_POLL_MAX: usize = 4;
 
@@ -315,6 +322,10 @@ pub const ROUND_PAUSE: Duration = Duration::from_micros(10);
 /// The most: a look takes as long as several polls, and one message of 8 bytes in ten met one. A peer that dials waits for so long while
 /// this rank looks for messages without a pause.
 pub const ROUND_PAUSE_MAX: Duration = Duration::from_micros(250);
+
+/// A rank that has not slept for so long is taken for one that spins: its sockets tell nobody what has come, and are told to do so, by a
+/// system call each, before it sleeps.
+pub const LONG_AWAKE: Duration = Duration::from_millis(10);
 
 /// Polls for which a look at one peer alone counts: the others are looked at every 32nd time.
 pub const POLLS_PER_LISTEN: u32 = POLLS_PER_ROUND / 32;

@@ -9,7 +9,7 @@
 //! | the bytes of a frame | `frame.rs` |
 //! | what is sent and not yet acknowledged | `outbox.rs` |
 //! | short frames that wait for each other | `gather.rs` |
-//! | from the socket to where it lands | `inbox.rs` |
+//! | from the socket to where it lands | `inbox.rs`, `rest.rs` |
 //! | the mutual proof of the job's secret | `handshake.rs`, `greeting.rs` |
 //! | a connection's bytes, plain or encrypted | `wire.rs`, `sealed.rs` |
 //! | finding and connecting a peer | `card.rs`, `directory.rs`, `dialer.rs` |
@@ -36,6 +36,7 @@ mod info;
 mod outbox;
 mod peer;
 mod porter;
+mod rest;
 mod rounds;
 mod sealed;
 mod transport;

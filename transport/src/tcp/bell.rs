@@ -34,6 +34,10 @@ struct State {
     deadline: Option<Instant>,
     /// The same for datagrams, whose timers are shorter than a millisecond at times.
     packet_deadline: Option<Instant>,
+    /// See [`SocketBell::let_be`].
+    let_be: Vec<RawFd>,
+    /// A [`Watch`] may look at the set at any time.
+    is_watched: bool,
 }
 
 impl State {
@@ -81,9 +85,39 @@ impl SocketBell {
         self.control(libc::EPOLL_CTL_ADD, fd, write);
     }
 
-    /// Changes whether room to write wakes sleepers.
+    /// Changes whether room to write wakes sleepers. From now on the socket wakes them in any case.
     pub(crate) fn change(&self, fd: RawFd, write: bool) {
-        self.control(libc::EPOLL_CTL_MOD, fd, write);
+        let operation = if self.forget(fd) { libc::EPOLL_CTL_ADD } else { libc::EPOLL_CTL_MOD };
+        self.control(operation, fd, write);
+    }
+
+    /// Takes a socket out of the set until somebody is about to sleep: for a program that does not, what it would tell the set costs each
+    /// packet 0.1 µs. Does nothing while somebody sleeps, or where another thread may watch at any time. Before such a
+    /// socket is closed it must be forgotten.
+    pub(crate) fn let_be(&self, fd: RawFd) {
+        let mut state = self.state();
+        let needed = state.watching || state.waiting > 0 || state.is_watched;
+        if !needed && !state.let_be.contains(&fd) {
+            state.let_be.push(fd);
+            self.control(libc::EPOLL_CTL_DEL, fd, false);
+        }
+    }
+
+    /// The socket is about to be closed. Whether it was let be.
+    pub(crate) fn forget(&self, fd: RawFd) -> bool {
+        let mut state = self.state();
+        let before = state.let_be.len();
+        state.let_be.retain(|other| *other != fd);
+        state.let_be.len() < before
+    }
+
+    /// All sockets wake sleepers again.
+    pub(crate) fn watch_all(&self) {
+        self.watch_let_be(&mut self.state());
+    }
+
+    fn watch_let_be(&self, state: &mut State) {
+        state.let_be.drain(..).for_each(|fd| self.watch(fd, false));
     }
 
     fn control(&self, operation: i32, fd: RawFd, write: bool) {
@@ -170,6 +204,7 @@ impl SocketBell {
 
     fn watch_sockets(&self, mut state: MutexGuard<'_, State>, timeout: Option<Duration>) -> bool {
         state.watching = true;
+        self.watch_let_be(&mut state);
         let timeout = timeout.into_iter().chain(state.time_left()).min();
         drop(state);
         let woken = self.ready(timeout, &mut Vec::new());
@@ -232,6 +267,8 @@ impl Watch {
             let outer = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
             (outer, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
         };
+        sockets.state().is_watched = true;
+        sockets.watch_all();
         let watch = Watch { outer, end, sockets };
         watch.control(libc::EPOLL_CTL_ADD, watch.end.as_raw_fd(), libc::EPOLLIN);
         watch.control(libc::EPOLL_CTL_ADD, watch.sockets.epoll.as_raw_fd(), libc::EPOLLONESHOT);

@@ -9,6 +9,7 @@ use tern_mem::{IoVec, UserBuf};
 
 use super::frame::{Kind, Malformed, Packet, Repr};
 use super::outbox::sum_of;
+use super::rest::Patience;
 use super::wire::{Wire, piece_mut};
 use crate::limits::*;
 use crate::{Landing, Peer, Sink, Token};
@@ -36,6 +37,9 @@ pub(crate) struct Inbox {
     news: u32,
     /// The last message was long: the next one, too, for all that is known.
     expects_long: bool,
+    /// What was last asked for was not all there.
+    dry: bool,
+    patience: Patience,
     /// The peer has said that it goes.
     bye: bool,
 }
@@ -102,6 +106,8 @@ impl Inbox {
             ack: None,
             news: 0,
             expects_long: false,
+            dry: false,
+            patience: Patience::default(),
             bye: false,
         }
     }
@@ -180,7 +186,9 @@ impl Inbox {
         for _ in 0..READS_PER_POLL_MAX {
             let Some(full) = self.read(wire)? else { break };
             any = true;
-            if self.parse(sink, lent)? == Parsed::News || !full || sink.enough() {
+            // The rest of a message is on its way; a new one need not be.
+            let done = !full && self.arriving.is_none();
+            if self.parse(sink, lent)? == Parsed::News || done || sink.enough() {
                 break;
             }
         }
@@ -190,34 +198,106 @@ impl Inbox {
     /// Reads once. Answers whether there may be more; `None` if nothing was there.
     #[inline]
     fn read(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
-        match &self.arriving {
-            None if !self.block.is_empty() => self.read_block(wire),
-            _ => self.read_gathered(wire),
-        }
-    }
-
-    /// Between messages: what has come goes to the block.
-    #[inline]
-    fn read_block(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
-        self.compact();
-        let room = self.room(self.expects_long);
-        let len = room.len;
-        // SAFETY: the piece lies in the block.
-        match unsafe { wire.read(&[room]) } {
-            Ok(0) => Err(Broken::Closed),
-            Ok(bytes) => {
-                self.end += bytes;
-                Ok(Some(bytes == len))
+        let between = self.arriving.is_none() && !self.block.is_empty();
+        let (asked, answer) = match self.rest() {
+            Some(rest) if self.awaits_rest() => self.read_rest(wire, rest),
+            Some(rest) if rest.len >= DIRECT_BYTES_MIN => {
+                self.read_pieces(wire, &mut [rest, IoVec::default()], 1, rest.len)
             }
+            _ if between => self.read_block(wire),
+            _ => self.read_gathered(wire),
+        };
+        let full = matches!(answer, Ok(bytes) if bytes == asked);
+        // The head of a long message fills what is asked for, and tells nothing.
+        self.dry = !full || (between && self.dry);
+        match answer {
+            Ok(0) => Err(Broken::Closed),
+            Ok(_) => Ok(Some(full)),
             Err(error) if is_transient(&error) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// As [`Inbox::read`], within a message.
-    fn read_gathered(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
+    /// Where the rest of a payload goes, if that is one piece of memory.
+    #[inline]
+    fn rest(&self) -> Option<IoVec> {
+        let Some(Arriving { repr, place: Some(place), got, .. }) = &self.arriving else { return None };
+        if place.len < repr.len as usize || self.start != self.end {
+            return None;
+        }
+        let mut piece = [IoVec::default()];
+        let left = repr.len as usize - got;
+        let (_, bytes) = place.buf.iovecs(place.offset + got, left, &mut piece);
+        (bytes == left).then_some(piece[0])
+    }
+
+    /// Whether the rest of a message has been waited for: nothing lies behind it then, as a rule, and one piece of memory costs the
+    /// kernel less than two. What is summed had better be looked at while it is in the cache.
+    #[inline]
+    fn awaits_rest(&self) -> bool {
+        self.dry && self.arriving.as_ref().is_some_and(|arriving| arriving.repr.sum.is_none())
+    }
+
+    /// Reads until all of it has come, or none has for some tries.
+    fn read_rest(&mut self, wire: &mut impl Wire, rest: IoVec) -> (usize, io::Result<usize>) {
+        let (mut got, mut tries) = (0, None);
+        let answer = loop {
+            let left = IoVec { base: rest.base + got, len: rest.len - got };
+            // SAFETY: the piece lies in a buffer that the sink named for this message.
+            match unsafe { wire.read(&[left]) } {
+                Ok(bytes) => {
+                    got += bytes;
+                    if tries.take().is_some() {
+                        self.patience.paid();
+                    }
+                    if bytes == 0 || got == rest.len {
+                        break Ok(got);
+                    }
+                }
+                Err(error) => {
+                    let left = tries.get_or_insert_with(|| self.patience.tries());
+                    if *left == 0 || !is_transient(&error) {
+                        break if got > 0 { Ok(got) } else { Err(error) };
+                    }
+                    *left -= 1;
+                    if *left == 0 {
+                        self.patience.was_in_vain();
+                    }
+                }
+            }
+        };
+        self.land_direct(got);
+        (rest.len, answer)
+    }
+
+    /// Between messages: what has come goes to the block.
+    #[inline]
+    fn read_block(&mut self, wire: &mut impl Wire) -> (usize, io::Result<usize>) {
+        self.compact();
+        let room = self.room(self.expects_long);
+        let len = room.len;
+        // SAFETY: the piece lies in the block.
+        let answer = unsafe { wire.read(&[room]) };
+        self.end += answer.as_ref().unwrap_or(&0);
+        (len, answer)
+    }
+
+    /// Within a message, or before the first: what has come of it goes to its place, in pieces.
+    fn read_gathered(&mut self, wire: &mut impl Wire) -> (usize, io::Result<usize>) {
         let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
         let (filled, direct) = self.landing_pieces(&mut pieces);
+        self.read_pieces(wire, &mut pieces, filled, direct)
+    }
+
+    /// Reads `direct` bytes to the first `filled` pieces, and what follows them to the block, of which the next piece tells.
+    #[inline]
+    fn read_pieces(
+        &mut self,
+        wire: &mut impl Wire,
+        pieces: &mut [IoVec],
+        filled: usize,
+        direct: usize,
+    ) -> (usize, io::Result<usize>) {
         if self.block.is_empty() {
             self.block = vec![0; BLOCK_BYTES_TCP].into_boxed_slice();
         }
@@ -225,16 +305,12 @@ impl Inbox {
         pieces[filled] = self.room(filled > 0);
         let room = direct + pieces[filled].len;
         // SAFETY: the pieces lie in a buffer that the sink named for this message, and in the block.
-        let bytes = match unsafe { wire.read(&pieces[..=filled]) } {
-            Ok(0) => return Err(Broken::Closed),
-            Ok(bytes) => bytes,
-            Err(error) if is_transient(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let answer = unsafe { wire.read(&pieces[..=filled]) };
+        let bytes = *answer.as_ref().unwrap_or(&0);
         let landed = bytes.min(direct);
         self.land_direct(landed);
         self.end += bytes - landed;
-        Ok(Some(bytes == room))
+        (room, answer)
     }
 
     /// Where in the block more is read to. What belongs to a long message had better not come here, since it would be copied.
@@ -411,6 +487,11 @@ impl Inbox {
     }
 }
 
+#[inline]
 fn is_transient(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+    match error.raw_os_error() {
+        // What nothing has come to say: asked for after every poll.
+        Some(libc::EAGAIN | libc::EINTR) => true,
+        _ => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+    }
 }

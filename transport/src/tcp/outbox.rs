@@ -284,17 +284,18 @@ impl Outbox {
         Ok(Written::All)
     }
 
-    /// The usual case: one short frame. `None` if it is another, or not all of it was taken.
+    /// The usual case: one frame, of two pieces at most. `None` if it is another, or not all of it was taken.
     #[inline]
     fn write_one(&mut self, wire: &mut impl Wire) -> io::Result<Option<Written>> {
         if self.written + 1 != self.frames.len() || self.offset != 0 || self.note.is_some() {
             return Ok(None);
         }
-        let Some(Frame { head, head_len, body: Body::None }) = self.frames.back() else { return Ok(None) };
-        let head = &head[..usize::from(*head_len)];
-        // SAFETY: the piece lives during the call.
-        match unsafe { wire.write(&[piece(head)]) } {
-            Ok(bytes) if bytes == head.len() => {
+        let Some(frame) = self.frames.back() else { return Ok(None) };
+        let mut pieces = [IoVec::default(); 2];
+        let (filled, true) = frame.pieces(0, &mut pieces) else { return Ok(None) };
+        // SAFETY: the pieces lie in a frame that lives during the call, or in users' memory that is lent.
+        match unsafe { wire.write(&pieces[..filled]) } {
+            Ok(bytes) if bytes == frame.len() => {
                 self.written += 1;
                 Ok(Some(Written::All))
             }

@@ -275,7 +275,8 @@ impl Link {
             None => Line::Plain(socket),
             Some(Seal { seal, open }) => Line::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
         };
-        (self.line, self.awaits_room) = (Some(line), false);
+        self.drop_line(bell);
+        self.line = Some(line);
         self.gather.end();
         self.mended += u32::from(self.last_break.is_some());
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
@@ -285,9 +286,23 @@ impl Link {
         self.write(bell)
     }
 
+    fn drop_line(&mut self, bell: &SocketBell) {
+        if let Some(line) = self.line.take() {
+            bell.forget(line.fd());
+        }
+        self.awaits_room = false;
+    }
+
+    /// Nobody sleeps: the socket need not tell that something has come.
+    pub(crate) fn let_be(&self, bell: &SocketBell) {
+        if let Some(line) = self.line.as_ref().filter(|_| !self.awaits_room) {
+            bell.let_be(line.fd());
+        }
+    }
+
     /// The connection is of no use any more. Dials again unless the peer has gone for good.
-    pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant) {
-        (self.line, self.awaits_room) = (None, false);
+    pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant, bell: &SocketBell) {
+        self.drop_line(bell);
         self.gather.end();
         self.outbox.unwrite();
         self.last_break = Some(why.to_string());
@@ -340,7 +355,7 @@ impl Link {
                 match self.connect(socket, next, seal, bell, done) {
                     Ok(()) => Upkeep::Connected,
                     Err(broken) => {
-                        self.disconnect(&broken, identity.me, now);
+                        self.disconnect(&broken, identity.me, now, bell);
                         Upkeep::Fine
                     }
                 }

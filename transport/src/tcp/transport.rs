@@ -48,6 +48,8 @@ pub struct Tcp {
     porter: Porter,
     bell: Arc<SocketBell>,
     rounds: Rounds,
+    /// When this rank was last known to have slept.
+    slept_at: Instant,
     /// When connections are next looked at for silence.
     silence_at: Instant,
     /// Loans that ended while no sink was at hand.
@@ -96,6 +98,7 @@ impl Tcp {
             porter,
             bell,
             rounds: Rounds::new(Instant::now()),
+            slept_at: Instant::now(),
             silence_at: Instant::now(),
             done: Vec::new(),
             ready: Vec::new(),
@@ -236,7 +239,8 @@ impl Tcp {
     fn broke(&mut self, peer: Peer, why: &Broken) {
         let me = self.identity.me;
         self.live.retain(|live| *live != peer);
-        self.existing(peer).disconnect(why, me, Instant::now());
+        let bell = self.bell.clone();
+        self.existing(peer).disconnect(why, me, Instant::now(), &bell);
         self.residue = true;
         self.want(peer);
     }
@@ -306,8 +310,11 @@ impl Tcp {
 
     /// What is rare: answers of the directory, new connections, dialling, timers.
     #[cold]
-    fn round(&mut self) -> bool {
+    fn round(&mut self, slept: bool) -> bool {
         let now = Instant::now();
+        if slept {
+            self.slept_at = now;
+        }
         let [answers, knocks] = readable([self.directory.fd(), Some(self.porter.fd())]);
         let mut any = (answers || self.directory.has_unsent()) && self.hear_directory(now);
         let bell = self.bell.clone();
@@ -323,6 +330,9 @@ impl Tcp {
             self.look_for_silence(now);
         }
         self.set_timer();
+        if now.saturating_duration_since(self.slept_at) >= LONG_AWAKE {
+            self.let_sockets_be();
+        }
         let busy = self.porter.is_busy() || !self.wanting.is_empty();
         self.rounds.ended(now, busy, any || knocks);
         any
@@ -382,6 +392,17 @@ impl Tcp {
         self.wanting.retain(|wanting| *wanting != peer);
         if !self.live.contains(&peer) {
             self.live.push(peer);
+        }
+        if self.live.len() > TRIED_SOCKETS_MAX {
+            self.bell.watch_all();
+        }
+    }
+
+    /// A program that does not sleep needs no socket to wake it, where each is tried.
+    pub(super) fn let_sockets_be(&self) {
+        if self.live.len() <= TRIED_SOCKETS_MAX {
+            let links = self.live.iter().filter_map(|peer| self.links[*peer as usize].as_ref());
+            links.for_each(|link| link.let_be(&self.bell));
         }
     }
 
@@ -515,8 +536,9 @@ impl Transport for Tcp {
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         self.unseen = false;
         let mut any = self.poll_live(sink);
-        if self.rounds.is_due() || self.bell.take_slept() {
-            any |= self.round();
+        let slept = self.bell.take_slept();
+        if slept || self.rounds.is_due() {
+            any |= self.round(slept);
         }
         self.tell_of_ended(sink) | any
     }

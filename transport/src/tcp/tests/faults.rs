@@ -87,3 +87,39 @@ fn a_peer_whose_farewell_was_lost_is_found_to_be_gone() {
     assert!(began.elapsed() < WELL_BEFORE_A_PEER_IS_LOST, "{:?}", began.elapsed());
     assert!(ranks[0].failure().is_none());
 }
+
+#[test]
+fn a_socket_that_was_let_be_wakes_a_sleeper() {
+    let (mut ranks, _) = job(2, quick());
+    let mut keepers = keepers(2);
+    for seed in 0..4 {
+        send(&mut ranks[1], 0, seed, &mut pattern(seed, 8)).unwrap();
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed as usize + 1);
+        ranks[0].let_sockets_be();
+        send(&mut ranks[1], 0, seed, &mut pattern(seed, 8)).unwrap();
+        let said = ranks[0].bell().ready(Some(Duration::from_millis(20)), &mut Vec::new());
+        assert!(!said, "the socket tells nobody");
+        let bell = ranks[0].doorbell();
+        assert!(bell.sleep(bell.arm(), Some(Duration::from_secs(10))), "it tells who sleeps");
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed as usize + 2);
+        ranks[0].let_sockets_be();
+        // The next connection, which may have the same number, begins as any other.
+        ranks[1].cut(0);
+        poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[1].mended() == seed as u64 + 1);
+    }
+}
+
+#[test]
+fn sockets_of_many_peers_are_asked_which_are_ready() {
+    let (mut ranks, _) = job(4, quick());
+    let mut keepers = keepers(4);
+    for peer in 1..4 {
+        send(&mut ranks[peer], 0, 1, &mut pattern(1, 8)).unwrap();
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == peer);
+        ranks[0].let_sockets_be();
+    }
+    for peer in 1..4 {
+        send(&mut ranks[peer], 0, 2, &mut pattern(2, 8)).unwrap();
+    }
+    poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 6);
+}
