@@ -94,14 +94,14 @@ fn a_socket_that_was_let_be_wakes_a_sleeper() {
     let mut keepers = keepers(2);
     for seed in 0..4 {
         send(&mut ranks[1], 0, seed, &mut pattern(seed, 8)).unwrap();
-        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed as usize + 1);
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed + 1);
         ranks[0].let_sockets_be();
         send(&mut ranks[1], 0, seed, &mut pattern(seed, 8)).unwrap();
         let said = ranks[0].bell().ready(Some(Duration::from_millis(20)), &mut Vec::new());
         assert!(!said, "the socket tells nobody");
         let bell = ranks[0].doorbell();
         assert!(bell.sleep(bell.arm(), Some(Duration::from_secs(10))), "it tells who sleeps");
-        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed as usize + 2);
+        poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2 * seed + 2);
         ranks[0].let_sockets_be();
         // The next connection, which may have the same number, begins as any other.
         ranks[1].cut(0);
@@ -118,8 +118,8 @@ fn sockets_of_many_peers_are_asked_which_are_ready() {
         poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == peer);
         ranks[0].let_sockets_be();
     }
-    for peer in 1..4 {
-        send(&mut ranks[peer], 0, 2, &mut pattern(2, 8)).unwrap();
+    for rank in &mut ranks[1..] {
+        send(rank, 0, 2, &mut pattern(2, 8)).unwrap();
     }
     poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 6);
 }
