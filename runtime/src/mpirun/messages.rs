@@ -52,6 +52,9 @@ pub enum Up {
     Over { host: u32 },
     /// The agent lives.
     Beat,
+    /// Whether all ranks of a host that run have waited in MPI for long, and one of its ranks that has ended well without ever having
+    /// been in MPI.
+    Waits { host: u32, all: bool, missed: Option<u32> },
 }
 
 /// From `mpirun` towards the agents.
@@ -79,6 +82,8 @@ pub enum Down {
     Beat,
     /// `mpirun` is about to be stopped, as by Ctrl-Z: its silence means nothing.
     Pause,
+    /// Say whether all ranks wait.
+    Look,
 }
 
 /// All that an agent needs to know.

@@ -16,7 +16,7 @@ use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
 use crate::limits::{
-    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, MISSED_LOOK, MISSED_MIN, REPORT_MAX, TERM_GRACE,
+    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX, TERM_GRACE,
 };
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
@@ -102,6 +102,9 @@ struct Overseer {
     beat_at: Option<Instant>,
     /// When to look whether all wait for a rank that was never in MPI.
     missed_at: Option<Instant>,
+    looking: Option<Looking>,
+    /// Ranks that ended well and had not been in MPI.
+    absent: Vec<u32>,
     asking: Option<Asking>,
     ending: Ending,
     /// The agents know that all ranks have ended.
@@ -116,6 +119,16 @@ struct Asking {
     until: Instant,
     /// The job's time is up: it ends with the answer.
     timeout: bool,
+}
+
+/// A question to all hosts whether their ranks wait for one that was never in MPI. A rank that is found to have waited for longer than
+/// the answers are apart has waited when the others were found to: nobody was there to wake it.
+struct Looking {
+    /// Hosts that have not answered.
+    missing: BTreeSet<u32>,
+    /// So far all wait.
+    all: bool,
+    missed: Option<u32>,
 }
 
 impl Overseer {
@@ -153,6 +166,8 @@ impl Overseer {
             kill_at: None,
             abandon_at: None,
             missed_at: None,
+            looking: None,
+            absent: Vec::new(),
             asking: None,
             ending: Ending::NotYet,
             finishing: false,
@@ -280,9 +295,7 @@ impl Overseer {
         }
         if take_due(&mut self.missed_at, now) && self.live > 0 && self.cause.is_none() {
             self.missed_at = Some(now + MISSED_LOOK);
-            if let Some(rank) = self.station.missed(MISSED_MIN) {
-                self.fail(Cause::Missed { rank });
-            }
+            self.look();
         }
         self.advance_ending(now);
     }
@@ -314,6 +327,7 @@ impl Overseer {
                 self.fail(Cause::Abort { rank, code, message });
             }
             Up::Standings { host, ranks } => self.on_standings(host, ranks),
+            Up::Waits { host, all, missed } => self.on_waits(host, all, missed),
             Up::InputTaken { rank, closed } => {
                 self.with_feed(|feed, poller| feed.on_taken(rank, closed, poller));
             }
@@ -321,7 +335,10 @@ impl Overseer {
                 self.on_loss(host, |host| Cause::Refused { host, message, status });
             }
             Up::Lost { host, reason } => self.on_loss(host, |host| Cause::Lost { host, reason }),
-            Up::Over { host } => drop(self.far.remove(&host)),
+            Up::Over { host } => {
+                self.far.remove(&host);
+                self.on_waits(host, true, None);
+            }
             // Questions about cards are the station's.
             _ => {}
         }
@@ -345,8 +362,8 @@ impl Overseer {
         let forwarded = self.forwarded.map(|(signal, _)| signal);
         match Cause::of_end(rank, end, state, forwarded) {
             Some(cause) => self.fail(cause),
-            // Where other hosts have ranks, nobody sees at once what all of them do.
-            None if state == RankState::Absent && self.far.is_empty() => {
+            None if state == RankState::Absent => {
+                self.absent.push(rank);
                 self.missed_at.get_or_insert(Instant::now() + MISSED_LOOK);
             }
             None => {}
@@ -507,12 +524,45 @@ impl Overseer {
 
     /// Asks all hosts; what they say is printed when all have answered, or after a while.
     fn ask(&mut self, timeout: bool) {
-        let mut missing = self.far.clone();
-        missing.extend(self.station.plan.here);
         let until = Instant::now() + REPORT_MAX;
-        self.asking = Some(Asking { missing, ranks: Vec::new(), until, timeout });
+        self.asking = Some(Asking { missing: self.all_hosts(), ranks: Vec::new(), until, timeout });
         self.station.obey(Down::Report);
         self.take_events();
+    }
+
+    /// All hosts on which something may be left.
+    fn all_hosts(&self) -> BTreeSet<u32> {
+        self.far.iter().copied().chain(self.station.plan.here).collect()
+    }
+
+    /// Asks all hosts whether their ranks wait, unless they have been asked and some have not answered.
+    fn look(&mut self) {
+        if self.looking.is_none() {
+            self.looking = Some(Looking { missing: self.all_hosts(), all: true, missed: None });
+            self.station.obey(Down::Look);
+            self.take_events();
+        }
+    }
+
+    fn on_waits(&mut self, host: u32, all: bool, missed: Option<u32>) {
+        let Some(looking) = &mut self.looking else { return };
+        if looking.missing.remove(&host) {
+            looking.all &= all;
+            looking.missed = looking.missed.or(missed);
+        }
+        self.judge();
+    }
+
+    /// Once all have answered, the job ends if all wait for a rank that was never in MPI. Of a host where nothing is left, the end of
+    /// its ranks is all that there is to know.
+    fn judge(&mut self) {
+        let Some(looking) = self.looking.take_if(|looking| looking.missing.is_empty()) else { return };
+        let hosts = self.all_hosts();
+        let is_gone = |rank: &&u32| !hosts.contains(&self.station.plan.places.host_of(**rank));
+        let missed = looking.missed.or_else(|| self.absent.iter().find(is_gone).copied());
+        if let Some(rank) = missed.filter(|_| looking.all) {
+            self.fail(Cause::Missed { rank });
+        }
     }
 
     fn on_standings(&mut self, host: u32, ranks: Vec<(u32, Standing)>) {

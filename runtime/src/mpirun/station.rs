@@ -1,7 +1,7 @@
 //! One host's part of a job: its ranks, and the agents of other hosts that are started from it. `mpirun` has one and
 //! every agent has one; what happens at it is told as the message that an agent would send.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Signal;
 use tern_runtime::board::RankState;
@@ -14,6 +14,7 @@ use crate::branches::{Branches, Loss};
 use crate::directory::{Asked, Asker, Directory};
 use crate::guard::{Guard, tell};
 use crate::hosts::own_name;
+use crate::limits::MISSED_MIN;
 use crate::messages::{Down, Up};
 use crate::plan::Plan;
 use crate::pmi::{About, Demand, Pairs, Pmi};
@@ -199,6 +200,10 @@ impl Station {
                 self.tell_standings();
                 self.branches.broadcast(&order);
             }
+            Down::Look => {
+                self.tell_waits();
+                self.branches.broadcast(&order);
+            }
             Down::Finish | Down::Pause => self.branches.broadcast(&order),
             Down::Input { rank, .. } if rank < self.plan.size() => {
                 self.send_to(self.plan.places.host_of(rank), &order);
@@ -272,23 +277,22 @@ impl Station {
         self.events.push(Up::Ended { rank: number, end, state });
     }
 
-    /// A rank of this host that has ended well and was never in MPI, if all that run wait in MPI and have done so for `time`: what
-    /// they wait for needs it, be it only `MPI_Finalize`. A program that a wrapper has left in the background may still be
-    /// the rank, so its record counts as it is now.
-    pub fn missed(&self, time: Duration) -> Option<u32> {
+    /// Whether all ranks of this host that run wait in MPI and have done so for long, and which has ended well without having been
+    /// there: what the others wait for needs it, be it only `MPI_Finalize`. A program that a wrapper has left in the background
+    /// may still be the rank, so its record counts as it is now.
+    fn tell_waits(&mut self) {
+        let Some(host) = self.plan.here else { return };
         let now = now_ns();
         let waits = |rank: &Rank| {
             let since = self.share.record(rank.number).blocked().map(|blocked| blocked.since_ns);
-            since.is_some_and(|since| u128::from(now.saturating_sub(since)) >= time.as_nanos())
+            since.is_some_and(|since| u128::from(now.saturating_sub(since)) >= MISSED_MIN.as_nanos())
         };
-        let never_came = |rank: &Rank| {
+        let never_came = |rank: &&Rank| {
             rank.end == Some(End::Exited(0)) && self.share.record(rank.number).state() == RankState::Absent
         };
-        let mut running = self.ranks.iter().filter(|rank| rank.end.is_none());
-        if self.live == 0 || !running.all(waits) {
-            return None;
-        }
-        self.ranks.iter().find(|rank| never_came(rank)).map(|rank| rank.number)
+        let all = self.ranks.iter().filter(|rank| rank.end.is_none()).all(waits);
+        let missed = self.ranks.iter().find(never_came).map(|rank| rank.number);
+        self.events.push(Up::Waits { host, all, missed });
     }
 
     fn tell_standings(&mut self) {

@@ -29,6 +29,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "mpirun of several hosts killed", run: mpirun_killed },
     Test { name: "abort on another host", run: abort },
     Test { name: "timeout on several hosts", run: timeout },
+    Test { name: "a rank that was never in MPI on another host", run: never_in_mpi },
     Test { name: "a host without Tern", run: unreachable },
     Test { name: "launchers with quotes, and none", run: launchers },
     Test { name: "a signal while hosts start", run: never_started },
@@ -90,6 +91,22 @@ fn reordered(jobs: &Jobs<'_>) -> Verdict {
     let mut by_turns = mpirun(jobs, "a:3,b:3");
     expect_code(&run_command(by_turns.args(["--map-by", "node"]).arg(&program))?, 0)?;
     expect_code(&run_command(mpirun(jobs, "a:1,b:2,c:5").arg(&program))?, 0)?;
+    passed()
+}
+
+/// Beside others that wait on the same host, and on one where nothing else runs; behind an agent, too.
+fn never_in_mpi(jobs: &Jobs<'_>) -> Verdict {
+    for (hosts, tree) in [("a:3,b:1", "8"), ("a:2,b:2", "8"), ("a:1,b:1,c:1,d:1", "1")] {
+        let mut command = mpirun(jobs, hosts);
+        command.args(["--tree", tree, "-n", "3"]).arg(jobs.job()?).args(["hello", ":", "-n", "1", "true"]);
+        let outcome = run_command(&mut command)?;
+        expect(outcome.took < Duration::from_secs(10), "it ended soon", &outcome)?;
+        expect_code(&outcome, 1)?;
+        expect_said(&outcome, &["rank 3 (true", "without calling MPI_Init"])?;
+    }
+    // A rank that is done with something else is none that others wait for.
+    let mut command = mpirun(jobs, "a:1,b:1");
+    expect_code(&run_command(command.args(["-n", "1", "true", ":", "-n", "1", "sleep", "3"]))?, 0)?;
     passed()
 }
 
