@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::Machines;
 use tern_engine::{Envelope, Group};
+use tern_runtime::board::count_of_ranks;
 use tern_transport::{Circle, Peer};
 
 /// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
@@ -158,7 +159,7 @@ impl Comm {
         let name = self.name.replace(char::is_control, "?");
         let name = if name.is_empty() { "a communicator" } else { &name };
         match &self.remote {
-            None => format!("{name} ({} ranks, this is {})", self.group.size(), self.rank),
+            None => format!("{name} ({}, this is {})", count_of_ranks(self.group.size()), self.rank),
             Some(remote) => format!(
                 "{name} (intercommunicator, {} local ranks, {} remote, this is {})",
                 self.group.size(),

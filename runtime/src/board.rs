@@ -74,7 +74,7 @@ impl std::fmt::Display for Blocked<'_> {
             tag => write!(f, ", tag {tag}")?,
         }
         if !self.comm.is_empty() {
-            write!(f, ", on {} of {} ranks", self.comm, self.comm_size)?;
+            write!(f, ", on {} of {}", self.comm, count_of_ranks(self.comm_size))?;
         }
         if let Some(bytes) = self.bytes {
             write!(f, ", {bytes} bytes")?;
@@ -84,6 +84,11 @@ impl std::fmt::Display for Blocked<'_> {
         }
         Ok(())
     }
+}
+
+/// So many ranks, as a person says it.
+pub fn count_of_ranks(count: u32) -> String {
+    if count == 1 { "1 rank".into() } else { format!("{count} ranks") }
 }
 
 /// A rank's own place on the board. All that goes wrong here is swallowed: a message that nobody could

@@ -579,7 +579,11 @@ impl Overseer {
         let Some(mut asking) = self.asking.take() else { return };
         asking.ranks.sort_unstable_by_key(|(rank, _)| *rank);
         let elapsed = self.started.elapsed().as_secs_f64();
-        self.outputs.say(&format!("after {elapsed:.1} s the {} ranks stand here:", asking.ranks.len()));
+        let who = match asking.ranks.len() {
+            1 => "the rank stands".into(),
+            count => format!("the {count} ranks stand"),
+        };
+        self.outputs.say(&format!("after {elapsed:.1} s {who} here:"));
         for line in report::lines(asking.ranks) {
             self.outputs.say(&format!("  {line}"));
         }
