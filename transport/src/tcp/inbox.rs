@@ -199,13 +199,10 @@ impl Inbox {
     #[inline]
     fn read(&mut self, wire: &mut impl Wire) -> Result<Option<bool>, Broken> {
         let between = self.arriving.is_none() && !self.block.is_empty();
-        let (asked, answer) = match self.rest() {
-            Some(rest) if self.awaits_rest() => self.read_rest(wire, rest),
-            Some(rest) if rest.len >= DIRECT_BYTES_MIN => {
-                self.read_pieces(wire, &mut [rest, IoVec::default()], 1, rest.len)
-            }
-            _ if between => self.read_block(wire),
-            _ => self.read_gathered(wire),
+        let (asked, answer) = match self.awaited_rest() {
+            Some(rest) => self.read_rest(wire, rest),
+            None if between => self.read_block(wire),
+            None => self.read_gathered(wire),
         };
         let full = matches!(answer, Ok(bytes) if bytes == asked);
         // The head of a long message fills what is asked for, and tells nothing.
@@ -218,24 +215,19 @@ impl Inbox {
         }
     }
 
-    /// Where the rest of a payload goes, if that is one piece of memory.
+    /// Where the rest of a payload goes, if it has been waited for and goes to one piece of memory: nothing lies behind it then, as a
+    /// rule, and one piece costs the kernel less than two. What is summed had better be looked at while it is in the cache.
     #[inline]
-    fn rest(&self) -> Option<IoVec> {
+    fn awaited_rest(&self) -> Option<IoVec> {
         let Some(Arriving { repr, place: Some(place), got, .. }) = &self.arriving else { return None };
-        if place.len < repr.len as usize || self.start != self.end {
+        let whole = place.len >= repr.len as usize && self.start == self.end;
+        if !whole || !self.dry || repr.sum.is_some() {
             return None;
         }
         let mut piece = [IoVec::default()];
         let left = repr.len as usize - got;
         let (_, bytes) = place.buf.iovecs(place.offset + got, left, &mut piece);
         (bytes == left).then_some(piece[0])
-    }
-
-    /// Whether the rest of a message has been waited for: nothing lies behind it then, as a rule, and one piece of memory costs the
-    /// kernel less than two. What is summed had better be looked at while it is in the cache.
-    #[inline]
-    fn awaits_rest(&self) -> bool {
-        self.dry && self.arriving.as_ref().is_some_and(|arriving| arriving.repr.sum.is_none())
     }
 
     /// Reads until all of it has come, or none has for some tries.
@@ -282,22 +274,10 @@ impl Inbox {
         (len, answer)
     }
 
-    /// Within a message, or before the first: what has come of it goes to its place, in pieces.
+    /// Within a message, or before the first: what has come of it goes to its place, and what follows it to the block.
     fn read_gathered(&mut self, wire: &mut impl Wire) -> (usize, io::Result<usize>) {
         let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
         let (filled, direct) = self.landing_pieces(&mut pieces);
-        self.read_pieces(wire, &mut pieces, filled, direct)
-    }
-
-    /// Reads `direct` bytes to the first `filled` pieces, and what follows them to the block, of which the next piece tells.
-    #[inline]
-    fn read_pieces(
-        &mut self,
-        wire: &mut impl Wire,
-        pieces: &mut [IoVec],
-        filled: usize,
-        direct: usize,
-    ) -> (usize, io::Result<usize>) {
         if self.block.is_empty() {
             self.block = vec![0; BLOCK_BYTES_TCP].into_boxed_slice();
         }

@@ -30,17 +30,17 @@ impl Rounds {
     /// A poll. Whether a round is due.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
+        self.is_due_by(Instant::now)
+    }
+
+    #[inline]
+    fn is_due_by(&mut self, clock: impl FnOnce() -> Instant) -> bool {
         if self.polls_left > 0 {
             self.polls_left -= 1;
             return false;
         }
-        self.is_time(Instant::now())
-    }
-
-    #[cold]
-    fn is_time(&mut self, now: Instant) -> bool {
         self.polls_left = POLLS_PER_ROUND;
-        now >= self.next
+        clock() >= self.next
     }
 
     /// A look at one connection of several. Whether all are to be looked at instead.
@@ -81,12 +81,7 @@ mod tests {
 
     /// Polls until the next round, at a time that stands still.
     fn polls_until_time(rounds: &mut Rounds, now: Instant) -> Option<u32> {
-        let most = 2 * POLLS_PER_ROUND;
-        (1..=most).find(|_| {
-            let asks = rounds.polls_left == 0;
-            rounds.polls_left = rounds.polls_left.saturating_sub(1);
-            asks && rounds.is_time(now)
-        })
+        (1..=2 * POLLS_PER_ROUND).find(|_| rounds.is_due_by(|| now))
     }
 
     #[test]
