@@ -13,10 +13,25 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
 
+/// Calls of one attribute's functions within each other. Few, since a function that calls itself twice doubles them each time.
+const ATTRIBUTE_CALLS_MAX: u8 = 8;
+
+/// Attributes that the end of one object deletes, those included that delete functions set meanwhile.
+const ATTRIBUTES_DELETED_MAX: u32 = 100_000;
+
 /// The attributes of one object, in the order in which they were set: they are deleted the other way round.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    values: Vec<(c_int, AttributeValue)>,
+    values: Vec<Attribute>,
+}
+
+/// One attribute of an object.
+#[derive(Clone, Copy, Debug)]
+struct Attribute {
+    key: c_int,
+    value: AttributeValue,
+    /// Calls of its copy and delete functions that have not returned.
+    calls: u8,
 }
 
 /// A value: the program's pointer.
@@ -28,13 +43,36 @@ unsafe impl Send for AttributeValue {}
 
 impl Attributes {
     fn get(&self, key: c_int) -> Option<AttributeValue> {
-        self.values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+        self.values.iter().find(|attribute| attribute.key == key).map(|attribute| attribute.value)
     }
 
     fn remove(&mut self, key: c_int) -> bool {
         let before = self.values.len();
-        self.values.retain(|(known, _)| *known != key);
+        self.values.retain(|attribute| attribute.key != key);
         self.values.len() < before
+    }
+
+    fn push(&mut self, key: c_int, value: AttributeValue) {
+        self.values.push(Attribute { key, value, calls: 0 });
+    }
+
+    /// The attribute's function is about to be called.
+    fn begin_call(&mut self, key: c_int) -> Result {
+        let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) else {
+            return Ok(());
+        };
+        if attribute.calls == ATTRIBUTE_CALLS_MAX {
+            return Err(too_deep(key));
+        }
+        attribute.calls += 1;
+        Ok(())
+    }
+
+    /// It has returned, and may have deleted the attribute.
+    fn end_call(&mut self, key: c_int) {
+        if let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) {
+            attribute.calls = attribute.calls.saturating_sub(1);
+        }
     }
 }
 
@@ -258,7 +296,7 @@ fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Res
         delete_value(object, key, old)?;
     }
     let mut process = enter();
-    object.attributes(&mut process)?.values.push((key, value));
+    object.attributes(&mut process)?.push(key, value);
     Object::keys(&mut process.keyvals).retain(key);
     Ok(())
 }
@@ -282,7 +320,7 @@ fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValu
     let keyval = Object::keys(&mut enter().keyvals).find(key)?;
     if let Some(function) = keyval.delete {
         // SAFETY: the program gave this function for objects of this kind.
-        let code = unsafe { function(object, key, value.0, keyval.extra_state) };
+        let code = call_back(object, key, || unsafe { function(object, key, value.0, keyval.extra_state) })?;
         if code != MPI_SUCCESS {
             return Err(callback_failed(code, "the attribute's delete function"));
         }
@@ -317,16 +355,17 @@ pub fn delete_type(datatype: MPI_Datatype) -> Result {
 fn copy<Object: Holder>(from: Object) -> Result<Attributes> {
     let old = from.attributes(&mut enter())?.clone();
     let mut new = Attributes::default();
-    for &(key, value) in &old.values {
+    for &Attribute { key, value, .. } in &old.values {
         match copy_value(from, key, value) {
             Ok(None) => {}
             Ok(Some(value)) => {
-                new.values.push((key, value));
+                new.push(key, value);
                 Object::keys(&mut enter().keyvals).retain(key);
             }
             Err(error) => {
                 // There is no object to delete these from; their keys must not stay in use for ever.
-                new.values.iter().for_each(|&(key, _)| Object::keys(&mut enter().keyvals).release(key));
+                let release = |copy: &Attribute| Object::keys(&mut enter().keyvals).release(copy.key);
+                new.values.iter().for_each(release);
                 return Err(error);
             }
         }
@@ -347,20 +386,51 @@ fn copy_value<Object: Holder>(
     };
     let (mut copy, mut flag) = (null_mut::<c_void>(), 0);
     // SAFETY: the program gave this function for objects of this kind; the places for its results live through the call.
-    let code = unsafe { function(from, key, keyval.extra_state, value.0, (&raw mut copy).cast(), &mut flag) };
+    let call =
+        || unsafe { function(from, key, keyval.extra_state, value.0, (&raw mut copy).cast(), &mut flag) };
+    let code = call_back(from, key, call)?;
     if code != MPI_SUCCESS {
         return Err(callback_failed(code, "the attribute's copy function"));
     }
     Ok((flag != 0).then_some(AttributeValue(copy)))
 }
 
-/// The last that was set is the first to go (section 11.2.4).
+/// The last that was set is the first to go (section 11.2.4). A delete function may set others, but not for ever.
 fn delete_last_to_first<Object: Holder>(object: Object) -> Result {
-    loop {
+    for _ in 0..ATTRIBUTES_DELETED_MAX {
         let last = object.attributes(&mut enter())?.values.last().copied();
-        let Some((key, value)) = last else { return Ok(()) };
+        let Some(Attribute { key, value, .. }) = last else { return Ok(()) };
         delete_value(object, key, value)?;
     }
+    Err(fail(
+        MPI_ERR_OTHER,
+        format!(
+            "{ATTRIBUTES_DELETED_MAX} attributes have been deleted and there are still some: a delete function sets new ones \
+             each time that it is called"
+        ),
+    ))
+}
+
+/// Calls a copy or delete function, which may call MPI, but not come back to itself without end.
+fn call_back<Object: Holder>(object: Object, key: c_int, call: impl FnOnce() -> c_int) -> Result<c_int> {
+    object.attributes(&mut enter())?.begin_call(key)?;
+    let code = call();
+    // The function may have freed the object.
+    if let Ok(attributes) = object.attributes(&mut enter()) {
+        attributes.end_call(key);
+    }
+    Ok(code)
+}
+
+#[cold]
+fn too_deep(key: c_int) -> Box<Error> {
+    fail(
+        MPI_ERR_OTHER,
+        format!(
+            "the copy or delete function of attribute key {key} has come back to itself {ATTRIBUTE_CALLS_MAX} times: it must not \
+             set, delete or copy its own attribute, nor free or duplicate the object that has it"
+        ),
+    )
 }
 
 unsafe fn get_from_comm(

@@ -131,6 +131,73 @@ static int refuse_copy_of_type(MPI_Datatype type, int key, void *extra, void *in
     return refuse_copy(MPI_COMM_NULL, key, extra, in, out, flag);
 }
 
+static int set_again(MPI_Comm comm, int key, void *value, void *extra)
+{
+    deletes++;
+    (void)extra;
+    (void)MPI_Comm_set_attr(comm, key, value);
+    return MPI_Comm_set_attr(comm, key, value);
+}
+
+static int free_again(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)key, (void)value, (void)extra;
+    deletes++;
+    return MPI_Comm_free(&comm);
+}
+
+static int set_another(MPI_Comm comm, int key, void *value, void *extra)
+{
+    static int next;
+    (void)key, (void)value;
+    if (!next)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_another, &next, extra);
+    return MPI_Comm_set_attr(comm, key == next ? *(int *)extra : next, value);
+}
+
+static int copy_again(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    MPI_Comm other;
+    (void)key, (void)extra, (void)in, (void)out;
+    copies++;
+    *flag = 0;
+    return MPI_Comm_dup(comm, &other);
+}
+
+/* A callback that comes back to itself gets an error, and not the end of the stack. */
+static void endless_callbacks(void)
+{
+    MPI_Comm comm, other = MPI_COMM_NULL;
+    int set_key, free_key, copy_key, another_key;
+
+    MUST(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_again, &set_key, NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_again, &free_key, NULL);
+    MPI_Comm_create_keyval(copy_again, MPI_COMM_NULL_DELETE_FN, &copy_key, NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_another, &another_key, &another_key);
+
+    deletes = 0;
+    MUST(MPI_Comm_set_attr(comm, set_key, NULL));
+    CHECK(MPI_Comm_delete_attr(comm, set_key) != MPI_SUCCESS);
+    CHECK(deletes > 1 && deletes < 100000);
+
+    copies = 0;
+    MUST(MPI_Comm_set_attr(comm, copy_key, NULL));
+    CHECK(MPI_Comm_dup(comm, &other) != MPI_SUCCESS);
+    CHECK(copies > 1 && copies < 100000);
+
+    MUST(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MUST(MPI_Comm_set_attr(comm, free_key, NULL));
+    CHECK(MPI_Comm_free(&comm) != MPI_SUCCESS);
+
+    MUST(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MUST(MPI_Comm_set_attr(comm, another_key, NULL));
+    CHECK(MPI_Comm_free(&comm) != MPI_SUCCESS);
+}
+
 /* A copy callback that fails: the call returns an error, and there is no copy. */
 static void failing_copy(void)
 {
@@ -236,6 +303,7 @@ int main(int argc, char **argv)
     order_at_free();
     predefined_callbacks();
     failing_delete();
+    endless_callbacks();
     failing_copy();
     on_types();
     predefined();
