@@ -48,31 +48,72 @@ fn fill_zeros(nnodes: c_int, dims: &mut [c_int]) -> Result {
     Ok(())
 }
 
-/// Factors of `processes`, one for each of `dimensions`, as close to each other as they can be, largest first:
-/// the largest is as small as possible, then the next, and so on.
+/// Factors of `processes`, one for each of `dimensions`, as close to each other as they can be (section 8.5.2), largest first. That is:
+/// the largest and the smallest differ least; of those that tie, the smallest is largest, then the next, and so on. The standard
+/// says no more than 'as close to each other as possible'; MPICH and Intel MPI read it so, too.
 fn spread(processes: u32, dimensions: usize) -> Vec<u32> {
-    spread_below(processes, dimensions, processes).unwrap_or_default()
+    let mut search =
+        Search { divisors: divisors(processes), chosen: Vec::new(), best: Vec::new(), limit: u64::MAX };
+    search.go(processes, dimensions);
+    search.best.reverse();
+    search.best
 }
 
-fn spread_below(processes: u32, dimensions: usize, largest: u32) -> Option<Vec<u32>> {
-    match dimensions {
-        0 => return (processes == 1).then(Vec::new),
-        1 => return (processes <= largest).then(|| vec![processes]),
-        _ => {}
+/// Goes through all ascending factors, larger ones first, and leaves out what cannot be better than the best so far. So what
+/// is found first is the better of two that tie.
+struct Search {
+    divisors: Vec<u32>,
+    chosen: Vec<u32>,
+    best: Vec<u32>,
+    /// The largest and the smallest factor must differ less.
+    limit: u64,
+}
+
+impl Search {
+    /// Chooses `left` factors of `rest`.
+    fn go(&mut self, rest: u32, left: usize) {
+        match left {
+            0 => {}
+            1 => self.choose_last(rest),
+            _ => self.choose_next(rest, left),
+        }
     }
-    divisors(processes)
-        .into_iter()
-        .filter(|&factor| factor <= largest && reaches(factor, dimensions, processes))
-        .find_map(|factor| {
-            let rest = spread_below(processes / factor, dimensions - 1, factor)?;
-            Some([vec![factor], rest].concat())
-        })
+
+    fn choose_last(&mut self, factor: u32) {
+        let smallest = self.chosen.first().copied().unwrap_or(factor);
+        self.limit = u64::from(factor - smallest);
+        self.best = [&self.chosen[..], &[factor]].concat();
+    }
+
+    fn choose_next(&mut self, rest: u32, left: usize) {
+        let least = self.chosen.last().copied().unwrap_or(1);
+        // None of those that follow may be smaller.
+        let fits = self.divisors.partition_point(|&factor| power(factor, left) <= u64::from(rest));
+        for at in (0..fits).rev() {
+            let factor = self.divisors[at];
+            if factor < least || !self.is_promising(factor, rest, left) {
+                return;
+            }
+            if rest % factor == 0 {
+                self.chosen.push(factor);
+                self.go(rest / factor, left - 1);
+                self.chosen.pop();
+            }
+        }
+    }
+
+    /// Whether `left` factors, the first of which is at most `factor`, can still make up `rest` within the limit: all
+    /// would be smaller than the smallest and the limit.
+    fn is_promising(&self, factor: u32, rest: u32, left: usize) -> bool {
+        let smallest = u64::from(self.chosen.first().copied().unwrap_or(factor));
+        let largest = smallest.saturating_add(self.limit).saturating_sub(1).min(u32::MAX.into());
+        let others = power(largest as u32, left - 1);
+        self.limit > 0 && u64::from(factor).saturating_mul(others) >= u64::from(rest)
+    }
 }
 
-/// Whether `dimensions` factors of at most this size can make up `processes`.
-fn reaches(factor: u32, dimensions: usize, processes: u32) -> bool {
-    let exponent = u32::try_from(dimensions).unwrap_or(u32::MAX);
-    u64::from(factor).saturating_pow(exponent) >= u64::from(processes)
+fn power(base: u32, exponent: usize) -> u64 {
+    u64::from(base).saturating_pow(u32::try_from(exponent).unwrap_or(u32::MAX))
 }
 
 fn divisors(number: u32) -> Vec<u32> {
@@ -96,6 +137,46 @@ mod tests {
         assert_eq!(spread(72, 2), [9, 8]);
         assert_eq!(spread(1, 4), [1; 4]);
         assert_eq!(spread(1 << 30, 10), [8; 10]);
+        assert_eq!(spread(19_008, 3), [33, 24, 24]);
+        assert_eq!(spread(360, 3), [10, 6, 6]);
+        assert_eq!(spread(20, 4), [5, 2, 2, 1]);
+        assert_eq!(spread(23_400, 5), [13, 10, 6, 6, 5]);
+    }
+
+    /// The definition, tried on all factors.
+    #[test]
+    fn no_other_factors_are_closer() {
+        for (processes, dimensions) in (1..700).flat_map(|n| (2..6).map(move |k| (n, k))) {
+            let best = all(processes, dimensions, 1).into_iter().min_by_key(|factors| {
+                let apart = factors[dimensions - 1] - factors[0];
+                (apart, factors.iter().map(|&factor| std::cmp::Reverse(factor)).collect::<Vec<_>>())
+            });
+            let mut expected = best.unwrap();
+            expected.reverse();
+            assert_eq!(spread(processes, dimensions), expected, "{processes} in {dimensions}");
+        }
+    }
+
+    /// All ascending factors from `least` on.
+    fn all(rest: u32, left: usize, least: u32) -> Vec<Vec<u32>> {
+        if left == 1 {
+            return if rest >= least { vec![vec![rest]] } else { vec![] };
+        }
+        let firsts = (least..=rest).filter(|first| rest % first == 0);
+        let after = |first| {
+            all(rest / first, left - 1, first).into_iter().map(move |more| [vec![first], more].concat())
+        };
+        firsts.flat_map(after).collect()
+    }
+
+    #[test]
+    fn numbers_with_many_factors_take_no_time() {
+        for processes in [735_134_400, 1_102_701_600, 2_147_483_647, 2_146_918_400, 1 << 30] {
+            for dimensions in [2, 3, 4, 5, 8, 13, 21, 40] {
+                let factors = spread(processes, dimensions);
+                assert_eq!(factors.iter().product::<u32>(), processes);
+            }
+        }
     }
 
     #[test]
