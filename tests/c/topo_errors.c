@@ -21,8 +21,7 @@ static void grids(void)
 {
     int minus = -1, many = check_size + 1, huge[3] = {1 << 30, 1 << 30, 1 << 30}, flags[3] = {0, 0, 0};
     CHECK_ERROR(MPI_Cart_create(world, -1, one, one, 0, &made), MPI_ERR_DIMS, "ndims");
-    CHECK_ERROR(MPI_Cart_create(world, 1, zero, one, 0, &made), MPI_ERR_DIMS, "dims[0] is 0");
-    CHECK_ERROR(MPI_Cart_create(world, 1, &minus, one, 0, &made), MPI_ERR_DIMS, "MPI_Cart_create");
+    CHECK_ERROR(MPI_Cart_create(world, 1, &minus, one, 0, &made), MPI_ERR_DIMS, "dims[0] is -1");
     made = world;
     CHECK_ERROR(MPI_Cart_create(world, 1, &many, one, 0, &made), MPI_ERR_DIMS, "places");
     CHECK(made == MPI_COMM_NULL);
@@ -31,6 +30,15 @@ static void grids(void)
     CHECK_ERROR(MPI_Cart_create(world, 1, one, one, 0, NULL), MPI_ERR_ARG, "comm_cart");
     CHECK_ERROR(MPI_Cart_create(MPI_COMM_NULL, 1, one, one, 0, &made), MPI_ERR_COMM, "MPI_Cart_create");
     CHECK_ERROR(MPI_Cart_map(world, 1, &many, one, numbers), MPI_ERR_DIMS, "MPI_Cart_map");
+    /* A dimension of length 0: nobody has a place. */
+    int hollow[2] = {check_size, 0};
+    MUST(MPI_Cart_map(world, 2, hollow, flags, numbers));
+    CHECK_EQ(numbers[0], MPI_UNDEFINED);
+    for (int reorder = 0; reorder < 2; reorder++) {
+        made = world;
+        MUST(MPI_Cart_create(world, 2, hollow, flags, reorder, &made));
+        CHECK(made == MPI_COMM_NULL);
+    }
     CHECK_ERROR(MPI_Dims_create(0, 1, zero), MPI_ERR_DIMS, "nnodes is 0, but must be at least 1");
     CHECK_ERROR(MPI_Dims_create(4, 1, &minus), MPI_ERR_DIMS, "MPI_Dims_create");
     CHECK_ERROR(MPI_Dims_create(4, -2, zero), MPI_ERR_DIMS, "ndims");

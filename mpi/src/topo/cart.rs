@@ -143,12 +143,13 @@ impl Grid {
         let len = length("ndims", ndims, MPI_ERR_DIMS)?;
         // SAFETY: by the caller.
         let (dims, periods) = unsafe { (array("dims", dims, len)?, array("periods", periods, len)?) };
-        let positive = |(index, &dim): (usize, &c_int)| match u32::try_from(dim) {
-            Ok(dim) if dim > 0 => Ok(dim),
-            _ => Err(fail(MPI_ERR_DIMS, format!("dims[{index}] is {dim}, but must be at least 1"))),
+        // A length of 0 makes a grid without places, as on other libraries: nobody has a rank in it.
+        let length = |(index, &dim): (usize, &c_int)| {
+            u32::try_from(dim)
+                .map_err(|_| fail(MPI_ERR_DIMS, format!("dims[{index}] is {dim}, but must not be negative")))
         };
         Ok(Grid {
-            dims: dims.iter().enumerate().map(positive).collect::<Result<_>>()?,
+            dims: dims.iter().enumerate().map(length).collect::<Result<_>>()?,
             periods: periods.iter().map(|&periodic| periodic != 0).collect(),
         })
     }
@@ -179,7 +180,7 @@ impl Grid {
 
     /// Who gets which place, among the first `size` members.
     fn order(&self, comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Order>> {
-        let machines = machines(comm, size, reorder)?;
+        let machines = machines(comm, size, reorder && size > 0)?;
         Ok(machines.and_then(|machines| order::of_grid(&self.dims, &self.periods, &machines)))
     }
 
