@@ -140,9 +140,12 @@ pub struct Inbound {
 pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Outbound>> {
     let comm = process.comm(message.comm)?;
     let to = destination(comm, message.rank, message.tag)?;
+    let Some((peer, envelope)) = to else {
+        // SAFETY: by the caller.
+        return unsafe { nothing_moves(process, message) };
+    };
     // SAFETY: by the caller.
     let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
-    let Some((peer, envelope)) = to else { return Ok(None) };
     Ok(Some(Outbound {
         peer,
         envelope,
@@ -159,10 +162,25 @@ pub unsafe fn outbound(process: &Process, message: &Message) -> Result<Option<Ou
 pub unsafe fn inbound(process: &Process, message: &Message) -> Result<Option<Inbound>> {
     let comm = process.comm(message.comm)?;
     let pattern = wanted(comm, message.rank, message.tag)?;
+    let Some(pattern) = pattern else {
+        // SAFETY: by the caller.
+        return unsafe { nothing_moves(process, message) };
+    };
     // SAFETY: by the caller.
     let buf = unsafe { buffer(process, message.buf, message.count, message.datatype)? };
-    let Some(pattern) = pattern else { return Ok(None) };
     Ok(Some(Inbound { pattern, buf, signature: process.signature(message.datatype, 1) }))
+}
+
+/// Checks the buffer of a message with `MPI_PROC_NULL`. One without elements needs no datatype, as on other libraries.
+///
+/// # Safety
+/// The program vouches for the buffer.
+unsafe fn nothing_moves<T>(process: &Process, message: &Message) -> Result<Option<T>> {
+    if message.count != 0 || message.datatype != MPI_DATATYPE_NULL {
+        // SAFETY: by the caller.
+        unsafe { buffer(process, message.buf, message.count, message.datatype)? };
+    }
+    Ok(None)
 }
 
 impl Outbound {

@@ -79,6 +79,11 @@ static void null_process(MPI_Comm comm)
     MUST(MPI_Ssend(&value, 1, MPI_INT, MPI_PROC_NULL, 1, comm));
     MUST(MPI_Rsend(&value, 1, MPI_INT, MPI_PROC_NULL, 1, comm));
     MUST(MPI_Bsend(&value, 1, MPI_INT, MPI_PROC_NULL, 1, comm));
+    /* Where nothing moves, no datatype is needed. */
+    MUST(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, comm));
+    MUST(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, comm, &status));
+    MUST(MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, comm,
+                      &status));
     MUST(MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &status));
     CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
     CHECK_EQ(status.MPI_TAG, MPI_ANY_TAG);
