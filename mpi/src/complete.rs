@@ -556,7 +556,8 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
             process.detach_started(pair.send);
             Ok(None)
         }
-        Some(Object::Ended(_) | Object::Flush(_) | Object::Collective(_)) => Ok(None),
+        Some(Object::Collective(collective)) => collective.freed().map(|()| None),
+        Some(Object::Ended(_) | Object::Flush(_)) => Ok(None),
     }
 }
 

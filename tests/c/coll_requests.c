@@ -256,6 +256,11 @@ static void misuse(void)
     CHECK_ERROR(MPI_Cancel(&q), MPI_ERR_REQUEST, "MPI_Cancel");
     CHECK_ERROR(MPI_Start(&q), MPI_ERR_REQUEST, "MPI_Start");
     MUST(MPI_Wait(&q, MPI_STATUS_IGNORE));
+    /* What MPI_Request_get_status has told complete may be freed. */
+    MUST(MPI_Ibarrier(MPI_COMM_WORLD, &q));
+    for (int done = 0; !done;) MUST(MPI_Request_get_status(q, &done, MPI_STATUS_IGNORE));
+    MUST(MPI_Request_free(&q));
+    CHECK(q == MPI_REQUEST_NULL);
     MUST(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &q));
     CHECK_ERROR(MPI_Cancel(&q), MPI_ERR_REQUEST, "MPI_Cancel");
     MUST(MPI_Start(&q));

@@ -20,6 +20,8 @@ pub struct Collective {
     comm: MPI_Comm,
     phase: Phase,
     persistent: bool,
+    /// The program has been told that it is complete, by a call that does not end it.
+    told: bool,
 }
 
 /// How far it is.
@@ -89,6 +91,7 @@ pub fn begin(process: &mut Process, request: MPI_Request) -> Result {
         ));
     }
     collective.phase = Phase::Active;
+    collective.told = false;
     if let Some(running) = &mut collective.running {
         running.rewind();
     }
@@ -143,9 +146,25 @@ impl Collective {
         }
     }
 
-    /// Whether `MPI_Request_free` may take it: it is persistent, and not under way.
+    /// Whether `MPI_Request_free` may take it: it is inactive, or the program knows from `MPI_Request_get_status` that it is
+    /// complete. What the program does not know may be so at one rank and not at another.
     pub fn may_be_freed(&self) -> bool {
-        self.persistent && self.is_inactive()
+        match self.phase {
+            Phase::Inactive => true,
+            Phase::Active => false,
+            Phase::Ended(_) => self.told,
+        }
+    }
+
+    /// The end of one that is freed, and its error if it has failed and nobody has asked.
+    pub fn freed(self) -> Result {
+        if let Some(running) = self.running {
+            running.keep();
+        }
+        match self.phase {
+            Phase::Ended(Some(error)) => Err(error.at(self.comm)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -157,7 +176,7 @@ impl Process {
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result<MPI_Request> {
         let running = Some(prepare(call, comm, self, Form::Request, plan)?);
-        let collective = Collective { running, comm, phase: Phase::Inactive, persistent: false };
+        let collective = Collective { running, comm, phase: Phase::Inactive, persistent: false, told: false };
         self.new_request(Object::Collective(collective))
     }
 
@@ -217,7 +236,9 @@ pub fn progress(process: &mut Process, request: &mut MPI_Request) -> Result<Prog
 
 /// Whether a completion call would end for it.
 pub fn is_complete(process: &mut Process, request: MPI_Request) -> Result<bool> {
-    Ok(!matches!(process.collective(request)?.phase, Phase::Active))
+    let collective = process.collective(request)?;
+    collective.told = !matches!(collective.phase, Phase::Active);
+    Ok(collective.told)
 }
 
 /// Takes the object of a collective away.
