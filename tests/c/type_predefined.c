@@ -53,9 +53,9 @@ static void sizes_and_names(void)
         CHECK_EQ(lower, 0);
         CHECK_EQ(extent, list[k].size);
         MUST(MPI_Type_get_name(list[k].type, name, &length));
-        /* Two types have two names each. */
-        if (list[k].type == MPI_LONG_LONG) CHECK(strncmp(name, "MPI_LONG_LONG", 13) == 0);
-        else if (list[k].type == MPI_C_COMPLEX) CHECK(strstr(name, "COMPLEX") != NULL);
+        /* Two types have two names each, of which all libraries tell the same one. */
+        if (list[k].type == MPI_LONG_LONG) CHECK_STR(name, "MPI_LONG_LONG_INT");
+        else if (list[k].type == MPI_C_COMPLEX) CHECK_STR(name, "MPI_C_COMPLEX");
         else CHECK_STR(name, list[k].name);
         CHECK_EQ(length, (long)strlen(name));
     }
