@@ -6,7 +6,7 @@ use crate::arguments::{out_comm, string};
 use crate::comm::{Comm, Lane};
 use crate::comm_make::in_block;
 use crate::entry::entry;
-use crate::error::{Result, fail};
+use crate::error::{Error, Result, fail};
 use crate::group::rank_of;
 use crate::info::Info;
 use crate::intercomm::{Bridge, join_over};
@@ -20,10 +20,12 @@ use tern_engine::Group;
 entry! {
     /// A communicator of a group, all of whose members call with the same string.
     fn MPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) {
-        let newcomm = out_comm("newcomm", newcomm)?;
-        let tag = string_tag(stringtag)?;
-        *newcomm = create(group, &tag, info, errhandler).map_err(|error| error.at(errhandler))?;
-        Ok(())
+        let made = || {
+            let newcomm = out_comm("newcomm", newcomm)?;
+            *newcomm = create(group, &string_tag(stringtag)?, info, errhandler)?;
+            Ok(())
+        };
+        made().map_err(|error: Box<Error>| error.at(errhandler))
     }
 
     /// An intercommunicator of two groups; the leaders' strings must be the same.
@@ -31,11 +33,13 @@ entry! {
         local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int,
         stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm,
     ) {
-        let newintercomm = out_comm("newintercomm", newintercomm)?;
-        let tag = string_tag(stringtag)?;
-        let (local, remote) = ((local_group, local_leader), (remote_group, remote_leader));
-        *newintercomm = join(local, remote, &tag, info, errhandler).map_err(|error| error.at(errhandler))?;
-        Ok(())
+        let made = || {
+            let newintercomm = out_comm("newintercomm", newintercomm)?;
+            let (local, remote) = ((local_group, local_leader), (remote_group, remote_leader));
+            *newintercomm = join(local, remote, &string_tag(stringtag)?, info, errhandler)?;
+            Ok(())
+        };
+        made().map_err(|error: Box<Error>| error.at(errhandler))
     }
 }
 

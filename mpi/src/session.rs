@@ -87,9 +87,12 @@ fn no_session(session: MPI_Session) -> Box<Error> {
 entry! {
     /// Starts a session, before, beside or without `MPI_Init`.
     fn MPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) {
-        let session = out("session", session)?;
-        *session = start(info, errhandler).map_err(|error| error.at(errhandler))?;
-        Ok(())
+        let made = || {
+            let session = out("session", session)?;
+            *session = start(info, errhandler)?;
+            Ok(())
+        };
+        made().map_err(|error: Box<Error>| error.at(errhandler))
     }
 
     /// Ends a session; with the last, and without `MPI_COMM_WORLD`, MPI.
