@@ -57,9 +57,9 @@ entry! {
         Ok(())
     }
 
-    /// Whether `MPI_Finalize` has been called.
+    /// Whether `MPI_Finalize` has been called. In a forked child MPI is over, and a library that asks will leave it alone.
     fn MPI_Finalized(flag: *mut c_int) {
-        *out("flag", flag)? = c_int::from(phase() == Phase::Finalized);
+        *out("flag", flag)? = c_int::from(matches!(phase(), Phase::Finalized | Phase::Forked));
         Ok(())
     }
 
@@ -95,6 +95,9 @@ entry! {
 }
 
 fn start(required: c_int) -> Result {
+    if phase() == Phase::Forked {
+        return Err(process::outside());
+    }
     if phase() != Phase::Before {
         return Err(fail(MPI_ERR_OTHER, "MPI has been initialised already: it can be only once"));
     }
@@ -137,6 +140,9 @@ const CONTEXTS_PREDEFINED: u32 = 2;
 
 /// Connects this process to its job, unless a session or `MPI_Init` has done so.
 pub fn attach(process: &mut Process) -> Result {
+    if phase() == Phase::Forked {
+        return Err(process::outside());
+    }
     if process.engine_ref().is_some() {
         process.job.iter().for_each(|job| tell(job, RankState::Running));
         return Ok(());
@@ -172,6 +178,7 @@ pub fn attach(process: &mut Process) -> Result {
         crate::datatype::learn_predefined(&mut engine);
     }
     process.set_engine(Some(engine));
+    crate::forked::watch();
     process.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
     tell(&job, RankState::Running);
     if job.takes_leave() {
@@ -196,6 +203,7 @@ fn finalize() -> Result {
         Phase::Running => {}
         Phase::Before => return Err(fail(MPI_ERR_OTHER, "MPI_Init has not been called")),
         Phase::Finalized => return Err(fail(MPI_ERR_OTHER, "MPI_Finalize has been called already")),
+        Phase::Forked => return Err(process::outside()),
     }
     // Section 11.2.4: first of all, the attributes of MPI_COMM_SELF go, by its owner's functions.
     crate::attr::delete_all(MPI_COMM_SELF)?;

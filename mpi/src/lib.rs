@@ -33,6 +33,7 @@ pub mod errhandler;
 pub mod error;
 pub mod error_codes;
 pub mod file;
+mod forked;
 pub mod fortran;
 pub mod grequest;
 pub mod group;

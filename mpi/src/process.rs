@@ -194,6 +194,11 @@ impl Process {
         }
     }
 
+    /// Takes the engine out.
+    pub fn take_engine(&mut self) -> Option<Box<ProcessEngine>> {
+        self.engine.take()
+    }
+
     /// Puts the engine in place, or takes it away.
     pub fn set_engine(&mut self, engine: Option<Box<ProcessEngine>>) {
         self.engine = engine;
@@ -221,13 +226,13 @@ impl Process {
     /// The error handler of an object; without a valid one, that of `MPI_COMM_SELF` (MPI 5.0 section 9.1).
     pub fn handler_of(&self, place: Place) -> Handler {
         let own = match place {
-            Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.errhandler),
+            Place::Comm(comm) => self.comms.errhandler(comm),
             Place::Session(session) => self.sessions.errhandler(session),
             Place::File(_) => Some(self.errhandlers.for_files()),
             Place::Chosen(errhandler) => Some(errhandler),
             Place::None | Place::Win(_) => None,
         };
-        let general = || self.comms.get(MPI_COMM_SELF).map(|comm| comm.errhandler);
+        let general = || self.comms.errhandler(MPI_COMM_SELF);
         let errhandler = own.or_else(general).unwrap_or_else(crate::settings::initial_errhandler);
         self.errhandlers.handler(errhandler)
     }
@@ -253,6 +258,9 @@ pub fn outside() -> Box<crate::error::Error> {
             Phase::Before => "called before MPI_Init (or MPI_Init_thread)",
             Phase::Running => "this needs the world model: call MPI_Init first",
             Phase::Finalized => "called after MPI_Finalize",
+            Phase::Forked => {
+                "called in a process that was forked from a rank: only the process that called MPI_Init may call MPI"
+            }
         },
     )
 }
@@ -267,6 +275,8 @@ pub enum Phase {
     Running,
     /// `MPI_Finalize` has been called.
     Finalized,
+    /// This is a child of the process that called `MPI_Init`, see [`crate::forked`].
+    Forked,
 }
 
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
@@ -276,7 +286,8 @@ pub fn phase() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Before,
         1 => Phase::Running,
-        _ => Phase::Finalized,
+        2 => Phase::Finalized,
+        _ => Phase::Forked,
     }
 }
 
@@ -396,6 +407,13 @@ impl Guard {
             bell.ring();
         }
     }
+}
+
+/// The state of a child that has just been forked.
+pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
+    // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
+    // calls without a guard.
+    change(unsafe { &mut *PROCESS.0.get() });
 }
 
 /// Says why this process ends, in one piece: whoever dies next shall not leave half a line.

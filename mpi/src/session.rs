@@ -195,6 +195,9 @@ fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
 }
 
 fn finish(session: MPI_Session) -> Result {
+    if phase() == Phase::Forked {
+        return Err(crate::process::outside());
+    }
     enter().session(session)?;
     crate::bsend::release_all("MPI_Session_finalize", Some(session))?;
     if is_last_user(session) {
