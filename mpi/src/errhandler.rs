@@ -5,7 +5,7 @@ use crate::entry::entry;
 use crate::error::{Error, Place, Result, fail};
 use crate::error_codes;
 use crate::handle::Kind;
-use crate::process::{self, enter};
+use crate::process::{self, enter_anyway};
 use crate::table::Table;
 use std::ffi::c_int;
 use tern_abi::*;
@@ -167,7 +167,7 @@ fn no_errhandler(errhandler: MPI_Errhandler) -> Box<Error> {
 entry! {
     /// A handler for communicators (section 9.3.1).
     fn MPI_Comm_create_errhandler(comm_errhandler_fn: Option<MPI_Comm_errhandler_function>, errhandler: *mut MPI_Errhandler) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.engine()?;
         *out("errhandler", errhandler)? = process.errhandlers.create(comm_errhandler_fn.map(UserHandler::Comm))?;
         Ok(())
@@ -175,7 +175,7 @@ entry! {
 
     /// Sets a communicator's handler.
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) on comm {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.comm(comm)?;
         process.errhandlers.use_for(comm.into(), errhandler)?;
         let old = std::mem::replace(&mut process.comm_mut(comm)?.errhandler, errhandler);
@@ -186,7 +186,7 @@ entry! {
     /// A communicator's handler; the program frees the handle.
     fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) on comm {
         let errhandler = out("errhandler", errhandler)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let used = process.comm(comm)?.errhandler;
         *errhandler = process.errhandlers.hand_out(used);
         Ok(())
@@ -194,7 +194,7 @@ entry! {
 
     /// Calls a communicator's handler (section 9.5).
     fn MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) on comm {
-        enter().comm(comm)?;
+        enter_anyway().comm(comm)?;
         call_on_demand("MPI_Comm_call_errhandler", comm.into(), errorcode);
         Ok(())
     }
@@ -202,13 +202,13 @@ entry! {
     /// A handler for sessions, at any time (section 9.3.4).
     fn MPI_Session_create_errhandler(session_errhandler_fn: Option<MPI_Session_errhandler_function>, errhandler: *mut MPI_Errhandler) {
         let function = session_errhandler_fn.map(UserHandler::Session);
-        *out("errhandler", errhandler)? = enter().errhandlers.create(function)?;
+        *out("errhandler", errhandler)? = enter_anyway().errhandlers.create(function)?;
         Ok(())
     }
 
     /// Sets a session's handler.
     fn MPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) on session {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.session(session)?;
         process.errhandlers.use_for(session.into(), errhandler)?;
         let old = std::mem::replace(&mut process.session_mut(session)?.errhandler, errhandler);
@@ -219,7 +219,7 @@ entry! {
     /// A session's handler; the program frees the handle.
     fn MPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) on session {
         let errhandler = out("errhandler", errhandler)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let used = process.session(session)?.errhandler;
         *errhandler = process.errhandlers.hand_out(used);
         Ok(())
@@ -227,14 +227,14 @@ entry! {
 
     /// Calls a session's handler.
     fn MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) on session {
-        enter().session(session)?;
+        enter_anyway().session(session)?;
         call_on_demand("MPI_Session_call_errhandler", session.into(), errorcode);
         Ok(())
     }
 
     /// A handler for files (section 9.3.3).
     fn MPI_File_create_errhandler(file_errhandler_fn: Option<MPI_File_errhandler_function>, errhandler: *mut MPI_Errhandler) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.engine()?;
         *out("errhandler", errhandler)? = process.errhandlers.create(file_errhandler_fn.map(UserHandler::File))?;
         Ok(())
@@ -243,7 +243,7 @@ entry! {
     /// Sets the handler of `MPI_FILE_NULL`, the only file that there is.
     fn MPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) on file {
         null_file(file)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.engine()?;
         process.errhandlers.use_for(file.into(), errhandler)?;
         let old = std::mem::replace(&mut process.errhandlers.file, errhandler);
@@ -255,7 +255,7 @@ entry! {
     fn MPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) on file {
         null_file(file)?;
         let errhandler = out("errhandler", errhandler)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.engine()?;
         let used = process.errhandlers.file;
         *errhandler = process.errhandlers.hand_out(used);
@@ -271,7 +271,7 @@ entry! {
 
     /// A handler for windows (section 9.3.2).
     fn MPI_Win_create_errhandler(win_errhandler_fn: Option<MPI_Win_errhandler_function>, errhandler: *mut MPI_Errhandler) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.engine()?;
         *out("errhandler", errhandler)? = process.errhandlers.create(win_errhandler_fn.map(UserHandler::Win))?;
         Ok(())
@@ -295,7 +295,7 @@ entry! {
     /// Gives a handle back, at any time; objects that use the handler go on with it.
     fn MPI_Errhandler_free(errhandler: *mut MPI_Errhandler) {
         let errhandler = out("errhandler", errhandler)?;
-        enter().errhandlers.take_back(*errhandler)?;
+        enter_anyway().errhandlers.take_back(*errhandler)?;
         *errhandler = MPI_ERRHANDLER_NULL;
         Ok(())
     }
@@ -316,7 +316,7 @@ fn no_window(win: MPI_Win) -> Box<Error> {
 /// The program wants an object's handler to be called.
 fn call_on_demand(call: &str, place: Place, code: c_int) {
     let (handler, object) = {
-        let process = enter();
+        let process = enter_anyway();
         (process.handler_of(place), process.name_of(place))
     };
     let message = || {

@@ -2,7 +2,7 @@
 
 use crate::errhandler::{self, Handler};
 use crate::error_codes;
-use crate::process::{self, enter};
+use crate::process::{self, enter_anyway};
 use std::ffi::c_int;
 use std::fmt;
 use tern_abi::{
@@ -128,7 +128,7 @@ impl Error {
     pub fn raise(self: Box<Self>, call: &'static str, place: Place) -> c_int {
         let place = self.place.unwrap_or(place);
         let (handler, message) = {
-            let mut process = enter();
+            let mut process = enter_anyway();
             let message =
                 Message { call, object: process.name_of(place), class: self.class, text: &self.text };
             let message = message.to_string();

@@ -5,7 +5,7 @@ use crate::arguments::{out, store_string, string};
 use crate::attr;
 use crate::entry::entry;
 use crate::error::{Result, fail};
-use crate::process::enter;
+use crate::process::enter_anyway;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use tern_abi::*;
@@ -94,12 +94,12 @@ pub fn class_of(code: c_int) -> c_int {
     if error_class_name(code).is_some() {
         return code;
     }
-    enter().errors.class_of_added(code).unwrap_or(MPI_ERR_UNKNOWN)
+    enter_anyway().errors.class_of_added(code).unwrap_or(MPI_ERR_UNKNOWN)
 }
 
 /// A code as a person reads it.
 pub fn describe(code: c_int) -> String {
-    format!("error code {code} ({})", enter().errors.text(code))
+    format!("error code {code} ({})", enter_anyway().errors.text(code))
 }
 
 entry! {
@@ -112,7 +112,7 @@ entry! {
     /// The text of a code: of a predefined class with the last error of that class.
     fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) {
         let (string, resultlen) = (out("string", string)?, out("resultlen", resultlen)?);
-        let text = enter().errors.text(errorcode);
+        let text = enter_anyway().errors.text(errorcode);
         *resultlen = store_string(string, &text, MPI_MAX_ERROR_STRING as usize);
         Ok(())
     }
@@ -120,7 +120,7 @@ entry! {
     /// A new class (section 9.5).
     fn MPI_Add_error_class(errorclass: *mut c_int) {
         let errorclass = out("errorclass", errorclass)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         *errorclass = process.errors.add(None)?;
         attr::last_used_code_changed(&mut process);
         Ok(())
@@ -129,7 +129,7 @@ entry! {
     /// A new code of a class.
     fn MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) {
         let errorcode = out("errorcode", errorcode)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         if error_class(errorclass).is_none() && !process.errors.is_added_class(errorclass) {
             return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class")));
         }
@@ -145,7 +145,7 @@ entry! {
             let most = MPI_MAX_ERROR_STRING - 1;
             return Err(fail(MPI_ERR_ARG, format!("the string has {} characters, but at most {most} are allowed", text.len())));
         }
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.errors.check_added(errorcode)?;
         process.errors.strings.insert(errorcode, text.into_owned());
         Ok(())
@@ -153,7 +153,7 @@ entry! {
 
     /// Takes a class of the program's out, which must have no codes left.
     fn MPI_Remove_error_class(errorclass: c_int) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         if !process.errors.is_added_class(errorclass) {
             return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class that the program has added")));
         }
@@ -168,7 +168,7 @@ entry! {
 
     /// Takes a code of the program's out.
     fn MPI_Remove_error_code(errorcode: c_int) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.errors.check_added(errorcode)?;
         if process.errors.is_added_class(errorcode) {
             return Err(fail(MPI_ERR_ARG, format!("{errorcode} is an error class: MPI_Remove_error_class removes it")));
@@ -180,7 +180,7 @@ entry! {
 
     /// Takes the text of a class or code of the program's away.
     fn MPI_Remove_error_string(errorcode: c_int) {
-        let mut process = enter();
+        let mut process = enter_anyway();
         process.errors.check_added(errorcode)?;
         if process.errors.strings.remove(&errorcode).is_none() {
             return Err(fail(MPI_ERR_ARG, format!("error code {errorcode} has no string")));

@@ -4,7 +4,7 @@ use crate::arguments::{out, store_string, string};
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::handle::Kind;
-use crate::process::{Process, enter};
+use crate::process::{Process, enter_anyway};
 use crate::table::Table;
 use std::ffi::{CStr, c_char, c_int};
 use tern_abi::*;
@@ -99,7 +99,7 @@ fn no_info(info: MPI_Info) -> Box<Error> {
 entry! {
     /// A new, empty object.
     fn MPI_Info_create(info: *mut MPI_Info) {
-        *out("info", info)? = enter().new_info(Info::default())?;
+        *out("info", info)? = enter_anyway().new_info(Info::default())?;
         Ok(())
     }
 
@@ -107,7 +107,7 @@ entry! {
     fn MPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut MPI_Info) {
         let info = out("info", info)?;
         let arguments = arguments(argc, argv);
-        let mut process = enter();
+        let mut process = enter_anyway();
         let size = process.announced_size();
         *info = process.new_info(environment(&arguments, size))?;
         Ok(())
@@ -116,14 +116,14 @@ entry! {
     /// Sets a key to a value.
     fn MPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) {
         let (key, value) = (self::key(key)?, self::value(value)?);
-        enter().info_mut(info)?.set(&key, &value);
+        enter_anyway().info_mut(info)?.set(&key, &value);
         Ok(())
     }
 
     /// Takes a key out.
     fn MPI_Info_delete(info: MPI_Info, key: *const c_char) {
         let key = self::key(key)?;
-        if !enter().info_mut(info)?.delete(&key) {
+        if !enter_anyway().info_mut(info)?.delete(&key) {
             return Err(fail(MPI_ERR_INFO_NOKEY, format!("the info object has no key '{key}'")));
         }
         Ok(())
@@ -134,7 +134,7 @@ entry! {
         let (key, flag) = (self::key(key)?, out("flag", flag)?);
         let room = usize::try_from(valuelen)
             .map_err(|_| fail(MPI_ERR_ARG, format!("valuelen is {valuelen}, but must not be negative")))?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let found = process.info(info)?.get(&key);
         if let Some(found) = found {
             store_string(out("value", value)?, found, room + 1);
@@ -146,7 +146,7 @@ entry! {
     /// The length of a key's value (deprecated).
     fn MPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) {
         let (key, valuelen, flag) = (self::key(key)?, out("valuelen", valuelen)?, out("flag", flag)?);
-        let mut process = enter();
+        let mut process = enter_anyway();
         let found = process.info(info)?.get(&key);
         if let Some(found) = found {
             *valuelen = found.len() as c_int;
@@ -160,7 +160,7 @@ entry! {
         let (key, buflen, flag) = (self::key(key)?, out("buflen", buflen)?, out("flag", flag)?);
         let room = usize::try_from(*buflen)
             .map_err(|_| fail(MPI_ERR_ARG, format!("*buflen is {}, but must not be negative", *buflen)))?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let found = process.info(info)?.get(&key);
         if let Some(found) = found {
             if room > 0 {
@@ -174,14 +174,14 @@ entry! {
 
     /// How many keys there are.
     fn MPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) {
-        *out("nkeys", nkeys)? = enter().info(info)?.entries.len() as c_int;
+        *out("nkeys", nkeys)? = enter_anyway().info(info)?.entries.len() as c_int;
         Ok(())
     }
 
     /// The key of a number, in the order in which keys were first set.
     fn MPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) {
         let key = out("key", key)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let entries = &process.info(info)?.entries;
         let (found, _) = usize::try_from(n).ok().and_then(|n| entries.get(n)).ok_or_else(|| {
             fail(MPI_ERR_ARG, format!("n is {n}, but the info object has {} keys, counted from 0", entries.len()))
@@ -193,7 +193,7 @@ entry! {
     /// A copy with the same keys in the same order.
     fn MPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) {
         let newinfo = out("newinfo", newinfo)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         let copy = process.info(info)?.clone();
         *newinfo = process.new_info(copy)?;
         Ok(())
@@ -202,7 +202,7 @@ entry! {
     /// Ends an object.
     fn MPI_Info_free(info: *mut MPI_Info) {
         let info = out("info", info)?;
-        let mut process = enter();
+        let mut process = enter_anyway();
         if *info == MPI_INFO_ENV {
             return Err(fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be freed"));
         }

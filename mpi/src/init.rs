@@ -179,6 +179,7 @@ pub fn attach(process: &mut Process) -> Result {
     }
     process.set_engine(Some(engine));
     crate::forked::watch();
+    crate::panic::explain();
     process.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
     tell(&job, RankState::Running);
     if job.takes_leave() {

@@ -14,8 +14,9 @@ use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_runtime::Job;
@@ -321,9 +322,22 @@ pub fn threaded() -> bool {
     THREADED.load(Ordering::Relaxed)
 }
 
+/// A thread is in the library, while no lock is used: a second one must not come in.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// The thread that sleeps in the library meanwhile, by [`thread_token`]; 0: none.
+static ASLEEP: AtomicUsize = AtomicUsize::new(0);
+
+/// A number of this thread's, which no other that lives has.
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| ptr::from_ref(token).addr())
+}
+
 /// The right to use the process's state.
 pub struct Guard {
     locked: bool,
+    /// [`BUSY`] is this guard's.
+    counted: bool,
     events: u64,
     /// The thread is among the sleepers already: it has looked at everything.
     sleeps: bool,
@@ -334,23 +348,35 @@ pub struct Guard {
 pub fn enter() -> Guard {
     if threaded() {
         LOCK.lock();
+        return entered();
     }
-    entered()
+    if BUSY.load(Ordering::Relaxed) {
+        crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+    }
+    BUSY.store(true, Ordering::Relaxed);
+    Guard { locked: false, counted: true, events: 0, sleeps: false }
 }
 
-/// Enters the library unless somebody else is in it.
+/// Enters the library for a call that any thread may make at any time, whatever level was asked for (MPI 5.0 section 11.4.1).
+pub fn enter_anyway() -> Guard {
+    if threaded() {
+        LOCK.lock();
+        return entered();
+    }
+    Guard { locked: false, counted: false, events: 0, sleeps: false }
+}
+
+/// Enters the library unless somebody else is in it, where the lock is used.
 pub fn try_enter() -> Option<Guard> {
-    let free = !threaded() || LOCK.try_lock();
-    free.then(entered)
+    (threaded() && LOCK.try_lock()).then(entered)
 }
 
+/// The lock has been taken.
 #[inline]
 fn entered() -> Guard {
-    let mut guard = Guard { locked: threaded(), events: 0, sleeps: false };
-    if guard.locked {
-        guard.entries = guard.entries.wrapping_add(1);
-        guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
-    }
+    let mut guard = Guard { locked: true, counted: false, events: 0, sleeps: false };
+    guard.entries = guard.entries.wrapping_add(1);
+    guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
     guard
 }
 
@@ -380,6 +406,8 @@ impl Drop for Guard {
             crate::progress::leaving(self);
             // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
             unsafe { LOCK.unlock_fair() };
+        } else if self.counted {
+            self.leave_alone();
         }
     }
 }
@@ -388,6 +416,16 @@ impl Guard {
     /// The thread leaves to sleep, counted among the sleepers, and needs no waking for what it has seen.
     pub fn leave_to_sleep(mut self) {
         self.sleeps = true;
+    }
+
+    /// Leaves the library to others; a thread that only sleeps stays the one that is in it.
+    #[inline]
+    fn leave_alone(&self) {
+        if self.sleeps {
+            ASLEEP.store(thread_token(), Ordering::Relaxed);
+        } else {
+            BUSY.store(false, Ordering::Relaxed);
+        }
     }
 
     /// A thread that sleeps may wait for what this one has just completed or come upon, or for what it has left unseen.
@@ -411,6 +449,7 @@ impl Guard {
 
 /// The state of a child that has just been forked.
 pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
+    BUSY.store(false, Ordering::Relaxed);
     // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
     // calls without a guard.
     change(unsafe { &mut *PROCESS.0.get() });
@@ -425,7 +464,7 @@ pub fn complain(message: &str) {
 /// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
 #[cold]
 pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
-    let process = enter();
+    let process = enter_anyway();
     let scope = if comm_only { " (MPI_ERRORS_ABORT)" } else { "" };
     if let Some(job) = &process.job {
         job.announce_abort(code, &format!("{message}{scope}"));

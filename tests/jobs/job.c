@@ -155,6 +155,31 @@ static void idle(void)
     }
 }
 
+static void *send_to_myself(void *tag)
+{
+    int value = 0;
+    for (;;) {
+        MPI_Request request;
+        MPI_Isend(&value, 1, MPI_INT, rank, *(int *)tag, MPI_COMM_WORLD, &request);
+        MPI_Recv(&value, 1, MPI_INT, rank, *(int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return NULL;
+}
+
+/* Two threads call at once, at a level that does not allow it: both busy, or, with `sleeping`, one of them asleep in a call. */
+static void overlap(int sleeping)
+{
+    static int tags[2] = {1, 2};
+    pthread_t other;
+    if (rank == 0) {
+        pthread_create(&other, NULL, send_to_myself, &tags[0]);
+        if (!sleeping) send_to_myself(&tags[1]);
+        receive(&tags[1]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Rank 1 goes wrong in one of several ways while the others wait for it. */
 static void go_wrong(const char *how, int number)
 {
@@ -197,6 +222,8 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "deadlock")) deadlock();
     else if (!strcmp(what, "threads")) threads();
     else if (!strcmp(what, "stray")) stray();
+    else if (!strcmp(what, "overlap")) overlap(0);
+    else if (!strcmp(what, "overlap-sleeping")) overlap(1);
     else if (!strcmp(what, "apart")) apart();
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();

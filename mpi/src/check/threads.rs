@@ -1,3 +1,5 @@
+//! Threads that may not call: two at once, which ends the job as soon as one meets the other, and what `TERN_CHECK=threads` adds.
+//!
 //! `TERN_CHECK=threads`: a thread that waits in a call, though only the one that called `MPI_Init` may call, ends the job and is told of.
 //!
 //! Calls of several threads that are not meant to be several meet each other's messages and collectives: what comes of it looks like
@@ -20,8 +22,33 @@ pub fn refuse_others(process: Guard, call: impl FnOnce(&Guard) -> &'static str) 
     die(MPI_ERR_OTHER, &message, false)
 }
 
+/// A thread enters the library while another is in it, and no lock keeps them apart. A thread that comes back from its own
+/// sleep has met itself.
+#[cold]
+pub fn meet_another(oneself: bool) {
+    if !oneself {
+        die(MPI_ERR_OTHER, &encounter(&own_name(), level_name(provided())), false);
+    }
+}
+
+fn encounter(thread: &str, level: &str) -> String {
+    format!(
+        "thread {thread} calls MPI while another thread of this process is in a call, but MPI was started with {level}, where only \
+         one may be at a time (MPI 5.0 section 11.6): ask MPI_Init_thread for MPI_THREAD_MULTIPLE"
+    )
+}
+
+fn level_name(level: i32) -> &'static str {
+    match level {
+        MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
+        MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
+        MPI_THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",
+        _ => "MPI_THREAD_MULTIPLE",
+    }
+}
+
 fn refusal(call: &str, thread: &str, level: i32) -> String {
-    let level = if level == MPI_THREAD_SINGLE { "MPI_THREAD_SINGLE" } else { "MPI_THREAD_FUNNELED" };
+    let level = level_name(level);
     format!(
         "{call} was called by thread {thread}, which is not the one that started MPI, but MPI was started with {level}, where no \
          other may call (TERN_CHECK=threads, MPI 5.0 section 11.6); MPI_Init_thread gives more if it is asked for more"
@@ -38,6 +65,13 @@ fn own_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_encounter_says_what_to_ask_for() {
+        let said = encounter("17 (worker)", "MPI_THREAD_SINGLE");
+        assert!(said.starts_with("thread 17 (worker) calls MPI while another"), "{said}");
+        assert!(said.contains("with MPI_THREAD_SINGLE,") && said.ends_with("MPI_THREAD_MULTIPLE"), "{said}");
+    }
 
     #[test]
     fn a_refusal_names_call_thread_and_level() {

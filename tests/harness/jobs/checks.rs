@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "a refused argument of a collective", run: refused },
     Test { name: "type signatures", run: types },
     Test { name: "a thread that may not call", run: stray_thread },
+    Test { name: "two threads at once", run: two_threads },
 ];
 
 /// With this many ranks Bruck's allgather has a round that is not full.
@@ -103,6 +104,21 @@ fn stray_thread(jobs: &Jobs<'_>) -> Verdict {
     expect(!outcome.success() && outcome.took < Duration::from_secs(5), "the job ended at once", &outcome)?;
     let words = ["rank 0", "MPI_Recv was called by thread ", " (job)", "with MPI_THREAD_SINGLE"];
     expect_said(&outcome, &words)?;
+    passed()
+}
+
+/// Over shared memory, where no lock is used, whether the other thread is busy or asleep.
+fn two_threads(jobs: &Jobs<'_>) -> Verdict {
+    for what in ["overlap", "overlap-sleeping"] {
+        let mut command = jobs.mpirun(2);
+        command.env("TERN_TRANSPORT", "shm").args(["--timeout", "20"]).arg(jobs.job()?).arg(what);
+        let outcome = run_command(&mut command)?;
+        expect(!outcome.success() && outcome.took < Duration::from_secs(15), "the job ended", &outcome)?;
+        let words =
+            ["rank 0", "while another thread of this process is in a call", "MPI_THREAD_SINGLE, where"];
+        expect_said(&outcome, &words)?;
+        expect(!outcome.stderr.contains("panicked"), "no panic is shown", &outcome)?;
+    }
     passed()
 }
 
