@@ -139,11 +139,13 @@ fn await_message<T>(
 }
 
 /// What a probe waits for, for a person.
+#[inline(always)]
 fn asking(call: &'static str, pattern: Pattern, source: c_int, tag: c_int) -> impl Fn(&Process) -> Waiting {
     move |_| Waiting { bytes: None, ..Waiting::message(call, pattern.context, source, tag, 0).to_receive() }
 }
 
 /// Looks for a message, and once more after taking what has arrived.
+#[inline(always)]
 fn look<T>(
     mut process: Guard,
     what: impl Fn(&Process) -> Waiting,

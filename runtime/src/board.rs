@@ -3,9 +3,9 @@
 //! It is a memory file with one fixed-size record per rank. A rank writes its own record with one
 //! `pwrite`, and only at moments that cost nothing: in `MPI_Init`, in `MPI_Finalize`, after it has been
 //! asleep in a call for 50 ms, and every 50 ms while it asks again and again for what has not come. `mpirun`
-//! reads the records when a timeout strikes or a signal asks, and when
-//! a process ends. A record ends in a checksum over the rest, so that one that is read while it is being
-//! written, or that a stray write has damaged, is recognised.
+//! reads the records when a timeout strikes or a signal asks, and when a process ends. A record ends in a
+//! checksum over the rest, so that one that is read while it is being written, or that a stray write has
+//! damaged, is recognised.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -103,7 +103,7 @@ impl Names {
     /// Ranks are those of `comm`, and messages have `tag`.
     pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
         self.call = call;
-        self.told = Told::NOTHING;
+        self.told.forget();
         self.tag = tag;
         self.check_types = check_types;
         self.rank = comm.rank;

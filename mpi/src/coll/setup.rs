@@ -6,7 +6,6 @@ use super::joint::{self, Habits, Way};
 use super::operation::Operation;
 use super::running::Running;
 use super::shape::shape;
-use super::told::Told;
 use crate::arguments::{self, array, present};
 use crate::check::{Meaning, Record};
 use crate::comm::Comm;
@@ -172,7 +171,7 @@ impl<'a> Setup<'a> {
 
     /// Finds a way over shared memory, or makes the schedule of the call.
     pub fn plan(&mut self, call: &Call) {
-        self.running.names.told = Told::of(call);
+        self.running.names.told.learn(call);
         let mut shape = shape(self.process, self.comm);
         shape.multicast = shape.multicast.filter(|_| self.running.may_multicast);
         if self.process.check_collectives {
