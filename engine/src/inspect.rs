@@ -22,6 +22,11 @@ impl<T: Transport> Engine<T> {
         occupied.filter(|(_, request)| !request.is_done()).map(|(id, request)| (id, Description::of(request)))
     }
 
+    /// Whether there are places that [`Engine::pending`] does not look at.
+    pub fn has_places_beyond(&self, places_max: usize) -> bool {
+        self.core.requests.places() > places_max
+    }
+
     /// Some of the messages that wait for their receive, those of the library's own included: at most so many.
     pub fn unclaimed(&self, max: usize) -> Vec<Unclaimed> {
         let core = &self.core;

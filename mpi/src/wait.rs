@@ -10,7 +10,7 @@ mod polling;
 mod yielding;
 
 pub use asleep::{Asleep, Waiting};
-pub(crate) use notes::{collective, listed, message};
+pub(crate) use notes::{listed, said};
 pub use polling::Polling;
 pub use yielding::Yielding;
 

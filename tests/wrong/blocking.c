@@ -77,6 +77,17 @@ static void p_recv_beside(void)
     p_recv();
 }
 
+/* More than a report looks at, of requests and of messages that match nothing. */
+static void l_recv_among_many(void)
+{
+    for (int turn = 0; turn < 1500; turn++) {
+        MPI_Request request;
+        MPI_Isend(word, 1, MPI_INT, 0, 11, MPI_COMM_WORLD, &request);
+        receive(12);
+    }
+    p_recv();
+}
+
 static void wait_for(MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
 static void p_wait_receive(void) { wait_for(receive(TAG)); }
@@ -142,6 +153,14 @@ static void p_test_hot(void)
 {
     MPI_Request request = receive(TAG);
     for (int done = 0; !done;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+/* It asks for a while and then goes its own way. */
+static void l_test_left(void)
+{
+    MPI_Request request = receive(TAG);
+    for (int turn = 0, done; turn < 300; turn++, usleep(1000)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    for (;;) pause();
 }
 
 static void p_test_beside(void)
@@ -304,6 +323,7 @@ static const struct call {
     { "Recv", "receives", p_recv, 0, "in MPI_Recv, " MESSAGE ", 4 bytes" },
     { "Recv-any", "lone", p_recv_any, 0, "in MPI_Recv, peer any, tag any, " WORLD ", 4 bytes" },
     { "Recv-beside", "receives", p_recv_beside, 0, "in MPI_Recv, " MESSAGE ", 4 bytes" },
+    { "Recv-among-many", "lone", l_recv_among_many, 0, "in MPI_Recv, " MESSAGE ", 4 bytes" },
     { "Sendrecv", "receives", p_sendrecv, 0, "in MPI_Sendrecv, " MESSAGE ", 4 bytes, receiving" },
     { "Sendrecv_replace", "receives", p_sendrecv_replace, 0,
       "in MPI_Sendrecv_replace, " MESSAGE ", 4 bytes, receiving" },
@@ -321,6 +341,7 @@ static const struct call {
     { "Test", "receives", p_test, 0, "polling in MPI_Test, " MESSAGE ", 4 bytes, receiving" },
     { "Test-hot", "hot", p_test_hot, 0, "polling in MPI_Test, " MESSAGE ", 4 bytes, receiving" },
     { "Test-beside", "receives", p_test_beside, 0, "polling in MPI_Test, " MESSAGE ", 4 bytes, receiving" },
+    { "Test-left", "lone", l_test_left, 0, "outside MPI, or in a call for less than 50 ms (sleeping)" },
     { "Testall", "receives", p_testall, 0, "polling in MPI_Testall, " TWO_OF_THREE },
     { "Testany", "receives", p_testany, 0, "polling in MPI_Testany, " TWO_OF_THREE },
     { "Testsome", "receives", p_testsome, 0, "polling in MPI_Testsome, " TWO_OF_THREE },

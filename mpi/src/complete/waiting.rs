@@ -37,8 +37,8 @@ impl<'a> Several<'a> {
             waiting.detail = detail.into_iter().chain([count]).collect::<Vec<_>>().join(", ");
         }
         if !others.is_empty() {
-            let shown = others.iter().map(|&request| brief(process, request));
-            waiting.further = format!("also for: {}", wait::listed(shown, others.len()));
+            let items = others.iter().map(|&request| described(process, request).ok_or(request));
+            waiting.further = format!("also for: {}", wait::listed(items, |item| wait::said(process, item)));
         }
         waiting.requests.extend(others.iter().flat_map(|&request| parts(process, request)));
         waiting
@@ -55,16 +55,6 @@ pub(super) fn waiting(process: &Process, call: &'static str, request: MPI_Reques
         _ => waiting_for(process, call, described(process, request)),
     };
     Waiting { requests, ..waiting }
-}
-
-/// A request among others.
-fn brief(process: &Process, request: MPI_Request) -> String {
-    match process.requests.0.get(request.0).filter(|_| plain_id(request).is_none()) {
-        Some(Object::Collective(_)) => wait::collective(process, request),
-        Some(Object::Generalized(_)) => "MPI_Grequest_complete".into(),
-        Some(Object::Flush(_)) => "buffered messages".into(),
-        _ => described(process, request).map_or("a request".into(), |what| wait::message(process, &what)),
-    }
 }
 
 /// The message that a request is or, of several, the one that is still under way.

@@ -46,6 +46,9 @@ pub const QUIET_MAX: Duration = Duration::from_millis(1000);
 /// doing something else.
 pub const ASKED_LATELY: Duration = Duration::from_millis(300);
 
+/// Lines that a report has for one rank, beside that of its call: the library writes no more than four.
+pub const NOTES_MAX: usize = 8;
+
 /// How often a `mpirun` in the background looks whether it may read its terminal again.
 pub const FOREGROUND_CHECK: Duration = Duration::from_millis(250);
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tern_runtime::board::{Blocked, NO_PEER, RankState, Record};
 use tern_runtime::procfs::ProcessStat;
 
-use crate::limits::ASKED_LATELY;
+use crate::limits::{ASKED_LATELY, NOTES_MAX};
 use crate::topology::ranges;
 use crate::verdict::{End, signal_name};
 
@@ -110,7 +110,7 @@ impl Standing {
 }
 
 fn notes(call: &Blocked<'_>) -> impl Iterator<Item = String> {
-    call.notes.lines().map(printable)
+    call.notes.lines().take(NOTES_MAX).map(printable)
 }
 
 /// Where a rank stands that is in no call, or has been in one for a moment only.
