@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ use crate::report::Report;
 const JOBS: usize = 24;
 /// When reports are asked for. A machine under load may need longer until all ranks wait.
 const REPORT_AFTER_S: [u32; 3] = [1, 5, 20];
+/// Once so many cases have failed, it is not the load, and the others get no further try.
+const FAILURES_MAX: usize = 4;
 /// By then a job has ended by itself.
 const ENDS_AFTER_S: u32 = 30;
 /// No job takes so long.
@@ -110,12 +113,14 @@ fn play(
     program: &PathBuf,
     cases: Vec<Case<'_>>,
 ) -> BTreeMap<String, (Duration, Vec<String>)> {
-    let queue = Mutex::new(cases.into_iter());
+    let (queue, failed) = (Mutex::new(cases.into_iter()), AtomicUsize::new(0));
     let results: Mutex<BTreeMap<String, (Duration, Vec<String>)>> = Mutex::default();
     let work = || {
         while let Some(case) = next(&queue) {
             let start = Instant::now();
-            let failure = case.play(options, program).err();
+            let patient = failed.load(Ordering::Relaxed) < FAILURES_MAX;
+            let failure = case.play(options, program, patient).err();
+            failed.fetch_add(usize::from(failure.is_some()), Ordering::Relaxed);
             let mut results = results.lock().unwrap_or_else(|error| error.into_inner());
             let (took, failures) = results.entry(case.call.name.clone()).or_default();
             *took += start.elapsed();
@@ -136,12 +141,12 @@ fn next<'a>(queue: &Mutex<impl Iterator<Item = Case<'a>>>) -> Option<Case<'a>> {
 
 impl Case<'_> {
     /// The job's last word counts, once it had all the time that it may need.
-    fn play(&self, options: &Options, program: &PathBuf) -> Result<(), String> {
+    fn play(&self, options: &Options, program: &PathBuf, patient: bool) -> Result<(), String> {
         if self.ends() {
             return self.judge(&self.run(options, program, ENDS_AFTER_S)?);
         }
         let mut verdict = Ok(());
-        for after_s in REPORT_AFTER_S {
+        for &after_s in &REPORT_AFTER_S[..if patient { REPORT_AFTER_S.len() } else { 1 }] {
             verdict = self.judge(&self.run(options, program, after_s)?);
             if verdict.is_ok() {
                 break;
@@ -227,7 +232,7 @@ impl Case<'_> {
             ]),
             (_, "exit") => words.extend(["rank 1 (", "without calling MPI_Finalize"]),
             (_, "kill") => words.extend(["rank 1 (", "was killed by signal 9 (SIGKILL)"]),
-            (_, "finalize") => words.extend(["in MPI_Finalize", self.named()]),
+            (_, "finalize") => words.extend(["MPI_Finalize", self.named()]),
             (_, "differs") if self.is_found_out() => words.push("the root differs"),
             (_, "differs") => words.extend([
                 "the roots differ on MPI_COMM_WORLD: rank 0 is at root 1, ",
