@@ -220,16 +220,7 @@ impl<T: Transport> Engine<T> {
     /// Peer, tag and bytes of a request, to tell a person what it waits for.
     /// The source of a receive is [`crate::ANY_SOURCE`] when wild.
     pub fn describe(&self, id: RequestId) -> Option<Description> {
-        let request = self.core.requests.get(id)?;
-        let receive = request.is_receive();
-        let peer = if receive { request.pattern.source } else { request.peer };
-        Some(Description {
-            receive,
-            context: request.pattern.context,
-            peer,
-            tag: request.pattern.tag,
-            bytes: request.buf.len() as u64,
-        })
+        self.core.requests.get(id).map(Description::of)
     }
 
     /// `TERN_CHECK=types`: receives of this datatype, by its signature, are compared with what comes.
@@ -370,6 +361,15 @@ pub struct Description {
     pub tag: i32,
     /// Bytes of the buffer.
     pub bytes: u64,
+}
+
+impl Description {
+    pub(crate) fn of(request: &Request) -> Self {
+        let receive = request.is_receive();
+        let peer = if receive { request.pattern.source } else { request.peer };
+        let Pattern { context, tag, .. } = request.pattern;
+        Description { receive, context, peer, tag, bytes: request.buf.len() as u64 }
+    }
 }
 
 impl Core {

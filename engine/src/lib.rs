@@ -16,6 +16,7 @@ pub mod engine;
 #[path = "../../fuzz/targets/engine.rs"]
 pub mod fuzz;
 pub mod group;
+mod inspect;
 pub mod limits;
 pub mod matching;
 pub mod peers;
@@ -34,6 +35,7 @@ pub mod wire;
 pub use census::Census;
 pub use engine::Engine;
 pub use group::Group;
+pub use inspect::Unclaimed;
 pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
 pub use receive::{MessageId, Probed};
 pub use request::{Fault, RequestId, Status};

@@ -138,6 +138,17 @@ impl<T: Default> Slab<T> {
         occupied.find(|place| is(&place.object)).map(|place| place.id)
     }
 
+    /// Places, free ones included.
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The objects in the first so many places, in the order of places.
+    pub fn occupied(&self, places_max: usize) -> impl Iterator<Item = (Id, &T)> {
+        let occupied = self.places.iter().take(places_max).filter(|place| place.id.0 & FREE_BIT == 0);
+        occupied.map(|place| (place.id, &place.object))
+    }
+
     /// The object at an index with its number, whatever its generation.
     #[inline(always)]
     pub fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {

@@ -214,3 +214,26 @@ fn a_request_can_be_described() {
     let described = pair.engines[0].describe(receive).expect("it is there");
     assert_eq!((described.receive, described.peer, described.tag), (true, ANY_SOURCE, ANY_TAG));
 }
+
+#[test]
+fn what_is_pending_and_what_matches_nothing_is_shown() {
+    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let other = Pattern { tag: 6, ..PATTERN };
+    for tag in [5, 7] {
+        let message = pair.buffer(0, 8);
+        pair.engines[0].send(Mode::Standard, 1, Envelope { tag, ..ENVELOPE }, &message, 0);
+    }
+    let into = pair.buffer(1, 16);
+    let Started::Pending(receive) = pair.engines[1].receive(other, &into, 0) else {
+        panic!("nothing has tag 6")
+    };
+    pair.poll();
+    let engine = &pair.engines[1];
+    let pending: Vec<_> =
+        engine.pending(10).map(|(id, what)| (id, what.receive, what.tag, what.bytes)).collect();
+    assert_eq!(pending, [(receive, true, 6, 16)]);
+    assert_eq!(engine.pending(0).count(), 0);
+    assert!(engine.has_places_beyond(0) && !engine.has_places_beyond(10));
+    let shown = |tag| Unclaimed { from: 0, envelope: Envelope { tag, ..ENVELOPE }, bytes: 8 };
+    assert_eq!((engine.unclaimed(10), engine.unclaimed(1)), (vec![shown(5), shown(7)], vec![shown(5)]));
+}

@@ -61,7 +61,7 @@ fn ticket(bytes: &[u8]) {
 
 fn tickets() -> Vec<Vec<u8>> {
     texts(&[
-        "2 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52 \
+        "3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52 \
              control=102/53 answers=103/54",
     ])
 }
@@ -71,27 +71,32 @@ fn board(bytes: &[u8]) {
     let sealed = Record::resealed(bytes);
     for file in [memory(bytes, 0), memory(&sealed, 0)] {
         let record = read_record(&file, 0).expect("it can be read");
-        if let Some(blocked) = record.blocked() {
-            assert!(blocked.call.len() + blocked.detail.len() < sealed.len());
+        if let Some(place) = record.blocked().or(record.polling()) {
+            let texts = [place.call, place.collective, place.comm, place.detail, place.notes];
+            assert!(texts.iter().map(|text| text.len()).sum::<usize>() < sealed.len());
         }
         let _ = (record.state(), record.pid());
     }
 }
 
 fn records() -> Vec<Vec<u8>> {
-    let (comm, detail) = ("MPI_COMM_WORLD", "detail");
     let blocked = Blocked {
-        call: "MPI_Recv",
         peer: 1,
         tag: 2,
-        comm,
+        comm: "MPI_COMM_WORLD",
         comm_size: 4,
         bytes: Some(8),
         since_ns: 9,
-        detail,
+        detail: "detail",
+        notes: "one\ntwo",
+        ..Blocked::on("MPI_Recv")
     };
-    let records =
-        [Record::new(RankState::Blocked, 7, Some(&blocked)), Record::new(RankState::Running, 7, None)];
+    let polling = Blocked { asked_ns: Some(3), collective: "MPI_Ibcast", root: 1, ..blocked };
+    let records = [
+        Record::new(RankState::Blocked, 7, Some(&blocked)),
+        Record::new(RankState::Polling, 7, Some(&polling)),
+        Record::new(RankState::Running, 7, None),
+    ];
     records.map(|record| record.bytes().to_vec()).into()
 }
 

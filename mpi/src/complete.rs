@@ -1,7 +1,11 @@
 //! Completing requests: wait and test in all their forms (MPI 5.0 sections 3.7.3 to 3.7.6).
 
+mod waiting;
+
+pub(crate) use waiting::waiting_for;
+use waiting::{Several, waiting};
+
 use crate::arguments::{array, out};
-use crate::bsend;
 use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::grequest;
@@ -9,10 +13,10 @@ use crate::handle;
 use crate::process::{Process, enter};
 use crate::request::{Ended, Object, Progress, no_request};
 use crate::status;
-use crate::wait::{self, Waiting};
+use crate::wait::{self, Event, Waiting};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, ANY_TAG, RequestId, Started, Status, engine::Description, slab::Id};
+use tern_engine::{RequestId, Started, Status, slab::Id};
 
 entry! {
     /// Waits for one request (section 3.7.3).
@@ -29,7 +33,7 @@ entry! {
     fn MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
         let (request, flag) = (&mut *out("request", request)?, out("flag", flag)?);
         *flag = 0;
-        match test_one(request)? {
+        match test_one("MPI_Test", request)? {
             None => Ok(()),
             Some(ended) => {
                 *flag = 1;
@@ -53,7 +57,7 @@ entry! {
         let flag = out("flag", flag)?;
         let requests = slice(count, requests)?;
         *flag = 0;
-        if !all_complete(requests)? {
+        if !all_complete("MPI_Testall", requests)? {
             return Ok(());
         }
         *flag = 1;
@@ -80,7 +84,8 @@ entry! {
         let mut process = enter();
         let mut found = first_complete(&mut process, requests);
         if found.is_none() {
-            process = wait::look_again(process);
+            let several = Several::new("MPI_Testany", requests);
+            process = wait::look_again(process, |process| several.waiting(process));
             found = first_complete(&mut process, requests);
         }
         drop(process);
@@ -114,7 +119,8 @@ entry! {
             *outcount = MPI_UNDEFINED;
             return Ok(());
         }
-        drop(wait::look_again(enter()));
+        let several = Several::new("MPI_Testsome", requests);
+        drop(wait::look_again(enter(), |process| several.waiting(process)));
         take_some(None, requests, outcount, indices, statuses)
     }
 
@@ -135,7 +141,7 @@ entry! {
     /// Asks for one request without taking it (section 3.7.6).
     fn MPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
         let flag = out("flag", flag)?;
-        *flag = c_int::from(peek_now(request, status)?);
+        *flag = c_int::from(peek_now("MPI_Request_get_status", request, status)?);
         Ok(())
     }
 
@@ -145,13 +151,13 @@ entry! {
         let requests = handles(count, requests)?;
         *flag = 0;
         for &request in requests {
-            if !peek_now(request, std::ptr::null_mut())? {
+            if !peek_now("MPI_Request_get_status_all", request, std::ptr::null_mut())? {
                 return Ok(());
             }
         }
         for (index, &request) in requests.iter().enumerate() {
             let status = if statuses.is_null() { statuses } else { statuses.add(index) };
-            peek_now(request, status)?;
+            peek_now("MPI_Request_get_status_all", request, status)?;
         }
         *flag = 1;
         Ok(())
@@ -163,7 +169,7 @@ entry! {
         let requests = handles(count, requests)?;
         (*flag, *index) = (c_int::from(requests.iter().all(is_inactive)), MPI_UNDEFINED);
         for (at, &request) in requests.iter().enumerate() {
-            if !is_inactive(&request) && peek_now(request, status)? {
+            if !is_inactive(&request) && peek_now("MPI_Request_get_status_any", request, status)? {
                 (*flag, *index) = (1, at as c_int);
                 return Ok(());
             }
@@ -185,7 +191,7 @@ entry! {
         for (at, &request) in requests.iter().enumerate() {
             let position = (*outcount).max(0) as usize;
             let status = if statuses.is_null() { statuses } else { statuses.add(position) };
-            if !is_inactive(&request) && peek_now(request, status)? {
+            if !is_inactive(&request) && peek_now("MPI_Request_get_status_some", request, status)? {
                 *indices.add(position) = at as c_int;
                 *outcount += 1;
             }
@@ -199,7 +205,7 @@ entry! {
 unsafe fn wait_for_rest(requests: &mut [MPI_Request], statuses: *mut MPI_Status, mut next: usize) -> Result {
     let mut faults = Faults::new(statuses);
     while next < requests.len() {
-        let ended = wait_one("MPI_Waitall", &mut requests[next])?;
+        let ended = wait_in_order("MPI_Waitall", requests, next)?;
         faults.note(next, ended);
         next += 1;
         let rest = if statuses.is_null() { statuses } else { statuses.wrapping_add(next) };
@@ -229,23 +235,34 @@ unsafe fn handles<'a>(count: c_int, requests: *const MPI_Request) -> Result<&'a 
 /// Waits for one request; `None` if it was null or inactive.
 #[inline]
 pub fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Ended>> {
+    let handle = *request;
+    wait_explained(request, |process| waiting(process, call, handle))
+}
+
+/// Waits for number `next` of several, all of which are waited for in their order.
+#[inline]
+fn wait_in_order(call: &'static str, requests: &mut [MPI_Request], next: usize) -> Result<Option<Ended>> {
+    let of = requests.len();
+    let Some((request, rest)) = requests[next..].split_first_mut() else { return Ok(None) };
+    let handle = *request;
+    wait_explained(request, |process| Several { call, first: Some(handle), rest, of }.waiting(process))
+}
+
+/// Waits for one request; `what` is asked only when the wait has become long.
+#[inline(always)]
+fn wait_explained(request: &mut MPI_Request, what: impl Fn(&Process) -> Waiting) -> Result<Option<Ended>> {
     if let Some(id) = plain_id(*request) {
-        let status = await_plain(call, *request, id)?;
+        let status = await_plain(what, *request, id)?;
         *request = MPI_REQUEST_NULL;
         return Ok(Some(enter().ended(&status)));
     }
     let mut process = enter();
     let mut progress = process.progress(request)?;
     if matches!(progress, Progress::Pending) {
-        let handle = *request;
-        progress = wait::until(
-            process,
-            |process| waiting(process, call, handle),
-            |process| match process.progress(request) {
-                Ok(Progress::Pending) => None,
-                other => Some(other),
-            },
-        )?;
+        progress = wait::until(process, what, |process| match process.progress(request) {
+            Ok(Progress::Pending) => None,
+            other => Some(other),
+        })?;
     } else {
         drop(process);
     }
@@ -260,7 +277,7 @@ fn plain_id(request: MPI_Request) -> Option<RequestId> {
 
 /// Waits for a plain message: the way of most requests, without the detour of an object.
 #[inline]
-fn await_plain(call: &'static str, request: MPI_Request, id: RequestId) -> Result<Status> {
+fn await_plain(what: impl Fn(&Process) -> Waiting, request: MPI_Request, id: RequestId) -> Result<Status> {
     let mut process = enter();
     let engine = process.engine()?;
     if let Some(status) = engine.test(id) {
@@ -269,19 +286,16 @@ fn await_plain(call: &'static str, request: MPI_Request, id: RequestId) -> Resul
     if !engine.exists(id) {
         return Err(no_request(request));
     }
-    Ok(wait::until(
-        process,
-        |process| waiting(process, call, request),
-        |process| process.engine_mut()?.test(id),
-    ))
+    Ok(wait::until(process, what, |process| process.engine_mut()?.test(id)))
 }
 
 /// Asks for one request: `None` while it goes on, `Some(None)` if it was null or inactive.
-fn test_one(request: &mut MPI_Request) -> Result<Option<Option<Ended>>> {
+fn test_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Option<Ended>>> {
     let mut process = enter();
     let mut progress = process.progress(request)?;
     if matches!(progress, Progress::Pending) {
-        process = wait::look_again(process);
+        let handle = *request;
+        process = wait::look_again(process, |process| waiting(process, call, handle));
         progress = process.progress(request)?;
     }
     drop(process);
@@ -340,14 +354,27 @@ fn first_complete(process: &mut Process, requests: &mut [MPI_Request]) -> Option
 
 /// Waits until a search finds something.
 fn wait_for(call: &'static str, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
-    let first =
-        requests.iter().copied().find(|request| *request != MPI_REQUEST_NULL).unwrap_or(MPI_REQUEST_NULL);
-    let found = wait::until(
-        enter(),
-        |process| waiting(process, call, first),
-        |process| first_complete(process, requests),
-    )?;
+    let found = wait::until_event(enter(), AnyOf { call, requests })?;
     settle_any(found, requests)
+}
+
+/// The first of several requests that is complete.
+struct AnyOf<'a> {
+    call: &'static str,
+    requests: &'a mut [MPI_Request],
+}
+
+impl Event for AnyOf<'_> {
+    type News = Result<Found>;
+
+    fn waiting(&self, process: &Process) -> Waiting {
+        Several::new(self.call, self.requests).waiting(process)
+    }
+
+    #[inline]
+    fn look(&mut self, process: &mut Process) -> Option<Result<Found>> {
+        first_complete(process, self.requests)
+    }
 }
 
 fn settle_any(found: Found, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
@@ -439,8 +466,9 @@ impl Faults {
 }
 
 /// Whether all are complete now; takes none.
-fn all_complete(requests: &[MPI_Request]) -> Result<bool> {
-    let mut process = wait::look_again(enter());
+fn all_complete(call: &'static str, requests: &[MPI_Request]) -> Result<bool> {
+    let several = Several::new(call, requests);
+    let mut process = wait::look_again(enter(), |process| several.waiting(process));
     for request in requests {
         if !process.is_complete(*request)? {
             return Ok(false);
@@ -454,7 +482,7 @@ fn is_inactive(request: &MPI_Request) -> bool {
 }
 
 /// Whether a request is complete, and its status; it is not taken.
-unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
+unsafe fn peek_now(call: &'static str, request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
     if is_inactive(&request) {
         // SAFETY: by the caller.
         unsafe { status::store_empty(status) };
@@ -462,7 +490,7 @@ unsafe fn peek_now(request: MPI_Request, status: *mut MPI_Status) -> Result<bool
     }
     let mut process = enter();
     if !process.is_complete(request)? {
-        process = wait::look_again(process);
+        process = wait::look_again(process, |process| waiting(process, call, request));
         if !process.is_complete(request)? {
             return Ok(false);
         }
@@ -559,40 +587,4 @@ fn free(request: MPI_Request) -> Result<Option<grequest::Generalized>> {
         Some(Object::Collective(collective)) => collective.freed().map(|()| None),
         Some(Object::Ended(_) | Object::Flush(_)) => Ok(None),
     }
-}
-
-/// What a request waits for, for a person.
-fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiting {
-    let started = match plain_id(request) {
-        Some(id) => Some(Started::Pending(id)),
-        None => match process.requests.0.get(request.0) {
-            Some(Object::Persistent(persistent)) => persistent.active,
-            Some(Object::Pair(pair)) => return waiting_for(process, call, pair.describe(process)),
-            Some(Object::Collective(collective)) => return collective.waiting(call),
-            Some(Object::Generalized(_)) => return for_what(call, "until MPI_Grequest_complete"),
-            Some(Object::Flush(_)) => return for_what(call, bsend::WAITING),
-            Some(Object::Ended(_)) | None => None,
-        },
-    };
-    waiting_for(process, call, started.and_then(|started| process.describe_started(started)))
-}
-
-/// Something that belongs to no communicator.
-fn for_what(call: &'static str, what: &str) -> Waiting {
-    Waiting { detail: what.into(), ..Waiting::on(call) }
-}
-
-/// What a message that goes on waits for, for a person.
-pub(crate) fn waiting_for(process: &Process, call: &'static str, what: Option<Description>) -> Waiting {
-    let Some(what) = what else { return Waiting::on(call) };
-    let comm = process.comms.of_context(what.context);
-    let in_comm = |peer| comm.and_then(|comm| comm.peers().rank_of(peer)).map_or(-1, |rank| rank as i32);
-    let peer = match (what.receive, what.peer) {
-        (true, ANY_SOURCE) => MPI_ANY_SOURCE,
-        (true, rank) => rank as i32,
-        (false, peer) => in_comm(peer),
-    };
-    let tag = if what.tag == ANY_TAG { MPI_ANY_TAG } else { what.tag };
-    let detail = if what.receive { "receiving" } else { "sending" };
-    Waiting { detail: detail.into(), ..Waiting::message(call, what.context, peer, tag, what.bytes) }
 }

@@ -80,6 +80,19 @@ pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 /// Threads of a rank whose calls stand on the board beside the one that has slept longest: there is room for the text of so many.
 pub const BOARD_FURTHER_THREADS_MAX: usize = 2;
 
+/// Calls that ask and find nothing, such as `MPI_Test`, between two looks at the clock: a look takes as long as a poll
+/// or two.
+pub const ASKS_PER_LOOK_MAX: u64 = 64;
+
+/// Looks at the clock that follow each other sooner may be farther apart; after a longer time each call looks again.
+pub const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Requests and messages that a report of where this rank stands shows of each kind.
+pub const BOARD_ITEMS_MAX: usize = 4;
+
+/// Requests and messages that are looked at for a report: some 10 µs, even where there are many more.
+pub const BOARD_LOOKED_AT_MAX: usize = 1000;
+
 /// `MPI_TAG_UB`.
 pub const TAG_UB: i32 = i32::MAX;
 

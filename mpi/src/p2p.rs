@@ -5,7 +5,7 @@ use crate::comm::Lane;
 use crate::entry::entry;
 use crate::error::Result;
 use crate::process::{Guard, Process, enter, threaded};
-use crate::request::{Ended, explain};
+use crate::request::{Ended, explain, handle_of};
 use crate::status;
 use crate::wait::{self, Waiting};
 use std::ffi::{c_int, c_void};
@@ -381,7 +381,11 @@ pub fn await_message(process: Guard, call: &'static str, message: Message, id: R
         |process| {
             let context = process.comms.get(message.comm).map_or(0, |comm| comm.context);
             let size = process.types.size_of(message.datatype).saturating_mul(message.count.max(0) as u64);
-            Waiting::message(call, context, message.rank, message.tag, size)
+            let receives = process.describe_started(Started::Pending(id)).is_some_and(|what| what.receive);
+            Waiting {
+                receives,
+                ..Waiting::message(call, context, message.rank, message.tag, size).of(handle_of(id))
+            }
         },
         |process| process.engine_mut()?.test(id),
     )

@@ -6,7 +6,7 @@ use crate::entry::entry;
 use crate::error::{Error, Result, fail};
 use crate::p2p;
 use crate::process::{Guard, Process, enter};
-use crate::request::explain;
+use crate::request::{explain, handle_of};
 use crate::status;
 use crate::wait::{self, Waiting};
 use std::ffi::{c_int, c_void};
@@ -41,7 +41,10 @@ entry! {
         let flag = out("flag", flag)?;
         let process = enter();
         let found = match wanted(process.comm(comm)?, source, tag)? {
-            Some(pattern) => look(process, |process| process.engine_mut()?.probe(&pattern)).map(|probed| as_status(&probed)),
+            Some(pattern) => {
+                let what = asking("MPI_Iprobe", pattern, source, tag);
+                look(process, what, |process| process.engine_mut()?.probe(&pattern)).map(|probed| as_status(&probed))
+            }
             None => Some(p2p::no_process()),
         };
         *flag = c_int::from(found.is_some());
@@ -74,9 +77,12 @@ entry! {
         let (flag, message) = (out("flag", flag)?, out("message", message)?);
         let process = enter();
         let found = match wanted(process.comm(comm)?, source, tag)? {
-            Some(pattern) => look(process, |process| process.take_message(&pattern, comm).transpose())
-                .transpose()?
-                .map(|(handle, probed)| (handle, as_status(&probed))),
+            Some(pattern) => {
+                let what = asking("MPI_Improbe", pattern, source, tag);
+                look(process, what, |process| process.take_message(&pattern, comm).transpose())
+                    .transpose()?
+                    .map(|(handle, probed)| (handle, as_status(&probed)))
+            }
             None => Some((MPI_MESSAGE_NO_PROC, p2p::no_process())),
         };
         *flag = c_int::from(found.is_some());
@@ -95,7 +101,9 @@ entry! {
             Started::Done(received) => received,
             Started::Pending(id) => wait::until(
                 process,
-                |process| waiting_for(process, "MPI_Mrecv", process.describe_started(started)),
+                |process| {
+                    waiting_for(process, "MPI_Mrecv", process.describe_started(started)).of(handle_of(id))
+                },
                 |process| process.engine_mut()?.test(id),
             ),
         };
@@ -127,17 +135,26 @@ fn await_message<T>(
     tag: c_int,
     find: impl FnMut(&mut Process) -> Option<T>,
 ) -> T {
-    let waiting =
-        move |_: &Process| Waiting { bytes: None, ..Waiting::message(call, pattern.context, source, tag, 0) };
-    wait::until(process, waiting, find)
+    wait::until(process, asking(call, pattern, source, tag), find)
+}
+
+/// What a probe waits for, for a person.
+#[inline(always)]
+fn asking(call: &'static str, pattern: Pattern, source: c_int, tag: c_int) -> impl Fn(&Process) -> Waiting {
+    move |_| Waiting { bytes: None, ..Waiting::message(call, pattern.context, source, tag, 0).to_receive() }
 }
 
 /// Looks for a message, and once more after taking what has arrived.
-fn look<T>(mut process: Guard, mut find: impl FnMut(&mut Process) -> Option<T>) -> Option<T> {
+#[inline(always)]
+fn look<T>(
+    mut process: Guard,
+    what: impl Fn(&Process) -> Waiting,
+    mut find: impl FnMut(&mut Process) -> Option<T>,
+) -> Option<T> {
     if let Some(found) = find(&mut process) {
         return Some(found);
     }
-    process = wait::look_again(process);
+    process = wait::look_again(process, what);
     find(&mut process)
 }
 

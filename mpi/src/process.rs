@@ -54,6 +54,8 @@ pub struct Process {
     pub spin_polls_max: u32,
     /// What it is at most.
     pub spin_polls_most: u32,
+    /// What a loop over calls that ask says of itself.
+    pub polling: crate::wait::Polling,
     /// Whether waits yield before they sleep.
     pub yielding: crate::wait::Yielding,
     /// Collectives count each rank as a machine of its own: a way to try multicasts on one.
@@ -135,6 +137,7 @@ impl Process {
             polls_at_once: 1,
             spin_polls_max: crate::limits::SPIN_POLLS_MAX,
             spin_polls_most: crate::limits::SPIN_POLLS_MAX,
+            polling: crate::wait::Polling::new(),
             yielding: crate::wait::Yielding::new(),
             ranks_apart: false,
             route: tern_transport::Route::Auto,

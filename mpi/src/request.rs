@@ -174,6 +174,11 @@ pub fn handle_of(id: Id) -> MPI_Request {
     MPI_Request(handle::encode_request(id.raw()))
 }
 
+/// The handle of what the engine has started, if it goes on by itself.
+pub fn handle_of_started(started: Started) -> Option<MPI_Request> {
+    if let Started::Pending(id) = started { Some(handle_of(id)) } else { None }
+}
+
 /// What an object has started in the engine, or what the engine did at once.
 impl Process {
     /// How it ended, if it has; it is gone then.

@@ -6,9 +6,9 @@ use crate::entry::entry;
 use crate::error::Result;
 use crate::p2p::{self, FROM_NO_PROCESS, Message, Outbound, TO_NO_PROCESS};
 use crate::process::{Process, enter};
-use crate::request::{Ended, Object, Progress, explain, no_request};
+use crate::request::{Ended, Object, Progress, explain, handle_of_started, no_request};
 use crate::status;
-use crate::wait;
+use crate::wait::{self, Waiting};
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 use tern_engine::{Mode, Started};
@@ -109,7 +109,10 @@ unsafe fn exchange(
         Some(ended) => ended,
         None => wait::until(
             process,
-            |process| waiting_for(process, call, pair.describe(process)),
+            |process| {
+                let requests = pair.parts().into_iter().filter_map(handle_of_started).collect();
+                Waiting { requests, ..waiting_for(process, call, pair.describe(process)) }
+            },
             |process| pair.take(process),
         ),
     };
@@ -149,10 +152,14 @@ impl Pair {
         process.peek_started(self.receive).is_some() && process.peek_started(self.send).is_some()
     }
 
+    /// The receive and the send.
+    pub fn parts(&self) -> [Started; 2] {
+        [self.receive, self.send]
+    }
+
     /// What is still waited for, for a person.
     pub fn describe(&self, process: &Process) -> Option<tern_engine::engine::Description> {
-        let open =
-            [self.receive, self.send].into_iter().find(|&part| process.peek_started(part).is_none())?;
+        let open = self.parts().into_iter().find(|&part| process.peek_started(part).is_none())?;
         process.describe_started(open)
     }
 }

@@ -5,9 +5,13 @@
 //! in which call, so that `mpirun` can explain a hang.
 
 mod asleep;
+mod notes;
+mod polling;
 mod yielding;
 
 pub use asleep::{Asleep, Waiting};
+pub(crate) use notes::{listed, said};
+pub use polling::Polling;
 pub use yielding::Yielding;
 
 use crate::limits::*;
@@ -167,12 +171,19 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
 
 /// Takes what has arrived, for a call that asks and does not wait. Where ranks outnumber the cores, a program that asks
 /// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
+/// `what` is asked only when nothing has come for long.
 #[inline]
-pub fn look_again(process: Guard) -> Guard {
-    let (process, moved) = progress(process);
-    if moved || !process.crowded {
+pub fn look_again(process: Guard, what: impl FnOnce(&Process) -> Waiting) -> Guard {
+    let (mut process, moved) = progress(process);
+    // Where ranks outnumber the cores it is always time.
+    if moved || process.polls < process.polling.look_at {
         return process;
     }
+    polling::asked(&mut process, what);
+    if !process.crowded {
+        return process;
+    }
+    process.polling.look_at = 0;
     progress(yield_core(process, false).0).0
 }
 

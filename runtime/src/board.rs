@@ -1,10 +1,11 @@
 //! The board: where each rank says where it stands, for a person who asks.
 //!
 //! It is a memory file with one fixed-size record per rank. A rank writes its own record with one
-//! `pwrite`, and only at moments that cost nothing: in `MPI_Init`, in `MPI_Finalize`, and after it has been
-//! asleep in a call for 50 ms. `mpirun` reads the records when a timeout strikes or a signal asks, and when
-//! a process ends. A record ends in a checksum over the rest, so that one that is read while it is being
-//! written, or that a stray write has damaged, is recognised.
+//! `pwrite`, and only at moments that cost nothing: in `MPI_Init`, in `MPI_Finalize`, after it has been
+//! asleep in a call for 50 ms, and every 50 ms while it asks again and again for what has not come. `mpirun`
+//! reads the records when a timeout strikes or a signal asks, and when a process ends. A record ends in a
+//! checksum over the rest, so that one that is read while it is being written, or that a stray write has
+//! damaged, is recognised.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -21,6 +22,12 @@ pub const NO_PEER: i32 = -2;
 pub const ANY_TAG: i32 = -2;
 /// [`Blocked::tag`]: the call has no tag, as a collective.
 pub const NO_TAG: i32 = -1;
+/// [`Blocked::root`]: the call has no root.
+pub const NO_ROOT: i32 = -1;
+/// [`Blocked::root`]: this process is the root, and the remote group takes part (`MPI_ROOT`).
+pub const ROOT_HERE: i32 = -2;
+/// [`Blocked::root`]: the root is another process of this group (`MPI_PROC_NULL`).
+pub const ROOT_ELSEWHERE: i32 = -3;
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -36,17 +43,25 @@ pub enum RankState {
     Blocked = 3,
     /// Has called `MPI_Finalize`.
     Finalized = 4,
+    /// Asks again and again for what has not come (`MPI_Test`, `MPI_Iprobe`), or did so when it was last in MPI.
+    Polling = 5,
 }
 
-/// The MPI call in which a rank waits.
+/// The MPI call in which a rank waits, or asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocked<'a> {
     /// Name of the call, `MPI_Recv`.
     pub call: &'a str,
+    /// Name of the collective that the call is or completes; empty if it is none.
+    pub collective: &'a str,
     /// Rank of the peer in the communicator, [`ANY_PEER`] or [`NO_PEER`].
     pub peer: i32,
     /// The tag, [`ANY_TAG`] or [`NO_TAG`].
     pub tag: i32,
+    /// Rank of the root in the communicator, [`NO_ROOT`], [`ROOT_HERE`] or [`ROOT_ELSEWHERE`].
+    pub root: i32,
+    /// Context of the communicator, which tells it from others with the same name; 0 if there is none.
+    pub context: u64,
     /// Name of the communicator.
     pub comm: &'a str,
     /// Its size.
@@ -55,14 +70,42 @@ pub struct Blocked<'a> {
     pub bytes: Option<u64>,
     /// When the call began, on the clock of [`now_ns`](crate::now_ns).
     pub since_ns: u64,
+    /// When it asked last, on the same clock, if it asks again and again; without this, it sleeps.
+    pub asked_ns: Option<u64>,
     /// Anything else that helps. May be empty.
     pub detail: &'a str,
+    /// What else is under way at this rank, and what has come and matches nothing: a line each. May be empty.
+    pub notes: &'a str,
+}
+
+impl<'a> Blocked<'a> {
+    /// In a call of which nothing more is known, since the beginning of time.
+    pub fn on(call: &'a str) -> Self {
+        Blocked {
+            call,
+            collective: "",
+            peer: NO_PEER,
+            tag: NO_TAG,
+            root: NO_ROOT,
+            context: 0,
+            comm: "",
+            comm_size: 0,
+            bytes: None,
+            since_ns: 0,
+            asked_ns: None,
+            detail: "",
+            notes: "",
+        }
+    }
 }
 
 /// As a person reads it: in which call, with whom, of what.
 impl std::fmt::Display for Blocked<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "in {}", self.call)?;
+        write!(f, "{} {}", if self.asked_ns.is_some() { "polling in" } else { "in" }, self.call)?;
+        if !self.collective.is_empty() && self.collective != self.call {
+            write!(f, ", completing {}", self.collective)?;
+        }
         match self.peer {
             NO_PEER => {}
             ANY_PEER => write!(f, ", peer any")?,
@@ -75,6 +118,12 @@ impl std::fmt::Display for Blocked<'_> {
         }
         if !self.comm.is_empty() {
             write!(f, ", on {} of {}", self.comm, count_of_ranks(self.comm_size))?;
+        }
+        match self.root {
+            ROOT_HERE => write!(f, ", root MPI_ROOT")?,
+            ROOT_ELSEWHERE => write!(f, ", root MPI_PROC_NULL")?,
+            root if root >= 0 => write!(f, ", root {root}")?,
+            _ => {}
         }
         if let Some(bytes) = self.bytes {
             write!(f, ", {bytes} bytes")?;
@@ -105,9 +154,10 @@ impl Board {
         Board { file, rank }
     }
 
-    /// Says that this rank is asleep in a call.
+    /// Says that this rank is asleep in a call, or asks again and again.
     pub fn publish(&self, blocked: &Blocked<'_>) {
-        self.post(&Record::new(RankState::Blocked, own_pid(), Some(blocked)));
+        let state = if blocked.asked_ns.is_some() { RankState::Polling } else { RankState::Blocked };
+        self.post(&Record::new(state, own_pid(), Some(blocked)));
     }
 
     /// Says that this rank goes on after [`publish`](Board::publish).
@@ -170,19 +220,25 @@ const PID: usize = 4;
 const PEER: usize = 8;
 const TAG: usize = 12;
 const COMM_SIZE: usize = 16;
-const CALL_BYTES: usize = 20;
-const COMM_BYTES: usize = 21;
-const DETAIL_BYTES: usize = 22;
+const ROOT: usize = 20;
 const SIZE: usize = 24;
 const SINCE: usize = 32;
-const TEXT: usize = 40;
+const ASKED: usize = 40;
+const CONTEXT: usize = 48;
+/// Two bytes for the length of each text.
+const LENGTHS: usize = 56;
+const TEXT: usize = LENGTHS + 2 * TEXTS;
 const CHECKSUM: usize = RECORD_BYTES - 8;
 
-/// The name of a communicator has at most `MPI_MAX_OBJECT_NAME` = 128 bytes; a call's name has fewer than 64.
-const CALL_BYTES_MAX: usize = 64;
-const COMM_BYTES_MAX: usize = 128;
-const DETAIL_BYTES_MAX: usize = 255;
-const _: () = assert!(TEXT + CALL_BYTES_MAX + COMM_BYTES_MAX + DETAIL_BYTES_MAX <= CHECKSUM);
+/// The call, the collective, the communicator, the detail, and the notes.
+const TEXTS: usize = 5;
+/// The name of a communicator has at most `MPI_MAX_OBJECT_NAME` = 128 bytes; a call's name has fewer than 64. The
+/// notes take what is left.
+const TEXT_BYTES_MAX: [usize; TEXTS] = [64, 64, 128, 255, CHECKSUM - TEXT];
+/// Notes of so many bytes are never cut.
+#[cfg(test)]
+const NOTES_BYTES_MIN: usize = CHECKSUM - TEXT - (64 + 64 + 128 + 255);
+const _: () = assert!(TEXT + 64 + 64 + 128 + 255 + 400 <= CHECKSUM, "there is room for notes");
 
 const SIZE_UNKNOWN: u64 = u64::MAX;
 
@@ -211,6 +267,7 @@ impl Record {
             2 => RankState::Running,
             3 => RankState::Blocked,
             4 => RankState::Finalized,
+            5 => RankState::Polling,
             _ => RankState::Absent,
         }
     }
@@ -220,21 +277,34 @@ impl Record {
         Some(self.u32(PID)).filter(|&pid| pid != 0)
     }
 
-    /// The call in which it waits, if it does.
+    /// The call in which it sleeps, if it does.
     pub fn blocked(&self) -> Option<Blocked<'_>> {
-        if self.state() != RankState::Blocked {
-            return None;
-        }
-        let (call, comm, detail) = self.texts()?;
+        let asleep = self.state() == RankState::Blocked;
+        asleep.then(|| self.call(None)).flatten()
+    }
+
+    /// The call by which it asked last, if it asks again and again or did so when it was last in MPI.
+    pub fn polling(&self) -> Option<Blocked<'_>> {
+        let asks = self.state() == RankState::Polling;
+        asks.then(|| self.call(Some(self.u64(ASKED)))).flatten()
+    }
+
+    fn call(&self, asked_ns: Option<u64>) -> Option<Blocked<'_>> {
+        let [call, collective, comm, detail, notes] = self.texts()?;
         Some(Blocked {
             call,
+            collective,
             peer: self.u32(PEER) as i32,
             tag: self.u32(TAG) as i32,
+            root: self.u32(ROOT) as i32,
+            context: self.u64(CONTEXT),
             comm,
             comm_size: self.u32(COMM_SIZE),
             bytes: Some(self.u64(SIZE)).filter(|&bytes| bytes != SIZE_UNKNOWN),
             since_ns: self.u64(SINCE),
+            asked_ns,
             detail,
+            notes,
         })
     }
 
@@ -242,29 +312,34 @@ impl Record {
         self.put_u32(PEER, blocked.peer as u32);
         self.put_u32(TAG, blocked.tag as u32);
         self.put_u32(COMM_SIZE, blocked.comm_size);
+        self.put_u32(ROOT, blocked.root as u32);
+        self.put_u64(CONTEXT, blocked.context);
         self.put_u64(SIZE, blocked.bytes.unwrap_or(SIZE_UNKNOWN));
         self.put_u64(SINCE, blocked.since_ns);
+        self.put_u64(ASKED, blocked.asked_ns.unwrap_or(0));
+        self.put_texts([blocked.call, blocked.collective, blocked.comm, blocked.detail, blocked.notes]);
+    }
+
+    fn put_texts(&mut self, texts: [&str; TEXTS]) {
         let mut at = TEXT;
-        at = self.put_text(CALL_BYTES, at, clip(blocked.call, CALL_BYTES_MAX));
-        at = self.put_text(COMM_BYTES, at, clip(blocked.comm, COMM_BYTES_MAX));
-        self.put_text(DETAIL_BYTES, at, clip(blocked.detail, DETAIL_BYTES_MAX));
+        for (index, text) in texts.into_iter().enumerate() {
+            let text = clip(text, TEXT_BYTES_MAX[index].min(CHECKSUM - at));
+            self.put_u16(LENGTHS + 2 * index, text.len() as u16);
+            self.0[at..at + text.len()].copy_from_slice(text.as_bytes());
+            at += text.len();
+        }
     }
 
-    fn put_text(&mut self, length_at: usize, at: usize, text: &str) -> usize {
-        self.0[length_at] = text.len() as u8;
-        self.0[at..at + text.len()].copy_from_slice(text.as_bytes());
-        at + text.len()
-    }
-
-    /// The three texts, unless their lengths or bytes are impossible.
-    fn texts(&self) -> Option<(&str, &str, &str)> {
-        let length = |at: usize| usize::from(self.0[at]);
-        let text = self.0.get(TEXT..CHECKSUM)?;
-        let (call, rest) = text.split_at_checked(length(CALL_BYTES))?;
-        let (comm, rest) = rest.split_at_checked(length(COMM_BYTES))?;
-        let (detail, _) = rest.split_at_checked(length(DETAIL_BYTES))?;
-        let read = |bytes| std::str::from_utf8(bytes).ok();
-        Some((read(call)?, read(comm)?, read(detail)?))
+    /// The texts, unless their lengths or bytes are impossible.
+    fn texts(&self) -> Option<[&str; TEXTS]> {
+        let mut rest = self.0.get(TEXT..CHECKSUM)?;
+        let mut texts = [""; TEXTS];
+        for (index, text) in texts.iter_mut().enumerate() {
+            let (bytes, after) = rest.split_at_checked(usize::from(self.u16(LENGTHS + 2 * index)))?;
+            *text = std::str::from_utf8(bytes).ok()?;
+            rest = after;
+        }
+        Some(texts)
     }
 
     /// The record that has these bytes, and a checksum that fits.
@@ -296,12 +371,20 @@ impl Record {
         })
     }
 
+    fn put_u16(&mut self, at: usize, value: u16) {
+        self.0[at..at + 2].copy_from_slice(&value.to_le_bytes());
+    }
+
     fn put_u32(&mut self, at: usize, value: u32) {
         self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
     fn put_u64(&mut self, at: usize, value: u64) {
         self.0[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn u16(&self, at: usize) -> u16 {
+        u16::from_le_bytes(self.0[at..at + 2].try_into().unwrap_or_default())
     }
 
     fn u32(&self, at: usize) -> u32 {
@@ -319,7 +402,7 @@ impl std::fmt::Debug for Record {
         record
             .field("state", &self.state())
             .field("pid", &self.pid())
-            .field("blocked", &self.blocked())
+            .field("blocked", &self.blocked().or(self.polling()))
             .finish()
     }
 }
@@ -330,14 +413,16 @@ mod tests {
 
     fn receive(detail: &str) -> Blocked<'_> {
         Blocked {
-            call: "MPI_Recv",
             peer: 1,
             tag: ANY_TAG,
+            context: 4,
             comm: "MPI_COMM_WORLD",
             comm_size: 4,
             bytes: Some(8),
             since_ns: 12_345,
             detail,
+            notes: "one\ntwo",
+            ..Blocked::on("MPI_Recv")
         }
     }
 
@@ -356,6 +441,13 @@ mod tests {
         let record = read_record(&board.file, 2).unwrap();
         assert_eq!(record.blocked(), Some(receive("of 2 requests")));
         assert_eq!(record.pid(), Some(std::process::id()));
+        let asks = Blocked { asked_ns: Some(7), root: 3, collective: "MPI_Ibcast", ..receive("") };
+        board.publish(&asks);
+        let record = board.read_own().unwrap();
+        assert_eq!(
+            (record.state(), record.blocked(), record.polling()),
+            (RankState::Polling, None, Some(asks))
+        );
         board.clear();
         assert_eq!(board.read_own().unwrap().state(), RankState::Running);
         assert_eq!(board.read_own().unwrap().blocked(), None);
@@ -365,11 +457,14 @@ mod tests {
     #[test]
     fn long_texts_lose_their_ends() {
         let long = "ß".repeat(300);
-        let record = Record::new(RankState::Blocked, 1, Some(&Blocked { comm: &long, ..receive(&long) }));
+        let very_long = "x".repeat(2 * RECORD_BYTES);
+        let place =
+            Blocked { call: &long, collective: &long, comm: &long, notes: &very_long, ..receive(&long) };
+        let record = Record::new(RankState::Blocked, 1, Some(&place));
         let blocked = record.blocked().unwrap();
-        assert_eq!(blocked.comm.len(), COMM_BYTES_MAX);
-        assert_eq!(blocked.detail.len(), DETAIL_BYTES_MAX - 1);
-        assert_eq!(blocked.call, "MPI_Recv");
+        let lengths = [blocked.call, blocked.collective, blocked.comm, blocked.detail].map(str::len);
+        assert_eq!(lengths, [64, 64, 128, 254]);
+        assert_eq!(blocked.notes.len(), NOTES_BYTES_MIN + 1);
     }
 
     #[test]
@@ -390,10 +485,10 @@ mod tests {
 
     #[test]
     fn impossible_lengths_are_not_followed() {
-        let mut record = Record::new(RankState::Blocked, 1, Some(&receive("")));
-        for at in [CALL_BYTES, COMM_BYTES, DETAIL_BYTES] {
-            record.0[at] = 255;
+        for index in 0..TEXTS {
+            let mut record = Record::new(RankState::Blocked, 1, Some(&receive("")));
+            record.put_u16(LENGTHS + 2 * index, (CHECKSUM - TEXT + 1) as u16);
+            assert_eq!(record.blocked(), None);
         }
-        assert_eq!(record.blocked(), None);
     }
 }

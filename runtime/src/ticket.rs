@@ -1,7 +1,7 @@
 //! The ticket: the one environment variable through which `mpirun` tells a process which rank it is.
 //!
 //! ```text
-//! TERN_JOB=2 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52
+//! TERN_JOB=3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52
 //!     control=102/53 answers=103/54
 //! ```
 //!
@@ -16,7 +16,7 @@ use crate::limits::{RANKS_MAX, TICKET_BYTES_MAX};
 /// Name of the environment variable that carries the ticket.
 pub const TICKET_VARIABLE: &str = "TERN_JOB";
 
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// What a rank is told by its launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,7 +254,7 @@ mod tests {
     fn foreign_text_is_refused() {
         assert_eq!(parse(""), Err(TicketError::Version(String::new())));
         assert_eq!(parse("1 rank=0"), Err(TicketError::Version("1".into())));
-        assert_eq!(parse("2 size=3"), Err(TicketError::Missing("rank")));
+        assert_eq!(parse("3 size=3"), Err(TicketError::Missing("rank")));
         assert_eq!(parse(&"1".repeat(600)), Err(TicketError::NotText));
         assert_eq!(parse(&format!("{} x", sample())), Err(TicketError::Surplus("x".into())));
     }

@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::{Folder, Outcome, command, eventually, start};
-use tern_runtime::board::{NO_PEER, NO_TAG};
 use tern_runtime::{Blocked, Job, RankState, join, now_ns};
 
 /// What a rank does, by name.
@@ -226,14 +225,10 @@ fn who_forgets_to_finalize_is_told() {
 fn wait() {
     let job = enter();
     let blocked = Blocked {
-        call: "MPI_Barrier",
-        peer: NO_PEER,
-        tag: NO_TAG,
         comm: "MPI_COMM_WORLD",
         comm_size: job.size,
-        bytes: None,
         since_ns: now_ns(),
-        detail: "",
+        ..Blocked::on("MPI_Barrier")
     };
     if job.rank > 0 {
         job.board.as_ref().unwrap().publish(&blocked);
@@ -331,11 +326,11 @@ fn alone(variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn a_stale_or_damaged_ticket_is_refused() {
-    let stale = "2 rank=0 size=2 app=0 universe=2 cores=2 bound=0 local=2 hosts=1 launcher=2147483647 \
+    let stale = "3 rank=0 size=2 app=0 universe=2 cores=2 bound=0 local=2 hosts=1 launcher=2147483647 \
                  segment=100/1 board=101/1 control=102/1 answers=103/1";
     let said = alone(&[("TERN_JOB", stale)]);
     assert!(said.contains("rank 0 of 2") && said.contains("unset TERN_JOB"), "{said}");
-    let said = alone(&[("TERN_JOB", "2 rank=9 size=2")]);
+    let said = alone(&[("TERN_JOB", "3 rank=9 size=2")]);
     assert!(said.contains("damaged") && said.contains("'size'"), "{said}");
 }
 

@@ -67,6 +67,8 @@ fn run(events: Vec<Event>) {
             }
         }
         assert_eq!((posted.len(), unexpected.len()), (receives.len(), messages.len()));
+        assert!(messages.iter().map(|&(_, id)| id).eq(unexpected.some(usize::MAX)));
+        assert_eq!(unexpected.some(3).len(), messages.len().min(3));
     }
 }
 

@@ -55,6 +55,17 @@ impl Unexpected {
         }
     }
 
+    /// Some of the messages, at most so many, the oldest first: for a person, so it looks at no more than it must.
+    pub fn some(&self, max: usize) -> Vec<u32> {
+        if self.binned == 0 {
+            return self.plain.iter().take(max).map(|&(_, id)| id).collect();
+        }
+        let here = self.nodes.iter().zip(0u32..).filter(|(node, _)| node.stamp != 0);
+        let mut in_order: Vec<(u64, u32)> = here.take(max).map(|(node, id)| (node.stamp, id)).collect();
+        in_order.sort_unstable();
+        in_order.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// The message that arrived first of those that fit.
     pub fn find(&mut self, pattern: &Pattern) -> Option<u32> {
         match self.search(pattern) {

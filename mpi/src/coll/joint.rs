@@ -32,7 +32,8 @@ pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bo
     let context = this.context;
     let Some(mut team) = this.team.take() else { return Ok(false) };
     if let Some(watch) = tern_joint::come(&mut team) {
-        until(process, &team, watch, call, context);
+        let waiting = || Waiting::collective(call, context);
+        wait::until_event(process, Awaited { team: &team, watch, waiting });
     } else {
         drop(process);
         team.open();
@@ -65,7 +66,8 @@ impl Site for Names {
 
     #[inline]
     fn wait(&self, team: &Team, watch: Watch) {
-        until(enter(), team, watch, self.call, self.context());
+        let awaited = Awaited { team, watch, waiting: || self.waiting() };
+        wait::until_event(enter(), awaited);
     }
 
     #[inline]
@@ -104,24 +106,19 @@ impl Site for Names {
     }
 }
 
-/// Waits for a word of shared memory.
-#[inline]
-fn until(process: Guard, team: &Team, watch: Watch, call: &'static str, context: u64) {
-    wait::until_event(process, Awaited { team, watch, call, context });
-}
-
-struct Awaited<'a> {
+/// A word of shared memory that is waited for.
+struct Awaited<'a, W> {
     team: &'a Team,
     watch: Watch,
-    call: &'static str,
-    context: u64,
+    /// In which call.
+    waiting: W,
 }
 
-impl Event for Awaited<'_> {
+impl<W: Fn() -> Waiting> Event for Awaited<'_, W> {
     type News = ();
 
     fn waiting(&self, _: &Process) -> Waiting {
-        Waiting::collective(self.call, self.context)
+        (self.waiting)()
     }
 
     #[inline]

@@ -22,6 +22,7 @@ pub mod scatter;
 mod scratch;
 pub mod setup;
 pub mod shape;
+mod told;
 
 pub use barrier::{barrier_on, last_barrier};
 pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};

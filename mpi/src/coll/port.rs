@@ -2,6 +2,7 @@
 
 use super::operation::Operation;
 use super::scratch::Scratch;
+use super::told::Told;
 use crate::comm::{Comm, Lane};
 use crate::error::{Error, Result, fail};
 use crate::process::ProcessEngine;
@@ -49,6 +50,8 @@ struct Reach {
 pub struct Names {
     /// The call, for messages to a person.
     pub call: &'static str,
+    /// Its root and length, for a person.
+    pub told: Told,
     /// The tag of all messages of the call.
     tag: i32,
     /// `TERN_CHECK=types`: both sides of a message must name the same basic type.
@@ -77,6 +80,7 @@ impl Default for Names {
     fn default() -> Self {
         Names {
             call: "",
+            told: Told::NOTHING,
             tag: 0,
             check_types: false,
             rank: 0,
@@ -99,6 +103,7 @@ impl Names {
     /// Ranks are those of `comm`, and messages have `tag`.
     pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
         self.call = call;
+        self.told.forget();
         self.tag = tag;
         self.check_types = check_types;
         self.rank = comm.rank;

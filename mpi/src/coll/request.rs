@@ -138,10 +138,7 @@ impl Collective {
     /// What a completion call `call` waits for, for a person.
     pub fn waiting(&self, call: &'static str) -> Waiting {
         match &self.running {
-            Some(running) => Waiting {
-                detail: format!("completing {}", running.names.call),
-                ..Waiting::collective(call, running.names.context())
-            },
+            Some(running) => Waiting { call, ..running.names.waiting() },
             None => Waiting { detail: "in a function of the program's".into(), ..Waiting::on(call) },
         }
     }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::limits::AGREEMENT_TAG;
 use crate::process::{Guard, Process, ProcessEngine, enter};
 use crate::team::{self, TeamPlace};
-use crate::wait::{self, Waiting};
+use crate::wait::{self, Event, Waiting};
 use std::cell::Cell;
 use std::task::Poll;
 use tern_abi::*;
@@ -107,6 +107,22 @@ pub fn meet_with<T>(
     Ok(told.expect("what was not refused was told"))
 }
 
+/// The end of a schedule, or a function of the program's on the way there.
+struct Steps<'a>(&'a mut Running);
+
+impl Event for Steps<'_> {
+    type News = Stage;
+
+    fn waiting(&self, _: &Process) -> Waiting {
+        self.0.names.waiting()
+    }
+
+    #[inline]
+    fn look(&mut self, process: &mut Process) -> Option<Stage> {
+        process.engine_mut().map_or(Some(Stage::Ended), |engine| self.0.advance(engine))
+    }
+}
+
 /// The form of a call (section 6.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
@@ -186,13 +202,8 @@ impl Running {
     }
 
     fn run(&mut self, mut process: Guard) -> Result {
-        let (call, context) = (self.names.call, self.names.context());
         loop {
-            let stage = wait::until(
-                process,
-                |_| Waiting::collective(call, context),
-                |process| process.engine_mut().map_or(Some(Stage::Ended), |engine| self.advance(engine)),
-            );
+            let stage = wait::until_event(process, Steps(self));
             match stage {
                 Stage::Ended => break,
                 Stage::CallOut(operands) => self.names.combine(&operands),

@@ -171,6 +171,7 @@ impl<'a> Setup<'a> {
 
     /// Finds a way over shared memory, or makes the schedule of the call.
     pub fn plan(&mut self, call: &Call) {
+        self.running.names.told.learn(call);
         let mut shape = shape(self.process, self.comm);
         shape.multicast = shape.multicast.filter(|_| self.running.may_multicast);
         if self.process.check_collectives {

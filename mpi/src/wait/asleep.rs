@@ -1,11 +1,13 @@
 //! What the threads of this process that have slept long wait for, on the board for a person to read.
 
+use super::notes;
 use crate::comm::Comm;
 use crate::limits::BOARD_FURTHER_THREADS_MAX;
 use crate::process::Process;
 use std::time::Duration;
+use tern_abi::MPI_Request;
 use tern_runtime::Blocked;
-use tern_runtime::board::{ANY_PEER, NO_PEER, NO_TAG};
+use tern_runtime::board::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
@@ -20,25 +22,57 @@ pub struct Waiting {
     pub context: Option<u64>,
     /// Bytes of the message or buffer.
     pub bytes: Option<u64>,
+    /// The collective that the call is or completes; empty if it is none.
+    pub collective: &'static str,
+    /// Its root, as the board has it.
+    pub root: i32,
+    /// What is waited for is a message to this rank.
+    pub receives: bool,
+    /// The requests that are waited for, as far as there are any.
+    pub requests: Vec<MPI_Request>,
     /// More.
     pub detail: String,
+    /// More, in a line of its own. May be empty.
+    pub further: String,
 }
 
 impl Waiting {
     /// In a call of which nothing more is known.
     pub fn on(call: &'static str) -> Self {
-        Waiting { call, peer: NO_PEER, tag: NO_TAG, context: None, bytes: None, detail: String::new() }
+        Waiting {
+            call,
+            peer: NO_PEER,
+            tag: NO_TAG,
+            context: None,
+            bytes: None,
+            collective: "",
+            root: NO_ROOT,
+            receives: false,
+            requests: Vec::new(),
+            detail: String::new(),
+            further: String::new(),
+        }
     }
 
     /// In a collective.
     pub fn collective(call: &'static str, context: u64) -> Self {
-        Waiting { context: Some(context), ..Waiting::on(call) }
+        Waiting { context: Some(context), collective: call, ..Waiting::on(call) }
     }
 
     /// In a call that sends to or receives from a peer; wildcards as in the standard.
     pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
         let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
-        Waiting { call, peer, tag, context: Some(context), bytes: Some(bytes), detail: String::new() }
+        Waiting { peer, tag, context: Some(context), bytes: Some(bytes), ..Waiting::on(call) }
+    }
+
+    /// For a message to this rank.
+    pub fn to_receive(self) -> Self {
+        Waiting { receives: true, ..self }
+    }
+
+    /// For this request.
+    pub fn of(self, request: MPI_Request) -> Self {
+        Waiting { requests: vec![request], ..self }
     }
 }
 
@@ -96,13 +130,24 @@ fn tell(process: &Process) {
     let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
     let Some((longest, further)) = process.asleep.waits.split_first() else { return board.clear() };
     let detail = with_further(&longest.waiting.detail, further, process);
-    with_blocked(longest, &detail, process, |blocked| board.publish(blocked));
+    let waits: Vec<&Waiting> = process.asleep.waits.iter().map(|wait| &wait.waiting).collect();
+    let notes = notes::notes(process, &waits);
+    with_blocked(&longest.waiting, &detail, process, |blocked| {
+        board.publish(&Blocked { since_ns: longest.since_ns, notes: &notes, ..*blocked });
+    });
+}
+
+/// Whether any thread sleeps in a call that stands on the board.
+pub(super) fn is_anybody(process: &Process) -> bool {
+    !process.asleep.waits.is_empty()
 }
 
 /// What is said of a wait beside its call, and the calls of other threads.
 fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
     let thread = |wait: &Wait| {
-        with_blocked(wait, &wait.waiting.detail, process, |blocked| format!("another thread {blocked}"))
+        with_blocked(&wait.waiting, &wait.waiting.detail, process, |blocked| {
+            format!("another thread {blocked}")
+        })
     };
     let threads = further.iter().take(BOARD_FURTHER_THREADS_MAX).map(thread);
     let left = further.len().saturating_sub(BOARD_FURTHER_THREADS_MAX);
@@ -111,23 +156,30 @@ fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
     own.into_iter().chain(threads).chain(rest).collect::<Vec<_>>().join("; ")
 }
 
-fn with_blocked<T>(wait: &Wait, detail: &str, process: &Process, show: impl FnOnce(&Blocked<'_>) -> T) -> T {
-    let waiting = &wait.waiting;
+/// Shows a wait as the board has it, but for its times and notes.
+pub(super) fn with_blocked<T>(
+    waiting: &Waiting,
+    detail: &str,
+    process: &Process,
+    show: impl FnOnce(&Blocked<'_>) -> T,
+) -> T {
     let comm = waiting.context.and_then(|context| process.comms.of_context(context));
     show(&Blocked {
-        call: waiting.call,
+        collective: waiting.collective,
         peer: waiting.peer,
         tag: waiting.tag,
+        root: waiting.root,
+        context: comm.map_or(0, |comm| comm.context),
         comm: &comm.map_or(String::new(), called),
         comm_size: comm.map_or(0, |comm| comm.group.size()),
         bytes: waiting.bytes,
-        since_ns: wait.since_ns,
         detail,
+        ..Blocked::on(waiting.call)
     })
 }
 
 /// What a report calls a communicator, before it says how many ranks this side of it has.
-fn called(comm: &Comm) -> String {
+pub(super) fn called(comm: &Comm) -> String {
     let name = |otherwise| if comm.name.is_empty() { otherwise } else { comm.name.as_str() };
     match &comm.remote {
         None => name("a communicator").into(),

@@ -42,6 +42,13 @@ pub const QUIET: Duration = Duration::from_millis(50);
 /// … but what has fled from its group may not hold `mpirun` for longer than this.
 pub const QUIET_MAX: Duration = Duration::from_millis(1000);
 
+/// A rank that asks again and again (`MPI_Test`) says so every 50 ms or so; one that has not done so for so long is
+/// doing something else.
+pub const ASKED_LATELY: Duration = Duration::from_millis(300);
+
+/// Lines that a report has for one rank, beside that of its call: the library writes no more than four.
+pub const NOTES_MAX: usize = 8;
+
 /// How often a `mpirun` in the background looks whether it may read its terminal again.
 pub const FOREGROUND_CHECK: Duration = Duration::from_millis(250);
 

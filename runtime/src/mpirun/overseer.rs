@@ -584,7 +584,8 @@ impl Overseer {
             count => format!("the {count} ranks stand"),
         };
         self.outputs.say(&format!("after {elapsed:.1} s {who} here:"));
-        for line in report::lines(asking.ranks) {
+        let hints = report::hints(&asking.ranks);
+        for line in report::lines(asking.ranks).into_iter().chain(hints) {
             self.outputs.say(&format!("  {line}"));
         }
         let unstarted = self.unstarted();

@@ -1,11 +1,16 @@
 //! Where the ranks stand, in words: for a timeout, and for SIGUSR1.
 
+mod hints;
+
+pub use hints::hints;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tern_runtime::board::{RankState, Record};
+use tern_runtime::board::{Blocked, NO_PEER, RankState, Record};
 use tern_runtime::procfs::ProcessStat;
 
+use crate::limits::{ASKED_LATELY, NOTES_MAX};
 use crate::topology::ranges;
 use crate::verdict::{End, signal_name};
 
@@ -20,16 +25,16 @@ pub struct Subject {
     pub end: Option<End>,
 }
 
-/// One line for each group of ranks that stand at the same place; `ranks` ascend.
+/// One line for each group of ranks that stand at the same place, and what there is to know beside it; `ranks` ascend.
 pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
     let mut groups: Vec<Group> = Vec::new();
     for (rank, standing) in ranks {
-        match groups.iter_mut().find(|group| group.place == standing.place) {
+        match groups.iter_mut().find(|group| group.place == standing.place && group.notes == standing.notes) {
             Some(group) => group.add(rank, standing.time),
             None => groups.push(Group::new(rank, standing)),
         }
     }
-    groups.iter().map(Group::line).collect()
+    groups.iter().flat_map(Group::lines).collect()
 }
 
 /// One rank's place, and a time that may differ between ranks at the same place.
@@ -37,6 +42,22 @@ pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
 pub struct Standing {
     place: String,
     time: Time,
+    /// What else is under way there: a line each.
+    notes: Vec<String>,
+    /// The collective in which it is, if it is in one.
+    collective: Option<Collective>,
+}
+
+/// A collective as one rank has called it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Collective {
+    /// Its name.
+    name: String,
+    /// The communicator: what tells it from others, and its name.
+    context: u64,
+    comm: String,
+    root: i32,
+    bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,26 +72,65 @@ enum Time {
 /// Where a rank of this host stands. `now_ns` is the clock of the board.
 pub fn standing(subject: &Subject, now_ns: u64) -> Standing {
     if let Some(end) = subject.end {
-        return Standing { place: ended(end, subject.record.state()), time: Time::None };
+        return Standing::at(ended(end, subject.record.state()), Time::None);
     }
-    if let Some(blocked) = subject.record.blocked() {
-        let waited = Duration::from_nanos(now_ns.saturating_sub(blocked.since_ns));
-        return Standing { place: printable(&blocked.to_string()), time: Time::Waiting(waited) };
+    let polling = subject.record.polling();
+    let asked =
+        polling.and_then(|polling| Some(Duration::from_nanos(now_ns.saturating_sub(polling.asked_ns?))));
+    let lately = polling.filter(|_| asked.is_some_and(|asked| asked < ASKED_LATELY));
+    if let Some(call) = subject.record.blocked().or(lately) {
+        return Standing::in_call(&call, now_ns);
     }
+    let mut standing = without_call(subject);
+    if let (Some(polling), Some(asked)) = (polling, asked) {
+        let last = printable(&format!("in MPI last {:.1} s ago: {polling}", asked.as_secs_f64()));
+        standing.notes = std::iter::once(last).chain(notes(&polling)).collect();
+    }
+    standing
+}
+
+impl Standing {
+    fn at(place: String, time: Time) -> Standing {
+        Standing { place, time, notes: Vec::new(), collective: None }
+    }
+
+    fn in_call(call: &Blocked<'_>, now_ns: u64) -> Standing {
+        let waited = Duration::from_nanos(now_ns.saturating_sub(call.since_ns));
+        let is_collective = !call.collective.is_empty() && call.peer == NO_PEER;
+        let collective = is_collective.then(|| Collective {
+            name: printable(call.collective),
+            context: call.context,
+            comm: printable(call.comm),
+            root: call.root,
+            bytes: call.bytes,
+        });
+        let (place, time) = (printable(&call.to_string()), Time::Waiting(waited));
+        Standing { place, time, notes: notes(call).collect(), collective }
+    }
+}
+
+fn notes(call: &Blocked<'_>) -> impl Iterator<Item = String> {
+    call.notes.lines().take(NOTES_MAX).map(printable)
+}
+
+/// Where a rank stands that is in no call, or has been in one for a moment only.
+fn without_call(subject: &Subject) -> Standing {
     let place = match subject.record.state() {
         RankState::Absent => "MPI_Init not called yet",
         RankState::Starting => "in MPI_Init",
-        RankState::Running | RankState::Blocked => "outside MPI, or in a call for less than 50 ms",
+        RankState::Running | RankState::Blocked | RankState::Polling => {
+            "outside MPI, or in a call for less than 50 ms"
+        }
         RankState::Finalized => "MPI_Finalize called",
     };
     match ProcessStat::of(subject.record.pid().unwrap_or(subject.pid)) {
-        Some(stat) => Standing { place: format!("{place} ({})", stat.describe()), time: Time::Cpu(stat.cpu) },
-        None => Standing { place: place.into(), time: Time::None },
+        Some(stat) => Standing::at(format!("{place} ({})", stat.describe()), Time::Cpu(stat.cpu)),
+        None => Standing::at(place.into(), Time::None),
     }
 }
 
 fn ended(end: End, state: RankState) -> String {
-    let unfinished = matches!(state, RankState::Starting | RankState::Running | RankState::Blocked);
+    let unfinished = !matches!(state, RankState::Absent | RankState::Finalized);
     let note = if unfinished { " without calling MPI_Finalize" } else { "" };
     match end {
         End::Exited(status) => format!("ended with exit status {status}{note}"),
@@ -86,13 +146,15 @@ fn printable(text: &str) -> String {
 /// Ranks that stand at the same place.
 struct Group {
     place: String,
+    notes: Vec<String>,
     ranks: Vec<u32>,
     times: Vec<Time>,
 }
 
 impl Group {
     fn new(rank: u32, standing: Standing) -> Group {
-        Group { place: standing.place, ranks: vec![rank], times: vec![standing.time] }
+        let Standing { place, time, notes, .. } = standing;
+        Group { place, notes, ranks: vec![rank], times: vec![time] }
     }
 
     fn add(&mut self, rank: u32, time: Time) {
@@ -100,9 +162,9 @@ impl Group {
         self.times.push(time);
     }
 
-    fn line(&self) -> String {
-        let noun = if self.ranks.len() == 1 { "rank" } else { "ranks" };
-        format!("{noun} {}: {}{}", ranges(&self.ranks), self.place, self.times())
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let line = format!("{}: {}{}", named(&self.ranks), self.place, self.times());
+        std::iter::once(line).chain(self.notes.iter().map(|note| format!("  {note}")))
     }
 
     fn times(&self) -> String {
@@ -117,6 +179,11 @@ impl Group {
     }
 }
 
+/// `rank 3`, or `ranks 0-2,5`.
+fn named(ranks: &[u32]) -> String {
+    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, ranges(ranks))
+}
+
 /// `3.2 s`, or `3.2 to 4.0 s`.
 fn span(times: impl Iterator<Item = Duration> + Clone) -> Option<String> {
     let least = format!("{:.1}", times.clone().min()?.as_secs_f64());
@@ -127,7 +194,6 @@ fn span(times: impl Iterator<Item = Duration> + Clone) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_runtime::board::{Blocked, NO_PEER, NO_TAG};
 
     const NOW_NS: u64 = 10_000_000_000;
 
@@ -141,16 +207,8 @@ mod tests {
     }
 
     fn blocked(call: &'static str, seconds: f64) -> Blocked<'static> {
-        Blocked {
-            call,
-            peer: NO_PEER,
-            tag: NO_TAG,
-            comm: "MPI_COMM_WORLD",
-            comm_size: 4,
-            bytes: None,
-            since_ns: NOW_NS - (seconds * 1e9) as u64,
-            detail: "",
-        }
+        let since_ns = NOW_NS - (seconds * 1e9) as u64;
+        Blocked { comm: "MPI_COMM_WORLD", comm_size: 4, since_ns, ..Blocked::on(call) }
     }
 
     #[test]
@@ -170,6 +228,38 @@ mod tests {
                 "ranks 0,2-3: in MPI_Barrier, on MPI_COMM_WORLD of 4 ranks, for 3.2 to 4.0 s",
                 "rank 1: in MPI_Recv, peer 2, tag 7, on MPI_COMM_WORLD of 4 ranks, 8 bytes, a?b, for 1.0 s",
                 "rank 4: MPI_Init not called yet",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_under_way_beside_has_lines_of_its_own() {
+        let waits = |notes| Some(Blocked { peer: 1, notes, ..blocked("MPI_Recv", 1.0) });
+        let ranks =
+            ["one\ntw\u{7}o", "one\ntw\u{7}o", ""].map(|notes| subject(RankState::Blocked, waits(notes)));
+        let place = "in MPI_Recv, peer 1, on MPI_COMM_WORLD of 4 ranks, for 1.0 s";
+        assert_eq!(
+            lines(&ranks, NOW_NS),
+            [&format!("ranks 0-1: {place}"), "  one", "  tw?o", &format!("rank 2: {place}")]
+        );
+    }
+
+    #[test]
+    fn who_asks_again_and_again_is_told_from_who_did_so_once() {
+        let asks = |ago_ms: u64| {
+            let asked_ns = Some(NOW_NS - ago_ms * 1_000_000);
+            let place = Blocked { asked_ns, peer: 1, tag: 5, notes: "more", ..blocked("MPI_Test", 3.0) };
+            subject(RankState::Polling, Some(place))
+        };
+        let place = "polling in MPI_Test, peer 1, tag 5, on MPI_COMM_WORLD of 4 ranks";
+        assert_eq!(
+            lines(&[asks(60), asks(2000)], NOW_NS),
+            [
+                &format!("rank 0: {place}, for 3.0 s"),
+                "  more",
+                "rank 1: outside MPI, or in a call for less than 50 ms",
+                &format!("  in MPI last 2.0 s ago: {place}"),
+                "  more",
             ]
         );
     }

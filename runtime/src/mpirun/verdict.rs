@@ -103,7 +103,7 @@ impl Cause {
             End::Killed(signal) => Some(Cause::Signal { rank, signal }),
             End::Exited(0) => match state {
                 RankState::Absent | RankState::Finalized => None,
-                RankState::Starting | RankState::Running | RankState::Blocked => {
+                RankState::Starting | RankState::Running | RankState::Blocked | RankState::Polling => {
                     Some(Cause::NotFinalized { rank })
                 }
             },

@@ -1,0 +1,39 @@
+//! What an engine holds, one by one, for a person who asks why a program waits.
+
+use crate::engine::Description;
+use crate::{Engine, Envelope, RequestId};
+use tern_transport::{Peer, Transport};
+
+/// A message that has come and that no receive has asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unclaimed {
+    /// The process that has sent it.
+    pub from: Peer,
+    /// Its context, its sender's rank in the communicator, its tag.
+    pub envelope: Envelope,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl<T: Transport> Engine<T> {
+    /// Requests under way, those of the library's own included. No more than so many places are looked at.
+    pub fn pending(&self, places_max: usize) -> impl Iterator<Item = (RequestId, Description)> {
+        let occupied = self.core.requests.occupied(places_max);
+        occupied.filter(|(_, request)| !request.is_done()).map(|(id, request)| (id, Description::of(request)))
+    }
+
+    /// Whether there are places that [`Engine::pending`] does not look at.
+    pub fn has_places_beyond(&self, places_max: usize) -> bool {
+        self.core.requests.places() > places_max
+    }
+
+    /// Some of the messages that wait for their receive, those of the library's own included: at most so many.
+    pub fn unclaimed(&self, max: usize) -> Vec<Unclaimed> {
+        let core = &self.core;
+        let shown = |index: u32| {
+            let early = core.early.get(core.early.id_at(index)?)?;
+            Some(Unclaimed { from: early.from, envelope: early.envelope, bytes: early.len })
+        };
+        core.unexpected.some(max).into_iter().filter_map(shown).collect()
+    }
+}

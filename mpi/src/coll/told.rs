@@ -1,0 +1,106 @@
+//! What a person is told of a collective in which a rank waits: its root, and how much of what.
+
+use super::port::Names;
+use crate::wait::Waiting;
+use tern_coll::{Call, Data, Root};
+use tern_mem::Datatype;
+use tern_runtime::board::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
+
+/// Root and length of a call, as far as all ranks name the same. It is written in each call, so it is small.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// As the board has it.
+    root: i32,
+    length: Length,
+    count: u64,
+    /// Of an element.
+    bytes: u64,
+}
+
+/// Whether the length is told, and whose type the elements have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Unknown,
+    OfSend,
+    OfRecv,
+}
+
+impl Told {
+    /// Of a call without either.
+    pub const NOTHING: Told = Told { root: NO_ROOT, length: Length::Unknown, count: 0, bytes: 0 };
+
+    /// Nothing is known of the next call yet.
+    #[inline]
+    pub fn forget(&mut self) {
+        (self.root, self.length) = (NO_ROOT, Length::Unknown);
+    }
+
+    /// Takes them from a call. What is not significant at this rank is left out, and so is what each rank may choose.
+    #[inline]
+    pub fn learn(&mut self, call: &Call) {
+        match call {
+            Call::Bcast { data, root } | Call::Reduce { data, root, .. } => {
+                self.rooted(*root, data, Length::OfRecv)
+            }
+            Call::Gather { send: Some(data), root, .. } => self.rooted(*root, data, Length::OfSend),
+            Call::Gather { recv: data, root, .. } => self.rooted(*root, data, Length::OfRecv),
+            Call::Scatter { recv: Some(data), root, .. } => self.rooted(*root, data, Length::OfRecv),
+            Call::Scatter { send: data, root, .. } => self.rooted(*root, data, Length::OfSend),
+            Call::Gatherv { root, .. } | Call::Scatterv { root, .. } => self.root = number(*root),
+            Call::Allgather { recv: data, .. }
+            | Call::Alltoall { recv: data, .. }
+            | Call::Allreduce { data, .. }
+            | Call::Scan { data, .. }
+            | Call::Exscan { data, .. }
+            | Call::ReduceScatterBlock { data, .. } => self.long(data, Length::OfRecv),
+            _ => {}
+        }
+    }
+
+    /// At a rank that stands for a group, not all arguments count.
+    #[inline]
+    fn rooted(&mut self, root: Root, data: &Data, length: Length) {
+        self.root = number(root);
+        if matches!(root, Root::Rank(_)) {
+            self.long(data, length);
+        }
+    }
+
+    #[inline]
+    fn long(&mut self, data: &Data, length: Length) {
+        (self.length, self.count, self.bytes) = (length, data.count, data.layout.size);
+    }
+}
+
+#[inline]
+fn number(root: Root) -> i32 {
+    match root {
+        Root::Rank(rank) => rank as i32,
+        Root::Here => ROOT_HERE,
+        Root::Elsewhere => ROOT_ELSEWHERE,
+    }
+}
+
+impl Names {
+    /// In this call, for a person.
+    #[cold]
+    pub fn waiting(&self) -> Waiting {
+        let Told { root, length, count, bytes } = self.told;
+        let waiting = Waiting { root, ..Waiting::collective(self.call, self.context()) };
+        let side = match length {
+            Length::Unknown => return waiting,
+            Length::OfSend => &self.send,
+            Length::OfRecv => &self.recv,
+        };
+        let (bytes, detail) = (Some(count.saturating_mul(bytes)), elements(count, side.datatype.as_deref()));
+        Waiting { bytes, detail, ..waiting }
+    }
+}
+
+fn elements(count: u64, datatype: Option<&Datatype>) -> String {
+    let noun = if count == 1 { "element" } else { "elements" };
+    match datatype.and_then(Datatype::basic) {
+        Some(basic) => format!("{count} {noun} of {}", basic.name()),
+        None => format!("{count} {noun} of a derived type"),
+    }
+}

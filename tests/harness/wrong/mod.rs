@@ -1,0 +1,11 @@
+//! Grids of wrong programs (`tests/wrong/`): what a user must see of each mistake, over each transport.
+
+mod blocking;
+
+use crate::options::Options;
+use crate::report::Report;
+
+/// Runs what the options select.
+pub fn run(options: &Options, report: &Report) {
+    blocking::run(options, report);
+}
