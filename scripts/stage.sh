@@ -84,9 +84,11 @@ PC
 }
 
 place_documents() {
-    for name in README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE LICENSE-MIT LICENSE-APACHE; do
-        [ ! -f "$root/$name" ] || put 644 "$root/$name" "$prefix/share/doc/tern/$name"
-    done
+    (cd "$root" && find README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE* docs -type f ! -name book.toml) |
+        while read -r name; do
+            mkdir -p "$(dirname "$prefix/share/doc/tern/$name")"
+            put 644 "$root/$name" "$prefix/share/doc/tern/$name"
+        done
 }
 
 # What `tern tune` and `tern netpipe` run. Without a C compiler all else works.
