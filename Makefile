@@ -11,7 +11,7 @@ STAGE     := $(BUILD)/prefix
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test testnet bench install build stage fmt lint clean setup setup-run
+.PHONY: help run test testnet bench docs install build stage fmt lint clean setup setup-run
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ stage: setup-run ## build and install under build/prefix, for use from the sourc
 
 fmt: ## format the sources
 	@$(CARGO) fmt --all
+
+docs: setup-run ## the manual as a book, under build/docs
+	@scripts/docs.sh "$(BUILD)"
 
 lint: ## check the format and the lints
 	@$(CARGO) fmt --all --check

@@ -26,6 +26,8 @@ find_missing_packages() {
     [[ $purpose == test ]] || return 0
     has g++ || packages+=(g++)
     has pkg-config || packages+=(pkg-config)
+    # Counts the instructions of the path of 8 bytes.
+    has apt-get && ! has valgrind && packages+=(valgrind)
     has python3 || packages+=(python3)
     python_has venv || packages+=(python3-venv)
     python_has headers || packages+=(python3-dev)

@@ -32,6 +32,7 @@ main() {
     place_programs
     place_library
     place_documents
+    place_manual_pages
     "$root/scripts/stage-fortran.sh" "$prefix"
     place_measure
 }
@@ -84,9 +85,22 @@ PC
 }
 
 place_documents() {
-    for name in README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE LICENSE-MIT LICENSE-APACHE; do
-        [ ! -f "$root/$name" ] || put 644 "$root/$name" "$prefix/share/doc/tern/$name"
-    done
+    (cd "$root" && find README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE* docs -type f ! -name book.toml) |
+        while read -r name; do
+            mkdir -p "$(dirname "$prefix/share/doc/tern/$name")"
+            put 644 "$root/$name" "$prefix/share/doc/tern/$name"
+        done
+}
+
+# Both come from the definition of the command line.
+place_manual_pages() {
+    share=$prefix/share
+    mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
+        "$share/fish/vendor_completions.d"
+    "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
+    "$built/tern" completions bash >"$share/bash-completion/completions/tern"
+    "$built/tern" completions zsh >"$share/zsh/site-functions/_tern"
+    "$built/tern" completions fish >"$share/fish/vendor_completions.d/tern.fish"
 }
 
 # What `tern tune` and `tern netpipe` run. Without a C compiler all else works.

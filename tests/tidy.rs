@@ -23,6 +23,7 @@ const SAFE_ROOTS: &[&str] = &[
     "tools/src/tern/main.rs",
     "tools/src/cc/main.rs",
     "tests/harness/main.rs",
+    "tests/documents.rs",
     "tests/tidy.rs",
     "tests/toolchain.rs",
 ];

@@ -1,6 +1,6 @@
 //! `tern-tests`: compiles the C programs of the conformance suite with the staged `mpicc` and runs each
 //! under every transport instance and number of ranks that its header names; runs the whole-job tests;
-//! and, with `--all`, every other check of the project too. The last line is `N passed, N failed`.
+//! and, with `--all`, every other check of the project too. The last line is `N passed, N failed, N skipped`.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     if let Err(error) = tern_runtime::procfs::make_children_interruptible() {
         eprintln!("tern-tests: interrupts will be ignored: {error}");
     }
-    let report = Report::new();
+    let report = Report::new(options.demanding());
     run(&options, &report);
     report.finish()
 }

@@ -1,5 +1,6 @@
 //! Counting and printing results: one line a case, failures with their output, one sum at the end.
 
+use std::fmt;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,13 +11,29 @@ const OUTPUT_BYTES_MAX: usize = 16 << 10;
 /// As much of it is said once more beside the sum, where a log of which only the end was kept still has it.
 const REPEATED_BYTES_MAX: usize = 2 << 10;
 
-/// How many cases passed and failed.
+/// How many cases passed, failed, and could not run here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Cases that passed.
     pub passed: usize,
     /// Cases that failed.
     pub failed: usize,
+    /// Cases that could not run on this machine.
+    pub skipped: usize,
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
 }
 
 #[derive(Default)]
@@ -34,12 +51,13 @@ struct Failure {
 pub struct Report {
     tally: Mutex<Tally>,
     start: Instant,
+    demanding: bool,
 }
 
 impl Report {
-    /// An empty report; its clock starts now.
-    pub fn new() -> Self {
-        Report { tally: Mutex::default(), start: Instant::now() }
+    /// An empty report; its clock starts now. A `demanding` one takes a case that cannot run for one that failed.
+    pub fn new(demanding: bool) -> Self {
+        Report { tally: Mutex::default(), start: Instant::now(), demanding }
     }
 
     /// One case's result: `Err` carries what to show.
@@ -65,12 +83,10 @@ impl Report {
     /// A suite that has counted for itself.
     pub fn suite(&self, name: &str, took: Duration, counts: Counts, output: &str) {
         let mut tally = self.tally();
-        tally.counts.passed += counts.passed;
-        tally.counts.failed += counts.failed;
-        let Counts { passed, failed } = counts;
-        let word = if failed == 0 { "ok   " } else { "FAIL " };
-        println!("{word} {name}  {:.2} s  ({passed} passed, {failed} failed)", took.as_secs_f64());
-        if failed > 0 {
+        tally.counts.add(counts);
+        let word = if counts.failed == 0 { "ok   " } else { "FAIL " };
+        println!("{word} {name}  {:.2} s  ({counts})", took.as_secs_f64());
+        if counts.failed > 0 {
             println!("{}", indent(tail(output, OUTPUT_BYTES_MAX)));
             tally.failures.push(Failure { name: name.into(), output: output.into() });
         }
@@ -78,6 +94,11 @@ impl Report {
 
     /// A case that cannot run here, and why.
     pub fn skipped(&self, name: &str, why: &str) {
+        if self.demanding {
+            self.case(name, Duration::ZERO, Err(format!("could not run, and must here: {why}")));
+            return;
+        }
+        self.tally().counts.skipped += 1;
         println!("skip  {name}  ({why})");
     }
 
@@ -91,7 +112,7 @@ impl Report {
             }
         }
         println!("\ntook {:.0} s", self.start.elapsed().as_secs_f64());
-        println!("{} passed, {} failed", tally.counts.passed, tally.counts.failed);
+        println!("{}", tally.counts);
         if tally.counts.failed == 0 && tally.counts.passed > 0 {
             ExitCode::SUCCESS
         } else {

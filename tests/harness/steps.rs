@@ -99,7 +99,11 @@ fn run(options: &Options, words: &[&str], limit: Duration) -> Result<Outcome, St
 fn count_cargo_results(output: &str) -> Counts {
     output.lines().filter(|line| line.starts_with("test result: ")).map(count_words).fold(
         Counts::default(),
-        |sum, counts| Counts { passed: sum.passed + counts.passed, failed: sum.failed + counts.failed },
+        |sum, counts| Counts {
+            passed: sum.passed + counts.passed,
+            failed: sum.failed + counts.failed,
+            skipped: sum.skipped + counts.skipped,
+        },
     )
 }
 
@@ -115,13 +119,17 @@ fn count_last_line(output: &str) -> Counts {
     output.lines().rfind(|line| line.contains(" passed, ")).map(count_words).unwrap_or_default()
 }
 
-// The numbers before the words 'passed' and 'failed'.
+// The numbers before the words 'passed', 'failed', and 'skipped' or cargo's 'ignored'.
 fn count_words(line: &str) -> Counts {
     let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
     let before = |what: &str| {
         words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
     };
-    Counts { passed: before("passed"), failed: before("failed") }
+    Counts {
+        passed: before("passed"),
+        failed: before("failed"),
+        skipped: before("skipped") + before("ignored"),
+    }
 }
 
 #[cfg(test)]
@@ -132,7 +140,7 @@ mod tests {
     fn results_of_cargo_are_summed() {
         let output =
             "test result: ok. 12 passed; 0 failed; 1 ignored\nx\ntest result: FAILED. 3 passed; 2 failed;";
-        assert_eq!(count_cargo_results(output), Counts { passed: 15, failed: 2 });
+        assert_eq!(count_cargo_results(output), Counts { passed: 15, failed: 2, skipped: 1 });
     }
 
     #[test]
@@ -153,7 +161,7 @@ mod tests {
     fn the_last_sum_counts() {
         assert_eq!(
             count_last_line("1 passed, 0 failed\n7 passed, 1 failed\nbye"),
-            Counts { passed: 7, failed: 1 }
+            Counts { passed: 7, failed: 1, skipped: 0 }
         );
         assert_eq!(count_last_line("nothing"), Counts::default());
     }

@@ -1,5 +1,5 @@
 //! The `TERN_*` variables: one table, from which the environment is read, `MPI_T` and `tern info` answer, and which
-//! the README shows.
+//! `docs/reference/settings.md` shows.
 
 mod table;
 mod text;

@@ -3,6 +3,7 @@
 mod checks;
 mod endings;
 mod hosts;
+mod instructions;
 mod killed;
 mod leftovers;
 mod mpiexec;
@@ -61,6 +62,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)
         .chain(netpipe::TESTS)
+        .chain(instructions::TESTS)
     {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {

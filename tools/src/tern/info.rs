@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_this_table() {
-        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-        let readme = std::fs::read_to_string(readme).expect("the README of the source tree");
-        let found: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `TERN_")).collect();
+    fn the_manual_has_this_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/settings.md");
+        let page = std::fs::read_to_string(page).expect("the manual of the source tree");
+        let found: Vec<&str> = page.lines().filter(|line| line.starts_with("| `TERN_")).collect();
         let own = variables().map(|v| row(v.name, &v.default(), &v.values.expected(), v.meaning));
         let others = OTHERS.iter().map(|o| row(o.name, o.default, o.values, o.meaning));
         let expected: Vec<String> = own.chain(others).collect();
-        assert_eq!(found, expected, "put this into README.md:\n{}\n", expected.join("\n"));
+        assert_eq!(found, expected, "put this into docs/reference/settings.md:\n{}\n", expected.join("\n"));
     }
 }

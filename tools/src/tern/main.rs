@@ -1,12 +1,13 @@
 //! `tern`: tells what this Tern is, what it finds on this machine, and what it would do.
 //!
-//! [`request`] reads the command line; [`sim`] simulates jobs; [`tune`] and [`netpipe`] measure; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
+//! [`command`] reads the command line; [`sim`] simulates jobs; [`tune`] and [`netpipe`] measure; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
 //! answer, from the tables that the library itself uses.
 
 #![forbid(unsafe_code)]
 
 mod chapters;
 mod collectives;
+mod command;
 mod coverage;
 mod family;
 mod features;
@@ -15,11 +16,11 @@ mod info;
 mod installation;
 mod interrupt;
 mod machine;
+mod manual;
 mod netpipe;
 mod output;
 mod probe;
 mod protocols;
-mod request;
 mod run;
 mod sim;
 mod table;
@@ -29,7 +30,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use request::{Request, Topic};
+use clap::Parser;
+use command::{Command, Tern, Topic};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == probe::OPTION) {
         return probe::answer(&arguments[1..]);
     }
-    match Request::parse(&arguments).and_then(|request| answer(&request)) {
+    match answer(Tern::parse().command) {
         Ok(text) => print(&text),
         Err(message) => {
             interrupt::give_way();
@@ -47,19 +49,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn answer(request: &Request) -> Result<String, String> {
-    match request {
-        Request::Help => Ok(request::HELP.into()),
-        Request::TuneHelp => Ok(tune::HELP.into()),
-        Request::Tune(options) => tune::run(options),
-        Request::Version => Ok(format!("tern {}\n", env!("CARGO_PKG_VERSION"))),
-        Request::Sim(words) => sim::answer(words),
-        Request::Netpipe(words) => netpipe::answer(words),
-        Request::Info { topics, library } => {
+fn answer(command: Command) -> Result<String, String> {
+    match command {
+        Command::Info(arguments) => {
+            let library = arguments.library.as_deref();
             let answers: Result<Vec<_>, _> =
-                topics.iter().map(|topic| about(topic, library.as_deref())).collect();
+                arguments.topics().iter().map(|topic| about(topic, library)).collect();
             Ok(answers?.join("\n"))
         }
+        Command::Sim(arguments) => sim::answer(arguments),
+        Command::Tune(arguments) => tune::run(&arguments.options()?),
+        Command::Netpipe(arguments) => netpipe::answer(arguments),
+        Command::Completions { shell } => Ok(manual::completions(shell)),
+        Command::ManualPages { folder } => manual::write_pages(&folder),
     }
 }
 

@@ -206,7 +206,7 @@ pub enum ParamsError {
 }
 
 /// Ethernet of 25 Gbit/s between machines of 64 cores, 32 at a switch. The numbers of level `host` are what was measured
-/// on the two cores that Tern is tested on, when they were quiet (README.md, "Benchmarks"; ARCHITECTURE.md, "What
+/// on the two cores that Tern is tested on, when they were quiet (docs/performance; ARCHITECTURE.md, "What
 /// travels, and how"); those between machines are a guess, for `--params` to replace.
 impl Default for Params {
     fn default() -> Self {

@@ -31,14 +31,15 @@ use std::path::{Path, PathBuf};
 
 use crate::installation::{Installation, Scratch};
 use crate::tune::progress::Progress;
+pub use options::Arguments;
 use options::{Options, What};
 use report::Report;
 use systems::{Starter, System, quoted};
 use turns::{Lab, Study};
 
-/// Measures what the words after `netpipe` ask for, writes all files, and returns the text.
-pub fn answer(words: &[String]) -> Result<String, String> {
-    let Some(options) = Options::parse(words)? else { return Ok(options::HELP.into()) };
+/// Measures what the arguments ask for, writes all files, and returns the text.
+pub fn answer(arguments: Arguments) -> Result<String, String> {
+    let options = Options::new(arguments)?;
     let here = Installation::find()?;
     // Before minutes of measuring, not after.
     report::try_folder(&options.output)?;
@@ -55,7 +56,9 @@ pub fn answer(words: &[String]) -> Result<String, String> {
     }
     let progress = Progress::new(studies.iter().map(Study::jobs).sum());
     complaints.iter().for_each(|complaint| progress.say(&format!("tern netpipe: {complaint}")));
-    let heading = report::heading(&command(words), &lab.options.place.describe(), &versions(&lab.systems));
+    // Those behind 'tern netpipe'.
+    let words: Vec<String> = std::env::args().skip(2).collect();
+    let heading = report::heading(&command(&words), &lab.options.place.describe(), &versions(&lab.systems));
     let mut report = Report { heading, sections: Vec::new() };
     let mut files = Vec::new();
     for study in studies {

@@ -6,47 +6,107 @@ use super::limits::{
     ASKED_BYTES_MAX, BYTES_MAX, COLLECTIVE_BYTES, PERTURBATION_BYTES, POINT_S, QUICK_BYTES_MAX,
     QUICK_POINT_S, QUICK_TRIALS, TRIALS, TRIALS_MAX,
 };
-use crate::sim::units::{parse_count, parse_counts, parse_time};
+use crate::sim::units::{parse_count, parse_time};
+use clap::{Args, ValueEnum, value_parser};
 
-/// `tern netpipe --help`.
-pub const HELP: &str = "\
-Usage: tern netpipe [what] [options]
+/// Measure messages over their size, beside raw TCP and other MPI libraries, and draw them
+///
+/// Messages between two ranks are measured over their size, beside raw TCP between the same two processes and beside other MPI
+/// libraries, which take turns. A table, JSON, pictures and a page with them are written.
+///
+/// Numbers of bytes may end in k, m or g, which are powers of 1024.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct Arguments {
+    /// Ping-pong over sizes and their neighbors: latency and throughput, as NetPIPE draws them; what is measured unless
+    /// something is named
+    #[arg(long, help_heading = WHAT)]
+    curves: bool,
+    /// The GENESIS benchmark, one way at a time: latency, r_inf, n_1/2
+    #[arg(long, help_heading = WHAT)]
+    comms1: bool,
+    /// The same, both ways at once
+    #[arg(long, help_heading = WHAT)]
+    comms2: bool,
+    /// Throughput round several thresholds between eager and rendezvous, and the deepest dip
+    #[arg(long, help_heading = WHAT)]
+    thresholds: bool,
+    /// How much of a transfer computation hides, with TERN_PROGRESS=poll and thread; how soon a message is there while its
+    /// receiver computes; what the thread costs where there is nothing to hide
+    #[arg(long, help_heading = WHAT)]
+    overlap: bool,
+    /// Time of a broadcast against the number of hosts: by multicast, over TCP, and what the library chooses
+    #[arg(long, value_enum, help_heading = WHAT)]
+    collective: Option<Collective>,
+    /// All of them but the last
+    #[arg(long, help_heading = WHAT)]
+    all: bool,
 
-Measures messages between two ranks over their size, beside raw TCP between the same two processes and beside other MPI
-libraries, which take turns, and writes a table, JSON, pictures and a page with them.
+    /// What Tern's messages take
+    #[arg(long, value_enum, default_value_t, help_heading = BETWEEN)]
+    transport: Transport,
+    /// Between these two hosts; without it both ranks are here
+    #[arg(long, value_name = "A,B", value_parser = parse_names, help_heading = BETWEEN)]
+    host: Option<Names>,
+    /// What runs a command on a host, as for mpirun
+    #[arg(long, value_name = "CMD", value_parser = parse_launcher, help_heading = BETWEEN)]
+    launcher: Option<String>,
+    /// For --collective: N, 2N ... M of the hosts of --host, which may be this one under several names
+    #[arg(long, value_name = "N-M", value_parser = parse_range, help_heading = BETWEEN)]
+    hosts: Option<(u32, u32)>,
+    /// For --collective: these algorithms of Tern, or all, besides
+    #[arg(long, value_name = "A[,A...]", value_parser = parse_names, help_heading = BETWEEN)]
+    algorithm: Option<Names>,
+    /// Compare with this MPI library as well
+    #[arg(long, value_name = "NAME=MPICC,MPIRUN", value_parser = parse_peer, help_heading = BETWEEN)]
+    peer: Vec<Asked>,
+    /// Only these systems: tern, raw, raw-blocking, and names of peers
+    #[arg(long, value_name = "NAMES", value_parser = parse_names, help_heading = BETWEEN)]
+    only: Option<Names>,
+    /// Do not look for other MPI libraries (in PATH, and beside the installation, as make bench puts them)
+    #[arg(long, help_heading = BETWEEN)]
+    no_peers: bool,
 
-What (several may be named; without any of them, --curves):
-  --curves              ping-pong over sizes and their neighbours: latency and throughput, as NetPIPE draws them
-  --comms1, --comms2    the GENESIS benchmarks, one way at a time and both at once: latency, r_inf, n_1/2
-  --thresholds          throughput round several thresholds between eager and rendezvous, and the deepest dip
-  --overlap             how much of a transfer computation hides, with TERN_PROGRESS=poll and thread; how soon a message is
-                        there while its receiver computes; what the thread costs where there is nothing to hide
-  --collective bcast    time of a broadcast against the number of hosts: by multicast, over TCP, and what the library chooses
-  --all                 all of them but the last
+    /// Few sizes, little time
+    #[arg(long, help_heading = EFFORT)]
+    quick: bool,
+    /// Smallest message
+    #[arg(long, value_name = "B", default_value_t = 1, value_parser = parse_count, help_heading = EFFORT)]
+    from: u64,
+    /// Largest message [default: 16m]
+    #[arg(long, value_name = "B", value_parser = parse_count, help_heading = EFFORT)]
+    to: Option<u64>,
+    /// For --collective: these sizes [default: 8,2k,64k,1m,4m]
+    #[arg(long, value_name = "B[,B...]", value_delimiter = ',', value_parser = parse_count, help_heading = EFFORT)]
+    bytes: Vec<u64>,
+    /// Measure each size also B bytes smaller and larger; 0: do not [default: 3]
+    #[arg(long, value_name = "B", value_parser = parse_count, help_heading = EFFORT)]
+    perturb: Option<u64>,
+    /// Turns of every system [default: 5]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(TRIALS_MAX)), help_heading = EFFORT)]
+    trials: Option<u32>,
+    /// Time for one size in one turn, which decides how often a message is sent [default: 20ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_point, help_heading = EFFORT)]
+    point: Option<f64>,
 
-Between what:
-  --transport T         shm, tcp or auto (default): what Tern's messages take
-  --host A,B            between these two hosts; without it both ranks are here
-  --launcher CMD        what runs a command on a host, as for mpirun
-  --hosts N-M           for --collective: N, 2N ... M of the hosts of --host, which may be this one under several names
-  --algorithm A[,A...]  for --collective: these algorithms of Tern, or all, besides
-  --peer NAME=MPICC,MPIRUN   compare with this MPI library as well
-  --only NAMES          only these systems: tern, raw, raw-blocking, and names of peers
-  --no-peers            do not look for other MPI libraries (in PATH, and beside the installation, as make bench puts
-                        them)
+    /// Where to write results.txt, results.json, index.html and pictures; what other hosts run or read meanwhile is there, too
+    #[arg(long, value_name = "DIR", default_value = "tern-netpipe")]
+    output: PathBuf,
+}
 
-How thoroughly:
-  --quick               few sizes, little time
-  --from B, --to B      smallest and largest message (default 1 and 16m); k and m are powers of 1024
-  --bytes B[,B...]      for --collective: these sizes (default 8,2k,64k,1m,4m)
-  --perturb B           measure each size also B bytes smaller and larger (default 3; 0: do not)
-  --trials N            turns of every system (default 5)
-  --point TIME          time for one size in one turn (default 20ms); it decides how often a message is sent
+const WHAT: &str = "What";
+const BETWEEN: &str = "Between what";
+const EFFORT: &str = "How thoroughly";
 
-Results:
-  --output DIR          where to write results.txt, results.json, index.html and pictures (default tern-netpipe); what
-                        other hosts run or read meanwhile is there, too
-";
+/// Names that commas part.
+type Names = Vec<String>;
+
+/// A collective that can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Collective {
+    /// A broadcast.
+    Bcast,
+}
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +126,7 @@ pub enum What {
 }
 
 /// What carries Tern's messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Transport {
     /// What the library chooses.
     #[default]
@@ -123,101 +183,55 @@ pub struct Options {
     pub output: PathBuf,
 }
 
+impl Arguments {
+    /// In the order of the report.
+    fn what(&self) -> Vec<What> {
+        let asked = [
+            (What::Curves, self.curves || self.all || !self.names_any()),
+            (What::Comms1, self.comms1 || self.all),
+            (What::Comms2, self.comms2 || self.all),
+            (What::Thresholds, self.thresholds || self.all),
+            (What::Overlap, self.overlap || self.all),
+            (What::Bcast, self.collective.is_some()),
+        ];
+        asked.into_iter().filter_map(|(what, asked)| asked.then_some(what)).collect()
+    }
+
+    fn names_any(&self) -> bool {
+        self.comms1 || self.comms2 || self.thresholds || self.overlap || self.collective.is_some()
+    }
+}
+
 impl Options {
-    fn new(quick: bool) -> Options {
-        let (to, trials) = if quick { (QUICK_BYTES_MAX, QUICK_TRIALS) } else { (BYTES_MAX, TRIALS) };
-        Options {
-            what: Vec::new(),
-            place: Place::default(),
-            hosts: None,
-            algorithms: Vec::new(),
-            peers: Vec::new(),
-            only: Vec::new(),
-            look_for_peers: true,
-            quick,
-            from: 1,
-            to,
-            bytes: COLLECTIVE_BYTES.to_vec(),
-            perturbation: if quick { 0 } else { PERTURBATION_BYTES },
-            trials,
-            point_s: if quick { QUICK_POINT_S } else { POINT_S },
-            output: "tern-netpipe".into(),
-        }
-    }
-
-    /// Reads the words after `netpipe`; `None` asks for help.
-    pub fn parse(words: &[String]) -> Result<Option<Options>, String> {
-        // What is quick gives way to what is said more exactly, wherever that stands.
-        let mut options = Options::new(words.iter().any(|word| word == "--quick"));
-        let mut rest = words.iter().map(String::as_str);
-        while let Some(word) = rest.next() {
-            match word {
-                "--help" | "-h" => return Ok(None),
-                "--quick" => {}
-                "--no-peers" => options.look_for_peers = false,
-                _ if options.add_what(word) => {}
-                _ => {
-                    let value =
-                        rest.next().ok_or_else(|| format!("{word} needs a value; see tern netpipe --help"));
-                    options.set(word, value)?;
-                }
-            }
-        }
-        if options.what.is_empty() {
-            options.what.push(What::Curves);
-        }
-        options.check()?;
-        Ok(Some(options))
-    }
-
-    fn add_what(&mut self, word: &str) -> bool {
-        let all = [What::Curves, What::Comms1, What::Comms2, What::Thresholds, What::Overlap];
-        let names = ["--curves", "--comms1", "--comms2", "--thresholds", "--overlap"];
-        let named = names.iter().zip(all).find(|(name, _)| **name == word).map(|(_, what)| what);
-        let asked = if word == "--all" { all.to_vec() } else { named.into_iter().collect() };
-        for what in &asked {
-            self.add(*what);
-        }
-        !asked.is_empty()
-    }
-
-    fn add(&mut self, what: What) {
-        if !self.what.contains(&what) {
-            self.what.push(what);
-        }
-    }
-
-    /// An option with a value. One that does not exist is named before a value is missed.
-    fn set(&mut self, option: &str, value: Result<&str, String>) -> Result<(), String> {
-        match option {
-            "--transport" => self.place.transport = parse_transport(value?)?,
-            "--host" => self.place.hosts = parse_names(value?)?,
-            "--launcher" => self.place.launcher = Some(parse_launcher(value?)?),
-            "--hosts" => self.hosts = Some(parse_range(value?)?),
-            "--algorithm" => self.algorithms = parse_names(value?)?,
-            "--collective" => match value? {
-                "bcast" => self.add(What::Bcast),
-                other => return Err(format!("'{other}' is not measured by tern netpipe; bcast is")),
+    /// What the arguments ask for. What is quick gives way to what is said more exactly.
+    pub fn new(arguments: Arguments) -> Result<Options, String> {
+        let what = arguments.what();
+        let quick = arguments.quick;
+        let either = |quickly, thoroughly| if quick { quickly } else { thoroughly };
+        let bytes = arguments.bytes;
+        let options = Options {
+            what,
+            place: Place {
+                transport: arguments.transport,
+                hosts: arguments.host.unwrap_or_default(),
+                launcher: arguments.launcher,
             },
-            "--peer" => self.peers.push(parse_peer(value?)?),
-            "--only" => self.only = parse_names(value?)?,
-            "--output" => self.output = value?.into(),
-            _ => return self.set_effort(option, value),
-        }
-        Ok(())
-    }
-
-    fn set_effort(&mut self, option: &str, value: Result<&str, String>) -> Result<(), String> {
-        match option {
-            "--from" => self.from = parse_count(value?)?,
-            "--to" => self.to = parse_count(value?)?,
-            "--bytes" => self.bytes = parse_counts(value?)?,
-            "--perturb" => self.perturbation = parse_count(value?)?,
-            "--trials" => self.trials = parse_trials(value?)?,
-            "--point" => self.point_s = parse_point(value?)?,
-            _ => return Err(format!("there is no option '{option}'; see tern netpipe --help")),
-        }
-        Ok(())
+            hosts: arguments.hosts,
+            algorithms: arguments.algorithm.unwrap_or_default(),
+            peers: arguments.peer,
+            only: arguments.only.unwrap_or_default(),
+            look_for_peers: !arguments.no_peers,
+            quick,
+            from: arguments.from,
+            to: arguments.to.unwrap_or(either(QUICK_BYTES_MAX, BYTES_MAX)),
+            bytes: if bytes.is_empty() { COLLECTIVE_BYTES.to_vec() } else { bytes },
+            perturbation: arguments.perturb.unwrap_or(either(0, PERTURBATION_BYTES)),
+            trials: arguments.trials.unwrap_or(if quick { QUICK_TRIALS } else { TRIALS }),
+            point_s: arguments.point.unwrap_or(if quick { QUICK_POINT_S } else { POINT_S }),
+            output: arguments.output,
+        };
+        options.check()?;
+        Ok(options)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -319,23 +333,15 @@ impl Place {
     }
 }
 
-fn parse_transport(word: &str) -> Result<Transport, String> {
-    let all = [Transport::Auto, Transport::Shm, Transport::Tcp];
-    let found = all.into_iter().find(|transport| transport.name() == word);
-    found.ok_or_else(|| format!("--transport is '{word}', but must be shm, tcp or auto"))
-}
-
-fn parse_names(words: &str) -> Result<Vec<String>, String> {
-    let names: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();
-    if names.iter().any(String::is_empty) { Err(format!("'{words}' has an empty name")) } else { Ok(names) }
+fn parse_names(words: &str) -> Result<Names, String> {
+    let names: Names = words.split(',').map(|word| word.trim().to_owned()).collect();
+    if names.iter().any(String::is_empty) { Err("there is an empty name".into()) } else { Ok(names) }
 }
 
 /// As `mpirun` reads it.
 fn parse_launcher(line: &str) -> Result<String, String> {
     let words = shlex::split(line).filter(|words| !words.is_empty());
-    words
-        .map(|_| line.into())
-        .ok_or_else(|| format!("--launcher is '{line}', but must be a command with all its quotes closed"))
+    words.map(|_| line.into()).ok_or_else(|| "it must be a command with all its quotes closed".into())
 }
 
 /// `a:2` or `[fd83::2]:2`; an address has several colons and no brackets.
@@ -351,35 +357,36 @@ fn parse_range(word: &str) -> Result<(u32, u32), String> {
     let (least, most) = word.split_once('-').unwrap_or((word, word));
     let number = |word: &str| word.parse::<u32>().ok();
     let range = number(least).zip(number(most)).filter(|(least, most)| (2..=*most).contains(least));
-    range.ok_or_else(|| format!("--hosts is '{word}', but must be a range from 2 on, as in 2-16"))
+    range.ok_or_else(|| "it must be a range from 2 on, as in 2-16".into())
 }
 
 fn parse_peer(word: &str) -> Result<Asked, String> {
     let parts = word.split_once('=').and_then(|(name, rest)| Some((name, rest.split_once(',')?)));
     let parts = parts.filter(|(name, _)| !name.is_empty());
-    let (name, (mpicc, mpirun)) =
-        parts.ok_or_else(|| format!("--peer is '{word}', but must be NAME=MPICC,MPIRUN"))?;
+    let (name, (mpicc, mpirun)) = parts.ok_or("it must be NAME=MPICC,MPIRUN")?;
     Ok(Asked { name: name.into(), mpicc: mpicc.into(), mpirun: mpirun.into() })
-}
-
-fn parse_trials(word: &str) -> Result<u32, String> {
-    let trials = word.parse().ok().filter(|trials| (1..=TRIALS_MAX).contains(trials));
-    trials.ok_or_else(|| format!("--trials is '{word}', but must be a number from 1 to {TRIALS_MAX}"))
 }
 
 fn parse_point(word: &str) -> Result<f64, String> {
     let seconds = parse_time(word)? / 1e9;
     let point = Some(seconds).filter(|seconds| (1e-4..=60.0).contains(seconds));
-    point.ok_or_else(|| format!("--point is '{word}', but must be from 100us to 60s"))
+    point.ok_or_else(|| "it must be from 100us to 60s".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
 
     fn parse(line: &str) -> Result<Options, String> {
-        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        Options::parse(&words).map(|options| options.expect("no --help"))
+        let words = ["netpipe"].into_iter().chain(line.split_whitespace());
+        Options::new(Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
     }
 
     #[test]
@@ -394,7 +401,7 @@ mod tests {
     fn what_is_said_exactly_counts_more_than_quick() {
         let options = parse("--trials 7 --to 64k --quick --comms2 --curves --comms2").unwrap();
         assert_eq!((options.trials, options.to, options.perturbation), (7, 64 << 10, 0));
-        assert_eq!(options.what, [What::Comms2, What::Curves]);
+        assert_eq!(options.what, [What::Curves, What::Comms2]);
         assert_eq!(parse("--all").unwrap().what.len(), 5);
         assert!((parse("--point 1.5ms").unwrap().point_s - 1.5e-3).abs() < 1e-12);
     }
@@ -428,7 +435,7 @@ mod tests {
         assert!(refusal("--from 0").contains("from 1"));
         assert!(refusal("--from 9 --to 8").contains("--from 9"));
         assert!(refusal("--to 2g").contains("1g"));
-        assert!(refusal("--trials 0").contains("from 1 to"));
+        assert!(refusal("--trials 0").contains("1..="));
         assert!(refusal("--point 1ns").contains("100us"));
         assert!(refusal("--peer mpich").contains("NAME=MPICC,MPIRUN"));
         assert!(refusal("--collective scan").contains("'scan'"));
@@ -444,7 +451,6 @@ mod tests {
         assert!(parse("--host fd83::1,[fd83::2]").is_ok());
         assert!(refusal("--launcher 'rsh").contains("quotes"));
         assert!(refusal("--fast").contains("'--fast'"));
-        assert!(refusal("--output").contains("--output needs a value"));
-        assert_eq!(Options::parse(&["--help".into()]), Ok(None));
+        assert!(refusal("--output").contains("--output <DIR>"));
     }
 }

@@ -70,13 +70,14 @@ fn compare(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::options::tests::parse;
+
+    fn listed(line: &str) -> Result<String, String> {
+        list(&parse(line).unwrap())
+    }
 
     #[test]
     fn what_was_asked_besides_counts() {
-        let listed = |line: &str| {
-            let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-            list(&Options::parse(&words).unwrap())
-        };
         let text = listed("--choose alltoall --ranks 8 --messages-max 10").unwrap();
         assert!(text.contains("left out: alltoall direct"), "{text}");
         assert!(listed("--choose bcast --ranks 4 --root 4").unwrap_err().contains("root is 4"));
@@ -85,8 +86,7 @@ mod tests {
 
     #[test]
     fn the_choice_stands_beside_the_best() {
-        let words = "--choose bcast barrier --ranks 4,5 --bytes 8".split_whitespace().map(String::from);
-        let text = list(&Options::parse(&words.collect::<Vec<_>>()).unwrap()).unwrap();
+        let text = listed("--choose bcast barrier --ranks 4,5 --bytes 8").unwrap();
         assert_eq!(text.lines().count(), 5, "{text}");
         assert!(text.contains("binomial") && text.contains("dissemination"), "{text}");
         // On one machine there is the way over shared memory, too; on several there is none.
@@ -94,9 +94,7 @@ mod tests {
             text.lines().nth(1).and_then(|line| line.split_whitespace().last().map(String::from))
         };
         assert!(last_word(&text).is_some_and(|time| time.ends_with('s')), "{text}");
-        let words =
-            "--choose bcast --ranks 4 --bytes 8 --ranks-per-host 2".split_whitespace().map(String::from);
-        let text = list(&Options::parse(&words.collect::<Vec<_>>()).unwrap()).unwrap();
+        let text = listed("--choose bcast --ranks 4 --bytes 8 --ranks-per-host 2").unwrap();
         assert_eq!(last_word(&text).as_deref(), Some("-"), "{text}");
     }
 }

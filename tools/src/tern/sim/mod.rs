@@ -11,13 +11,13 @@ mod progress;
 mod series;
 pub mod units;
 
+pub use options::Arguments;
 use options::{Options, Task};
 
-/// Does what the words after `sim` ask for.
-pub fn answer(words: &[String]) -> Result<String, String> {
-    let options = Options::parse(words)?;
+/// Does what the arguments ask for.
+pub fn answer(arguments: Arguments) -> Result<String, String> {
+    let options = Options::new(arguments)?;
     match options.task {
-        Task::Help => Ok(options::HELP.into()),
         Task::PrintParams => Ok(options.params.to_toml()),
         Task::Check => check::list(&options),
         Task::Choose => choose::list(&options),

@@ -232,10 +232,10 @@ pub fn hang(point: &Point) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::options::tests::parse;
 
     fn listed(line: &str) -> Result<String, String> {
-        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        list(&Options::parse(&words).unwrap())
+        list(&parse(line).unwrap())
     }
 
     #[test]

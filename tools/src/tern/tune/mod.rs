@@ -28,7 +28,7 @@ use jobs::Jobs;
 use progress::Progress;
 use tuner::{Ranks, Tuner};
 
-pub use options::{HELP, Options};
+pub use options::{Arguments, Options};
 
 /// Measures and writes both files; returns what there is to say.
 pub fn run(options: &Options) -> Result<String, String> {

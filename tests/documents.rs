@@ -1,0 +1,198 @@
+//! Lints the documents: lengths, links, the book's table of contents, and the length of sentences.
+
+#![forbid(unsafe_code)]
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of the documents at the root: a user's first five minutes.
+const ROOT_LINES_MAX: &[(&str, usize)] = &[("README.md", 200)];
+
+/// Lines of a page of the book.
+const PAGE_LINES_MAX: usize = 250;
+
+/// Words of a sentence.
+const WORDS_MAX: usize = 25;
+
+#[test]
+fn documents_are_short() {
+    let mut complaints = Vec::new();
+    for (name, most) in ROOT_LINES_MAX {
+        complaints.extend(too_long(&root().join(name), *most));
+    }
+    for page in pages() {
+        complaints.extend(too_long(&page, PAGE_LINES_MAX));
+    }
+    judge(complaints);
+}
+
+fn too_long(page: &Path, most: usize) -> Option<String> {
+    let lines = read(page).lines().count();
+    (lines > most).then(|| format!("{}: {lines} lines, over {most}", page.display()))
+}
+
+#[test]
+fn the_table_of_contents_has_every_page() {
+    let book = root().join("docs");
+    let summary = book.join("SUMMARY.md");
+    let listed: HashSet<PathBuf> = links(&read(&summary)).into_iter().map(|link| book.join(link)).collect();
+    let missing = pages().into_iter().filter(|page| *page != summary && !listed.contains(page));
+    judge(missing.map(|page| format!("{}: is not in docs/SUMMARY.md", page.display())).collect());
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut complaints = Vec::new();
+    for page in pages().into_iter().chain(documents_beside_the_book()) {
+        let folder = page.parent().expect("a file is in a folder");
+        for link in links(&read(&page)) {
+            if let Some(fault) = broken(&page, folder, &link) {
+                complaints.push(format!("{}: {link}: {fault}", page.display()));
+            }
+        }
+    }
+    judge(complaints);
+}
+
+/// What is wrong with a link, if it is one within the tree.
+fn broken(page: &Path, folder: &Path, link: &str) -> Option<&'static str> {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return None;
+    }
+    let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
+    let target = if file.is_empty() { page.to_path_buf() } else { folder.join(file) };
+    if !target.exists() {
+        return Some("there is no such file");
+    }
+    let anchor = anchor.filter(|_| target.extension().is_some_and(|ending| ending == "md"))?;
+    (!anchors(&read(&target)).contains(anchor)).then_some("there is no such heading")
+}
+
+#[test]
+fn sentences_are_short() {
+    let mut complaints = Vec::new();
+    for page in pages().into_iter().chain([root().join("README.md")]) {
+        for sentence in sentences(&read(&page)) {
+            let words = sentence.split_whitespace().count();
+            if words > WORDS_MAX {
+                complaints.push(format!("{}: {words} words: {sentence}", page.display()));
+            }
+        }
+    }
+    judge(complaints);
+}
+
+/// The sentences of paragraphs and lists. Headings, tables and code are none.
+fn sentences(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    let mut outside = 0;
+    for event in events(text) {
+        match event {
+            Event::Start(Tag::Heading { .. } | Tag::Table(_) | Tag::CodeBlock(_)) => outside += 1,
+            Event::End(TagEnd::Heading(_) | TagEnd::Table | TagEnd::CodeBlock) => outside -= 1,
+            Event::Start(Tag::Paragraph | Tag::Item) => paragraphs.push(String::new()),
+            Event::Text(words) | Event::Code(words) if outside == 0 => {
+                paragraphs.last_mut().expect("one is there").push_str(&words);
+            }
+            Event::SoftBreak | Event::HardBreak => paragraphs.last_mut().expect("one is there").push(' '),
+            _ => {}
+        }
+    }
+    paragraphs.iter().flat_map(|paragraph| split(paragraph)).collect()
+}
+
+/// Cuts behind full stops and colons that a blank follows.
+fn split(paragraph: &str) -> Vec<String> {
+    let mut sentences = vec![String::new()];
+    for word in paragraph.split_whitespace() {
+        let sentence = sentences.last_mut().expect("one is there");
+        sentence.push_str(word);
+        sentence.push(' ');
+        if word.ends_with(['.', '?', '!', ':', ';']) {
+            sentences.push(String::new());
+        }
+    }
+    sentences
+}
+
+fn links(text: &str) -> Vec<String> {
+    let link = |event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),
+        _ => None,
+    };
+    events(text).filter_map(link).collect()
+}
+
+/// The names by which headings can be linked to.
+fn anchors(text: &str) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut heading: Option<String> = None;
+    for event in events(text) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => found.extend(heading.take().map(|words| anchor(&words))),
+            Event::Text(words) | Event::Code(words) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+fn events(text: &str) -> Parser<'_> {
+    Parser::new_ext(text, Options::ENABLE_TABLES)
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a readable folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 10, "the book was not found");
+    found.sort();
+    found
+}
+
+fn documents_beside_the_book() -> Vec<PathBuf> {
+    let names = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "bench/README.md",
+        "bench/nas/README.md",
+        "examples/README.md",
+    ];
+    names.iter().map(|name| root().join(name)).collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the crate is in the tree").to_path_buf()
+}
+
+/// Fails with all complaints at once.
+fn judge(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
