@@ -8,7 +8,7 @@ use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
-use crate::{multicast, network, progress};
+use crate::{lifeline, multicast, network, progress};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -145,6 +145,7 @@ pub fn attach(process: &mut Process) -> Result {
         return Err(fail(MPI_ERR_OTHER, "MPI has ended in this process and cannot be started again"));
     }
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
+    job.lifeline.iter().for_each(lifeline::hold);
     tell(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
     process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;

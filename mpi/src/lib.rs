@@ -40,6 +40,7 @@ pub mod handle;
 pub mod info;
 pub mod init;
 pub mod intercomm;
+mod lifeline;
 pub mod limits;
 mod multicast;
 pub mod neighbor;

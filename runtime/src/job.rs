@@ -35,6 +35,8 @@ pub struct Job {
     pub cores: CoreBudget,
     /// The way to find out how other ranks are reached. `None` without `mpirun`.
     pub link: Option<Link>,
+    /// A pipe that ends when this host's `mpirun` or agent does, and says nothing before. `None` without `mpirun`.
+    pub lifeline: Option<OwnedFd>,
     /// Number of hosts.
     pub hosts: u32,
     pub(crate) places: OnceLock<Places>,
@@ -63,6 +65,7 @@ impl Job {
             cores: CoreBudget { usable: affinity_cores(), ranks: 1 },
             control: None,
             link: None,
+            lifeline: None,
             hosts: 1,
             places: OnceLock::new(),
         }

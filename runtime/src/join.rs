@@ -125,6 +125,7 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
     let control = Arc::new(adopt(ticket, "control pipe", ticket.control, pipe)?);
     let pipe = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let answers = adopt(ticket, "pipe for answers", ticket.answers, pipe)?;
+    let lifeline = adopt(ticket, "lifeline", ticket.lifeline, pipe)?;
     die_with_launcher(ticket);
     Ok(Some(Job {
         rank: ticket.rank,
@@ -136,6 +137,7 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
         cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.local },
         link: Some(Link::new(ticket.rank, control.clone(), answers)),
         control: Some(Control::Pipe(control)),
+        lifeline: Some(lifeline),
         hosts: ticket.hosts,
         places: OnceLock::new(),
     }))

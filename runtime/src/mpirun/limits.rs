@@ -105,6 +105,12 @@ pub const ANSWERS_QUEUED_MAX: usize = 1 << 16;
 /// Descriptors that the ranks inherit get numbers from here on, out of the way of shell scripts.
 pub const INHERITED_FD_LEAST: i32 = 100;
 
+/// How often processes that have left their groups are searched at most, each time for those whom the ones killed had just started.
+pub const SEARCHES_MAX: u32 = 16;
+
+/// Orphans that have ended are looked for no more often than this.
+pub const BURIAL_PAUSE: Duration = Duration::from_millis(100);
+
 /// Events taken from the kernel at once.
 pub const EVENTS: usize = 256;
 

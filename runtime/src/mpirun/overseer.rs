@@ -269,13 +269,15 @@ impl Overseer {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
         let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at];
-        let others = [self.ending.due(), feed, asking, self.station.streams.due()];
+        let others = [self.ending.due(), feed, asking, self.station.streams.due(), self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
         self.station.streams.tick(now, &mut self.outputs);
         self.with_feed(|feed, poller| feed.tick(now, poller));
+        self.station.settle(now);
+        self.take_events();
         if take_due(&mut self.beat_at, now) {
             self.beat_at = Some(now + BEAT);
             self.station.tick(now);
@@ -446,16 +448,27 @@ impl Overseer {
             self.station.obey(Down::Finish);
         }
         let closed = self.station.streams.are_closed() && self.far.is_empty();
-        match self.ending.advance(now, self.live > 0, closed, self.cause.is_some()) {
+        // Those who have left their groups got a SIGTERM, too, and have their time.
+        let failed = self.cause.is_some() && self.kill_at.is_none();
+        match self.ending.advance(now, self.live > 0, closed, failed) {
             Step::Wait => {}
-            Step::Kill => self.signal_all(Signal::KILL),
+            Step::Kill => self.clear(),
             Step::End => {
-                self.signal_all(Signal::KILL);
+                self.clear();
                 self.station.streams.close_all(&mut self.outputs, &self.station.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
                 self.missed_at = None;
                 self.asking = None;
             }
+        }
+    }
+
+    /// Nothing of a job that has failed outlives it. After one that has gone well, what has left its rank's process group and is no
+    /// rank is a daemon that somebody wants.
+    fn clear(&mut self) {
+        match self.cause {
+            Some(_) => self.signal_all(Signal::KILL),
+            None => self.station.obey(Down::Sweep),
         }
     }
 

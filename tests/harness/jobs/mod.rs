@@ -2,6 +2,7 @@
 
 mod checks;
 mod endings;
+mod fled;
 mod hosts;
 mod killed;
 mod leftovers;
@@ -47,6 +48,7 @@ pub fn run(options: &Options, report: &Report) {
     let jobs = Jobs { options };
     for test in endings::TESTS
         .iter()
+        .chain(fled::TESTS)
         .chain(killed::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
