@@ -8,7 +8,7 @@ use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
-use crate::{lifeline, multicast, network, progress};
+use crate::{lifeline, multicast, network, progress, stdio};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -82,6 +82,7 @@ entry! {
 
     /// Ends the job (section 11.4).
     fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
+        stdio::flush_streams();
         let process = enter();
         let name = process.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
         let message = format!("MPI_Abort was called on {name} with error code {errorcode}");

@@ -60,6 +60,7 @@ pub mod session;
 pub mod settings;
 pub mod spawn;
 pub mod status;
+mod stdio;
 pub mod table;
 mod team;
 pub mod tool;

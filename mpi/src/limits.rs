@@ -130,3 +130,7 @@ pub const REORDER_STEPS_MAX: u64 = 1 << 24;
 
 /// No memory of a program lies below: the smallest page that there is, and the first is never mapped.
 pub const PAGE_BYTES_MIN: usize = 4096;
+
+/// How long a rank that ends the job may take to write what its streams hold: whoever reads is there at once, or stuck. All ranks
+/// must be gone within 2 s of an end, half of which is `mpirun`'s.
+pub const FLUSH_MAX: Duration = Duration::from_millis(500);

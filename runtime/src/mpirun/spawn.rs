@@ -27,6 +27,10 @@ use crate::share::{Share, name, out_of_the_way};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
 
+/// Makes Python show what a program prints when it prints it. In C the library does that (`mpi/src/stdio.rs`), and gfortran does it
+/// by itself.
+const UNBUFFERED: &str = "PYTHONUNBUFFERED";
+
 /// A rank as `mpirun` sees it: the process that it started, in a process group of its own, with whatever
 /// that process starts in turn.
 #[derive(Debug)]
@@ -196,6 +200,10 @@ impl Starter<'_> {
         command.args(&app.arguments).process_group(0);
         let settings = &self.plan.settings;
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
+        let mut own = settings.environment.iter().chain(&app.environment);
+        if std::env::var_os(UNBUFFERED).is_none() && !own.any(|(name, _)| name == UNBUFFERED) {
+            command.env(UNBUFFERED, "1");
+        }
         command.env(TICKET_VARIABLE, ticket.to_string());
         command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
         // An agent has it from its launcher.

@@ -11,6 +11,7 @@ mod multicast;
 mod net;
 mod netpipe;
 mod places;
+mod prints;
 mod reports;
 mod settings;
 mod ssh;
@@ -60,6 +61,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
+        .chain(prints::TESTS)
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)
         .chain(netpipe::TESTS)
