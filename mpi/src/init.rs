@@ -8,7 +8,7 @@ use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
-use crate::{lifeline, multicast, network, progress, stdio};
+use crate::{departure, lifeline, multicast, network, progress, stdio};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -181,6 +181,7 @@ pub fn attach(process: &mut Process) -> Result {
         unsafe { libc::atexit(leave_at_exit) };
     }
     process.job = Some(job);
+    departure::notice();
     Ok(())
 }
 

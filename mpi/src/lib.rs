@@ -26,6 +26,7 @@ pub mod complete;
 pub mod datatype;
 pub mod datatype_make;
 pub mod datatype_query;
+mod departure;
 pub mod elements;
 pub mod entry;
 pub mod env;

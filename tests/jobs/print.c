@@ -1,5 +1,5 @@
-/* Prints a line, meets the others in a barrier, and ends badly as the argument says. The harness (harness/jobs/prints.rs) says what
- * must be seen. */
+/* Prints a line, meets the others in a barrier, and ends badly as the argument says.
+ * harness/jobs/prints.rs says what must be seen. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
