@@ -26,8 +26,13 @@ pub const MISSED_MIN: Duration = Duration::from_millis(1000);
 /// How often that is looked at.
 pub const MISSED_LOOK: Duration = Duration::from_millis(500);
 
-/// Two interrupts within this time mean: kill.
-pub const INTERRUPT_TWICE: Duration = Duration::from_secs(2);
+/// Two interrupts within this time mean: kill. Long enough to read what the first one said, and short for those who interrupt what they
+/// type in one after the other.
+pub const INTERRUPT_TWICE: Duration = Duration::from_secs(10);
+
+/// Ranks that run on for so long after an interrupt was passed on are told of, and how to kill them.
+pub const INTERRUPT_NOTICE: Duration = Duration::from_millis(500);
+const _: () = assert!(INTERRUPT_NOTICE.as_millis() < INTERRUPT_TWICE.as_millis());
 
 /// The same signal within this time is the same wish: `timeout` sends it to its child and, at once, to its group.
 /// Nobody presses keys so fast.

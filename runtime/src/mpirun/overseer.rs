@@ -16,7 +16,8 @@ use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
 use crate::limits::{
-    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX, TERM_GRACE,
+    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX,
+    TERM_GRACE,
 };
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
@@ -92,6 +93,8 @@ struct Overseer {
     cause: Option<Cause>,
     /// The last signal that was passed on and that usually ends programs, and when.
     forwarded: Option<(i32, Instant)>,
+    /// When to say that ranks run on after it.
+    notice_at: Option<Instant>,
     /// When `--timeout` strikes.
     deadline: Option<Instant>,
     /// When those that a SIGTERM did not end are killed.
@@ -162,6 +165,7 @@ impl Overseer {
             far,
             cause: None,
             forwarded: None,
+            notice_at: None,
             deadline,
             kill_at: None,
             abandon_at: None,
@@ -268,7 +272,8 @@ impl Overseer {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at];
+        let own =
+            [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at, self.notice_at];
         let others = [self.ending.due(), feed, asking, self.station.streams.due(), self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
@@ -288,6 +293,9 @@ impl Overseer {
         }
         if self.asking.as_ref().is_some_and(|asking| now >= asking.until) {
             self.report();
+        }
+        if take_due(&mut self.notice_at, now) {
+            self.tell_of_interrupt();
         }
         if take_due(&mut self.kill_at, now) {
             self.signal_all(Signal::KILL);
@@ -457,7 +465,7 @@ impl Overseer {
                 self.clear();
                 self.station.streams.close_all(&mut self.outputs, &self.station.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
-                self.missed_at = None;
+                (self.missed_at, self.notice_at) = (None, None);
                 self.asking = None;
             }
         }
@@ -492,6 +500,21 @@ impl Overseer {
         }
     }
 
+    /// Whoever interrupts ranks that do not end is told what ends them.
+    fn tell_of_interrupt(&mut self) {
+        let Some((signal, _)) = self.forwarded.filter(|_| self.live > 0 && self.cause.is_none()) else {
+            return;
+        };
+        let (name, size) = (signal_name(signal), self.ended.len());
+        let who = match (self.live, size) {
+            (1, 1) => "the rank still runs".into(),
+            (live, size) => format!("{live} of {size} ranks still run"),
+        };
+        let seconds = INTERRUPT_TWICE.as_secs();
+        self.outputs
+            .say(&format!("{name} was passed on, and {who}; a second one within {seconds} s kills all"));
+    }
+
     /// The first time the ranks decide what to do; the second time they are killed.
     fn interrupt(&mut self, signal: i32) {
         if self.forwarded.is_some_and(|(last, when)| last == signal && when.elapsed() < INTERRUPT_ECHO) {
@@ -509,6 +532,7 @@ impl Overseer {
         } else {
             self.forward(signal);
             self.give_up_start(signal);
+            self.notice_at = Some(Instant::now() + INTERRUPT_NOTICE);
         }
         self.forwarded = Some((signal, Instant::now()));
     }
