@@ -7,6 +7,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static void *hold(void *barrier)
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
         if (!strcmp(how, "fatal")) MPI_Send(&value, 1, MPI_INT, size + 5, 3, MPI_COMM_WORLD);
         if (!strcmp(how, "signal")) signal(SIGSEGV, SIG_DFL), raise(SIGSEGV);
         if (!strcmp(how, "exit")) _exit(3);
-        if (!strcmp(how, "wait")) sleep(60);
+        /* The name tells who waits for it that all have printed. */
+        if (!strcmp(how, "wait")) prctl(PR_SET_NAME, "printed"), sleep(60);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
