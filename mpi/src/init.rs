@@ -8,7 +8,7 @@ use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::settings;
 use crate::wait::{self, Waiting};
-use crate::{multicast, network, progress};
+use crate::{departure, lifeline, multicast, network, progress, stdio};
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -82,6 +82,7 @@ entry! {
 
     /// Ends the job (section 11.4).
     fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
+        stdio::flush_streams();
         let process = enter();
         let name = process.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
         let message = format!("MPI_Abort was called on {name} with error code {errorcode}");
@@ -151,6 +152,7 @@ pub fn attach(process: &mut Process) -> Result {
         return Err(fail(MPI_ERR_OTHER, "MPI has ended in this process and cannot be started again"));
     }
     let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
+    job.lifeline.iter().for_each(lifeline::hold);
     tell(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
     process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
@@ -187,6 +189,7 @@ pub fn attach(process: &mut Process) -> Result {
         unsafe { libc::atexit(leave_at_exit) };
     }
     process.job = Some(job);
+    departure::notice();
     Ok(())
 }
 

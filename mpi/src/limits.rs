@@ -143,3 +143,14 @@ pub const REORDER_STEPS_MAX: u64 = 1 << 24;
 
 /// No memory of a program lies below: the smallest page that there is, and the first is never mapped.
 pub const PAGE_BYTES_MIN: usize = 4096;
+
+/// How long a rank that ends the job may take to write what its streams hold: whoever reads is there at once, or stuck. All ranks
+/// must be gone within 2 s of an end, half of which is `mpirun`'s.
+pub const FLUSH_MAX: Duration = Duration::from_millis(500);
+
+/// How soon after the end of the thread that has started MPI it is looked whether another one of the program's is left. Each look
+/// that finds some doubles the time to the next, since they may go on for hours.
+pub const DEPARTURE_LOOK: Duration = Duration::from_millis(20);
+
+/// What it becomes at most.
+pub const DEPARTURE_LOOK_MAX: Duration = Duration::from_millis(500);

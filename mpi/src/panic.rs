@@ -11,7 +11,10 @@ pub fn explain() {
 }
 
 fn explanation(info: &PanicHookInfo<'_>) -> String {
-    let what = info.payload_as_str().unwrap_or("no reason given");
+    let payload = info.payload();
+    let literal = payload.downcast_ref::<&str>().copied();
+    let what =
+        literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
     let place = info.location().map_or_else(|| "an unknown place".into(), ToString::to_string);
     format!(
         "internal error in Tern {} ({place}: {what}). Either the program has overwritten the library's memory (valgrind may show \

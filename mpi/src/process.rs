@@ -467,6 +467,8 @@ pub fn complain(message: &str) {
 /// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
 #[cold]
 pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
+    // The launcher ends this process, too, once it is told.
+    crate::stdio::flush_streams();
     let process = enter_anyway();
     let scope = if comm_only { " (MPI_ERRORS_ABORT)" } else { "" };
     if let Some(job) = &process.job {

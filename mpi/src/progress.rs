@@ -16,6 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tern_transport::threads::Serving;
 
 /// There is no thread, or it runs.
 const AWAY: u8 = 0;
@@ -37,7 +38,8 @@ fn thread() -> std::sync::MutexGuard<'static, Option<JoinHandle<()>>> {
 /// system may forbid, progress is made in calls only.
 pub fn start() {
     STATE.store(AWAY, Ordering::SeqCst);
-    *thread() = std::thread::Builder::new().name("tern-progress".into()).spawn(run).ok();
+    let serving = Serving::start();
+    *thread() = std::thread::Builder::new().name("tern-progress".into()).spawn(move || run(&serving)).ok();
 }
 
 /// Ends the thread, and waits until it has. Nobody may be in the library on its behalf.
@@ -98,8 +100,8 @@ fn has_work(process: &mut Process) -> bool {
     (always && (collectives || !engine.is_idle())) || engine.transport().has_residue()
 }
 
-fn run() {
-    tern_transport::signals::block();
+fn run(serving: &Serving) {
+    serving.begin();
     ask_for_short_waits();
     let mut naps = Naps::default();
     while STATE.load(Ordering::SeqCst) != ENDS {

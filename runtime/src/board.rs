@@ -7,11 +7,12 @@
 //! checksum over the rest, so that one that is read while it is being written, or that a stray write has
 //! damaged, is recognised.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use rustix::io::{Result, pread, pwrite};
 
 use crate::control::clip;
+use crate::kept::Kept;
 use crate::limits::{BOARD_READ_ATTEMPTS, RECORD_BYTES};
 
 /// [`Blocked::peer`]: any source.
@@ -144,14 +145,14 @@ pub fn count_of_ranks(count: u32) -> String {
 /// have read must not end a program that works.
 #[derive(Debug)]
 pub struct Board {
-    file: OwnedFd,
+    file: Kept,
     rank: u32,
 }
 
 impl Board {
     /// The place of `rank` on the board `file`.
-    pub fn new(file: OwnedFd, rank: u32) -> Board {
-        Board { file, rank }
+    pub fn new(file: impl Into<Kept>, rank: u32) -> Board {
+        Board { file: file.into(), rank }
     }
 
     /// Says that this rank is asleep in a call, or asks again and again.
@@ -172,16 +173,16 @@ impl Board {
 
     /// What stands at this rank's place now.
     pub fn read_own(&self) -> Result<Record> {
-        read_record(&self.file, self.rank)
+        self.file.with(|file| read_record(file, self.rank))
     }
 
     /// The file, behind whose records the [`roster`](crate::roster) stands.
-    pub(crate) fn file(&self) -> &OwnedFd {
+    pub(crate) fn file(&self) -> &Kept {
         &self.file
     }
 
     fn post(&self, record: &Record) {
-        let _ = pwrite(&self.file, &record.0, offset(self.rank));
+        let _ = self.file.with(|file| pwrite(file, &record.0, offset(self.rank)));
     }
 }
 
@@ -438,7 +439,7 @@ mod tests {
         assert_eq!(board.read_own().unwrap().state(), RankState::Absent);
         assert_eq!(board.read_own().unwrap().pid(), None);
         board.publish(&receive("of 2 requests"));
-        let record = read_record(&board.file, 2).unwrap();
+        let record = board.file.with(|file| read_record(file, 2)).unwrap();
         assert_eq!(record.blocked(), Some(receive("of 2 requests")));
         assert_eq!(record.pid(), Some(std::process::id()));
         let asks = Blocked { asked_ns: Some(7), root: 3, collective: "MPI_Ibcast", ..receive("") };
@@ -451,7 +452,8 @@ mod tests {
         board.clear();
         assert_eq!(board.read_own().unwrap().state(), RankState::Running);
         assert_eq!(board.read_own().unwrap().blocked(), None);
-        assert_eq!(read_record(&board.file, 3).unwrap().state(), RankState::Absent);
+        let other = board.file.with(|file| read_record(file, 3)).unwrap();
+        assert_eq!(other.state(), RankState::Absent);
     }
 
     #[test]
@@ -479,7 +481,7 @@ mod tests {
             torn.0[..cut].copy_from_slice(&new.0[..cut]);
             assert!(torn == old || torn == new || !torn.is_whole(), "cut at {cut}");
         }
-        pwrite(&board.file, &[7; RECORD_BYTES], 0).unwrap();
+        board.file.with(|file| pwrite(file, &[7; RECORD_BYTES], 0)).unwrap();
         assert_eq!(board.read_own().unwrap().state(), RankState::Absent);
     }
 

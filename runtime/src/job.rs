@@ -10,6 +10,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::board::Board;
 use crate::control::{AbortNotice, Notice};
 use crate::cores::{CoreBudget, affinity_cores};
+use crate::kept::Kept;
 use crate::link::Link;
 use crate::pmi_client::Voice;
 use crate::roster::{self, Places, SECRET_BYTES, Secret};
@@ -35,6 +36,8 @@ pub struct Job {
     pub cores: CoreBudget,
     /// The way to find out how other ranks are reached. `None` without `mpirun`.
     pub link: Option<Link>,
+    /// A pipe that ends when this host's `mpirun` or agent does, and says nothing before. `None` without `mpirun`.
+    pub lifeline: Option<OwnedFd>,
     /// Number of hosts.
     pub hosts: u32,
     pub(crate) places: OnceLock<Places>,
@@ -45,7 +48,7 @@ pub struct Job {
 #[derive(Debug)]
 pub(crate) enum Control {
     /// By the control pipe of Tern's `mpirun`.
-    Pipe(Arc<OwnedFd>),
+    Pipe(Arc<Kept>),
     /// By a word to another launcher.
     Pmi(Voice),
 }
@@ -63,6 +66,7 @@ impl Job {
             cores: CoreBudget { usable: affinity_cores(), ranks: 1 },
             control: None,
             link: None,
+            lifeline: None,
             hosts: 1,
             places: OnceLock::new(),
         }
@@ -71,7 +75,7 @@ impl Job {
     /// What only the processes of this job know, for proofs on connections. A world of one makes one up.
     pub fn secret(&self) -> io::Result<Secret> {
         match &self.board {
-            Some(board) => Ok(roster::read_secret(board.file(), self.size)?),
+            Some(board) => Ok(board.file().with(|file| roster::read_secret(file, self.size))?),
             None => fresh_secret(),
         }
     }
@@ -84,8 +88,8 @@ impl Job {
     /// Which ranks run where.
     pub fn places(&self) -> &Places {
         self.places.get_or_init(|| {
-            let written =
-                self.board.as_ref().and_then(|board| roster::read_places(board.file(), self.size).ok());
+            let read = |board: &Board| board.file().with(|file| roster::read_places(file, self.size)).ok();
+            let written = self.board.as_ref().and_then(read);
             // A board whose end cannot be read is no board of mpirun's: each rank is then taken to be far away.
             written.unwrap_or_else(|| match self.hosts {
                 1 => Places::one_host(self.size),
@@ -105,7 +109,7 @@ impl Job {
     pub fn announce_abort(&self, code: i32, message: &str) {
         let notice = Notice::Abort(AbortNotice { rank: self.rank, code, message: Cow::Borrowed(message) });
         let printed = match &self.control {
-            Some(Control::Pipe(pipe)) => notice.send(pipe).is_ok(),
+            Some(Control::Pipe(pipe)) => pipe.with(|pipe| notice.send(pipe)).is_ok(),
             _ => false,
         };
         if !printed {
@@ -121,7 +125,7 @@ impl Job {
     pub fn tell(&self, text: &str) {
         if let Some(Control::Pipe(pipe)) = &self.control {
             // To be heard is not worth waiting for.
-            let _ = Notice::Tell { rank: self.rank, text: text.into() }.send(pipe);
+            let _ = pipe.with(|pipe| Notice::Tell { rank: self.rank, text: text.into() }.send(pipe));
         }
     }
 

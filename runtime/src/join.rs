@@ -11,6 +11,7 @@ use crate::cores::{CoreBudget, affinity_cores};
 use crate::foreign;
 use crate::job::{Control, Job};
 use crate::join_pmi::{self, Invitation};
+use crate::kept::Kept;
 use crate::link::Link;
 use crate::procfs::descends_from;
 use crate::ticket::{FdName, TICKET_VARIABLE, Ticket, TicketError};
@@ -114,7 +115,8 @@ fn alone() -> Result<Job, JoinError> {
 /// program of its own, with the environment that it had itself.
 fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
     let memory = OFlags::RDWR | OFlags::CLOEXEC;
-    let board = Board::new(adopt(ticket, "board", ticket.board, memory)?, ticket.rank);
+    let board = keep(ticket, "board", ticket.board, memory)?;
+    let board = Board::new(board, ticket.rank);
     if let Some(pid) = board.read_own().ok().and_then(|record| record.pid()) {
         let ours = descends_from(pid);
         return if ours { Ok(None) } else { Err(JoinError::SeatTaken { rank: ticket.rank, pid }) };
@@ -122,9 +124,10 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
     board.state(RankState::Starting);
     let segment = adopt(ticket, "shared memory", ticket.segment, memory)?;
     let pipe = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let control = Arc::new(adopt(ticket, "control pipe", ticket.control, pipe)?);
+    let control = Arc::new(keep(ticket, "control pipe", ticket.control, pipe)?);
     let pipe = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let answers = adopt(ticket, "pipe for answers", ticket.answers, pipe)?;
+    let lifeline = adopt(ticket, "lifeline", ticket.lifeline, pipe)?;
     die_with_launcher(ticket);
     Ok(Some(Job {
         rank: ticket.rank,
@@ -136,6 +139,7 @@ fn take_seat(ticket: &Ticket) -> Result<Option<Job>, JoinError> {
         cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.local },
         link: Some(Link::new(ticket.rank, control.clone(), answers)),
         control: Some(Control::Pipe(control)),
+        lifeline: Some(lifeline),
         hosts: ticket.hosts,
         places: OnceLock::new(),
     }))
@@ -155,6 +159,17 @@ fn usable_cores(ticket: &Ticket) -> u32 {
     if ticket.bound { ticket.cores } else { ticket.cores.min(affinity_cores()) }
 }
 
+/// As [`adopt`], where what the program closes is to be opened again.
+fn keep(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Result<Kept, JoinError> {
+    let file = Kept::from(adopt(ticket, what, name, flags)?);
+    Ok(file.also_at(at_launcher(ticket, name), flags))
+}
+
+/// The launcher's own.
+fn at_launcher(ticket: &Ticket, name: FdName) -> String {
+    format!("/proc/{}/fd/{}", ticket.launcher, name.number)
+}
+
 /// Opens what an inherited descriptor refers to, and closes the inherited one. If a wrapper closed it (as
 /// Python's `subprocess` does) the launcher's own is opened instead. The inode tells whether it is the right one.
 fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Result<OwnedFd, JoinError> {
@@ -163,8 +178,8 @@ fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Re
         let _ = nix::unistd::close(name.number);
         return Ok(file);
     }
-    let launchers = format!("/proc/{}/fd/{}", ticket.launcher, name.number);
-    open_if(&launchers, name.inode, flags).ok_or_else(|| unreachable_error(ticket, what, name))
+    open_if(&at_launcher(ticket, name), name.inode, flags)
+        .ok_or_else(|| unreachable_error(ticket, what, name))
 }
 
 fn unreachable_error(ticket: &Ticket, what: &'static str, name: FdName) -> JoinError {

@@ -87,6 +87,7 @@ pub(crate) fn join(invitation: Invitation) -> io::Result<Job> {
         cores: CoreBudget { usable: cores(), ranks: local },
         control: Some(Control::Pmi(client.voice())),
         link: Some(Link::over_pmi(PmiLink::new(client, rank))),
+        lifeline: None,
         hosts: places.hosts(),
         places: OnceLock::from(places),
     })

@@ -18,6 +18,7 @@ pub mod fuzz;
 pub mod job;
 mod join;
 mod join_pmi;
+pub mod kept;
 pub mod limits;
 pub mod link;
 pub mod pmi;

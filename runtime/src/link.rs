@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::control::Notice;
+use crate::kept::Kept;
 use crate::limits::{ANSWER_BYTES_MAX, ASKED_AT_ONCE_MAX, CARD_BYTES_MAX, PUBLISH_SECONDS};
 use crate::pmi_client::PmiLink;
 
@@ -29,7 +30,7 @@ enum Way {
 }
 
 impl Link {
-    pub(crate) fn new(rank: u32, control: Arc<OwnedFd>, answers: OwnedFd) -> Link {
+    pub(crate) fn new(rank: u32, control: Arc<Kept>, answers: OwnedFd) -> Link {
         Link(Way::Mpirun(Pipes { rank, control, answers, unsent: VecDeque::new(), buffer: Vec::new() }))
     }
 
@@ -89,7 +90,7 @@ impl Link {
 #[derive(Debug)]
 struct Pipes {
     rank: u32,
-    control: Arc<OwnedFd>,
+    control: Arc<Kept>,
     answers: OwnedFd,
     /// Questions that the control pipe had no room for.
     unsent: VecDeque<u32>,
@@ -101,7 +102,7 @@ impl Pipes {
     fn publish(&mut self, card: &[u8]) -> io::Result<()> {
         let notice = Notice::Publish { rank: self.rank, card: card.into() };
         loop {
-            match notice.send(&self.control) {
+            match self.control.with(|control| notice.send(control)) {
                 Ok(()) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => self.wait_for_room()?,
@@ -135,7 +136,8 @@ impl Pipes {
         while !self.unsent.is_empty() {
             let wanted: Vec<u32> = self.unsent.iter().take(ASKED_AT_ONCE_MAX).copied().collect();
             let count = wanted.len();
-            match (Notice::Ask { rank: self.rank, wanted }).send(&self.control) {
+            let notice = Notice::Ask { rank: self.rank, wanted };
+            match self.control.with(|control| notice.send(control)) {
                 Ok(()) => drop(self.unsent.drain(..count)),
                 Err(Errno::INTR) => {}
                 // No room, or no launcher: in either case this rank cannot do more.
@@ -145,9 +147,11 @@ impl Pipes {
     }
 
     fn wait_for_room(&self) -> io::Result<()> {
-        let mut fds = [PollFd::new(&self.control, PollFlags::OUT)];
         let limit = Timespec { tv_sec: PUBLISH_SECONDS, tv_nsec: 0 };
-        match poll(&mut fds, Some(&limit)) {
+        let wait = |control: BorrowedFd<'_>| {
+            poll(&mut [PollFd::from_borrowed_fd(control, PollFlags::OUT)], Some(&limit))
+        };
+        match self.control.with(wait) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "mpirun does not read the control pipe")),
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -189,7 +193,7 @@ mod tests {
         let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
         let (notices, control) = pipe_with(flags).unwrap();
         let (answers, launcher) = pipe_with(flags).unwrap();
-        (Link::new(5, Arc::new(control), answers), notices, launcher)
+        (Link::new(5, Arc::new(control.into()), answers), notices, launcher)
     }
 
     fn next_notice(notices: &OwnedFd) -> Option<Notice<'static>> {

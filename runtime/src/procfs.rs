@@ -1,5 +1,7 @@
 //! What `/proc` tells about a process.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +19,12 @@ pub struct ProcessStat {
     pub state: char,
     /// Process id of the parent.
     pub parent: u32,
+    /// The process group.
+    pub group: u32,
     /// Time on a processor, user and system.
     pub cpu: Duration,
+    /// When it was started, in ticks since the machine was: with its number it names a process for good.
+    pub start: u64,
 }
 
 impl ProcessStat {
@@ -33,10 +39,19 @@ impl ProcessStat {
         let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
-        // After pgrp, session, tty, tpgid, flags and four fault counters come utime and stime.
-        let user: u64 = fields.nth(9)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        // After session, tty, tpgid, flags and four fault counters come utime and stime.
+        let user: u64 = fields.nth(8)?.parse().ok()?;
         let system: u64 = fields.next()?.parse().ok()?;
-        Some(ProcessStat { state, parent, cpu: Duration::from_millis((user + system) * TICK_MS) })
+        // After the children's two times, priority, nice, threads and a zero comes the start.
+        let start = fields.nth(6)?.parse().ok()?;
+        let cpu = Duration::from_millis((user + system) * TICK_MS);
+        Some(ProcessStat { state, parent, group, cpu, start })
+    }
+
+    /// Whether the process has ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
     }
 
     /// The state in words.
@@ -51,6 +66,21 @@ impl ProcessStat {
             _ => "in an unknown state",
         }
     }
+}
+
+/// The processes of this machine that can be seen, with what they are.
+pub fn processes() -> impl Iterator<Item = (u32, ProcessStat)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter_map(|pid| Some((pid, ProcessStat::of(pid)?)))
+}
+
+/// The value of a variable in the environment with which a process runs its program; `None` as well where it may not be read.
+pub fn variable_of(pid: u32, name: &str) -> Option<OsString> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(OsStr::from_bytes(value).to_owned())
 }
 
 /// Whether `ancestor` is above this process in the process tree.
@@ -93,7 +123,10 @@ mod tests {
     fn a_name_with_parentheses_does_not_confuse() {
         let line = "77 (a) R (b) S 12 77 77 0 -1 4194560 107 0 0 0 150 50 0 0 20 0 1 0 100 1 1";
         let stat = ProcessStat::parse(line).unwrap();
-        assert_eq!(stat, ProcessStat { state: 'S', parent: 12, cpu: Duration::from_secs(2) });
+        assert_eq!(
+            stat,
+            ProcessStat { state: 'S', parent: 12, group: 77, cpu: Duration::from_secs(2), start: 100 }
+        );
         assert_eq!(ProcessStat::parse("77 (a"), None);
         assert_eq!(ProcessStat::parse("77 (a) S 1"), None);
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! TERN_JOB=3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52
-//!     control=102/53 answers=103/54
+//!     control=102/53 answers=103/54 lifeline=104/55
 //! ```
 //!
 //! The fields come in this order, each exactly once. A descriptor is written as its number and its
@@ -47,6 +47,8 @@ pub struct Ticket {
     pub control: FdName,
     /// The reading end of the pipe for answers to this rank.
     pub answers: FdName,
+    /// The reading end of a pipe that says nothing: it ends when the launcher does.
+    pub lifeline: FdName,
 }
 
 /// A descriptor that was handed down, and how to recognise it.
@@ -107,6 +109,7 @@ impl Ticket {
             board: fields.descriptor("board")?,
             control: fields.descriptor("control")?,
             answers: fields.descriptor("answers")?,
+            lifeline: fields.descriptor("lifeline")?,
         };
         fields.end()?;
         Ok(ticket)
@@ -116,14 +119,15 @@ impl Ticket {
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ticket { rank, size, app, universe, cores, local, hosts, launcher, .. } = self;
-        let Ticket { segment, board, control, answers, .. } = self;
+        let Ticket { segment, board, control, answers, lifeline, .. } = self;
         let bound = u8::from(self.bound);
         write!(
             f,
             "{VERSION} rank={rank} size={size} app={app} universe={universe} cores={cores} bound={bound}"
         )?;
         write!(f, " local={local} hosts={hosts} launcher={launcher}")?;
-        write!(f, " segment={segment} board={board} control={control} answers={answers}")
+        write!(f, " segment={segment} board={board} control={control} answers={answers}")?;
+        write!(f, " lifeline={lifeline}")
     }
 }
 
@@ -203,7 +207,8 @@ mod tests {
             segment: fd(100, 51),
             board: fd(101, 52),
             control: fd(102, 53),
-            answers: fd(103, u64::MAX),
+            answers: fd(103, 54),
+            lifeline: fd(104, u64::MAX),
         }
     }
 

@@ -158,11 +158,17 @@ fn a_second_interrupt_kills() {
     let pids = folder.pids(2);
     std::thread::sleep(Duration::from_millis(100));
     running.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(300));
+    // Longer than it takes to read what is said of it.
+    std::thread::sleep(Duration::from_secs(4));
     assert!(pids.iter().all(|&pid| is_alive(pid)));
     running.signal(Signal::INT);
     assert!(all_gone(&pids));
-    assert_eq!(running.finish().status, 130);
+    let outcome = running.finish();
+    assert_eq!(outcome.status, 130);
+    let said: Vec<&str> = outcome.stderr.lines().collect();
+    let first =
+        "mpirun: SIGINT was passed on, and 2 of 2 ranks still run; a second one within 10 s kills all";
+    assert_eq!(said, [first, "mpirun: SIGINT again: all ranks are killed"]);
 }
 
 /// Where a shell without job control has started the tests with `&`, they inherit that interrupts are ignored.

@@ -327,7 +327,7 @@ fn alone(variables: &[(&str, &str)]) -> String {
 #[test]
 fn a_stale_or_damaged_ticket_is_refused() {
     let stale = "3 rank=0 size=2 app=0 universe=2 cores=2 bound=0 local=2 hosts=1 launcher=2147483647 \
-                 segment=100/1 board=101/1 control=102/1 answers=103/1";
+                 segment=100/1 board=101/1 control=102/1 answers=103/1 lifeline=104/1";
     let said = alone(&[("TERN_JOB", stale)]);
     assert!(said.contains("rank 0 of 2") && said.contains("unset TERN_JOB"), "{said}");
     let said = alone(&[("TERN_JOB", "3 rank=9 size=2")]);

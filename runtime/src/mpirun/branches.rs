@@ -72,6 +72,11 @@ impl Branches {
         self.list.iter().flat_map(|branch| branch.hosts.iter().copied())
     }
 
+    /// The launchers' processes.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().map(|branch| branch.child.id())
+    }
+
     /// The branch on which a host is.
     pub fn toward(&self, host: u32) -> Option<u32> {
         let found = self.list.iter().position(|branch| branch.hosts.binary_search(&host).is_ok());

@@ -2,19 +2,19 @@
 //!
 //! It is `mpirun` run once more, asleep in a read on a pipe whose only writer is `mpirun`. The kernel closes
 //! that end however `mpirun` ends, and the read returns. At a normal end `mpirun` kills the guard first. It is there before
-//! the first rank and launcher and hears of each as soon as that runs. One of which `mpirun` could not tell any more is known by
-//! its environment: a rank has a ticket there, a launcher [`LAUNCHER_VARIABLE`].
+//! the first rank and launcher and hears of each as soon as that runs. One of which `mpirun` could not tell any more, or that has
+//! left its group, is known by its environment: a rank has a ticket there, a launcher [`LAUNCHER_VARIABLE`].
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
-use tern_runtime::ticket::{TICKET_VARIABLE, Ticket};
+use tern_runtime::procfs::{ProcessStat, processes, variable_of};
 
+use crate::descendants::{Look, signal_all, ticket_of};
 use crate::limits::{LAUNCHER_END_LOOK, LAUNCHER_END_MAX, PAUSE_BETWEEN_SEARCHES, SEARCHES_FOR_STRAYS};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -76,6 +76,11 @@ impl Guard {
         self.lifeline.write_all(&number.to_le_bytes())
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Relieves the guard: from here on nothing happens if `mpirun` ends.
     pub fn dismiss(mut self) {
         let _ = self.child.kill();
@@ -104,9 +109,12 @@ pub fn watch(mpirun: u32) {
     let patience = Instant::now() + LAUNCHER_END_MAX;
     let numbers: Vec<i32> = numbers.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
     numbers.iter().for_each(|number| kill(*number));
+    let started = |look: &Look| ranks_of(look, mpirun);
+    signal_all(Signal::KILL, started);
     if !numbers.contains(&COMPLETE) {
         for _ in 0..SEARCHES_FOR_STRAYS {
-            strays(mpirun).for_each(kill);
+            launchers_of(mpirun).for_each(kill);
+            signal_all(Signal::KILL, started);
             sleep(PAUSE_BETWEEN_SEARCHES);
         }
     }
@@ -136,21 +144,26 @@ fn group(number: i32) -> Option<Pid> {
     if number > 1 { Pid::from_raw(number) } else { None }
 }
 
-/// Ranks and launchers that `mpirun` has started.
-fn strays(mpirun: u32) -> impl Iterator<Item = i32> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|process| process.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(move |number| is_started_by(*number, mpirun))
+/// What has a ticket of `mpirun`'s, and what that has started. In another namespace the number of `mpirun` is somebody else's.
+fn ranks_of(look: &Look, mpirun: u32) -> HashSet<u32> {
+    let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let own = namespace("self");
+    let is_rank = |pid: &u32| {
+        let launcher = ticket_of(*pid).map(|ticket| ticket.launcher);
+        launcher == Some(mpirun) && namespace(&pid.to_string()) == own
+    };
+    look.with_descendants(look.pids().filter(is_rank))
 }
 
-/// A rank or a launcher leads a group, and what it starts usually does not: to kill that by its number fails.
-fn is_started_by(number: i32, mpirun: u32) -> bool {
-    let Ok(environment) = std::fs::read(format!("/proc/{number}/environ")) else { return false };
-    let value = |name: &str| {
-        let mut variables = environment.split(|byte| *byte == 0);
-        variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+/// Launchers that `mpirun` has started: each leads a group, and what it starts usually does not; to kill that by its number fails.
+fn launchers_of(mpirun: u32) -> impl Iterator<Item = i32> {
+    let is_launcher = move |(pid, _): &(u32, ProcessStat)| {
+        variable_of(*pid, LAUNCHER_VARIABLE).is_some_and(|value| value == *mpirun.to_string())
     };
-    let ticket = value(TICKET_VARIABLE).and_then(|value| Ticket::parse(OsStr::from_bytes(value)).ok());
-    ticket.is_some_and(|ticket| ticket.launcher == mpirun)
-        || value(LAUNCHER_VARIABLE) == Some(mpirun.to_string().as_bytes())
+    processes().filter(is_launcher).filter_map(|(pid, _)| i32::try_from(pid).ok())
+}
+
+/// Whether a process is the guard of a job. It ends by itself, and is needed until then: it may be that of a job inside this one.
+pub fn is_guard(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }

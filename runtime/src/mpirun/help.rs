@@ -38,7 +38,7 @@ Of the job:
 
 Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root, --rank-by, --mca.
 
-Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 2 s kills them;
+Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 10 s kills them;
 SIGTSTP and SIGCONT stop and continue them. SIGUSR1 prints where each rank stands.
 
 The exit status is that of the first rank that failed, 128 + N for a rank that signal N killed,

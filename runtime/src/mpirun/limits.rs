@@ -26,8 +26,13 @@ pub const MISSED_MIN: Duration = Duration::from_millis(1000);
 /// How often that is looked at.
 pub const MISSED_LOOK: Duration = Duration::from_millis(500);
 
-/// Two interrupts within this time mean: kill.
-pub const INTERRUPT_TWICE: Duration = Duration::from_secs(2);
+/// Two interrupts within this time mean: kill. Long enough to read what the first one said, and short for those who interrupt what they
+/// type in one after the other.
+pub const INTERRUPT_TWICE: Duration = Duration::from_secs(10);
+
+/// Ranks that run on for so long after an interrupt was passed on are told of, and how to kill them.
+pub const INTERRUPT_NOTICE: Duration = Duration::from_millis(500);
+const _: () = assert!(INTERRUPT_NOTICE.as_millis() < INTERRUPT_TWICE.as_millis());
 
 /// The same signal within this time is the same wish: `timeout` sends it to its child and, at once, to its group.
 /// Nobody presses keys so fast.
@@ -111,6 +116,12 @@ pub const ANSWERS_QUEUED_MAX: usize = 1 << 16;
 
 /// Descriptors that the ranks inherit get numbers from here on, out of the way of shell scripts.
 pub const INHERITED_FD_LEAST: i32 = 100;
+
+/// How often processes that have left their groups are searched at most, each time for those whom the ones killed had just started.
+pub const SEARCHES_MAX: u32 = 16;
+
+/// Orphans that have ended are looked for no more often than this.
+pub const BURIAL_PAUSE: Duration = Duration::from_millis(100);
 
 /// Events taken from the kernel at once.
 pub const EVENTS: usize = 256;

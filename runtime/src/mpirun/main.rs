@@ -8,7 +8,7 @@
 //!
 //! On other hosts an [`agent`] has the station. Agents are started as [`branches`] of a tree by a [`launcher`] and speak
 //! in [`messages`] over a [`channel`]; [`relay`] and [`inlets`] carry output and input. [`guard`] outlives a killed
-//! `mpirun` or agent.
+//! `mpirun` or agent. [`descendants`] finds what has left its rank's process group, and [`orphans`] buries what ends there.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod agent;
 mod answers;
 mod branches;
 mod channel;
+mod descendants;
 mod directory;
 mod ending;
 mod environment;
@@ -33,6 +34,7 @@ mod lines;
 mod messages;
 mod mpiexec;
 mod options;
+mod orphans;
 mod outputs;
 mod overseer;
 mod placement;

@@ -84,6 +84,8 @@ pub enum Down {
     Pause,
     /// Say whether all ranks wait.
     Look,
+    /// All has gone well: kill what the ranks have left in their process groups.
+    Sweep,
 }
 
 /// All that an agent needs to know.

@@ -16,7 +16,8 @@ use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
 use crate::limits::{
-    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX, TERM_GRACE,
+    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX,
+    TERM_GRACE,
 };
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
@@ -92,6 +93,8 @@ struct Overseer {
     cause: Option<Cause>,
     /// The last signal that was passed on and that usually ends programs, and when.
     forwarded: Option<(i32, Instant)>,
+    /// When to say that ranks run on after it.
+    notice_at: Option<Instant>,
     /// When `--timeout` strikes.
     deadline: Option<Instant>,
     /// When those that a SIGTERM did not end are killed.
@@ -162,6 +165,7 @@ impl Overseer {
             far,
             cause: None,
             forwarded: None,
+            notice_at: None,
             deadline,
             kill_at: None,
             abandon_at: None,
@@ -268,14 +272,17 @@ impl Overseer {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at];
-        let others = [self.ending.due(), feed, asking, self.station.streams.due()];
+        let own =
+            [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at, self.notice_at];
+        let others = [self.ending.due(), feed, asking, self.station.streams.due(), self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
         self.station.streams.tick(now, &mut self.outputs);
         self.with_feed(|feed, poller| feed.tick(now, poller));
+        self.station.settle(now);
+        self.take_events();
         if take_due(&mut self.beat_at, now) {
             self.beat_at = Some(now + BEAT);
             self.station.tick(now);
@@ -286,6 +293,9 @@ impl Overseer {
         }
         if self.asking.as_ref().is_some_and(|asking| now >= asking.until) {
             self.report();
+        }
+        if take_due(&mut self.notice_at, now) {
+            self.tell_of_interrupt();
         }
         if take_due(&mut self.kill_at, now) {
             self.signal_all(Signal::KILL);
@@ -446,16 +456,27 @@ impl Overseer {
             self.station.obey(Down::Finish);
         }
         let closed = self.station.streams.are_closed() && self.far.is_empty();
-        match self.ending.advance(now, self.live > 0, closed, self.cause.is_some()) {
+        // Those who have left their groups got a SIGTERM, too, and have their time.
+        let failed = self.cause.is_some() && self.kill_at.is_none();
+        match self.ending.advance(now, self.live > 0, closed, failed) {
             Step::Wait => {}
-            Step::Kill => self.signal_all(Signal::KILL),
+            Step::Kill => self.clear(),
             Step::End => {
-                self.signal_all(Signal::KILL);
+                self.clear();
                 self.station.streams.close_all(&mut self.outputs, &self.station.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
-                self.missed_at = None;
+                (self.missed_at, self.notice_at) = (None, None);
                 self.asking = None;
             }
+        }
+    }
+
+    /// Nothing of a job that has failed outlives it. After one that has gone well, what has left its rank's process group and is no
+    /// rank is a daemon that somebody wants.
+    fn clear(&mut self) {
+        match self.cause {
+            Some(_) => self.signal_all(Signal::KILL),
+            None => self.station.obey(Down::Sweep),
         }
     }
 
@@ -479,6 +500,21 @@ impl Overseer {
         }
     }
 
+    /// Whoever interrupts ranks that do not end is told what ends them.
+    fn tell_of_interrupt(&mut self) {
+        let Some((signal, _)) = self.forwarded.filter(|_| self.live > 0 && self.cause.is_none()) else {
+            return;
+        };
+        let (name, size) = (signal_name(signal), self.ended.len());
+        let who = match (self.live, size) {
+            (1, 1) => "the rank still runs".into(),
+            (live, size) => format!("{live} of {size} ranks still run"),
+        };
+        let seconds = INTERRUPT_TWICE.as_secs();
+        self.outputs
+            .say(&format!("{name} was passed on, and {who}; a second one within {seconds} s kills all"));
+    }
+
     /// The first time the ranks decide what to do; the second time they are killed.
     fn interrupt(&mut self, signal: i32) {
         if self.forwarded.is_some_and(|(last, when)| last == signal && when.elapsed() < INTERRUPT_ECHO) {
@@ -496,6 +532,7 @@ impl Overseer {
         } else {
             self.forward(signal);
             self.give_up_start(signal);
+            self.notice_at = Some(Instant::now() + INTERRUPT_NOTICE);
         }
         self.forwarded = Some((signal, Instant::now()));
     }

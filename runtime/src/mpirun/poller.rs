@@ -41,6 +41,8 @@ pub enum Token {
     ParentRoom,
     /// A rank has said something in PMI.
     Pmi(u32),
+    /// A child of this process has ended.
+    Children,
 }
 
 impl Token {
@@ -60,6 +62,7 @@ impl Token {
             Token::Parent => (11, 0),
             Token::ParentRoom => (12, 0),
             Token::Pmi(index) => (13, index),
+            Token::Children => (14, 0),
         };
         kind << 32 | u64::from(index)
     }
@@ -80,7 +83,8 @@ impl Token {
             10 => Token::BranchErrors(index),
             11 => Token::Parent,
             12 => Token::ParentRoom,
-            _ => Token::Pmi(index),
+            13 => Token::Pmi(index),
+            _ => Token::Children,
         }
     }
 }
@@ -147,6 +151,7 @@ mod tests {
             Token::Parent,
             Token::ParentRoom,
             Token::Pmi(5),
+            Token::Children,
         ];
         for token in tokens {
             assert_eq!(Token::unpack(token.pack()), token);

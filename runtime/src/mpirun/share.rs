@@ -1,4 +1,4 @@
-//! What the ranks of a job share with each other and with `mpirun`: two memory files and a pipe.
+//! What the ranks of a job share with each other and with `mpirun`: two memory files and two pipes.
 //!
 //! None of them has a name in a file system, so nothing can be left over, whoever is killed.
 
@@ -26,6 +26,9 @@ pub struct Share {
     board: OwnedFd,
     control: OwnedFd,
     notices: OwnedFd,
+    /// The ranks' end of a pipe whose other end this process alone has: it ends however this process does.
+    lifeline: OwnedFd,
+    _held: OwnedFd,
     /// What ranks have said while others were still being started.
     early: RefCell<VecDeque<Notice<'static>>>,
 }
@@ -50,7 +53,9 @@ impl Share {
         roster::make_room(&board, size)?;
         let segment = out_of_the_way(memory_file("tern-segment")?);
         let control = out_of_the_way(control);
-        Ok(Share { segment, board, control, notices, early: RefCell::default() })
+        let (lifeline, held) = pipe_with(PipeFlags::CLOEXEC)?;
+        let lifeline = out_of_the_way(lifeline);
+        Ok(Share { segment, board, control, notices, lifeline, _held: held, early: RefCell::default() })
     }
 
     /// The part of a ticket that is the same for all ranks of this host.
@@ -70,6 +75,7 @@ impl Share {
             segment: name(&self.segment)?,
             board: name(&self.board)?,
             control: name(&self.control)?,
+            lifeline: name(&self.lifeline)?,
             // Each rank has its own.
             answers: FdName { number: 0, inode: 0 },
         })
@@ -78,7 +84,7 @@ impl Share {
     /// Whether the processes that are started next inherit the descriptors.
     pub fn set_inherited(&self, inherited: bool) {
         let flags = if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
-        for fd in [&self.segment, &self.board, &self.control] {
+        for fd in [&self.segment, &self.board, &self.control, &self.lifeline] {
             // Only a descriptor that is not open is refused.
             let _ = fcntl_setfd(fd, flags);
         }

@@ -18,6 +18,7 @@ use tern_runtime::Secret;
 use tern_runtime::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
+use crate::descendants::adopt_orphans;
 use crate::guard::{Guard, LAUNCHER_VARIABLE, tell};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
 use crate::mpiexec::find_program;
@@ -26,6 +27,10 @@ use crate::share::{Share, name, out_of_the_way};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
 
+/// Makes Python show what a program prints when it prints it. In C the library does that (`mpi/src/stdio.rs`), and gfortran does it
+/// by itself.
+const UNBUFFERED: &str = "PYTHONUNBUFFERED";
+
 /// A rank as `mpirun` sees it: the process that it started, in a process group of its own, with whatever
 /// that process starts in turn.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub struct Rank {
     /// Its number in the job.
     pub number: u32,
     child: Child,
+    /// The orphan that goes on as the rank where `child` has ended well and left it.
+    successor: Option<Pid>,
     /// Readable when the process has ended.
     pub process: OwnedFd,
     /// Reading ends of its standard output and standard error.
@@ -50,15 +57,27 @@ pub struct Rank {
 impl Rank {
     /// The process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.process_id().as_raw_nonzero().get() as u32
     }
 
-    /// Its group, which has the process's number.
+    fn process_id(&self) -> Pid {
+        self.successor.unwrap_or_else(|| self.group())
+    }
+
+    /// Its group, which has the number of the process that was started.
     pub fn group(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Sends a signal to the rank and everything that it has started.
+    /// Goes on as this orphan: the end of that is the rank's.
+    pub fn hand_over(&mut self, orphan: u32) -> Result<(), Errno> {
+        let orphan = i32::try_from(orphan).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+        self.process = pidfd_open(orphan, PidfdFlags::empty())?;
+        (self.successor, self.end) = (Some(orphan), None);
+        Ok(())
+    }
+
+    /// Sends a signal to everything that is in the rank's process group.
     pub fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.group(), signal);
     }
@@ -67,7 +86,7 @@ impl Rank {
     /// that of another process group, which `mpirun` would then kill for its own.
     pub fn look_for_end(&mut self) -> Option<End> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.group()), options).ok()??;
+        let status = waitid(WaitId::Pid(self.process_id()), options).ok()??;
         let end = match (status.exit_status(), status.terminating_signal()) {
             (Some(status), _) => End::Exited(status),
             (None, signal) => End::Killed(signal.unwrap_or_default()),
@@ -92,6 +111,7 @@ pub fn start(
     feed: Feeding,
     guard: &mut io::Result<Guard>,
 ) -> Result<Started, Refusal> {
+    adopt_orphans();
     let share = Share::new(&plan.places, secret)?;
     let binding = Binding::new(plan.settings.bind)?;
     let numbers = plan.own_ranks();
@@ -162,6 +182,7 @@ impl Starter<'_> {
         Ok(Rank {
             number: rank,
             child,
+            successor: None,
             process,
             outputs: Some([stdout, stderr]),
             input,
@@ -179,6 +200,10 @@ impl Starter<'_> {
         command.args(&app.arguments).process_group(0);
         let settings = &self.plan.settings;
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
+        let mut own = settings.environment.iter().chain(&app.environment);
+        if std::env::var_os(UNBUFFERED).is_none() && !own.any(|(name, _)| name == UNBUFFERED) {
+            command.env(UNBUFFERED, "1");
+        }
         command.env(TICKET_VARIABLE, ticket.to_string());
         command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
         // An agent has it from its launcher.

@@ -11,11 +11,13 @@ use tern_runtime::{now_ns, pmi};
 
 use crate::answers::Answers;
 use crate::branches::{Branches, Loss};
+use crate::descendants::{signal_fled, successor};
 use crate::directory::{Asked, Asker, Directory};
 use crate::guard::{Guard, tell};
 use crate::hosts::own_name;
-use crate::limits::MISSED_MIN;
+use crate::limits::{LEFTOVER_GRACE, MISSED_MIN};
 use crate::messages::{Down, Up};
+use crate::orphans::Orphans;
 use crate::plan::Plan;
 use crate::pmi::{About, Demand, Pairs, Pmi};
 use crate::poller::{Poller, Token};
@@ -25,6 +27,14 @@ use crate::spawn::{Rank, end_all};
 use crate::streams::{Mouth, Streams};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
+
+/// A rank that goes on as another process, which may be a helper or a daemon.
+#[derive(Clone, Copy, Debug)]
+struct Doubtful {
+    index: usize,
+    /// Until then it has time to join the job, if there is a limit.
+    until: Option<Instant>,
+}
 
 /// A host with its ranks.
 pub struct Station {
@@ -42,6 +52,9 @@ pub struct Station {
     is_root: bool,
     share: Share,
     guard: Option<Guard>,
+    orphans: Option<Orphans>,
+    /// Ranks that go on as something that has not joined the job.
+    doubtful: Vec<Doubtful>,
     directory: Directory,
     answers: Answers,
     pmi: Pmi,
@@ -70,6 +83,8 @@ impl Station {
         let pipes = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.answers.take()?)));
         let answers = Answers::new(pipes);
         let pmi = serve_pmi(&plan, &mut ranks, &poller);
+        let orphans = Orphans::new().ok();
+        let orphans = orphans.filter(|orphans| poller.add_reader(orphans.alarm(), Token::Children).is_ok());
         Ok(Station {
             live: ranks.len(),
             plan,
@@ -80,6 +95,8 @@ impl Station {
             is_root: false,
             share,
             guard: None,
+            orphans,
+            doubtful: Vec::new(),
             directory: Directory::default(),
             answers,
             pmi,
@@ -160,6 +177,7 @@ impl Station {
                 self.streams.on_stream(index, mouth, &self.poller);
                 return true;
             }
+            Token::Children => self.bury_orphans(),
             Token::Answers(rank) => self.answers.on_room(rank, &self.poller),
             Token::Pmi(rank) => {
                 let demands = self.pmi.on_words(rank, &self.poller);
@@ -204,6 +222,10 @@ impl Station {
                 self.tell_waits();
                 self.branches.broadcast(&order);
             }
+            Down::Sweep => {
+                self.signal_groups(Signal::KILL);
+                self.branches.broadcast(&order);
+            }
             Down::Finish | Down::Pause => self.branches.broadcast(&order),
             Down::Input { rank, .. } if rank < self.plan.size() => {
                 self.send_to(self.plan.places.host_of(rank), &order);
@@ -216,9 +238,27 @@ impl Station {
         }
     }
 
-    /// Sends a signal to the ranks of this host.
+    /// Sends a signal to the ranks of this host and to all that they have started.
     pub fn signal(&self, signal: Signal) {
+        self.signal_groups(signal);
+        let groups = self.ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32).collect();
+        let guard = self.guard.iter().map(Guard::pid);
+        signal_fled(signal, &groups, &self.branches.pids().chain(guard).collect());
+    }
+
+    /// Sends a signal to what has stayed in the ranks' process groups.
+    fn signal_groups(&self, signal: Signal) {
         self.ranks.iter().for_each(|rank| rank.signal(signal));
+    }
+
+    fn bury_orphans(&mut self) {
+        let Some(orphans) = &mut self.orphans else { return };
+        let (ranks, branches, guard) = (&self.ranks, &self.branches, &self.guard);
+        orphans.bury(|| {
+            let first = ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32);
+            let ranks = first.chain(ranks.iter().map(Rank::pid));
+            ranks.chain(branches.pids()).chain(guard.iter().map(Guard::pid)).collect()
+        });
     }
 
     /// These hosts are lost.
@@ -267,14 +307,73 @@ impl Station {
     fn on_end(&mut self, index: usize, mouth: &mut impl Mouth) {
         let rank = &mut self.ranks[index];
         let Some(end) = rank.look_for_end() else { return };
-        let number = rank.number;
         self.poller.remove(&rank.process);
-        self.live -= 1;
         self.streams.drain_rank(index, mouth, &self.poller);
         // A rank that aborts says so before it ends.
         self.on_notices();
-        let state = self.share.record(number).state();
-        self.events.push(Up::Ended { rank: number, end, state });
+        if end == End::Exited(0) && self.goes_on(index) {
+            return;
+        }
+        let end = if self.is_helper(index) { End::Exited(0) } else { end };
+        self.tell_end(index, end);
+    }
+
+    /// Whether the rank at `index`, whose process has ended well, goes on as another one that it has left behind: `setsid` starts
+    /// the program in another group and ends, and a script may start it in the background. What is yet to join the job holds the
+    /// rank's output, and a daemon does not.
+    fn goes_on(&mut self, index: usize) -> bool {
+        let rank = &self.ranks[index];
+        let record = self.share.record(rank.number);
+        let left_it = record.pid().map_or(!self.streams.is_silent(index), |member| member != rank.pid());
+        if record.state() == RankState::Finalized || !left_it {
+            return false;
+        }
+        let group = rank.group().as_raw_nonzero().get() as u32;
+        let Some(found) = successor(rank.number, group, record.pid()) else { return false };
+        let rank = &mut self.ranks[index];
+        let watched = rank
+            .hand_over(found.pid)
+            .and_then(|()| self.poller.add_reader(&rank.process, Token::Process(index as u32)));
+        if record.pid().is_none() && watched.is_ok() {
+            let until = found.in_group.then(|| Instant::now() + LEFTOVER_GRACE);
+            self.doubtful.push(Doubtful { index, until });
+        }
+        watched.is_ok()
+    }
+
+    /// When to look what has become of successors that may be mere helpers.
+    pub fn due(&self) -> Option<Instant> {
+        self.doubtful.iter().filter_map(|doubtful| doubtful.until).min()
+    }
+
+    /// Counts ranks as ended whose successors have not joined the job, and have let go of the output or have had their time.
+    pub fn settle(&mut self, now: Instant) {
+        let streams = &self.streams;
+        let is_over = |doubtful: &mut Doubtful| {
+            streams.is_silent(doubtful.index) || doubtful.until.is_some_and(|until| now >= until)
+        };
+        let over: Vec<Doubtful> = self.doubtful.extract_if(.., is_over).collect();
+        for Doubtful { index, .. } in over {
+            let rank = &mut self.ranks[index];
+            if rank.end.is_none() && self.share.record(rank.number).pid().is_none() {
+                self.poller.remove(&rank.process);
+                rank.end = Some(End::Exited(0));
+                self.tell_end(index, End::Exited(0));
+            }
+        }
+    }
+
+    /// Whether the rank's process has ended without having joined the job, and looked like a helper.
+    fn is_helper(&self, index: usize) -> bool {
+        let absent = self.share.record(self.ranks[index].number).pid().is_none();
+        absent && self.doubtful.iter().any(|doubtful| doubtful.index == index && doubtful.until.is_some())
+    }
+
+    fn tell_end(&mut self, index: usize, end: End) {
+        let rank = self.ranks[index].number;
+        self.live -= 1;
+        let state = self.share.record(rank).state();
+        self.events.push(Up::Ended { rank, end, state });
     }
 
     /// Whether all ranks of this host that run wait in MPI and have done so for long, and which has ended well without having been

@@ -110,6 +110,11 @@ impl Streams {
         self.open == 0
     }
 
+    /// Whether both streams of the rank at `index` have ended.
+    pub fn is_silent(&self, index: usize) -> bool {
+        self.streams[2 * index].pipe.is_none() && self.streams[2 * index + 1].pipe.is_none()
+    }
+
     /// Reads no more from streams that others still hold open.
     pub fn close_all(&mut self, mouth: &mut impl Mouth, poller: &Poller) {
         for index in 0..self.streams.len() {

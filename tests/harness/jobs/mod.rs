@@ -2,6 +2,7 @@
 
 mod checks;
 mod endings;
+mod fled;
 mod hosts;
 mod instructions;
 mod killed;
@@ -11,6 +12,7 @@ mod multicast;
 mod net;
 mod netpipe;
 mod places;
+mod prints;
 mod reports;
 mod settings;
 mod ssh;
@@ -48,6 +50,7 @@ pub fn run(options: &Options, report: &Report) {
     let jobs = Jobs { options };
     for test in endings::TESTS
         .iter()
+        .chain(fled::TESTS)
         .chain(killed::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
@@ -59,6 +62,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
+        .chain(prints::TESTS)
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)
         .chain(netpipe::TESTS)

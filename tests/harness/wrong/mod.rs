@@ -1,6 +1,7 @@
 //! Grids of wrong programs (`tests/wrong/`): what a user must see of each mistake, over each transport.
 
 mod blocking;
+mod environment;
 
 use crate::options::Options;
 use crate::report::Report;
@@ -8,4 +9,5 @@ use crate::report::Report;
 /// Runs what the options select.
 pub fn run(options: &Options, report: &Report) {
     blocking::run(options, report);
+    environment::run(options, report);
 }

@@ -18,6 +18,7 @@ use crate::shm::bell::Bell;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
 use crate::tcp::{SocketBell, Tcp, Watch};
+use crate::threads::Serving;
 use crate::urtp::Urtp;
 use crate::urtp::link::address_for_all;
 use crate::urtp::probe::Observation;
@@ -437,9 +438,9 @@ impl BothBell {
 }
 
 fn spawn_watcher(watch: Arc<Watch>, memory: Arc<Bell>) -> Option<(Arc<Watch>, JoinHandle<()>)> {
-    let watched = watch.clone();
+    let (watched, serving) = (watch.clone(), Serving::start());
     let watcher = move || {
-        crate::signals::block();
+        serving.begin();
         while watched.wait() {
             memory.ring();
         }

@@ -81,6 +81,30 @@ fn copy_by_block(
 
 /// One system call; how many bytes it moved, at least one.
 fn call(direction: Direction, pid: u32, here: &[IoVec], there: IoVec) -> Result<usize, TransferError> {
+    match call_thread(direction, pid, here, there) {
+        // The kernel reaches the memory through a thread, and the first one may have ended before the others.
+        Err(TransferError::Os(libc::ESRCH)) => match living_thread(pid) {
+            Some(thread) => call_thread(direction, thread, here, there),
+            None => Err(TransferError::Os(libc::ESRCH)),
+        },
+        result => result,
+    }
+}
+
+/// A thread of a process that has not ended.
+#[cold]
+fn living_thread(pid: u32) -> Option<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let lives = |path: std::path::PathBuf| {
+        let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+        // The name stands in parentheses and may hold anything.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    let living = tasks.filter(|task| lives(task.path()));
+    living.filter_map(|task| task.file_name().to_str()?.parse().ok()).next()
+}
+
+fn call_thread(direction: Direction, pid: u32, here: &[IoVec], there: IoVec) -> Result<usize, TransferError> {
     let function = match direction {
         Direction::Read => libc::process_vm_readv,
         Direction::Write => libc::process_vm_writev,

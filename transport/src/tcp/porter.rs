@@ -23,6 +23,8 @@ pub(crate) struct Porter {
     strangers: Vec<Stranger>,
     /// Since when nobody can be let in, and why.
     failing: Option<(Instant, String)>,
+    /// The descriptor is none any more, or somebody else's.
+    closed: Option<String>,
     /// Connections that were closed because they proved nothing.
     pub turned_away: u64,
     /// Connections whose other end closed them before it had proved anything. Ranks that dial each other at once do that, too.
@@ -83,7 +85,15 @@ impl Porter {
         let any6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
         let listener = listen(any6).or_else(|_| listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?;
         let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
-        Ok(Porter { listener, port, strangers: Vec::new(), failing: None, turned_away: 0, given_up: 0 })
+        Ok(Porter {
+            listener,
+            port,
+            strangers: Vec::new(),
+            failing: None,
+            closed: None,
+            turned_away: 0,
+            given_up: 0,
+        })
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -190,12 +200,19 @@ impl Porter {
         match error.kind() {
             io::ErrorKind::WouldBlock => self.failing = None,
             io::ErrorKind::ConnectionAborted => {}
+            _ if is_closed(error) => self.closed = Some(error.to_string()),
             _ => drop(self.failing.get_or_insert_with(|| (now, error.to_string()))),
         }
     }
 
     /// Why nobody could be let in for so long that a peer would have given up.
     pub(crate) fn failure(&self, now: Instant) -> Option<String> {
+        if let Some(why) = &self.closed {
+            return Some(format!(
+                "the program has closed descriptors that MPI uses, so other ranks cannot connect to this one ({why}); \
+                 a program that closes all that it has, as daemons do, must do so before MPI_Init"
+            ));
+        }
         let (since, why) = self.failing.as_ref()?;
         let late = now.saturating_duration_since(*since).as_secs() >= UNREACHABLE_S;
         late.then(|| format!("other ranks could not be let in for {UNREACHABLE_S} s: {why}"))
@@ -234,6 +251,11 @@ impl Stranger {
     fn into_guest(self, peer: Peer, next: u64) -> Option<Guest> {
         Some(Guest { greeting: self.greeting, server: self.server?, peer, next })
     }
+}
+
+/// The listening socket is closed, or its number is that of something else.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EOPNOTSUPP))
 }
 
 fn listen(address: SocketAddr) -> io::Result<Socket> {
