@@ -1,5 +1,6 @@
-/* Forked children (MPI-5.0 says nothing of them): MPI is over for a child, its calls are errors that say so, and whatever it
- * does and however it ends, its parent's messages are its parent's. Programs that are started are not concerned.
+/* Forked children (MPI-5.0 says nothing of them): MPI is over for a child, its calls are errors that say so, and
+ * whatever it does and however it ends, its parent's messages are its parent's. Programs that are started are not
+ * concerned.
  * ranks: 1 2 3
  * timeout: 30
  */

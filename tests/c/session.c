@@ -72,7 +72,7 @@ static void errors(void)
     CHECK_EQ(errors_seen, 1);
     MPI_Group_from_session_pset(session, "no such set", &group);
     CHECK(group == MPI_GROUP_NULL);
-    /* The error handler that is given decides of wrong arguments, too (section 7.4.2): MPI_COMM_SELF's is fatal here. */
+    /* The error handler that is given decides of wrong arguments, too (section 7.4.2); MPI_COMM_SELF's is fatal. */
     MPI_Error_class(MPI_Comm_create_from_group(everybody, "null", MPI_INFO_NULL, MPI_ERRORS_RETURN, NULL), &class);
     CHECK_EQ(class, MPI_ERR_ARG);
     MPI_Error_class(MPI_Comm_create_from_group(everybody, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &none), &class);

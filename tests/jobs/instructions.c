@@ -1,6 +1,6 @@
-/* Messages of 8 bytes whose instructions callgrind counts: rank 0 sends fifty, and rank 1 looks only when all are there,
- * so no poll is in vain. The ranks take turns by two named pipes, since to wait in MPI would be counted or would take
- * messages early.
+/* Messages of 8 bytes whose instructions callgrind counts. Rank 0 sends fifty, and rank 1 looks only when all are
+ * there, so no poll is in vain. The ranks take turns by two named pipes, since to wait in MPI would be counted or would
+ * take messages early.
  * usage: instructions blocking|nonblocking ROUNDS PIPE-THERE PIPE-BACK
  */
 #include <fcntl.h>

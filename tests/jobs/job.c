@@ -167,7 +167,7 @@ static void *send_to_myself(void *tag)
     return NULL;
 }
 
-/* Two threads call at once, at a level that does not allow it: both busy, or, with `sleeping`, one of them asleep in a call. */
+/* Two threads call at once, at a level that does not allow it: both busy, or one of them asleep in a call. */
 static void overlap(int sleeping)
 {
     static int tags[2] = {1, 2};
