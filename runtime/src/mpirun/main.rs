@@ -3,6 +3,7 @@
 //! The way through the files: [`options`] reads the command line, [`plan`] and [`placement`] say what runs where.
 //! [`spawn`] starts this host's ranks with what they [`share`], and a [`station`] looks after them: what they say
 //! ([`streams`], [`lines`]), how they end, and their questions about each other ([`directory`], [`answers`], [`pmi`]).
+//! [`stranger`] tells programs of other MPI libraries ([`family`]) by what they need ([`elf`]) or have loaded.
 //! [`overseer`] runs the one loop that waits for everything, with the [`outputs`] ([`sink`]), standard input ([`feed`]),
 //! [`signals`] and the clock, and gives the [`verdict`]; [`ending`] and [`report`] are parts of it.
 //!
@@ -17,8 +18,10 @@ mod answers;
 mod branches;
 mod channel;
 mod directory;
+mod elf;
 mod ending;
 mod environment;
+mod family;
 mod feed;
 #[cfg(any(test, fuzzing))]
 #[path = "../../../fuzz/targets/mpirun.rs"]
@@ -46,6 +49,7 @@ mod signals;
 mod sink;
 mod spawn;
 mod station;
+mod stranger;
 mod streams;
 mod topology;
 mod verdict;

@@ -55,6 +55,8 @@ pub enum Up {
     /// Whether all ranks of a host that run have waited in MPI for long, and one of its ranks that has ended well without ever having
     /// been in MPI.
     Waits { host: u32, all: bool, missed: Option<u32> },
+    /// A rank has loaded an MPI library whose ranks cannot find each other here.
+    Stranger { rank: u32, message: String },
 }
 
 /// From `mpirun` towards the agents.

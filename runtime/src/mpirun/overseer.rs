@@ -269,12 +269,14 @@ impl Overseer {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
         let own = [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at];
-        let others = [self.ending.due(), feed, asking, self.station.streams.due()];
+        let others = [self.ending.due(), feed, asking, self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
         self.station.streams.tick(now, &mut self.outputs);
+        self.station.look_out(now);
+        self.take_events();
         self.with_feed(|feed, poller| feed.tick(now, poller));
         if take_due(&mut self.beat_at, now) {
             self.beat_at = Some(now + BEAT);
@@ -325,6 +327,9 @@ impl Overseer {
             Up::Ended { rank, end, state } if self.is_rank(rank) => self.on_end(rank, end, state),
             Up::Abort { rank, code, message } if self.is_rank(rank) => {
                 self.fail(Cause::Abort { rank, code, message });
+            }
+            Up::Stranger { rank, message } if self.is_rank(rank) => {
+                self.fail(Cause::Stranger { rank, message });
             }
             Up::Standings { host, ranks } => self.on_standings(host, ranks),
             Up::Waits { host, all, missed } => self.on_waits(host, all, missed),

@@ -23,6 +23,7 @@ use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_R
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
 use crate::share::{Share, name, out_of_the_way};
+use crate::stranger;
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
 
@@ -99,6 +100,7 @@ pub fn start(
         return Ok((Vec::new(), share, binding));
     }
     let local = numbers.len() as u32;
+    stranger::refuse(plan)?;
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };

@@ -22,6 +22,7 @@ use crate::poller::{Poller, Token};
 use crate::report::{Standing, Subject, standing};
 use crate::share::Share;
 use crate::spawn::{Rank, end_all};
+use crate::stranger::Lookout;
 use crate::streams::{Mouth, Streams};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
@@ -45,6 +46,7 @@ pub struct Station {
     directory: Directory,
     answers: Answers,
     pmi: Pmi,
+    lookout: Lookout,
     /// What has happened and is not told yet.
     events: Vec<Up>,
     /// Ranks of this host that have not ended.
@@ -70,6 +72,7 @@ impl Station {
         let pipes = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.answers.take()?)));
         let answers = Answers::new(pipes);
         let pmi = serve_pmi(&plan, &mut ranks, &poller);
+        let lookout = Lookout::new(&plan, ranks.iter().map(|rank| (rank.number, rank.pid())));
         Ok(Station {
             live: ranks.len(),
             plan,
@@ -83,6 +86,7 @@ impl Station {
             directory: Directory::default(),
             answers,
             pmi,
+            lookout,
             events: Vec::new(),
         })
     }
@@ -179,6 +183,25 @@ impl Station {
     /// Sends what is to be sent to the branches.
     pub fn flush(&mut self) {
         self.branches.flush(&self.poller);
+    }
+
+    /// When to call [`Station::look_out`] or to attend to the streams.
+    pub fn due(&self) -> Option<Instant> {
+        [self.lookout.due(), self.streams.due()].into_iter().flatten().min()
+    }
+
+    /// Looks for ranks that will never join this job, since their MPI library speaks another language.
+    pub fn look_out(&mut self, now: Instant) {
+        if self.lookout.due().is_none_or(|due| now < due) {
+            return;
+        }
+        let joined = |rank: &Rank| self.share.record(rank.number).state() != RankState::Absent;
+        if self.ranks.iter().any(joined) {
+            return self.lookout.stop();
+        }
+        if let Some((rank, message)) = self.lookout.look(now) {
+            self.events.push(Up::Stranger { rank, message });
+        }
     }
 
     /// Looks for branches that have fallen silent.
