@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod allocation;
 mod answers;
 mod branches;
 mod channel;
@@ -27,6 +28,7 @@ mod feed;
 #[path = "../../../fuzz/targets/mpirun.rs"]
 pub mod fuzz;
 mod guard;
+mod habits;
 mod help;
 mod hosts;
 mod inlets;
@@ -93,6 +95,9 @@ fn serve(arguments: Vec<OsString>) -> Result<u8, Refusal> {
             println!("mpirun (Tern) {}", env!("CARGO_PKG_VERSION"));
             Ok(0)
         }
-        Request::Run(settings) => overseer::run(plan::Plan::new(*settings)?),
+        Request::Run(mut settings) => {
+            habits::remark_on(&mut settings, std::env::vars_os());
+            overseer::run(plan::Plan::new(*settings)?)
+        }
     }
 }

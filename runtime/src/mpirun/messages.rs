@@ -15,7 +15,7 @@ use crate::placement::MapBy;
 use crate::plan::{App, Plan, Settings, StdinTo};
 use crate::pmi::Pairs;
 use crate::report::Standing;
-use crate::topology::BindTo;
+use crate::topology::Bind;
 use crate::verdict::End;
 
 /// What an agent says before its first message. What a login shell prints before it is skipped.
@@ -112,7 +112,7 @@ pub struct Orders {
     /// Who gets standard input.
     pub stdin: StdinTo,
     /// Whether and to what ranks are bound.
-    pub bind: BindTo,
+    pub bind: Bind,
     /// Say where each rank may run.
     pub report_bindings: bool,
     /// Say what is done.

@@ -186,6 +186,7 @@ impl Overseer {
         if settings.verbose && !settings.without_effect.is_empty() {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
+        self.station.plan.settings.remarks.iter().for_each(|remark| self.outputs.say(remark));
         self.take_events();
         // Where no launcher could be run, nothing more will happen.
         self.advance_ending(Instant::now());

@@ -106,6 +106,7 @@ impl Station {
 
     /// Tells that the ranks run. `binding` is where.
     pub fn introduce(&mut self, binding: &Binding) {
+        self.events.extend(binding.crowd(self.ranks.len() as u32).map(Up::Say));
         let settings = &self.plan.settings;
         // A number of a process means something on its host alone.
         let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
