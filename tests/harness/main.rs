@@ -13,6 +13,7 @@ mod process;
 mod program;
 mod report;
 mod steps;
+mod wrong;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ fn run(options: &Options, report: &Report) {
     conformance::run(options, report);
     if options.foreign.is_none() {
         jobs::run(options, report);
+        wrong::run(options, report);
     }
     if options.all {
         steps::outside_suites(options, report);

@@ -35,6 +35,7 @@ mod inlets;
 mod launcher;
 mod limits;
 mod lines;
+mod loader;
 mod messages;
 mod mpiexec;
 mod options;

@@ -1,5 +1,6 @@
 //! Starting the ranks.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -20,6 +21,7 @@ use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 
 use crate::guard::{Guard, LAUNCHER_VARIABLE, tell};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
+use crate::loader;
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
 use crate::share::{Share, name, out_of_the_way};
@@ -104,7 +106,8 @@ pub fn start(
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
-    let starter = Starter { plan, share: &share, binding: &binding, ticket, limit, feed };
+    let libraries = plan.settings.apps.iter().map(|app| loader::library_path(plan, app)).collect();
+    let starter = Starter { plan, libraries, share: &share, binding: &binding, ticket, limit, feed };
     share.set_inherited(true);
     let ranks = starter.start_all(&numbers, guard);
     share.set_inherited(false);
@@ -116,6 +119,8 @@ struct Starter<'a> {
     plan: &'a Plan,
     share: &'a Share,
     binding: &'a Binding,
+    /// For each program, what it needs to find Tern's library.
+    libraries: Vec<Option<OsString>>,
     ticket: Ticket,
     limit: Option<RaisedLimit>,
     feed: Feeding,
@@ -181,6 +186,7 @@ impl Starter<'_> {
         command.args(&app.arguments).process_group(0);
         let settings = &self.plan.settings;
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
+        command.envs(self.libraries[number as usize].iter().map(|folders| (loader::VARIABLE, folders)));
         command.env(TICKET_VARIABLE, ticket.to_string());
         command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
         // An agent has it from its launcher.
@@ -307,9 +313,11 @@ impl Feeding {
     }
 }
 
-/// Opened here, because `Stdio::null` would open it under the limit of the rank.
+/// Opened here, because `Stdio::null` would open it under the limit of the rank. A pipe that nobody writes into does where `/dev` is
+/// empty, as in some containers.
 fn nothing() -> Result<Stdio, Errno> {
-    rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Stdio::from)
+    let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    null.or_else(|_| pipe_with(PipeFlags::CLOEXEC).map(|(read, _)| read)).map(Stdio::from)
 }
 
 struct RaisedLimit {
