@@ -6,7 +6,8 @@ use crate::process::{self, enter_anyway};
 use std::ffi::c_int;
 use std::fmt;
 use tern_abi::{
-    MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win, error_class_name, error_class_text,
+    MPI_Comm, MPI_ERR_OTHER, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win, error_class_name,
+    error_class_text,
 };
 
 /// What a body of an entry point yields.
@@ -157,7 +158,11 @@ impl fmt::Display for Message<'_> {
         if let Some(object) = &self.object {
             write!(f, " on {object}")?;
         }
-        let (name, meaning) = (error_class_name(self.class), error_class_text(self.class));
-        write!(f, ": {} ({}: {})", self.text, name.unwrap_or("user-defined class"), meaning.unwrap_or("-"))
+        let name = error_class_name(self.class).unwrap_or("user-defined class");
+        match error_class_text(self.class) {
+            // That an error is in no list of the standard helps nobody.
+            _ if self.class == MPI_ERR_OTHER => write!(f, ": {} ({name})", self.text),
+            meaning => write!(f, ": {} ({name}: {})", self.text, meaning.unwrap_or("-")),
+        }
     }
 }

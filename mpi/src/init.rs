@@ -155,6 +155,7 @@ pub fn attach(process: &mut Process) -> Result {
     job.lifeline.iter().for_each(lifeline::hold);
     tell(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
+    settings::tell_unknown(job.rank);
     process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
     environment.transport.accord = settings::accord(&environment, &process.coll_rows);
     let fabric = network::connect(&mut job, &environment.transport)?;

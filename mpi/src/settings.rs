@@ -3,14 +3,39 @@
 
 pub use tern_engine::variables::{BadValue, Environment};
 
+use std::io::Write;
+
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
 use tern_coll::{Row, table};
 use tern_engine::variables::{self, InitialErrors};
+use tern_runtime::words;
 use tern_transport::Accord;
+
+/// How all variables of Tern begin.
+const PREFIX: &str = "TERN_";
 
 /// What the environment asks for, or what of it cannot be understood.
 pub fn from_environment() -> Result<Environment, BadValue> {
     Environment::read(|name| std::env::var(name).ok())
+}
+
+/// Says which variables with Tern's prefix nobody reads, since their names are misspelled: rank 0 alone, so once in a job.
+pub fn tell_unknown(rank: u32) {
+    if rank != 0 {
+        return;
+    }
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| name.starts_with(PREFIX) && !variables::is_known(name)) {
+        let hint = match words::closest(&name, variables::known_names()) {
+            Some(close) => format!("did you mean {close}?"),
+            None => "'tern info' lists them all".into(),
+        };
+        // Standard error may be closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "Tern: the variable {name} is no setting of Tern and changes nothing: {hint}"
+        );
+    }
 }
 
 /// The error handler that is there from the start, also before MPI is initialised (MPI 5.0 section 9.3).

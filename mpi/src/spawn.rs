@@ -6,7 +6,10 @@ use tern_abi::*;
 
 use crate::arguments::out;
 use crate::entry::entry;
-use crate::unsupported::unsupported;
+use crate::error::{Error, fail};
+use crate::init;
+use crate::process::{self, Phase, phase};
+use crate::unsupported::{mark, unsupported};
 
 entry! {
     /// The communicator with the processes that started this one (section 11.8.2): nobody starts any.
@@ -16,17 +19,51 @@ entry! {
     }
 }
 
-unsupported! {
+entry! {
     // Starting processes (section 11.8).
+
+    /// Not in this version.
     fn MPI_Comm_spawn(
         command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int,
         comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int,
-    ) on comm;
+    ) on comm {
+        let _ = (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
+        Err(not_started("MPI_Comm_spawn"))
+    }
+
+    /// Not in this version.
     fn MPI_Comm_spawn_multiple(
         count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char,
         array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm,
         intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int,
-    ) on comm;
+    ) on comm {
+        let _ = (
+            count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm,
+            array_of_errcodes,
+        );
+        Err(not_started("MPI_Comm_spawn_multiple"))
+    }
+}
+
+mark!(MPI_Comm_spawn);
+mark!(MPI_Comm_spawn_multiple);
+
+/// What does without these calls.
+const INSTEAD: &str = "this version of Tern cannot start processes while a job runs; start all ranks at once, and programs of \
+    mpi4py.futures with: mpirun -n 4 python3 -m mpi4py.futures PROGRAM";
+
+/// The error of both calls. A helper thread that gets it ends with it, and the others wait for ever for what it was to bring, as
+/// in mpi4py.futures: there the job ends.
+#[cold]
+fn not_started(call: &str) -> Box<Error> {
+    if phase() == Phase::Running && !init::is_main() {
+        process::die(
+            MPI_ERR_UNSUPPORTED_OPERATION,
+            &format!("{call}, called by a thread that is not the main one: {INSTEAD}"),
+            false,
+        );
+    }
+    fail(MPI_ERR_UNSUPPORTED_OPERATION, INSTEAD)
 }
 
 unsupported! {

@@ -3,8 +3,10 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::fs::{Mode, OFlags, fcntl_setfl};
+use rustix::process::{
+    PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, set_parent_process_death_signal,
+};
 
 use crate::board::{Board, RankState};
 use crate::cores::{CoreBudget, affinity_cores};
@@ -178,6 +180,10 @@ fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Re
         let _ = nix::unistd::close(name.number);
         return Ok(file);
     }
+    if let Some(file) = duplicate_if(name, flags) {
+        let _ = nix::unistd::close(name.number);
+        return Ok(file);
+    }
     open_if(&at_launcher(ticket, name), name.inode, flags)
         .ok_or_else(|| unreachable_error(ticket, what, name))
 }
@@ -185,6 +191,21 @@ fn adopt(ticket: &Ticket, what: &'static str, name: FdName, flags: OFlags) -> Re
 fn unreachable_error(ticket: &Ticket, what: &'static str, name: FdName) -> JoinError {
     let Ticket { rank, size, launcher, .. } = *ticket;
     JoinError::Unreachable { rank, size, launcher, what, number: name.number }
+}
+
+/// The same without `/proc`, which may be missing, and which keeps a rank that has become another user from opening what it has:
+/// the descriptor itself, under another number.
+fn duplicate_if(name: FdName, flags: OFlags) -> Option<OwnedFd> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
+    let file = pidfd_getfd(own, name.number, PidfdGetfdFlags::empty()).ok()?;
+    let found = rustix::fs::fstat(&file).ok()?;
+    if found.st_ino != name.inode {
+        return None;
+    }
+    if flags.contains(OFlags::NONBLOCK) {
+        fcntl_setfl(&file, OFlags::NONBLOCK).ok()?;
+    }
+    Some(file)
 }
 
 /// Looks before it opens: opening something that only happens to have this number could have effects.

@@ -26,6 +26,7 @@ mod pmi_client;
 pub mod procfs;
 pub mod roster;
 pub mod ticket;
+pub mod words;
 
 pub use board::{Blocked, Board, RankState};
 pub use cores::{CoreBudget, cores};

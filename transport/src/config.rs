@@ -152,6 +152,8 @@ pub struct TcpConfig {
     pub peer_timeout_s: u32,
     /// `TERN_TCP_CUTS`: a test breaks a connection once in about so many sends; 0 never.
     pub cuts: u32,
+    /// All ranks of the job are on this machine, so that no other one needs to reach this rank.
+    pub local: bool,
 }
 
 impl Default for TcpConfig {
@@ -163,6 +165,7 @@ impl Default for TcpConfig {
             encrypt: false,
             peer_timeout_s: PEER_TIMEOUT_S,
             cuts: 0,
+            local: false,
         }
     }
 }

@@ -173,6 +173,16 @@ impl Environment {
     }
 }
 
+/// Whether a variable with Tern's prefix is one that somebody of Tern's reads; tests and measurements have theirs.
+pub fn is_known(name: &str) -> bool {
+    known_names().any(|known| known == name) || table::INTERNAL.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// All names that a user may mean.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    variables().map(|variable| variable.name).chain(OTHERS.iter().map(|other| other.name))
+}
+
 /// The variable of this name.
 pub fn variable(name: &str) -> Option<&'static Variable> {
     variables().find(|variable| variable.name == name)

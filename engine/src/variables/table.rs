@@ -10,6 +10,18 @@ use tern_transport::{Medium, Route};
 /// The variables that the library reads, by category.
 pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, ERRORS];
 
+/// How variables begin that no user sets.
+pub(super) const INTERNAL: [&str; 8] = [
+    "TERN_BENCH_",
+    "TERN_FUZZ_",
+    "TERN_LAUNCHED_BY",
+    "TERN_LIB",
+    "TERN_MPI4PY_",
+    "TERN_PREFIX",
+    "TERN_TEST_",
+    "TERN_URTP_SEED",
+];
+
 /// Variables that must be the same on all ranks of a job; ranks compare them where they first meet. Each rank may have its own of
 /// the others.
 pub const SHARED: &[&str] = &[

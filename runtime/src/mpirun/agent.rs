@@ -163,7 +163,7 @@ impl Agent {
         let mut ready = Vec::new();
         while self.parent_is_there() {
             self.flush();
-            let dues = [Some(self.beat_at), self.station.streams.due(), self.station.due()];
+            let dues = [Some(self.beat_at), self.station.due()];
             let due = dues.into_iter().flatten().min();
             let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
             self.station.poller.wait(timeout, &mut ready);
@@ -212,6 +212,7 @@ impl Agent {
     fn tick(&mut self, now: Instant) {
         self.station.streams.tick(now, &mut self.relay);
         self.station.settle(now);
+        self.station.look_out(now);
         if now >= self.beat_at {
             self.beat_at = now + BEAT;
             self.parent.to.push(&Up::Beat);

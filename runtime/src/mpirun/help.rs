@@ -29,14 +29,16 @@ Of the job:
   --report-bindings       say where each rank may run
   --hostfile FILE         hosts, one in a line: 'HOST', 'HOST:SLOTS' or 'HOST slots=SLOTS'
   -ppn N                  so many ranks on each host, in turn
-  --map-by slot|node      fill one host after the other (default), or go round them; also ppr:N:node
+  --map-by slot|node      fill one host after the other (default), or go round them; also ppr:N:node;
+                          ':PE=N' behind it binds each rank to N cores
   --launcher CMD          runs a command on a host, as 'CMD HOST COMMAND' (default: ssh); CMD may have quotes
   --tree N                hosts that mpirun, and each host in turn, starts by itself (default: 16)
   -v, --verbose           say what is done
   -V, --version           print the version
   -h, --help              print this
 
-Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root, --rank-by, --mca.
+Accepted without effect: -genvall, --oversubscribe, --allow-run-as-root; and, with a word about it,
+--rank-by, --mca, --use-hwthread-cpus, and --map-by with a part of a host.
 
 Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 10 s kills them;
 SIGTSTP and SIGCONT stop and continue them. SIGUSR1 prints where each rank stands.
@@ -47,42 +49,3 @@ The exit status is that of the first rank that failed, 128 + N for a rank that s
 
 /// No program was named.
 pub const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program, or mpirun --help";
-
-/// The name that is most like `word`, unless none is.
-pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let tolerated = if word.len() <= 3 { 1 } else { 2 };
-    let scored = names.map(|name| (distance(word, name), name));
-    scored
-        .filter(|&(distance, name)| distance <= tolerated && distance < name.len())
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Levenshtein's: how many letters to add, drop or change.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_closest_name_is_near() {
-        let names = ["timeout", "stdin", "n", "np"];
-        assert_eq!(closest("timout", names.into_iter()), Some("timeout"));
-        assert_eq!(closest("stdn", names.into_iter()), Some("stdin"));
-        assert_eq!(closest("frobnicate", names.into_iter()), None);
-        assert_eq!(closest("q", names.into_iter()), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
-}

@@ -3,6 +3,7 @@
 //! The way through the files: [`options`] reads the command line, [`plan`] and [`placement`] say what runs where.
 //! [`spawn`] starts this host's ranks with what they [`share`], and a [`station`] looks after them: what they say
 //! ([`streams`], [`lines`]), how they end, and their questions about each other ([`directory`], [`answers`], [`pmi`]).
+//! [`stranger`] tells programs of other MPI libraries ([`family`]) by what they need ([`elf`]) or have loaded.
 //! [`overseer`] runs the one loop that waits for everything, with the [`outputs`] ([`sink`]), standard input ([`feed`]),
 //! [`signals`] and the clock, and gives the [`verdict`]; [`ending`] and [`report`] are parts of it.
 //!
@@ -13,24 +14,29 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod allocation;
 mod answers;
 mod branches;
 mod channel;
 mod descendants;
 mod directory;
+mod elf;
 mod ending;
 mod environment;
+mod family;
 mod feed;
 #[cfg(any(test, fuzzing))]
 #[path = "../../../fuzz/targets/mpirun.rs"]
 pub mod fuzz;
 mod guard;
+mod habits;
 mod help;
 mod hosts;
 mod inlets;
 mod launcher;
 mod limits;
 mod lines;
+mod loader;
 mod messages;
 mod mpiexec;
 mod options;
@@ -48,6 +54,7 @@ mod signals;
 mod sink;
 mod spawn;
 mod station;
+mod stranger;
 mod streams;
 mod topology;
 mod verdict;
@@ -91,6 +98,9 @@ fn serve(arguments: Vec<OsString>) -> Result<u8, Refusal> {
             println!("mpirun (Tern) {}", env!("CARGO_PKG_VERSION"));
             Ok(0)
         }
-        Request::Run(settings) => overseer::run(plan::Plan::new(*settings)?),
+        Request::Run(mut settings) => {
+            habits::remark_on(&mut settings, std::env::vars_os());
+            overseer::run(plan::Plan::new(*settings)?)
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::placement::MapBy;
 use crate::plan::{App, Plan, Settings, StdinTo};
 use crate::pmi::Pairs;
 use crate::report::Standing;
-use crate::topology::BindTo;
+use crate::topology::Bind;
 use crate::verdict::End;
 
 /// What an agent says before its first message. What a login shell prints before it is skipped.
@@ -55,6 +55,8 @@ pub enum Up {
     /// Whether all ranks of a host that run have waited in MPI for long, and one of its ranks that has ended well without ever having
     /// been in MPI.
     Waits { host: u32, all: bool, missed: Option<u32> },
+    /// A rank has loaded an MPI library whose ranks cannot find each other here.
+    Stranger { rank: u32, message: String },
 }
 
 /// From `mpirun` towards the agents.
@@ -112,7 +114,7 @@ pub struct Orders {
     /// Who gets standard input.
     pub stdin: StdinTo,
     /// Whether and to what ranks are bound.
-    pub bind: BindTo,
+    pub bind: Bind,
     /// Say where each rank may run.
     pub report_bindings: bool,
     /// Say what is done.

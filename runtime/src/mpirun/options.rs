@@ -6,13 +6,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
 use tern_runtime::limits::RANKS_MAX;
+use tern_runtime::words;
 
+use crate::habits;
 use crate::help;
 use crate::launcher;
 use crate::mpiexec;
 use crate::placement::{MapBy, parse_count};
 use crate::plan::{App, Settings, StdinTo};
-use crate::topology::BindTo;
+use crate::topology::Bind;
 use crate::verdict::Refusal;
 
 /// What the command line asks for.
@@ -52,6 +54,9 @@ enum Key {
     Path,
     InitialErrhandler,
     NoEffect,
+    HwThreadCpus,
+    RankBy,
+    Mca,
 }
 
 /// An option: its names without dashes, how many values follow, and what it means.
@@ -82,9 +87,11 @@ const SPECS: &[Spec] = &[
     Spec(&["V", "version"], 0, Key::Version),
     Spec(&["h", "help"], 0, Key::Help),
     // What scripts written for other launchers say, and what Tern does anyway or can do without.
-    Spec(&["genvall", "envall", "oversubscribe", "allow-run-as-root", "use-hwthread-cpus"], 0, Key::NoEffect),
-    Spec(&["rank-by"], 1, Key::NoEffect),
-    Spec(&["mca"], 2, Key::NoEffect),
+    Spec(&["genvall", "envall", "oversubscribe", "allow-run-as-root"], 0, Key::NoEffect),
+    // What they say, and Tern does not.
+    Spec(&["use-hwthread-cpus"], 0, Key::HwThreadCpus),
+    Spec(&["rank-by"], 1, Key::RankBy),
+    Spec(&["mca", "gmca", "prtemca", "pmixmca"], 2, Key::Mca),
 ];
 
 /// Variables that set the timeout where no option does.
@@ -215,17 +222,20 @@ impl Parser {
             Key::Tag => settings.tag_output = true,
             Key::Timeout => settings.timeout = Some(seconds("--timeout", &text(name, raw())?)?),
             Key::Stdin => settings.stdin = stdin_to(&text(name, raw())?)?,
-            Key::Bind => settings.bind = BindTo::parse(&text(name, raw())?)?,
+            Key::Bind => settings.bind.take(Bind::parse(&text(name, raw())?)?),
             Key::ReportBindings => settings.report_bindings = true,
             Key::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
             Key::Hostfile => settings.hostfile = Some(raw().into()),
-            Key::MapBy => settings.map_by = MapBy::parse(&text(name, raw())?)?,
+            Key::MapBy => habits::map_by(settings, &text(name, raw())?)?,
             Key::PerNode => {
                 settings.map_by = MapBy::PerNode(number_of("ranks", name, &text(name, raw())?)?);
             }
             Key::Launcher => settings.launcher = launcher(&text(name, raw())?)?,
             Key::Tree => settings.tree = Some(number_of("hosts", name, &text(name, raw())?)?),
             Key::Verbose => settings.verbose = true,
+            Key::HwThreadCpus => settings.remarks.push(habits::HWTHREAD_CPUS.into()),
+            Key::RankBy => habits::rank_by(settings, &text(name, raw())?)?,
+            Key::Mca => habits::mca(settings, &text(name, raw())?, &text(name, raw())?),
             Key::NoEffect => settings.without_effect.push(format!("--{name}")),
             Key::Help | Key::Version => {}
         }
@@ -254,7 +264,7 @@ fn no_program_after_colon() -> Refusal {
 
 fn unknown(word: &OsStr, name: &str) -> Refusal {
     let names = SPECS.iter().flat_map(|spec| spec.0.iter().copied());
-    let hint = match help::closest(name, names) {
+    let hint = match words::closest(name, names) {
         Some(close) => format!(": did you mean --{close}?"),
         None => "; mpirun --help lists the options, and options of the program come after its name".into(),
     };
@@ -448,7 +458,7 @@ mod tests {
     #[test]
     fn foreign_habits_are_accepted() {
         let settings = run("--allow-run-as-root --oversubscribe --rank-by core --mca btl self a");
-        assert_eq!(settings.without_effect.len(), 4);
+        assert_eq!((settings.without_effect.len(), settings.remarks.len()), (2, 2));
         assert_eq!(settings.apps[0].program, "a");
     }
 }

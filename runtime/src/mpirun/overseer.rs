@@ -190,6 +190,7 @@ impl Overseer {
         if settings.verbose && !settings.without_effect.is_empty() {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
+        self.station.plan.settings.remarks.iter().for_each(|remark| self.outputs.say(remark));
         self.take_events();
         // Where no launcher could be run, nothing more will happen.
         self.advance_ending(Instant::now());
@@ -274,12 +275,14 @@ impl Overseer {
         let asking = self.asking.as_ref().map(|asking| asking.until);
         let own =
             [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at, self.notice_at];
-        let others = [self.ending.due(), feed, asking, self.station.streams.due(), self.station.due()];
+        let others = [self.ending.due(), feed, asking, self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
         self.station.streams.tick(now, &mut self.outputs);
+        self.station.look_out(now);
+        self.take_events();
         self.with_feed(|feed, poller| feed.tick(now, poller));
         self.station.settle(now);
         self.take_events();
@@ -335,6 +338,9 @@ impl Overseer {
             Up::Ended { rank, end, state } if self.is_rank(rank) => self.on_end(rank, end, state),
             Up::Abort { rank, code, message } if self.is_rank(rank) => {
                 self.fail(Cause::Abort { rank, code, message });
+            }
+            Up::Stranger { rank, message } if self.is_rank(rank) => {
+                self.fail(Cause::Stranger { rank, message });
             }
             Up::Standings { host, ranks } => self.on_standings(host, ranks),
             Up::Waits { host, all, missed } => self.on_waits(host, all, missed),

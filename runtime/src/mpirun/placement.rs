@@ -22,23 +22,20 @@ pub enum MapBy {
 }
 
 impl MapBy {
-    /// Reads the option's value as other launchers know it. What names a part of a host fills hosts one after the
-    /// other, as `slot`; what follows a colon changes nothing here, but in `ppr:N:node`.
+    /// Reads the option's value, without what follows the last colon but in `ppr:N:node`.
     pub fn parse(value: &str) -> Result<MapBy, Refusal> {
         const PARTS: [&str; 12] = [
             "slot", "core", "hwthread", "socket", "package", "numa", "board", "l1cache", "l2cache",
             "l3cache", "user", "sys",
         ];
-        let mut words = value.split(':');
-        match words.next().unwrap_or_default() {
+        match value {
             "" => Ok(MapBy::Slot),
             "node" | "host" | "rr" => Ok(MapBy::Node),
-            "ppr" => match (words.next(), words.next()) {
-                (Some(number), Some("node")) => per_node(number, value),
-                _ => Err(unknown(value)),
-            },
             part if PARTS.contains(&part) => Ok(MapBy::Slot),
-            _ => Err(unknown(value)),
+            _ => {
+                let number = value.strip_prefix("ppr:").and_then(|rest| rest.strip_suffix(":node"));
+                number.map_or_else(|| Err(unknown(value)), |number| per_node(number, value))
+            }
         }
     }
 }
@@ -263,7 +260,7 @@ mod tests {
 
     #[test]
     fn values_of_the_option() {
-        assert_eq!(MapBy::parse("core:PE=2").unwrap(), MapBy::Slot);
+        assert_eq!(MapBy::parse("core").unwrap(), MapBy::Slot);
         assert_eq!(MapBy::parse("node").unwrap(), MapBy::Node);
         assert_eq!(MapBy::parse("ppr:2:node").unwrap(), MapBy::PerNode(2));
         for bad in ["nod", "ppr:0:node", "ppr:2:core"] {

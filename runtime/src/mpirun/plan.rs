@@ -10,7 +10,7 @@ use tern_runtime::Places;
 use crate::hosts::is_local;
 use crate::limits::TREE_ARITY;
 use crate::placement::{MapBy, Placement, place};
-use crate::topology::BindTo;
+use crate::topology::Bind;
 use crate::verdict::Refusal;
 
 /// One program of the command line.
@@ -62,7 +62,7 @@ pub struct Settings {
     /// Who gets standard input.
     pub stdin: StdinTo,
     /// Whether and to what ranks are bound.
-    pub bind: BindTo,
+    pub bind: Bind,
     /// Say where each rank may run.
     pub report_bindings: bool,
     /// Say what is done.
@@ -77,6 +77,8 @@ pub struct Settings {
     pub tree: Option<u32>,
     /// Options that were accepted and change nothing.
     pub without_effect: Vec<String>,
+    /// What is said about options that do less than they say.
+    pub remarks: Vec<String>,
 }
 
 /// A job that can be started.

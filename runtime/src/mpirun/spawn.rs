@@ -1,5 +1,6 @@
 //! Starting the ranks.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -21,9 +22,11 @@ use tern_runtime::ticket::{FdName, TICKET_VARIABLE, Ticket};
 use crate::descendants::adopt_orphans;
 use crate::guard::{Guard, LAUNCHER_VARIABLE, tell};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
+use crate::loader;
 use crate::mpiexec::find_program;
 use crate::plan::{App, Plan, StdinTo};
 use crate::share::{Share, name, out_of_the_way};
+use crate::stranger;
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
 
@@ -119,10 +122,12 @@ pub fn start(
         return Ok((Vec::new(), share, binding));
     }
     let local = numbers.len() as u32;
+    stranger::refuse(plan)?;
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
     let ticket = Ticket { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
-    let starter = Starter { plan, share: &share, binding: &binding, ticket, limit, feed };
+    let libraries = plan.settings.apps.iter().map(|app| loader::library_path(plan, app)).collect();
+    let starter = Starter { plan, libraries, share: &share, binding: &binding, ticket, limit, feed };
     share.set_inherited(true);
     let ranks = starter.start_all(&numbers, guard);
     share.set_inherited(false);
@@ -134,6 +139,8 @@ struct Starter<'a> {
     plan: &'a Plan,
     share: &'a Share,
     binding: &'a Binding,
+    /// For each program, what it needs to find Tern's library.
+    libraries: Vec<Option<OsString>>,
     ticket: Ticket,
     limit: Option<RaisedLimit>,
     feed: Feeding,
@@ -204,6 +211,7 @@ impl Starter<'_> {
         if std::env::var_os(UNBUFFERED).is_none() && !own.any(|(name, _)| name == UNBUFFERED) {
             command.env(UNBUFFERED, "1");
         }
+        command.envs(self.libraries[number as usize].iter().map(|folders| (loader::VARIABLE, folders)));
         command.env(TICKET_VARIABLE, ticket.to_string());
         command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
         // An agent has it from its launcher.
@@ -330,9 +338,11 @@ impl Feeding {
     }
 }
 
-/// Opened here, because `Stdio::null` would open it under the limit of the rank.
+/// Opened here, because `Stdio::null` would open it under the limit of the rank. A pipe that nobody writes into does where `/dev` is
+/// empty, as in some containers.
 fn nothing() -> Result<Stdio, Errno> {
-    rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Stdio::from)
+    let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    null.or_else(|_| pipe_with(PipeFlags::CLOEXEC).map(|(read, _)| read)).map(Stdio::from)
 }
 
 struct RaisedLimit {

@@ -24,6 +24,7 @@ use crate::poller::{Poller, Token};
 use crate::report::{Standing, Subject, standing};
 use crate::share::Share;
 use crate::spawn::{Rank, end_all};
+use crate::stranger::Lookout;
 use crate::streams::{Mouth, Streams};
 use crate::topology::Binding;
 use crate::verdict::{End, Refusal};
@@ -58,6 +59,7 @@ pub struct Station {
     directory: Directory,
     answers: Answers,
     pmi: Pmi,
+    lookout: Lookout,
     /// What has happened and is not told yet.
     events: Vec<Up>,
     /// Ranks of this host that have not ended.
@@ -85,6 +87,7 @@ impl Station {
         let pmi = serve_pmi(&plan, &mut ranks, &poller);
         let orphans = Orphans::new().ok();
         let orphans = orphans.filter(|orphans| poller.add_reader(orphans.alarm(), Token::Children).is_ok());
+        let lookout = Lookout::new(&plan, ranks.iter().map(|rank| (rank.number, rank.pid())));
         Ok(Station {
             live: ranks.len(),
             plan,
@@ -100,6 +103,7 @@ impl Station {
             directory: Directory::default(),
             answers,
             pmi,
+            lookout,
             events: Vec::new(),
         })
     }
@@ -119,6 +123,7 @@ impl Station {
 
     /// Tells that the ranks run. `binding` is where.
     pub fn introduce(&mut self, binding: &Binding) {
+        self.events.extend(binding.crowd(self.ranks.len() as u32).map(Up::Say));
         let settings = &self.plan.settings;
         // A number of a process means something on its host alone.
         let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
@@ -197,6 +202,26 @@ impl Station {
     /// Sends what is to be sent to the branches.
     pub fn flush(&mut self) {
         self.branches.flush(&self.poller);
+    }
+
+    /// When to call [`Station::look_out`] or [`Station::settle`], or to attend to the streams.
+    pub fn due(&self) -> Option<Instant> {
+        let doubtful = self.doubtful.iter().filter_map(|doubtful| doubtful.until).min();
+        [self.lookout.due(), self.streams.due(), doubtful].into_iter().flatten().min()
+    }
+
+    /// Looks for ranks that will never join this job, since their MPI library speaks another language.
+    pub fn look_out(&mut self, now: Instant) {
+        if self.lookout.due().is_none_or(|due| now < due) {
+            return;
+        }
+        let joined = |rank: &Rank| self.share.record(rank.number).state() != RankState::Absent;
+        if self.ranks.iter().any(joined) {
+            return self.lookout.stop();
+        }
+        if let Some((rank, message)) = self.lookout.look(now) {
+            self.events.push(Up::Stranger { rank, message });
+        }
     }
 
     /// Looks for branches that have fallen silent.
@@ -339,11 +364,6 @@ impl Station {
             self.doubtful.push(Doubtful { index, until });
         }
         watched.is_ok()
-    }
-
-    /// When to look what has become of successors that may be mere helpers.
-    pub fn due(&self) -> Option<Instant> {
-        self.doubtful.iter().filter_map(|doubtful| doubtful.until).min()
     }
 
     /// Counts ranks as ended whose successors have not joined the job, and have let go of the output or have had their time.

@@ -75,6 +75,8 @@ pub enum Cause {
     NotFinalized { rank: u32 },
     /// A rank exited with 0 and was never in MPI, and the others wait there.
     Missed { rank: u32 },
+    /// A rank has loaded an MPI library whose ranks cannot find each other here.
+    Stranger { rank: u32, message: String },
     /// The ranks died of a signal that `mpirun` passed on: whoever sent it knows.
     Interrupted { signal: i32 },
     /// A host cannot run its ranks.
@@ -118,6 +120,7 @@ impl Cause {
             | Cause::Signal { rank, .. }
             | Cause::Abort { rank, .. }
             | Cause::NotFinalized { rank }
+            | Cause::Stranger { rank, .. }
             | Cause::Missed { rank } => Some(rank),
             _ => None,
         }
@@ -136,6 +139,7 @@ impl Cause {
             Cause::Refused { status, .. } => *status,
             Cause::NotFinalized { .. }
             | Cause::Missed { .. }
+            | Cause::Stranger { .. }
             | Cause::OutputFailed(_)
             | Cause::Lost { .. } => STATUS_FAILURE,
         }
@@ -159,6 +163,7 @@ impl Cause {
             Cause::Missed { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Init, and all others wait in MPI{rest}"
             )),
+            Cause::Stranger { message, .. } => Some(format!("{who}: {message}")),
             Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),
             Cause::Lost { host, reason } => {
                 Some(format!("host {host} cannot be reached, or its agent is gone: {reason}{rest}"))

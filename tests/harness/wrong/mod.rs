@@ -2,6 +2,7 @@
 
 mod blocking;
 mod environment;
+mod launch;
 
 use crate::options::Options;
 use crate::report::Report;
@@ -10,4 +11,5 @@ use crate::report::Report;
 pub fn run(options: &Options, report: &Report) {
     blocking::run(options, report);
     environment::run(options, report);
+    launch::run(options, report);
 }

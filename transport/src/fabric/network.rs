@@ -11,7 +11,7 @@ use tern_mem::UserBuf;
 use super::detour::{self, Sorted};
 use super::packets::Packets;
 use super::{ConnectError, Place, Tally};
-use crate::config::{Config, Medium, Route};
+use crate::config::{Config, Medium, Route, TcpConfig};
 use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
 use crate::loopback::Loopback;
 use crate::shm::bell::Bell;
@@ -58,8 +58,10 @@ impl Network {
         }
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
         let (me, size, secret, route) = (place.me, place.size, outside.secret, config.route);
-        let tcp =
-            Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?.with_accord(config.accord);
+        // What multicasts needs the interfaces of the machine.
+        let local = place.neighbours.is_none() && route == Route::Tcp;
+        let settings = TcpConfig { local, ..config.tcp };
+        let tcp = Tcp::new(me, size, outside.secret, outside.directory, settings)?.with_accord(config.accord);
         let parity = config.multicast_parity.min(PARITY_RUN_MAX) as u8;
         let neighbours = place.neighbours.filter(|ranks| !route.is_network() && ranks.len() > 1);
         let here = match neighbours {

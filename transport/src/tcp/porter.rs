@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::bell::SocketBell;
+use super::card::Card;
 use super::dialer::Identity;
 use super::files::with_room;
 use super::greeting::{Greeting, nonce, prepare};
@@ -80,10 +81,14 @@ impl Guest {
 }
 
 impl Porter {
-    /// Listens on a port of the kernel's choice, by IPv6 and IPv4 where both exist.
-    pub(crate) fn new() -> io::Result<Self> {
-        let any6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-        let listener = listen(any6).or_else(|_| listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))))?;
+    /// Listens on a port of the kernel's choice, by IPv6 and IPv4 where both exist; a `local` one is for this machine alone.
+    pub(crate) fn new(local: bool) -> io::Result<Self> {
+        let [first, second]: [IpAddr; 2] = if local {
+            [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
+        } else {
+            [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()]
+        };
+        let listener = listen((first, 0).into()).or_else(|_| listen((second, 0).into()))?;
         let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
         Ok(Porter {
             listener,
@@ -96,8 +101,13 @@ impl Porter {
         })
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    /// Where to find this rank.
+    pub(crate) fn card(&self) -> io::Result<Card> {
+        let address = self.listener.local_addr()?.as_socket().map(|address| address.ip());
+        match address.filter(IpAddr::is_loopback) {
+            Some(address) => Ok(Card { port: self.port, addresses: vec![address] }),
+            None => Card::of_this_machine(self.port),
+        }
     }
 
     pub(crate) fn fd(&self) -> RawFd {

@@ -73,9 +73,9 @@ impl Tcp {
         mut directory: Box<dyn Directory>,
         config: TcpConfig,
     ) -> Result<Tcp, TcpError> {
-        let porter = Porter::new().map_err(TcpError::Listen)?;
+        let porter = Porter::new(config.local).map_err(TcpError::Listen)?;
         let bell = Arc::new(SocketBell::new().map_err(TcpError::Wait)?);
-        let card = Card::of_this_machine(porter.port()).map_err(TcpError::Listen)?;
+        let card = porter.card().map_err(TcpError::Listen)?;
         directory.publish(&card.bytes()).map_err(TcpError::Publish)?;
         bell.watch(porter.fd(), false);
         if let Some(fd) = directory.fd() {

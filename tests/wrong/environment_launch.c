@@ -1,0 +1,61 @@
+/* What odd environments do to a job at its start. Usage: environment_launch MODE
+ * hello: the ranks meet in a barrier. spawn: a thread of rank 0 asks for processes, and the others wait for them.
+ * listen: each rank prints the addresses on which it listens. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <unistd.h>
+
+static void *spawn(void *unused)
+{
+    MPI_Comm children;
+    MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+    return unused;
+}
+
+/* What a user of mpi4py.futures does without knowing: nobody looks at the error, and rank 0 waits. */
+static void spawn_in_thread(int rank)
+{
+    pthread_t thread;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (rank == 0 && pthread_create(&thread, NULL, spawn, NULL)) abort();
+    for (;;) pause();
+}
+
+static void print_listening(void)
+{
+    for (int fd = 0; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t length = sizeof listens;
+        struct sockaddr_storage address;
+        char text[INET6_ADDRSTRLEN] = "";
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) || !listens) continue;
+        length = sizeof address;
+        if (getsockname(fd, (struct sockaddr *)&address, &length)) continue;
+        if (address.ss_family == AF_INET)
+            inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, text, sizeof text);
+        else
+            inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&address)->sin6_addr, text, sizeof text);
+        printf("listens on %s\n", text);
+    }
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    int provided, rank;
+    const char *mode = argc > 1 ? argv[1] : "hello";
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!strcmp(mode, "spawn")) spawn_in_thread(rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(mode, "listen")) print_listening();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
