@@ -100,6 +100,12 @@ pub const TAG_UB: i32 = i32::MAX;
 /// process to lead a million times; a communicator is duplicated about 160 times before its members ask again.
 pub const CONTEXTS_PER_BLOCK: u32 = 4096;
 
+/// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::Lane::Coll`].
+pub const LAST_BARRIER_TAG: i32 = i32::MAX;
+
+/// Tags that the collectives of a communicator take in turn: all below that.
+pub const COLLECTIVE_TAGS: u32 = LAST_BARRIER_TAG as u32;
+
 /// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
 

@@ -25,6 +25,8 @@ pub struct ProcessStat {
     pub cpu: Duration,
     /// When it was started, in ticks since the machine was: with its number it names a process for good.
     pub start: u64,
+    /// How many threads it has.
+    pub threads: u32,
 }
 
 impl ProcessStat {
@@ -43,10 +45,11 @@ impl ProcessStat {
         // After session, tty, tpgid, flags and four fault counters come utime and stime.
         let user: u64 = fields.nth(8)?.parse().ok()?;
         let system: u64 = fields.next()?.parse().ok()?;
-        // After the children's two times, priority, nice, threads and a zero comes the start.
-        let start = fields.nth(6)?.parse().ok()?;
+        // After the children's two times, priority and nice come the threads, and after a zero the start.
+        let threads = fields.nth(4)?.parse().ok()?;
+        let start = fields.nth(1)?.parse().ok()?;
         let cpu = Duration::from_millis((user + system) * TICK_MS);
-        Some(ProcessStat { state, parent, group, cpu, start })
+        Some(ProcessStat { state, parent, group, cpu, start, threads })
     }
 
     /// Whether the process has ended.
@@ -125,7 +128,14 @@ mod tests {
         let stat = ProcessStat::parse(line).unwrap();
         assert_eq!(
             stat,
-            ProcessStat { state: 'S', parent: 12, group: 77, cpu: Duration::from_secs(2), start: 100 }
+            ProcessStat {
+                state: 'S',
+                parent: 12,
+                group: 77,
+                cpu: Duration::from_secs(2),
+                start: 100,
+                threads: 1
+            }
         );
         assert_eq!(ProcessStat::parse("77 (a"), None);
         assert_eq!(ProcessStat::parse("77 (a) S 1"), None);

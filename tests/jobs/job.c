@@ -180,6 +180,19 @@ static void overlap(int sleeping)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 1 leaves out what the others wait for; the last rank comes late. */
+static void deserted(const char *how)
+{
+    int value = 0;
+    if (rank == size - 1) sleep(3);
+    if (rank == 1) return;
+    if (!strcmp(how, "deserted-barrier")) MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(how, "deserted-receive")) MPI_Recv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "deserted-not") && rank == 0)
+        MPI_Recv(&value, 1, MPI_INT, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "deserted-not") && rank == size - 1) MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+}
+
 /* Rank 1 goes wrong in one of several ways while the others wait for it. */
 static void go_wrong(const char *how, int number)
 {
@@ -228,6 +241,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();
+    else if (!strncmp(what, "deserted", 8)) deserted(what);
     else if (!strcmp(what, "twice")) MPI_Init(NULL, NULL);
     else go_wrong(what, number);
     MPI_Finalize();

@@ -28,18 +28,14 @@ entry! {
     }
 }
 
+/// The last barrier of a process, which then leaves. It goes by messages that no other collective has, so that nobody takes it for a
+/// barrier of the program's that this rank has left out. It uses no multicast, since who has left answers nobody who has lost one.
+pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
+    blocking_in(Form::Last, call, comm, barrier)
+}
+
 /// A barrier within the call `call`.
 pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
-    barrier_in(Form::Blocking, call, comm)
-}
-
-/// The last barrier of a process, which then leaves: it uses no multicast, since who has left answers nobody who has lost
-/// one.
-pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
-    barrier_in(Form::Plain, call, comm)
-}
-
-fn barrier_in(form: Form, call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let found = process.comm(comm)?;
     if found.group.size() == 1 && found.remote.is_none() {
@@ -47,7 +43,7 @@ fn barrier_in(form: Form, call: &'static str, comm: MPI_Comm) -> Result {
     }
     if forced(&process.coll_rows, &shape(&process, found), &Call::Barrier).is_some() {
         drop(process);
-        return blocking_in(form, call, comm, barrier);
+        return blocking_in(Form::Blocking, call, comm, barrier);
     }
     if matches!(found.team, TeamPlace::Unasked) {
         drop(process);
@@ -59,7 +55,7 @@ fn barrier_in(form: Form, call: &'static str, comm: MPI_Comm) -> Result {
     if joint::meet(process, call, comm)? {
         return Ok(());
     }
-    blocking_in(form, call, comm, barrier)
+    blocking_in(Form::Blocking, call, comm, barrier)
 }
 
 /// Plans a barrier by messages.

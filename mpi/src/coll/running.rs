@@ -8,7 +8,7 @@ use super::setup::Setup;
 use crate::check::{Check, Record, State};
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::limits::AGREEMENT_TAG;
+use crate::limits::{COLLECTIVE_TAGS, LAST_BARRIER_TAG};
 use crate::process::{Guard, Process, ProcessEngine, enter};
 use crate::team::{self, TeamPlace};
 use crate::wait::{self, Event, Waiting};
@@ -128,8 +128,8 @@ impl Event for Steps<'_> {
 pub(super) enum Form {
     /// Blocking.
     Blocking,
-    /// Blocking, and without multicasts.
-    Plain,
+    /// Blocking, and the last one: without multicasts, and told from all others.
+    Last,
     /// Non-blocking or persistent.
     Request,
 }
@@ -154,7 +154,7 @@ pub(super) fn prepare(
 
 /// The next collective of a communicator gets another tag.
 fn count_call(comm: &mut Comm) {
-    comm.collectives = (comm.collectives + 1) % AGREEMENT_TAG as u32;
+    comm.collectives = (comm.collectives + 1) % COLLECTIVE_TAGS;
 }
 
 impl Running {
@@ -168,17 +168,19 @@ impl Running {
         form: Form,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
-        if form != Form::Plain {
+        if form != Form::Last {
             circle::ask(process, comm)?;
         }
         let this = process.comm(comm)?;
-        let tag = this.collectives as i32;
+        // Calls that are compared have the same tag, or nobody would learn that they differ.
+        let is_apart = form == Form::Last && !process.check_collectives;
+        let tag = if is_apart { LAST_BARRIER_TAG } else { this.collectives as i32 };
         self.names.address(call, this, tag, process.check_types);
-        self.may_multicast = form != Form::Plain;
+        self.may_multicast = form != Form::Last;
         if process.check_collectives {
             self.record = Record::named(call);
         }
-        self.may_join = form != Form::Request && this.team.team().is_some_and(Team::has_room);
+        self.may_join = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
         if outcome.is_ok() || process.check_collectives {

@@ -19,6 +19,7 @@ mod answers;
 mod branches;
 mod channel;
 mod descendants;
+mod deserted;
 mod directory;
 mod elf;
 mod ending;

@@ -16,8 +16,8 @@ use crate::feed::Feed;
 use crate::guard::Guard;
 use crate::hosts::own_name;
 use crate::limits::{
-    ABANDON_GRACE, BEAT, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK, REPORT_MAX,
-    TERM_GRACE,
+    ABANDON_GRACE, BEAT, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK,
+    REPORT_MAX, TERM_GRACE,
 };
 use crate::messages::{Down, Orders, Up};
 use crate::outputs::Outputs;
@@ -106,6 +106,8 @@ struct Overseer {
     /// When to look whether all wait for a rank that was never in MPI.
     missed_at: Option<Instant>,
     looking: Option<Looking>,
+    /// When to look whether ranks wait for one that has begun to end; never, where several hosts take part.
+    deserted_at: Option<Instant>,
     /// Ranks that ended well and had not been in MPI.
     absent: Vec<u32>,
     asking: Option<Asking>,
@@ -150,6 +152,7 @@ impl Overseer {
         let feed = feed(&mut station);
         let far: BTreeSet<u32> =
             (0..station.plan.places.hosts()).filter(|&host| Some(host) != station.plan.here).collect();
+        let alone = far.is_empty();
         let deadline = station.plan.settings.timeout.and_then(|time| started.checked_add(time));
         let mut overseer = Overseer {
             taken: vec![0; names.len()],
@@ -161,7 +164,7 @@ impl Overseer {
             pids: vec![0; size],
             ended: vec![false; size],
             live: size,
-            beat_at: (!far.is_empty()).then(|| started + BEAT),
+            beat_at: (!alone).then(|| started + BEAT),
             far,
             cause: None,
             forwarded: None,
@@ -171,6 +174,7 @@ impl Overseer {
             abandon_at: None,
             missed_at: None,
             looking: None,
+            deserted_at: alone.then(|| started + DESERTED_LOOK),
             absent: Vec::new(),
             asking: None,
             ending: Ending::NotYet,
@@ -273,8 +277,15 @@ impl Overseer {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        let own =
-            [self.deadline, self.kill_at, self.abandon_at, self.beat_at, self.missed_at, self.notice_at];
+        let own = [
+            self.deadline,
+            self.kill_at,
+            self.abandon_at,
+            self.beat_at,
+            self.missed_at,
+            self.notice_at,
+            self.deserted_at,
+        ];
         let others = [self.ending.due(), feed, asking, self.station.due()];
         own.into_iter().chain(others).flatten().min()
     }
@@ -309,6 +320,10 @@ impl Overseer {
         if take_due(&mut self.missed_at, now) && self.live > 0 && self.cause.is_none() {
             self.missed_at = Some(now + MISSED_LOOK);
             self.look();
+        }
+        if take_due(&mut self.deserted_at, now) && self.live > 1 && self.cause.is_none() {
+            self.deserted_at = Some(now + DESERTED_LOOK);
+            self.station.deserted().into_iter().for_each(|deserted| self.fail(Cause::Deserted(deserted)));
         }
         self.advance_ending(now);
     }

@@ -12,6 +12,7 @@ use tern_runtime::{now_ns, pmi};
 use crate::answers::Answers;
 use crate::branches::{Branches, Loss};
 use crate::descendants::{signal_fled, successor};
+use crate::deserted::{self, Deserted};
 use crate::directory::{Asked, Asker, Directory};
 use crate::guard::{Guard, tell};
 use crate::hosts::own_name;
@@ -412,6 +413,12 @@ impl Station {
         let all = self.ranks.iter().filter(|rank| rank.end.is_none()).all(waits);
         let missed = self.ranks.iter().find(never_came).map(|rank| rank.number);
         self.events.push(Up::Waits { host, all, missed });
+    }
+
+    /// Ranks that wait for one that has begun to end, where all run here.
+    pub fn deserted(&self) -> Option<Deserted> {
+        let alive = self.ranks.iter().filter(|rank| rank.end.is_none());
+        deserted::find(alive.map(|rank| (rank.number, self.share.record(rank.number))), now_ns(), MISSED_MIN)
     }
 
     fn tell_standings(&mut self) {

@@ -1,5 +1,6 @@
 //! How a job ends: who failed first, what is said about it, and the exit status.
 
+use crate::deserted::Deserted;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,8 @@ pub enum Cause {
     NotFinalized { rank: u32 },
     /// A rank exited with 0 and was never in MPI, and the others wait there.
     Missed { rank: u32 },
+    /// A rank is in `MPI_Finalize`, and another waits in a call that nobody can end.
+    Deserted(Deserted),
     /// A rank has loaded an MPI library whose ranks cannot find each other here.
     Stranger { rank: u32, message: String },
     /// The ranks died of a signal that `mpirun` passed on: whoever sent it knows.
@@ -122,6 +125,7 @@ impl Cause {
             | Cause::NotFinalized { rank }
             | Cause::Stranger { rank, .. }
             | Cause::Missed { rank } => Some(rank),
+            Cause::Deserted(Deserted { ends, .. }) => Some(ends),
             _ => None,
         }
     }
@@ -139,6 +143,7 @@ impl Cause {
             Cause::Refused { status, .. } => *status,
             Cause::NotFinalized { .. }
             | Cause::Missed { .. }
+            | Cause::Deserted(_)
             | Cause::Stranger { .. }
             | Cause::OutputFailed(_)
             | Cause::Lost { .. } => STATUS_FAILURE,
@@ -162,6 +167,9 @@ impl Cause {
             )),
             Cause::Missed { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Init, and all others wait in MPI{rest}"
+            )),
+            Cause::Deserted(Deserted { waits, call, .. }) => Some(format!(
+                "{who} is in MPI_Finalize, and rank {waits} waits in {call}, which nobody can end any more; the job is ended"
             )),
             Cause::Stranger { message, .. } => Some(format!("{who}: {message}")),
             Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),

@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "segmentation fault", run: segmentation_fault },
     Test { name: "exit without finalize", run: exit_without_finalize },
     Test { name: "a rank that never calls MPI_Init", run: never_in_mpi },
+    Test { name: "a rank that ends while others wait for it", run: deserted },
     Test { name: "fatal error", run: fatal_error },
     Test { name: "fatal truncation", run: fatal_truncation },
     Test { name: "call before init", run: call_before_init },
@@ -173,6 +174,24 @@ fn never_in_mpi(jobs: &Jobs<'_>) -> Verdict {
     // A rank that is done with something else is none that others wait for.
     let outcome = run_command(jobs.mpirun(1).args(["true", ":", "-n", "1", "sleep", "3"]))?;
     expect_code(&outcome, 0)?;
+    passed()
+}
+
+/// `MPI_Finalize` is not taken for the program's barrier, and the job says who waits for whom. Over TCP ranks have a thread that
+/// might still call, so nothing is said there by itself.
+fn deserted(jobs: &Jobs<'_>) -> Verdict {
+    for (what, call) in [("deserted-barrier", "MPI_Barrier"), ("deserted-receive", "MPI_Recv")] {
+        let outcome = run_command(jobs.mpirun(3).env("TERN_TRANSPORT", "shm").arg(jobs.job()?).arg(what))?;
+        expect_code(&outcome, 1)?;
+        let words = ["rank 1", "is in MPI_Finalize", "waits in", &format!("{call} on MPI_COMM_WORLD")];
+        expect_said(&outcome, &words)?;
+    }
+    for transport in ["shm", "tcp"] {
+        let mut command = jobs.mpirun(3);
+        command.env("TERN_TRANSPORT", transport).arg(jobs.job()?);
+        let outcome = run_command(command.arg("deserted-not"))?;
+        expect(outcome.success(), "a rank that comes late is waited for", &outcome)?;
+    }
     passed()
 }
 
