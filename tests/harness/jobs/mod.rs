@@ -5,6 +5,7 @@ mod endings;
 mod hosts;
 mod killed;
 mod leftovers;
+mod memory;
 mod mpiexec;
 mod multicast;
 mod net;
@@ -61,6 +62,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)
         .chain(netpipe::TESTS)
+        .chain(memory::TESTS)
     {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {

@@ -269,6 +269,9 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
     fn landed(&mut self, from: Peer, token: Token) {
         self.sink.landed(self.ranks[from as usize], token);
     }
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        self.sink.spoiled(self.ranks[from as usize], token, error);
+    }
     #[inline]
     fn enough(&self) -> bool {
         self.sink.enough()

@@ -12,7 +12,7 @@ use super::dialer::Identity;
 use super::directory::Directory;
 use super::handshake::{SECRET_BYTES, Secret, Verdict};
 use super::inbox::Broken;
-use super::outbox::Loan;
+use super::outbox::{Ended, Loan};
 use super::peer::{Link, Seal, Upkeep};
 use super::porter::{Guest, Porter};
 use super::rounds::{Rounds, readable};
@@ -20,6 +20,7 @@ use crate::accord::Accord;
 use crate::config::TcpConfig;
 use crate::limits::*;
 use crate::{Am, Doorbell, Full, Header, Landing, Limits, Peer, Sink, Token, TransferError, Transport};
+use tern_mem::BadMemory;
 
 /// Why a rank cannot use TCP.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +54,7 @@ pub struct Tcp {
     /// When connections are next looked at for silence.
     silence_at: Instant,
     /// Loans that ended while no sink was at hand.
-    done: Vec<Token>,
+    done: Vec<Ended>,
     ready: Vec<RawFd>,
     lost: Option<(Peer, String)>,
     /// Some link may have what no connection has taken yet.
@@ -240,7 +241,16 @@ impl Tcp {
         let me = self.identity.me;
         self.live.retain(|live| *live != peer);
         let bell = self.bell.clone();
-        self.existing(peer).disconnect(why, me, Instant::now(), &bell);
+        let link = self.existing(peer);
+        let untold = link.outbox.take_untold();
+        link.disconnect(why, me, Instant::now(), &bell);
+        if let Some(BadMemory { base, len, .. }) = untold {
+            let why = format!(
+                "MPI_ERR_BUFFER: the send buffer of {len} bytes at {base:#x} of a message to rank {peer} cannot be read by \
+                 this process; is it memory of a device, or was it freed?"
+            );
+            self.lost.get_or_insert((me, why));
+        }
         self.residue = true;
         self.want(peer);
     }
@@ -272,8 +282,8 @@ impl Tcp {
     #[inline]
     fn tell_of_ended(&mut self, sink: &mut impl Sink) -> bool {
         let any = !self.done.is_empty();
-        while let Some(token) = self.done.pop() {
-            sink.done(token, Ok(()));
+        while let Some((token, result)) = self.done.pop() {
+            sink.done(token, result);
         }
         any
     }
@@ -501,6 +511,7 @@ impl Sink for Void {
         Landing::Nothing
     }
     fn landed(&mut self, _: Peer, _: Token) {}
+    fn spoiled(&mut self, _: Peer, _: Token, _: TransferError) {}
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 
