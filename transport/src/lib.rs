@@ -214,6 +214,12 @@ pub trait Transport {
     /// be reused. Never waits.
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full>;
 
+    /// After [`Transport::send`] has said [`Full`]: the message's memory could not be read. The peer is told that it does not
+    /// come. Until this is asked for, the peer is sent nothing more.
+    fn take_bad_send(&mut self, _peer: Peer) -> Option<TransferError> {
+        None
+    }
+
     /// Bytes that [`Transport::lend`] takes at once from a contiguous buffer; 0 where it is not to be had.
     fn loan_bytes_max(&self, _peer: Peer) -> usize {
         0

@@ -25,6 +25,9 @@ const WAYS: &[Way] = &[
 /// Eager and in fragments; from the first byte on, and later.
 const SIZES: &[Size] = &[["1000000", "0"], ["1000000", "500000"], ["12000000", "0"], ["12000000", "5000000"]];
 
+/// Over TCP the kernel sees what is short before this library copies it.
+const SHORT: &[Size] = &[["100", "0"], ["3000", "0"], ["60000", "0"]];
+
 /// What this library copies itself: it asks for the first byte.
 const STREAMED: [(Way, &Size); 1] = [(&[("TERN_RENDEZVOUS", "stream")], &["1000000", "0"])];
 
@@ -35,8 +38,9 @@ type Size = [&'static str; 2];
 
 fn unreadable(jobs: &Jobs<'_>) -> Verdict {
     let program = program(jobs)?;
-    for (way, size) in WAYS.iter().flat_map(|way| SIZES.iter().map(move |size| (*way, size))).chain(STREAMED)
-    {
+    let long = WAYS.iter().flat_map(|way| SIZES.iter().map(move |size| (*way, size)));
+    let short = SHORT.iter().map(|size| (WAYS[0], size));
+    for (way, size) in long.chain(short).chain(STREAMED) {
         let stdout = outcome(jobs, &program, way, "send", size)?;
         let bytes = size[0];
         said(&stdout, 0, &format!("{OWN}{bytes} bytes at 0x"), way)?;

@@ -321,6 +321,10 @@ impl Transport for Network {
         }
     }
 
+    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
+        self.tcp.take_bad_send(peer)
+    }
+
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         match self.carrier() {
             Some(urtp) => urtp.lend(peer, am, done),

@@ -23,6 +23,9 @@ const HEAD_BYTES_MAX: usize = HEADER_BYTES + PAD_BYTES + AM_INLINE_BYTES_MAX;
 const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX && HEAD_BYTES_MAX <= u8::MAX as usize);
 const _: () = assert!(HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX <= HEAD_BYTES_MAX);
 
+/// Counted as kept while a buffer that could not be read is not told of: nothing is taken until then, and no send has to ask.
+const NO_ROOM_BYTES: usize = KEPT_BYTES_MAX;
+
 /// The frames to one peer.
 pub(crate) struct Outbox {
     frames: VecDeque<Frame>,
@@ -168,7 +171,14 @@ impl Outbox {
 
     /// A buffer that could not be read, if nobody will hear of it by a loan's end.
     pub(crate) fn take_untold(&mut self) -> Option<BadMemory> {
-        self.untold.take()
+        let untold = self.untold.take();
+        self.kept -= if untold.is_some() { NO_ROOM_BYTES } else { 0 };
+        untold
+    }
+
+    /// Whether there is such a buffer.
+    pub(crate) fn has_untold(&self) -> bool {
+        self.untold.is_some()
     }
 
     /// Whether a frame with such a payload may be added.
@@ -341,6 +351,7 @@ impl Outbox {
         self.kept += frame.cost();
         if loan.is_none() {
             self.untold = Some(bad);
+            self.kept += NO_ROOM_BYTES;
         }
         let has_begun = at == self.written && self.offset > 0;
         if has_begun || loan.is_none() { Err(error) } else { Ok(()) }

@@ -20,7 +20,6 @@ use crate::accord::Accord;
 use crate::config::TcpConfig;
 use crate::limits::*;
 use crate::{Am, Doorbell, Full, Header, Landing, Limits, Peer, Sink, Token, TransferError, Transport};
-use tern_mem::BadMemory;
 
 /// Why a rank cannot use TCP.
 #[derive(Debug, thiserror::Error)]
@@ -212,7 +211,13 @@ impl Tcp {
             Ok(true) => self.maybe_cut(peer),
             Ok(false) => return Err(Full),
             // It is kept, and goes over the next connection.
-            Err(broken) => self.broke(peer, &broken),
+            Err(broken) => {
+                self.broke(peer, &broken);
+                // Unless it could not be read: nobody but the caller will hear of that.
+                if self.existing(peer).outbox.has_untold() {
+                    return Err(Full);
+                }
+            }
         }
         Ok(())
     }
@@ -241,16 +246,7 @@ impl Tcp {
         let me = self.identity.me;
         self.live.retain(|live| *live != peer);
         let bell = self.bell.clone();
-        let link = self.existing(peer);
-        let untold = link.outbox.take_untold();
-        link.disconnect(why, me, Instant::now(), &bell);
-        if let Some(BadMemory { base, len, .. }) = untold {
-            let why = format!(
-                "MPI_ERR_BUFFER: the send buffer of {len} bytes at {base:#x} of a message to rank {peer} cannot be read by \
-                 this process; is it memory of a device, or was it freed?"
-            );
-            self.lost.get_or_insert((me, why));
-        }
+        self.existing(peer).disconnect(why, me, Instant::now(), &bell);
         self.residue = true;
         self.want(peer);
     }
@@ -529,6 +525,11 @@ impl Transport for Tcp {
     #[inline]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.send_frame(peer, am, None)
+    }
+
+    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
+        let link = self.links[peer as usize].as_mut()?;
+        link.outbox.take_untold().map(TransferError::from)
     }
 
     fn loan_bytes_max(&self, _peer: Peer) -> usize {
