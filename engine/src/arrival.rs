@@ -8,7 +8,9 @@ use crate::peers::cost_units;
 use crate::receive::{Probed, fault};
 use crate::request::{Fault, State, Status};
 use crate::slab::Id;
-use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer, Reader, Ready, Want};
+use crate::wire::{
+    BAD_ADDRESS, FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer, Reader, Ready, SPOILED, Want,
+};
 use tern_mem::UserBuf;
 use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError};
 
@@ -27,6 +29,8 @@ pub(crate) struct Early {
     pub not_ready: bool,
     /// A matched probe has it: nobody else may match it.
     pub taken: bool,
+    /// Its sender could not read its bytes.
+    pub spoiled: bool,
 }
 
 /// Bytes of a type signature before a message.
@@ -56,6 +60,7 @@ impl Default for Early {
             signature: 0,
             not_ready: false,
             taken: false,
+            spoiled: false,
         }
     }
 }
@@ -119,6 +124,19 @@ impl Sink for Core {
         }
     }
 
+    #[cold]
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        let id = Id::from_raw((token.0 & (TOKEN_EARLY - 1)) as u32);
+        let is_early = token.0 & TOKEN_FRAGMENT == 0 && token.0 & TOKEN_EARLY != 0;
+        if is_early && let Some(early) = self.early.get_mut(id) {
+            early.spoiled = true;
+        }
+        if !is_early && let Some(request) = self.requests.get_mut(id) {
+            request.status.fault = Some(Fault::Transfer(error));
+        }
+        self.landed(from, token);
+    }
+
     #[inline(always)]
     fn enough(&self) -> bool {
         self.posted.is_empty()
@@ -176,7 +194,17 @@ impl Core {
         bytes[..payload.len()].copy_from_slice(payload);
         let what = What::Short(bytes);
         let len = payload.len() as u64;
-        self.keep(Early { from, envelope, len, what, ack, signature, not_ready, taken: false });
+        self.keep(Early {
+            from,
+            envelope,
+            len,
+            what,
+            ack,
+            signature,
+            not_ready,
+            taken: false,
+            spoiled: false,
+        });
     }
 
     fn keep(&mut self, early: Early) -> Id {
@@ -320,6 +348,7 @@ impl Core {
             signature: 0,
             not_ready,
             taken: false,
+            spoiled: false,
         };
         (early, block)
     }
@@ -418,7 +447,7 @@ impl Core {
             let what = What::Offered(offer);
             let (len, signature) = (offer.len, offer.signature);
             let not_ready = header.flags & FLAG_READY_MODE != 0;
-            self.keep(Early { from, envelope, len, what, ack: None, signature, not_ready, taken: false });
+            self.keep(Early { from, envelope, len, what, signature, not_ready, ..Early::default() });
             return;
         };
         let Some(receiver) = self.requests.id_at(index) else { return };
@@ -450,14 +479,26 @@ impl Core {
         if request.peer != from {
             return;
         }
-        if refused == 0 {
+        if refused == 0 || refused == SPOILED {
             request.status.bytes = until;
+            if refused == SPOILED {
+                request.status.fault = Some(Fault::Transfer(TransferError::PeersMemory));
+            }
             return self.complete(id);
         }
+        let faulted = refused & BAD_ADDRESS != 0;
+        let bad = if faulted { request.buf.unwritable(0, until as usize) } else { None };
+        let refused = refused & !BAD_ADDRESS;
         // The sender may not write here: let it send fragments instead.
         let sender = Id::from_raw(refused.wrapping_sub(1) as u32);
+        if let Some(bad) = bad {
+            request.status.fault = Some(Fault::Transfer(bad.into()));
+            let lead = Lead::EMPTY.with_id(sender);
+            self.actions.push_back(Action::Control { peer: from, kind: Kind::Got, lead });
+            return self.complete(id);
+        }
         let ready = Ready { sender, receiver: id, len: until, want: Want::Stream };
-        if let Some(state) = self.peers.get(from) {
+        if !faulted && let Some(state) = self.peers.get(from) {
             state.limits.put = false;
         }
         let lead = ready.lead();
@@ -476,6 +517,8 @@ impl Core {
         }
         *begun += len as u64;
         let token = Token(TOKEN_FRAGMENT | u64::from(id.raw()) | (len as u64) << 32);
+        // Where one fragment could not land, the others are not tried.
+        let len = if matches!(request.status.fault, Some(Fault::Transfer(_))) { 0 } else { len };
         Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token }
     }
 
@@ -505,20 +548,20 @@ impl Core {
                 let lead = Lead::EMPTY.with_id(sender);
                 self.actions.push_back(Action::Control { peer, kind: Kind::Got, lead });
             }
-            (State::Gets { answer: Some(sender) }, Err(_)) => {
-                let action = Action::GetRefused { receiver: id, from: peer, sender };
+            (State::Gets { answer: Some(sender) }, Err(error)) => {
+                let action = Action::GetRefused { receiver: id, from: peer, sender, error };
                 return self.actions.push_back(action);
             }
             (State::Transfers { answer: Some(receiver) }, Ok(())) => {
                 let lead = Lead::EMPTY.with_id(receiver).with(0);
                 self.actions.push_back(Action::Control { peer, kind: Kind::Put, lead });
             }
-            (State::Transfers { answer: Some(receiver) }, Err(_)) => {
+            (State::Transfers { answer: Some(receiver) }, Err(error)) => {
                 request.state = State::AwaitsReady;
-                return self.actions.push_back(Action::PutRefused { sender: id, to: peer, receiver });
+                return self.actions.push_back(Action::PutRefused { sender: id, to: peer, receiver, error });
             }
             // A shared copy: the other side may have gone on already, so nothing else can be tried.
-            (_, Err(error)) => request.status.fault = Some(Fault::Transfer(error)),
+            (state, Err(error)) => request.fail_transfer(error, matches!(state, State::Transfers { .. })),
             (_, Ok(())) => {}
         }
         self.complete(id);

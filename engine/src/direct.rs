@@ -75,6 +75,10 @@ impl Sink for Direct<'_> {
         self.engine().landed(from, token);
     }
 
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        self.engine().spoiled(from, token, error);
+    }
+
     #[inline(always)]
     fn enough(&self) -> bool {
         self.got.is_some() || (self.posted.is_some() && self.core.enough())

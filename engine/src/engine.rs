@@ -13,7 +13,7 @@ use crate::wire::{Kind, Lead, Offer, Ready};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_mem::{Datatype, UserBuf};
-use tern_transport::{Am, Header, Peer, Transport};
+use tern_transport::{Am, Header, Peer, TransferError, Transport};
 
 /// The engine of one process over a transport.
 ///
@@ -65,9 +65,9 @@ pub(crate) enum Action {
     /// The receiver has said how it wants this side's message.
     Proceed { from: Peer, ready: Ready },
     /// A get that went on was refused in the end.
-    GetRefused { receiver: Id, from: Peer, sender: Id },
+    GetRefused { receiver: Id, from: Peer, sender: Id, error: TransferError },
     /// A put that went on was refused in the end.
-    PutRefused { sender: Id, to: Peer, receiver: Id },
+    PutRefused { sender: Id, to: Peer, receiver: Id, error: TransferError },
     /// Give credits back by a message of their own.
     Refill { peer: Peer },
 }
@@ -266,8 +266,12 @@ impl<T: Transport> Engine<T> {
                 Action::Control { peer, kind, lead } => self.control(peer, kind, lead),
                 Action::Begin { receiver, from, offer } => self.begin(receiver, from, &offer),
                 Action::Proceed { from, ready } => self.proceed(from, &ready),
-                Action::GetRefused { receiver, from, sender } => self.get_refused(receiver, from, sender),
-                Action::PutRefused { sender, to, receiver } => self.put_refused(sender, to, receiver),
+                Action::GetRefused { receiver, from, sender, error } => {
+                    self.get_refused(receiver, from, sender, error);
+                }
+                Action::PutRefused { sender, to, receiver, error } => {
+                    self.put_refused(sender, to, receiver, error);
+                }
                 Action::Refill { peer } => self.refill(peer),
             }
         }

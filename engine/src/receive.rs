@@ -9,7 +9,7 @@ use crate::slab::Id;
 use crate::types::Types;
 use crate::wire::{Kind, Lead};
 use tern_mem::UserBuf;
-use tern_transport::Transport;
+use tern_transport::{TransferError, Transport};
 
 /// A message that a matched probe has taken out (MPI 5.0 section 3.8.2).
 pub type MessageId = Id;
@@ -122,6 +122,9 @@ impl crate::engine::Core {
 
     /// What is wrong with a message for a buffer of `room` bytes.
     pub(crate) fn fault_of(&self, arrival: &Early, room: usize, signature: u64) -> Option<Fault> {
+        if arrival.spoiled {
+            return Some(Fault::Transfer(TransferError::PeersMemory));
+        }
         if arrival.not_ready {
             return Some(Fault::NotReady);
         }

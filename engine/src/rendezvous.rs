@@ -5,14 +5,16 @@
 //! contiguous and on what the transport can do; [`crate::protocol::table`] prints it.
 
 use crate::engine::{Engine, transmit};
-use crate::limits::FRAGMENT_BYTES_MAX;
+use crate::limits::{FRAGMENT_BYTES_MAX, PROBED_BYTES_MIN};
 use crate::receive::fault;
 use crate::request::{Fault, State};
 use crate::settings::{Rendezvous, Settings};
 use crate::slab::Id;
-use crate::wire::{Kind, Lead, Offer, Ready, Want};
+use crate::wire::{BAD_ADDRESS, Kind, Lead, Offer, Ready, SPOILED, Want};
 use tern_mem::UserBuf;
-use tern_transport::{Am, Full, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, Transport};
+use tern_transport::{
+    Am, Full, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, TransferError, Transport,
+};
 
 /// The ways to move a large message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,15 +102,31 @@ impl<T: Transport> Engine<T> {
                     request.state = State::Gets { answer: Some(offer.sender) };
                 }
             }
-            Transfer::Failed(_) => self.get_refused(receiver, from, offer.sender),
+            Transfer::Failed(error) => self.get_refused(receiver, from, offer.sender, error),
         }
     }
 
     /// Receiver: getting is forbidden from now on, in a container that was tightened, say; fragments always work.
-    pub(crate) fn get_refused(&mut self, receiver: Id, from: Peer, sender: Id) {
+    #[cold]
+    pub(crate) fn get_refused(&mut self, receiver: Id, from: Peer, sender: Id, error: TransferError) {
+        if error.is_bad_address() {
+            return self.get_faulted(receiver, from, sender);
+        }
         self.core.peers.know(from).limits.get = false;
         let Some(request) = self.core.requests.get(receiver) else { return };
         self.answer(receiver, from, sender, request.status.bytes, Want::Stream);
+    }
+
+    /// Receiver: an address could not be used. If it was not this rank's, the sender looks at its own, which may be memory that
+    /// its processor can read and another process cannot.
+    fn get_faulted(&mut self, receiver: Id, from: Peer, sender: Id) {
+        let Some(request) = self.core.requests.get_mut(receiver) else { return };
+        let len = request.status.bytes;
+        if let Some(bad) = request.buf.unwritable(0, len as usize) {
+            request.status.fault = Some(Fault::Transfer(bad.into()));
+            return self.got(receiver, from, sender);
+        }
+        self.answer(receiver, from, sender, len, Want::Checked);
     }
 
     fn share(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
@@ -127,7 +145,7 @@ impl<T: Transport> Engine<T> {
             Transfer::Pending => {}
             Transfer::Failed(error) => {
                 if let Some(request) = self.core.requests.get_mut(receiver) {
-                    request.status.fault = Some(Fault::Transfer(error));
+                    request.fail_transfer(error, false);
                 }
                 self.core.complete(receiver);
             }
@@ -143,8 +161,16 @@ impl<T: Transport> Engine<T> {
             return;
         }
         let buf = request.buf.clone();
+        let bad = match ready.want {
+            Want::Checked => buf.unreadable(0, ready.len as usize),
+            Want::Stream if ready.len >= PROBED_BYTES_MIN => buf.is_unreadable(),
+            _ => None,
+        };
+        if let Some(bad) = bad {
+            return self.spoil(id, from, ready.receiver, bad.into());
+        }
         match ready.want {
-            Want::Stream => {
+            Want::Stream | Want::Checked => {
                 request.state = State::Streams { receiver: ready.receiver, sent: 0, until: ready.len };
                 self.core.streams.push(id);
                 self.push_streams();
@@ -159,12 +185,22 @@ impl<T: Transport> Engine<T> {
         }
     }
 
+    /// Sender: cannot read its buffer, and tells the receiver.
+    #[cold]
+    fn spoil(&mut self, id: Id, to: Peer, receiver: Id, error: TransferError) {
+        self.control(to, Kind::Put, Lead::EMPTY.with_id(receiver).with(SPOILED));
+        if let Some(request) = self.core.requests.get_mut(id) {
+            request.status.fault = Some(Fault::Transfer(error));
+        }
+        self.core.complete(id);
+    }
+
     fn end_of_share(&mut self, id: Id, shared: Transfer) {
         if shared == Transfer::Pending {
             return;
         }
         if let (Transfer::Failed(error), Some(request)) = (shared, self.core.requests.get_mut(id)) {
-            request.status.fault = Some(Fault::Transfer(error));
+            request.fail_transfer(error, true);
         }
         self.core.complete(id);
     }
@@ -180,13 +216,21 @@ impl<T: Transport> Engine<T> {
                     request.state = State::Transfers { answer: Some(ready.receiver) };
                 }
             }
-            Transfer::Failed(_) => self.put_refused(id, to, ready.receiver),
+            Transfer::Failed(error) => self.put_refused(id, to, ready.receiver, error),
         }
     }
 
     /// Sender: may not write there. The receiver will ask for fragments, and this request waits for that as before.
-    pub(crate) fn put_refused(&mut self, sender: Id, to: Peer, receiver: Id) {
-        let refused = u64::from(sender.raw()) + 1;
+    #[cold]
+    pub(crate) fn put_refused(&mut self, sender: Id, to: Peer, receiver: Id, error: TransferError) {
+        let mut refused = u64::from(sender.raw()) + 1;
+        if error.is_bad_address() {
+            let buf = self.core.requests.get(sender).map(|request| request.buf.clone());
+            if let Some(bad) = buf.and_then(|buf| buf.unreadable(0, buf.len())) {
+                return self.spoil(sender, to, receiver, bad.into());
+            }
+            refused |= BAD_ADDRESS;
+        }
         self.control(to, Kind::Put, Lead::EMPTY.with_id(receiver).with(refused));
     }
 

@@ -61,6 +61,9 @@ pub enum Fault {
     },
 }
 
+// A status is copied with every message.
+const _: () = assert!(size_of::<Fault>() == 24);
+
 /// A request and where it stands.
 #[derive(Debug)]
 pub(crate) struct Request {
@@ -126,6 +129,20 @@ impl Request {
     #[inline(always)]
     pub fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
+    }
+
+    /// Its memory could not be copied from or to the peer's. Where an address was bad, this side looks whether it was its own.
+    #[cold]
+    pub fn fail_transfer(&mut self, error: TransferError, sends: bool) {
+        let own = |buf: &UserBuf| match sends {
+            true => buf.unreadable(0, buf.len()),
+            false => buf.unwritable(0, buf.len()),
+        };
+        let error = match error.is_bad_address() {
+            true => own(&self.buf).map_or(TransferError::PeersMemory, TransferError::from),
+            false => error,
+        };
+        self.status.fault = Some(Fault::Transfer(error));
     }
 
     /// Whether it is a receive.

@@ -6,7 +6,7 @@
 use crate::engine::{Engine, transmit, transmit_by};
 use crate::matching::{Envelope, Pattern};
 use crate::peers::{Waiting, cost_units};
-use crate::request::{Outgoing, Request, RequestId, State, Status};
+use crate::request::{Fault, Outgoing, Request, RequestId, State, Status};
 use crate::slab::Id;
 use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer};
 use tern_mem::UserBuf;
@@ -82,18 +82,28 @@ impl<T: Transport> Engine<T> {
         buf: &UserBuf,
         signature: u64,
     ) -> Started {
+        let bad = self.transport.take_bad_send(peer);
         let outgoing = self.choose(mode, peer, buf, signature);
         let Envelope { context, source, tag } = envelope;
         let pattern = Pattern { context, source, tag };
         let (id, request) = self.core.requests.occupy();
         request.begin(State::Queued(outgoing), pattern, buf.clone(), signature);
         request.peer = peer;
+        if let Some(error) = bad {
+            request.status.fault = Some(Fault::Transfer(error));
+            self.core.complete(id);
+            return Started::Pending(id);
+        }
         let waits = self.core.peers.get(peer).is_some_and(|state| !state.backlog.is_empty());
         if waits || self.send_queued(peer, id).is_err() {
             self.core.enqueue(peer, Waiting::Send(id));
             self.flush(peer);
         }
-        self.started(id)
+        // Whoever asks for the request learns what went wrong.
+        match self.core.requests.get(id) {
+            Some(request) if request.status.fault.is_some() => Started::Pending(id),
+            _ => self.started(id),
+        }
     }
 
     fn choose(&mut self, mode: Mode, peer: Peer, buf: &UserBuf, signature: u64) -> Outgoing {
@@ -146,8 +156,11 @@ impl<T: Transport> Engine<T> {
         if let Outgoing::Lent { .. } = outgoing {
             let done = Some(crate::rendezvous::token(id));
             transmit_by(transport, peers, peer, &mut am, |transport, am| transport.lend(peer, am, done))?;
-        } else {
-            transmit(transport, peers, peer, &mut am)?;
+        } else if let Err(full) = transmit(transport, peers, peer, &mut am) {
+            let error = self.transport.take_bad_send(peer).ok_or(full)?;
+            request.status.fault = Some(Fault::Transfer(error));
+            self.core.complete(id);
+            return Ok(());
         }
         match outgoing {
             Outgoing::Eager { .. } => self.core.complete(id),

@@ -26,7 +26,7 @@ pub enum Kind {
     /// The receiver has all; leads with the sender's request.
     Got,
     /// The sender has put all; leads with the receiver's request and 0, or, if it was refused, its own request's
-    /// number plus 1.
+    /// number plus 1, with [`BAD_ADDRESS`] if that is why; or [`SPOILED`].
     Put,
     /// Nothing but credits.
     Credits,
@@ -143,6 +143,8 @@ impl Offer {
 pub enum Want {
     /// As fragments.
     Stream,
+    /// As fragments, if the sender can read its buffer: the receiver could not.
+    Checked,
     /// Put to this address.
     Put(u64),
     /// Copied by both; the receiver's buffer is at `addr`, the shared copy is `key`.
@@ -170,6 +172,12 @@ pub struct Ready {
 const WANT_STREAM: u64 = 0;
 const WANT_PUT: u64 = 1;
 const WANT_SHARE: u64 = 2;
+const WANT_CHECKED: u64 = 3;
+
+/// In [`Kind::Put`], in place of the sender's request: it cannot read its buffer, and nothing will come.
+pub const SPOILED: u64 = u64::MAX;
+/// In [`Kind::Put`], with the sender's request: an address could not be used, and the sender's can.
+pub const BAD_ADDRESS: u64 = 1 << 62;
 
 impl Ready {
     /// As bytes: the two requests share a word, so that all fits in a cache line.
@@ -177,6 +185,7 @@ impl Ready {
         let ids = u64::from(self.sender.raw()) | u64::from(self.receiver.raw()) << 32;
         let (how, addr, key) = match self.want {
             Want::Stream => (WANT_STREAM, 0, 0),
+            Want::Checked => (WANT_CHECKED, 0, 0),
             Want::Put(addr) => (WANT_PUT, addr, 0),
             Want::Share { addr, key } => (WANT_SHARE, addr, key),
         };
@@ -190,6 +199,7 @@ impl Ready {
         let (len, how, addr, key) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
         let want = match how {
             WANT_STREAM => Want::Stream,
+            WANT_CHECKED => Want::Checked,
             WANT_PUT => Want::Put(addr),
             WANT_SHARE => Want::Share { addr, key },
             _ => return None,
@@ -207,7 +217,7 @@ mod tests {
     fn what_is_written_is_read() {
         let request = Offer { sender: Id::from_raw(7), len: 1 << 40, addr: 0xdead_beef, signature: 9 };
         assert_eq!(Offer::parse(request.lead().bytes()), Some(request));
-        for want in [Want::Stream, Want::Put(1), Want::Share { addr: 2, key: u64::MAX }] {
+        for want in [Want::Stream, Want::Checked, Want::Put(1), Want::Share { addr: 2, key: u64::MAX }] {
             let ready = Ready { sender: Id::from_raw(1), receiver: Id::from_raw(2), len: 3, want };
             assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
         }

@@ -43,6 +43,10 @@ impl Sink for Receiver {
         self.landed += 1;
     }
 
+    fn spoiled(&mut self, _: Peer, _: Token, error: TransferError) {
+        panic!("{error:?}");
+    }
+
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 

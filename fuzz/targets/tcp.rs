@@ -72,7 +72,17 @@ fn frame(bytes: &[u8]) {
 
 fn repr(len: u32, seq: u32) -> Repr {
     let header = Header { kind: 1, flags: 0, credits: 2, context: 3, source: 1, tag: 5 };
-    Repr { kind: Kind::Data, header, len, sum: None, urgent: seq % 2 == 1, padded: seq % 3 == 2, seq, ack: 0 }
+    Repr {
+        kind: Kind::Data,
+        header,
+        len,
+        sum: None,
+        urgent: seq % 2 == 1,
+        padded: seq % 3 == 2,
+        void: seq % 5 == 4 && len > 40,
+        seq,
+        ack: 0,
+    }
 }
 
 fn headers() -> Vec<Vec<u8>> {
@@ -142,6 +152,10 @@ impl Sink for Taker {
         assert_eq!(self.landing.take(), Some(token));
     }
 
+    fn spoiled(&mut self, _: Peer, token: Token, error: TransferError) {
+        assert_eq!((self.landing.take(), error), (Some(token), TransferError::PeersMemory));
+    }
+
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 
@@ -184,7 +198,7 @@ fn streams() -> Vec<Vec<u8>> {
 /// Acknowledgements, and the beginnings of connections, of a peer that says any numbers.
 fn acks(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let (mut outbox, mut done) = (Outbox::new(Checksum::All), Vec::new());
+    let (mut outbox, mut done) = (Outbox::new(Checksum::All, false), Vec::new());
     let (mut tape, mut sent) = (Tape { bytes: VecDeque::new(), step: 100 }, 0);
     while !input.is_empty() && sent < 300 {
         let body = UserBuf::owned(60 * (input.byte() % 8));

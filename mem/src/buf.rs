@@ -2,12 +2,14 @@
 
 mod block;
 mod move_bytes;
+mod probe;
 
 use std::fmt;
 use std::sync::Arc;
 
 use block::Block;
 use move_bytes::{Collect, Pack, Unpack};
+pub use probe::BadMemory;
 
 use crate::copy;
 use crate::layout::Layout;

@@ -18,7 +18,7 @@ mod prefetch;
 mod steps;
 
 pub use basic::Basic;
-pub use buf::{IoVec, UserBuf};
+pub use buf::{BadMemory, IoVec, UserBuf};
 pub use copy::copy_long;
 pub use datatype::{Datatype, TypeError};
 pub use layout::{Layout, Signature};

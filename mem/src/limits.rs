@@ -20,4 +20,7 @@ pub const STEP_BYTES: usize = 2048;
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
 
+/// Pieces of memory that are listed at a time when a buffer is probed.
+pub const PROBED_PIECES: usize = 64;
+
 const _: () = assert!(BOUNCE_BYTES % 64 == 0);

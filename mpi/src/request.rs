@@ -254,6 +254,18 @@ pub fn explain(fault: Fault, status: &Status) -> Box<Error> {
                 std::io::Error::from_raw_os_error(number)
             ),
         ),
+        Fault::Transfer(TransferError::OwnMemory { base, len }) => fail(
+            MPI_ERR_BUFFER,
+            format!(
+                "this process cannot use the memory of its buffer, {len} bytes at {base:#x}: is it memory of a device, was it \
+                 freed, or may it only be read?"
+            ),
+        ),
+        Fault::Transfer(TransferError::PeersMemory) => fail(
+            MPI_ERR_BUFFER,
+            "the message did not come over, since the other rank cannot use the memory of its buffer; its own call says \
+             where that lies",
+        ),
         Fault::Transfer(TransferError::BadKey) => {
             fail(MPI_ERR_INTERN, format!("the {from} named a shared copy that does not exist"))
         }

@@ -263,6 +263,9 @@ impl Sink for Notes {
         Landing::Nothing
     }
     fn landed(&mut self, _: Peer, _: Token) {}
+    fn spoiled(&mut self, _: Peer, _: Token, error: TransferError) {
+        panic!("{error:?}");
+    }
     fn done(&mut self, _: Token, result: Result<(), TransferError>) {
         result.expect("the copy");
         self.done = true;
@@ -295,6 +298,10 @@ impl Sink for Counter {
 
     fn landed(&mut self, _from: Peer, _token: Token) {
         self.messages += 1;
+    }
+
+    fn spoiled(&mut self, _: Peer, _: Token, error: TransferError) {
+        panic!("{error:?}");
     }
 
     fn done(&mut self, _token: Token, _result: Result<(), TransferError>) {}

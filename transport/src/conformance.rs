@@ -39,6 +39,8 @@ pub(crate) struct Received {
 pub(crate) struct Keeper {
     pub(crate) received: Vec<Received>,
     pub(crate) done: Vec<(Token, Result<(), TransferError>)>,
+    /// Messages that landed spoiled.
+    pub(crate) spoiled: Vec<(Token, TransferError)>,
     /// Take only so many bytes of long payloads.
     wanted_max: Option<usize>,
     /// Take no long payloads.
@@ -79,6 +81,10 @@ impl Sink for Keeper {
         let mut payload = vec![0; buf.len() - LANDING_OFFSET];
         buf.read(LANDING_OFFSET, &mut payload);
         self.received.push(Received { from, header: *header, payload });
+    }
+
+    fn spoiled(&mut self, _: Peer, token: Token, error: TransferError) {
+        self.spoiled.push((token, error));
     }
 
     fn enough(&self) -> bool {

@@ -289,6 +289,10 @@ impl Transport for Fabric {
         }
     }
 
+    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
+        self.network.as_mut()?.take_bad_send(peer)
+    }
+
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         match (&mut self.shm, &mut self.network) {
             _ if peer == self.me => self.loopback.lend(peer, am, done),

@@ -44,7 +44,7 @@ pub use shm::AttachError;
 #[cfg(not(loom))]
 pub use shm::team::{Area, Seat, Team, Watch};
 use std::sync::Arc;
-use tern_mem::UserBuf;
+use tern_mem::{BadMemory, UserBuf};
 
 /// A process of the job by its rank in `MPI_COMM_WORLD`.
 pub type Peer = u32;
@@ -90,6 +90,28 @@ pub enum TransferError {
     Os(i32),
     /// The peer named something that does not exist.
     BadKey,
+    /// This rank's own memory cannot be used.
+    OwnMemory {
+        /// Where the buffer begins.
+        base: usize,
+        /// Bytes of the buffer.
+        len: usize,
+    },
+    /// The peer's memory cannot be used.
+    PeersMemory,
+}
+
+impl TransferError {
+    /// Whether an address could not be used, of whichever side.
+    pub fn is_bad_address(self) -> bool {
+        self == TransferError::Os(libc::EFAULT)
+    }
+}
+
+impl From<BadMemory> for TransferError {
+    fn from(BadMemory { base, len, .. }: BadMemory) -> Self {
+        TransferError::OwnMemory { base, len }
+    }
 }
 
 /// How far a get, a put or a shared copy has come when the call returns.
@@ -167,6 +189,8 @@ pub trait Sink {
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing;
     /// The payload is in its place: the completion handler, run inline.
     fn landed(&mut self, from: Peer, token: Token);
+    /// As [`Sink::landed`], but what is in the place is not the message: the peer could not read it, or this rank not write it.
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError);
     /// Whether the rest had better stay where it is for now: asked after each message. What nobody waits for
     /// costs an early-arrival buffer here, and nothing in the sender's queue.
     #[inline]
@@ -190,6 +214,12 @@ pub trait Transport {
     /// Sends one active message, in order after all earlier ones to `peer`. On return the payload's memory may
     /// be reused. Never waits.
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full>;
+
+    /// After [`Transport::send`] has said [`Full`]: the message's memory could not be read. The peer is told that it does not
+    /// come. Until this is asked for, the peer is sent nothing more.
+    fn take_bad_send(&mut self, _peer: Peer) -> Option<TransferError> {
+        None
+    }
 
     /// Bytes that [`Transport::lend`] takes at once from a contiguous buffer; 0 where it is not to be had.
     fn loan_bytes_max(&self, _peer: Peer) -> usize {

@@ -18,11 +18,13 @@
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
 //! | how many there may be, and how fast they send | `files.rs`, `congestion.rs` |
+//! | whose fault an error number is | `cause.rs` |
 //! | what the kernel knows of a connection | `info.rs` |
 //! | all together | `transport.rs` |
 
 mod bell;
 mod card;
+mod cause;
 mod congestion;
 mod dialer;
 mod directory;

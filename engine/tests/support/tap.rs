@@ -80,6 +80,9 @@ impl<S: Sink> Sink for Noting<'_, S> {
     fn landed(&mut self, from: Peer, token: Token) {
         self.sink.landed(from, token);
     }
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        self.sink.spoiled(from, token, error);
+    }
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
         self.sink.done(token, result);
     }

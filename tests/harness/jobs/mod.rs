@@ -7,6 +7,7 @@ mod hosts;
 mod instructions;
 mod killed;
 mod leftovers;
+mod memory;
 mod mpiexec;
 mod multicast;
 mod net;
@@ -67,6 +68,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(tables::TESTS)
         .chain(netpipe::TESTS)
         .chain(instructions::TESTS)
+        .chain(memory::TESTS)
     {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {

@@ -61,6 +61,9 @@ impl Sink for Lander {
     fn landed(&mut self, _: Peer, _: Token) {
         self.1 = true;
     }
+    fn spoiled(&mut self, _: Peer, _: Token, error: TransferError) {
+        panic!("{error:?}");
+    }
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 

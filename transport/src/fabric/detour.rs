@@ -79,6 +79,13 @@ impl<S: Sink> Sink for Sorted<'_, S> {
         self.packets.urtp.handle_detoured(from, signs, &packet);
     }
 
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        // A packet that is lost comes again.
+        if self.packets.detours.take(from, token).is_none() {
+            self.sink.spoiled(from, token, error);
+        }
+    }
+
     #[inline]
     fn enough(&self) -> bool {
         self.sink.enough()

@@ -272,6 +272,9 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
     fn landed(&mut self, from: Peer, token: Token) {
         self.sink.landed(self.ranks[from as usize], token);
     }
+    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
+        self.sink.spoiled(self.ranks[from as usize], token, error);
+    }
     #[inline]
     fn enough(&self) -> bool {
         self.sink.enough()
@@ -319,6 +322,10 @@ impl Transport for Network {
             Some(_) => 0,
             None => self.tcp.lent_bytes_max(peer),
         }
+    }
+
+    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
+        self.tcp.take_bad_send(peer)
     }
 
     fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {

@@ -278,7 +278,7 @@ impl Shares {
                 Transfer::Pending
             }
             State::Done(result) => {
-                self.close(index);
+                self.close(index, result.is_ok());
                 result.map_or_else(Transfer::Failed, |()| Transfer::Done)
             }
         }
@@ -286,9 +286,10 @@ impl Shares {
 
     /// Forgets a part. The receiver's slot gets its next generation at the next use, and until then still
     /// tells a waiting sender that all is done.
-    fn close(&mut self, index: usize) -> Token {
+    /// One that has failed is not used again, since the sender may still have to learn of it.
+    fn close(&mut self, index: usize, well: bool) -> Token {
         let part = self.parts.swap_remove(index);
-        if part.direction == Direction::Read {
+        if part.direction == Direction::Read && well {
             self.busy &= !(1 << part.slot);
         }
         part.token
@@ -306,7 +307,7 @@ impl Shares {
                     if part.direction == Direction::Read {
                         paces.shared(part.peer);
                     }
-                    sink.done(self.close(index), result);
+                    sink.done(self.close(index, result.is_ok()), result);
                     any = true;
                 }
                 _ => index += 1,

@@ -1,7 +1,7 @@
 //! A frame: a header of fixed size and a payload. [`Packet`] is its bytes, [`Repr`] their meaning.
 
 use crate::Header;
-use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
+use crate::limits::{FRAME_PAYLOAD_BYTES_MAX, HEAD_PAYLOAD_BYTES};
 
 /// Bytes of a frame's header: a cache line, so that a payload lies in the kernel's buffers as it does in the program's. The copies of a
 /// long one, both ways, take 4 to 7 % less time than behind 44 bytes, which are what is used.
@@ -16,7 +16,9 @@ const FLAG_SUMMED: u8 = 1;
 const FLAG_URGENT: u8 = 2;
 /// The payload begins [`PAD_BYTES`] later.
 const FLAG_PADDED: u8 = 4;
-const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT | FLAG_PADDED;
+/// There is no payload, since the sender could not read its memory.
+const FLAG_VOID: u8 = 8;
+const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT | FLAG_PADDED | FLAG_VOID;
 
 /// What a frame is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +45,8 @@ pub(crate) struct Repr {
     pub urgent: bool,
     /// There are [`PAD_BYTES`] before the payload.
     pub padded: bool,
+    /// No payload follows: the sender's memory could not be read.
+    pub void: bool,
     /// The number of this frame, modulo 2^32.
     pub seq: u32,
     /// The number of the next frame that the sender expects, modulo 2^32.
@@ -94,8 +98,9 @@ impl<'a> Packet<'a> {
         if flags & !FLAGS != 0 || self.bytes(42) != [0; HEADER_BYTES - 42] {
             return Err(Malformed::Unknown);
         }
-        let len = self.word(8);
-        if len > FRAME_PAYLOAD_BYTES_MAX || (kind != Kind::Data && len != 0) {
+        let (len, void) = (self.word(8), flags & FLAG_VOID != 0);
+        let least = if void { HEAD_PAYLOAD_BYTES as u32 + 1 } else { 0 };
+        if !(least..=FRAME_PAYLOAD_BYTES_MAX).contains(&len) || (kind != Kind::Data && len != 0) {
             return Err(Malformed::Length);
         }
         let header = Header {
@@ -111,7 +116,7 @@ impl<'a> Packet<'a> {
         if padded && kind != Kind::Data {
             return Err(Malformed::Unknown);
         }
-        Ok(Repr { kind, header, len, sum, urgent, padded, seq: self.word(16), ack: self.word(20) })
+        Ok(Repr { kind, header, len, sum, urgent, padded, void, seq: self.word(16), ack: self.word(20) })
     }
 }
 
@@ -119,7 +124,13 @@ impl Repr {
     /// A frame without a message.
     pub(crate) fn note(kind: Kind, ack: u64) -> Self {
         let header = Header::default();
-        Repr { kind, header, len: 0, sum: None, urgent: false, padded: false, seq: 0, ack: ack as u32 }
+        let ack = ack as u32;
+        Repr { kind, header, len: 0, sum: None, urgent: false, padded: false, void: false, seq: 0, ack }
+    }
+
+    /// The same frame without its payload.
+    pub(crate) fn voided(self) -> Self {
+        Repr { sum: None, padded: false, void: true, ..self }
     }
 
     /// Bytes before the payload.
@@ -135,7 +146,8 @@ impl Repr {
         let summed = if self.sum.is_some() { FLAG_SUMMED } else { 0 };
         let urgent = if self.urgent { FLAG_URGENT } else { 0 };
         let padded = if self.padded { FLAG_PADDED } else { 0 };
-        let flags = summed | urgent | padded;
+        let void = if self.void { FLAG_VOID } else { 0 };
+        let flags = summed | urgent | padded | void;
         bytes[4..8].copy_from_slice(&[self.kind as u8, flags, self.header.kind, self.header.flags]);
         bytes[8..12].copy_from_slice(&self.len.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
@@ -183,12 +195,13 @@ mod tests {
 
     fn reprs() -> impl Strategy<Value = Repr> {
         let header = (any::<[u8; 2]>(), any::<u16>(), any::<u64>(), any::<u32>(), any::<i32>());
-        let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<[bool; 2]>());
+        let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<[bool; 3]>());
         (header, frame, any::<[u32; 2]>()).prop_map(|(header, frame, [seq, ack])| {
             let ([kind, flags], credits, context, source, tag) = header;
             let header = Header { kind, flags, credits, context, source, tag };
-            let (len, sum, [urgent, padded]) = frame;
-            Repr { kind: Kind::Data, header, len, sum, urgent, padded, seq, ack }
+            let (len, sum, [urgent, padded, void]) = frame;
+            let void = void && len as usize > HEAD_PAYLOAD_BYTES;
+            Repr { kind: Kind::Data, header, len, sum, urgent, padded, void, seq, ack }
         })
     }
 
@@ -234,6 +247,8 @@ mod tests {
         assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
         let repr = Repr { padded: true, ..Repr::note(Kind::Ack, 7) };
         assert_eq!(parse(&repr.bytes()), Err(Malformed::Unknown));
+        let repr = Repr { void: true, ..Repr::note(Kind::Ack, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
         assert_eq!(parse(&Repr::note(Kind::Bye, 7).bytes()), Ok(Repr::note(Kind::Bye, 7)));
     }
 

@@ -7,12 +7,13 @@ use std::io;
 
 use tern_mem::{IoVec, UserBuf};
 
+use super::cause::{Cause, is_transient};
 use super::frame::{Kind, Malformed, Packet, Repr};
 use super::outbox::sum_of;
 use super::rest::Patience;
 use super::wire::{Wire, piece_mut};
 use crate::limits::*;
-use crate::{Landing, Peer, Sink, Token};
+use crate::{Landing, Peer, Sink, Token, TransferError};
 
 /// The frames of one peer.
 pub(crate) struct Inbox {
@@ -70,6 +71,8 @@ struct Place {
     /// Bytes wanted.
     len: usize,
     token: Token,
+    /// What lands there is not the message.
+    spoiled: Option<TransferError>,
 }
 
 /// Why a connection cannot be used any more.
@@ -211,8 +214,23 @@ impl Inbox {
             Ok(0) => Err(Broken::Closed),
             Ok(_) => Ok(Some(full)),
             Err(error) if is_transient(&error) => Ok(None),
+            Err(error) if Cause::of(&error) == Cause::Memory && self.abandon_place() => Ok(Some(true)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The place of the payload cannot be written: the rest is read and dropped. Whether there was such a place.
+    #[cold]
+    fn abandon_place(&mut self) -> bool {
+        let arriving = self.arriving.as_mut();
+        let Some(place) = arriving.and_then(|arriving| arriving.place.as_mut()).filter(|place| place.len > 0)
+        else {
+            return false;
+        };
+        let (base, len) = place.buf.as_flat().unwrap_or((0, place.buf.len()));
+        place.spoiled = Some(TransferError::OwnMemory { base, len });
+        place.len = 0;
+        true
     }
 
     /// Where the rest of a payload goes, if it has been waited for and goes to one piece of memory: nothing lies behind it then, as a
@@ -385,6 +403,7 @@ impl Inbox {
             if repr.seq != self.next as u32 {
                 return Err(Broken::Gap);
             }
+            // A void frame is never that short.
             let together = if len <= HEAD_PAYLOAD_BYTES { len } else { 0 };
             if self.end - self.start < repr.payload_at() + together {
                 return Ok(false);
@@ -392,8 +411,14 @@ impl Inbox {
         }
         self.learn_ack(repr.ack);
         self.start += repr.payload_at();
-        let place = if len > HEAD_PAYLOAD_BYTES { self.place(&repr, sink) } else { None };
-        self.arriving = Some(Arriving { repr, place, got: 0, sum: 0 });
+        let mut place = if len > HEAD_PAYLOAD_BYTES { self.place(&repr, sink) } else { None };
+        if repr.void
+            && let Some(place) = &mut place
+        {
+            place.spoiled.get_or_insert(TransferError::PeersMemory);
+        }
+        let got = if repr.void { len } else { 0 };
+        self.arriving = Some(Arriving { repr, place, got, sum: 0 });
         Ok(true)
     }
 
@@ -406,7 +431,11 @@ impl Inbox {
             return place;
         }
         match sink.header(self.from, &repr.header, repr.len as usize) {
-            Landing::Place { buf, offset, len, token } => Some(Place { buf, offset, len, token }),
+            Landing::Place { buf, offset, len, token } => {
+                let bad = if len < PROBED_BYTES_MIN { None } else { buf.is_unwritable(offset) };
+                let len = if bad.is_some() { 0 } else { len };
+                Some(Place { buf, offset, len, token, spoiled: bad.map(TransferError::from) })
+            }
             Landing::Nothing => None,
         }
     }
@@ -462,16 +491,10 @@ impl Inbox {
         if repr.len as usize <= HEAD_PAYLOAD_BYTES {
             sink.short(self.from, &repr.header, &self.block[payload]);
         } else if let Some(place) = place {
-            sink.landed(self.from, place.token);
+            match place.spoiled {
+                None => sink.landed(self.from, place.token),
+                Some(error) => sink.spoiled(self.from, place.token, error),
+            }
         }
-    }
-}
-
-#[inline]
-fn is_transient(error: &io::Error) -> bool {
-    match error.raw_os_error() {
-        // What nothing has come to say: asked for after every poll.
-        Some(libc::EAGAIN | libc::EINTR) => true,
-        _ => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
     }
 }

@@ -6,21 +6,25 @@
 use std::collections::VecDeque;
 use std::io;
 
-use tern_mem::{IoVec, UserBuf};
+use tern_mem::{BadMemory, IoVec, UserBuf};
 
-use super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Repr};
+use super::cause::{Cause, is_transient};
+use super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Packet, Repr};
 use super::wire::{Wire, piece};
 use crate::config::Checksum;
 use crate::limits::{
     FRAME_COST_BYTES, GATHER_PIECES_MAX, INLINE_PAYLOAD_BYTES_MAX, KEPT_BYTES_MAX, PADDED_BYTES_MIN,
     PAGE_BYTES, SPARE_BLOCKS_MAX,
 };
-use crate::{AM_INLINE_BYTES_MAX, Am, Token};
+use crate::{AM_INLINE_BYTES_MAX, Am, Token, TransferError};
 
 /// Bytes of a frame that lie together: header, lead and, of a short message, all of the payload.
 const HEAD_BYTES_MAX: usize = HEADER_BYTES + PAD_BYTES + AM_INLINE_BYTES_MAX;
 const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX && HEAD_BYTES_MAX <= u8::MAX as usize);
 const _: () = assert!(HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX <= HEAD_BYTES_MAX);
+
+/// Counted as kept while a buffer that could not be read is not told of: nothing is taken until then, and no send has to ask.
+const NO_ROOM_BYTES: usize = KEPT_BYTES_MAX;
 
 /// The frames to one peer.
 pub(crate) struct Outbox {
@@ -40,7 +44,16 @@ pub(crate) struct Outbox {
     /// Blocks for copies, to be used again.
     spare: Vec<Vec<u8>>,
     checksum: Checksum,
+    /// What is lent is read by this process, and not only by the kernel: it is asked first whether that can be done.
+    probes: bool,
+    /// Buffers of which a part could not be read, and whose last part has not ended yet.
+    spoiled: Vec<BadMemory>,
+    /// A buffer that could not be read, and of whose end nobody will hear.
+    untold: Option<BadMemory>,
 }
+
+/// A loan that has ended, and how.
+pub(crate) type Ended = (Token, Result<(), TransferError>);
 
 struct Frame {
     head: [u8; HEAD_BYTES_MAX],
@@ -55,6 +68,8 @@ enum Body {
     Kept(Vec<u8>),
     /// In the user's memory: lent, or about to be copied.
     Users { buf: UserBuf, offset: usize, len: usize, loan: Option<Loan> },
+    /// It could not be read there: the peer is told so.
+    Void { bad: BadMemory, loan: Option<Loan> },
 }
 
 /// Memory that is not copied; who lent it may want to hear of the end.
@@ -83,7 +98,7 @@ pub(crate) struct FalseAck;
 impl Frame {
     fn body_len(&self) -> usize {
         match &self.body {
-            Body::None => 0,
+            Body::None | Body::Void { .. } => 0,
             Body::Kept(bytes) => bytes.len(),
             Body::Users { len, .. } => *len,
         }
@@ -101,6 +116,15 @@ impl Frame {
         }
     }
 
+    /// The header says that no payload follows.
+    fn void_head(&mut self) {
+        let repr = Packet::first(&self.head).and_then(|packet| packet.parse().ok());
+        if let Some(repr) = repr {
+            self.head[..HEADER_BYTES].copy_from_slice(&repr.voided().bytes());
+            self.head_len = HEADER_BYTES as u8;
+        }
+    }
+
     /// Describes the bytes from `skip` on. Answers how many pieces were filled in, and whether they reach the end.
     fn pieces(&self, skip: usize, out: &mut [IoVec]) -> (usize, bool) {
         let head = &self.head[..usize::from(self.head_len)];
@@ -114,7 +138,7 @@ impl Frame {
             return (filled, self.body_len() == 0);
         };
         match &self.body {
-            Body::None => (filled, true),
+            Body::None | Body::Void { .. } => (filled, true),
             Body::Kept(bytes) => {
                 room[0] = piece(&bytes[skip..]);
                 (filled + 1, true)
@@ -128,7 +152,7 @@ impl Frame {
 }
 
 impl Outbox {
-    pub(crate) fn new(checksum: Checksum) -> Self {
+    pub(crate) fn new(checksum: Checksum, encrypts: bool) -> Self {
         Outbox {
             frames: VecDeque::new(),
             first: 0,
@@ -139,7 +163,22 @@ impl Outbox {
             lent: 0,
             spare: Vec::new(),
             checksum,
+            probes: encrypts || checksum != Checksum::Header,
+            spoiled: Vec::new(),
+            untold: None,
         }
+    }
+
+    /// A buffer that could not be read, if nobody will hear of it by a loan's end.
+    pub(crate) fn take_untold(&mut self) -> Option<BadMemory> {
+        let untold = self.untold.take();
+        self.kept -= if untold.is_some() { NO_ROOM_BYTES } else { 0 };
+        untold
+    }
+
+    /// Whether there is such a buffer.
+    pub(crate) fn has_untold(&self) -> bool {
+        self.untold.is_some()
     }
 
     /// Whether a frame with such a payload may be added.
@@ -183,6 +222,7 @@ impl Outbox {
             len: payload_len as u32,
             sum: None,
             urgent: matches!(loan, Some(Loan(Some(_)))),
+            void: false,
             padded: !all && wants_pad(am, HEADER_BYTES + inline),
             seq: (self.first + self.frames.len() as u64) as u32,
             ack: ack as u32,
@@ -191,9 +231,15 @@ impl Outbox {
         // SAFETY: the head has room for the `inline` bytes there.
         unsafe { am.write_payload(head[payload_at..body_at].as_mut_ptr(), 0, inline) };
         let body = if all { Body::None } else { self.body(am, loan) };
-        repr.sum = self.sum(&head[payload_at..body_at], &body);
+        let is_void = matches!(body, Body::Void { .. });
+        if !is_void {
+            repr.sum = self.sum(&head[payload_at..body_at], &body);
+        }
         head[..HEADER_BYTES].copy_from_slice(&repr.bytes());
-        let frame = Frame { head, head_len: body_at as u8, body };
+        let mut frame = Frame { head, head_len: body_at as u8, body };
+        if is_void {
+            frame.void_head();
+        }
         self.kept += frame.cost();
         self.lent += usize::from(matches!(loan, Some(Loan(Some(_)))));
         self.frames.push_back(frame);
@@ -201,6 +247,12 @@ impl Outbox {
 
     /// Where the payload lies for now. What has gaps is packed at once: as many pieces would be slower to write.
     fn body(&mut self, am: &Am<'_>, loan: Option<Loan>) -> Body {
+        if self.probes
+            && loan.is_some()
+            && let Some(bad) = am.body.unreadable(am.offset, am.len)
+        {
+            return Body::Void { bad, loan };
+        }
         match am.body.as_flat() {
             Some(_) => Body::Users { buf: am.body.clone(), offset: am.offset, len: am.len, loan },
             None => Body::Kept(self.copy(am.body, am.offset, am.len)),
@@ -213,7 +265,7 @@ impl Outbox {
         }
         let mut sum = crc32c::crc32c(inline);
         match body {
-            Body::None => {}
+            Body::None | Body::Void { .. } => {}
             Body::Kept(bytes) => sum = crc32c::crc32c_append(sum, bytes),
             Body::Users { buf, offset, len, .. } => sum = sum_of(sum, buf, *offset, *len),
         }
@@ -276,12 +328,48 @@ impl Outbox {
                         return Ok(Written::Blocked);
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Blocked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) if is_transient(&error) => return Ok(Written::Blocked),
+                Err(error) => self.spoil(error)?,
             }
         }
         Ok(Written::All)
+    }
+
+    /// Writing has failed. If a buffer cannot be read, its frame goes without it from now on, and the others as they are. That
+    /// is an error if another connection is needed, since this one has taken the beginning of the frame, or if nobody else
+    /// will tell.
+    #[cold]
+    fn spoil(&mut self, error: io::Error) -> io::Result<()> {
+        let guilty = if Cause::of(&error) == Cause::Memory { self.first_unreadable() } else { None };
+        let Some((at, bad)) = guilty else { return Err(error) };
+        let frame = &mut self.frames[at];
+        self.kept -= frame.cost();
+        let Body::Users { loan, .. } = frame.body else { return Err(error) };
+        frame.body = Body::Void { bad, loan };
+        frame.void_head();
+        self.kept += frame.cost();
+        if loan.is_none() {
+            self.untold = Some(bad);
+            self.kept += NO_ROOM_BYTES;
+        }
+        let has_begun = at == self.written && self.offset > 0;
+        if has_begun || loan.is_none() { Err(error) } else { Ok(()) }
+    }
+
+    /// The frame to be written that cannot be read: the first of the program's memory, if no other is found.
+    fn first_unreadable(&self) -> Option<(usize, BadMemory)> {
+        let users = |at: usize| match &self.frames[at].body {
+            Body::Users { buf, offset, len, .. } => Some((at, buf, *offset, *len)),
+            _ => None,
+        };
+        let all = || (self.written..self.frames.len()).filter_map(users);
+        let bad = all().find_map(|(at, buf, offset, len)| Some((at, buf.unreadable(offset, len)?)));
+        bad.or_else(|| {
+            let (at, buf, ..) = all().next()?;
+            let (base, len) = buf.as_flat()?;
+            Some((at, BadMemory { base, len, bad: base }))
+        })
     }
 
     /// The usual case: one frame, of two pieces at most. `None` if it is another, or not all of it was taken.
@@ -303,9 +391,9 @@ impl Outbox {
                 self.offset = bytes;
                 Ok(None)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Some(Written::Blocked)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if is_transient(&error) => Ok(Some(Written::Blocked)),
+            Err(error) => self.spoil(error).map(|()| None),
         }
     }
 
@@ -363,7 +451,7 @@ impl Outbox {
 
     /// The peer expects the frame with number `ack` next: those before have come. Loans that end are added to `done`.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, ack: u32, done: &mut Vec<Token>) -> Result<(), FalseAck> {
+    pub(crate) fn acknowledge(&mut self, ack: u32, done: &mut Vec<Ended>) -> Result<(), FalseAck> {
         let come = ack.wrapping_sub(self.first as u32) as usize;
         if come == 0 {
             return Ok(());
@@ -376,13 +464,21 @@ impl Outbox {
         Ok(())
     }
 
-    fn forget(&mut self, count: usize, done: &mut Vec<Token>) {
+    fn forget(&mut self, count: usize, done: &mut Vec<Ended>) {
         for frame in self.frames.drain(..count) {
             self.kept -= frame.cost();
             match frame.body {
-                Body::Users { loan: Some(Loan(token)), .. } => {
+                Body::Users { buf, loan: Some(Loan(Some(token))), .. } => {
+                    self.lent -= 1;
+                    done.push((token, end_of_loan(&mut self.spoiled, &buf)));
+                }
+                Body::Void { bad, loan: Some(Loan(token)) } => {
                     self.lent -= usize::from(token.is_some());
-                    done.extend(token);
+                    self.spoiled.retain(|spoiled| (spoiled.base, spoiled.len) != (bad.base, bad.len));
+                    match token {
+                        Some(token) => done.push((token, Err(bad.into()))),
+                        None => self.spoiled.push(bad),
+                    }
                 }
                 Body::Kept(block) if self.spare.len() < SPARE_BLOCKS_MAX => self.spare.push(block),
                 _ => {}
@@ -398,7 +494,7 @@ impl Outbox {
     }
 
     /// A new connection: the peer expects frame `next`. Everything from there on is written again.
-    pub(crate) fn rewind(&mut self, next: u64, done: &mut Vec<Token>) -> Result<(), FalseAck> {
+    pub(crate) fn rewind(&mut self, next: u64, done: &mut Vec<Ended>) -> Result<(), FalseAck> {
         let come = next.checked_sub(self.first).ok_or(FalseAck)?;
         if come > self.frames.len() as u64 {
             return Err(FalseAck);
@@ -406,6 +502,16 @@ impl Outbox {
         self.forget(come as usize, done);
         self.unwrite();
         Ok(())
+    }
+}
+
+/// How the last part of a buffer ends: well, unless a part before it could not be read.
+#[inline]
+fn end_of_loan(spoiled: &mut Vec<BadMemory>, buf: &UserBuf) -> Result<(), TransferError> {
+    let its = |bad: &BadMemory| buf.as_flat() == Some((bad.base, bad.len));
+    match spoiled.iter().position(its) {
+        None => Ok(()),
+        Some(at) => Err(spoiled.swap_remove(at).into()),
     }
 }
 

@@ -12,12 +12,12 @@ use super::gather::Gather;
 use super::handshake::Keys;
 use super::inbox::{Broken, Inbox};
 use super::info::Info;
-use super::outbox::{FalseAck, Loan, Outbox, Written};
+use super::outbox::{Ended, FalseAck, Loan, Outbox, Written};
 use super::sealed::Sealed;
 use super::wire::Line;
 use crate::config::TcpConfig;
 use crate::limits::*;
-use crate::{Am, Peer, Sink, Token};
+use crate::{Am, Peer, Sink};
 use socket2::Socket;
 
 /// The link to one peer.
@@ -99,7 +99,7 @@ impl Link {
     pub(crate) fn new(peer: Peer, config: &TcpConfig) -> Self {
         Link {
             peer,
-            outbox: Outbox::new(config.checksum),
+            outbox: Outbox::new(config.checksum, config.encrypt),
             inbox: Inbox::new(peer),
             line: None,
             gather: Gather::default(),
@@ -205,7 +205,7 @@ impl Link {
         &mut self,
         sink: &mut impl Sink,
         bell: &SocketBell,
-        done: &mut Vec<Token>,
+        done: &mut Vec<Ended>,
     ) -> Result<bool, Broken> {
         if self.gather.end() {
             self.write(bell)?;
@@ -266,7 +266,7 @@ impl Link {
         next: u64,
         seal: Option<Seal>,
         bell: &SocketBell,
-        done: &mut Vec<Token>,
+        done: &mut Vec<Ended>,
     ) -> Result<(), Broken> {
         self.inbox.rewind();
         self.outbox.rewind(next, done).map_err(|FalseAck| Broken::FalseAck)?;
@@ -331,7 +331,7 @@ impl Link {
         identity: &Identity,
         config: &TcpConfig,
         bell: &SocketBell,
-        done: &mut Vec<Token>,
+        done: &mut Vec<Ended>,
     ) -> Upkeep {
         if self.dialer.is_none()
             && self.redial_at.is_some_and(|at| at <= now)

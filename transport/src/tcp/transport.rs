@@ -12,7 +12,7 @@ use super::dialer::Identity;
 use super::directory::Directory;
 use super::handshake::{SECRET_BYTES, Secret, Verdict};
 use super::inbox::Broken;
-use super::outbox::Loan;
+use super::outbox::{Ended, Loan};
 use super::peer::{Link, Seal, Upkeep};
 use super::porter::{Guest, Porter};
 use super::rounds::{Rounds, readable};
@@ -53,7 +53,7 @@ pub struct Tcp {
     /// When connections are next looked at for silence.
     silence_at: Instant,
     /// Loans that ended while no sink was at hand.
-    done: Vec<Token>,
+    done: Vec<Ended>,
     ready: Vec<RawFd>,
     lost: Option<(Peer, String)>,
     /// Some link may have what no connection has taken yet.
@@ -211,7 +211,13 @@ impl Tcp {
             Ok(true) => self.maybe_cut(peer),
             Ok(false) => return Err(Full),
             // It is kept, and goes over the next connection.
-            Err(broken) => self.broke(peer, &broken),
+            Err(broken) => {
+                self.broke(peer, &broken);
+                // Unless it could not be read: nobody but the caller will hear of that.
+                if self.existing(peer).outbox.has_untold() {
+                    return Err(Full);
+                }
+            }
         }
         Ok(())
     }
@@ -272,8 +278,8 @@ impl Tcp {
     #[inline]
     fn tell_of_ended(&mut self, sink: &mut impl Sink) -> bool {
         let any = !self.done.is_empty();
-        while let Some(token) = self.done.pop() {
-            sink.done(token, Ok(()));
+        while let Some((token, result)) = self.done.pop() {
+            sink.done(token, result);
         }
         any
     }
@@ -501,6 +507,7 @@ impl Sink for Void {
         Landing::Nothing
     }
     fn landed(&mut self, _: Peer, _: Token) {}
+    fn spoiled(&mut self, _: Peer, _: Token, _: TransferError) {}
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 
@@ -518,6 +525,11 @@ impl Transport for Tcp {
     #[inline]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.send_frame(peer, am, None)
+    }
+
+    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
+        let link = self.links[peer as usize].as_mut()?;
+        link.outbox.take_untold().map(TransferError::from)
     }
 
     fn loan_bytes_max(&self, _peer: Peer) -> usize {

@@ -131,6 +131,10 @@ impl Sink for Mail {
         self.messages.push_back((from, tag, payload));
     }
 
+    fn spoiled(&mut self, _: Peer, _: Token, error: TransferError) {
+        panic!("{error:?}");
+    }
+
     fn done(&mut self, _token: Token, result: Result<(), TransferError>) {
         self.done.push(result);
     }

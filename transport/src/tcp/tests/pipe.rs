@@ -8,7 +8,7 @@ use tern_mem::IoVec;
 
 use super::super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Repr};
 use super::super::inbox::{Broken, Inbox};
-use super::super::outbox::{Loan, Outbox, Written};
+use super::super::outbox::{Ended, Loan, Outbox, Written};
 use super::super::wire::Wire;
 use super::*;
 use crate::conformance::buf_of;
@@ -96,7 +96,7 @@ struct Ends {
     inbox: Inbox,
     pipe: Pipe,
     keeper: Keeper,
-    done: Vec<Token>,
+    done: Vec<Ended>,
 }
 
 impl Ends {
@@ -136,7 +136,7 @@ proptest! {
         sums: bool,
     ) {
         let checksum = if sums { Checksum::All } else { Checksum::Header };
-        let (outbox, inbox) = (Outbox::new(checksum), Inbox::new(1));
+        let (outbox, inbox) = (Outbox::new(checksum, false), Inbox::new(1));
         let mut ends =
             Ends { outbox, inbox, pipe: Pipe::new(pieces), keeper: Keeper::default(), done: Vec::new() };
         let (mut sent, mut lent) = (Vec::new(), Vec::new());
@@ -172,7 +172,7 @@ proptest! {
             prop_assert_eq!(message.header, header(seed));
             prop_assert!(message.payload == pattern(seed, sent[seed]), "message {}", seed);
         }
-        let mut done: Vec<usize> = ends.done.iter().map(|token| token.0 as usize).collect();
+        let mut done: Vec<usize> = ends.done.iter().map(|(token, _)| token.0 as usize).collect();
         done.sort_unstable();
         prop_assert_eq!(done, lent.iter().map(|(seed, _)| *seed).collect::<Vec<_>>());
     }
@@ -203,7 +203,7 @@ proptest! {
 #[test]
 fn an_acknowledgement_that_is_waited_for_is_taken_before_the_long_message_that_brings_it() {
     for lent in [true, false] {
-        let (mut outbox, mut inbox) = (Outbox::new(Checksum::Header), Inbox::new(1));
+        let (mut outbox, mut inbox) = (Outbox::new(Checksum::Header, false), Inbox::new(1));
         let (mut pipe, mut keeper) = (Pipe::new(vec![usize::MAX]), Keeper::default());
         let mut bytes = pattern(1, 5000);
         let body = buf_of(&mut bytes);
@@ -234,7 +234,7 @@ fn a_long_body_lies_where_its_copy_is_fast_and_lands_whole_in_pieces_of_any_size
     ] {
         for pieces in [1, 70, usize::MAX] {
             let am = Am { header: header(1), lead: &[], body: &body, offset: to_page + begins, len };
-            let (mut outbox, mut inbox) = (Outbox::new(Checksum::All), Inbox::new(1));
+            let (mut outbox, mut inbox) = (Outbox::new(Checksum::All, false), Inbox::new(1));
             let (mut pipe, mut keeper) = (Pipe::new(vec![pieces]), Keeper::default());
             outbox.push(&am, 0, None);
             outbox.settle();
@@ -263,7 +263,7 @@ fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
     let mut body = pattern(1, 1000);
     let body = buf_of(&mut body);
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1000 };
-    let (mut outbox, mut pipe) = (Outbox::new(Checksum::All), Pipe::new(vec![usize::MAX]));
+    let (mut outbox, mut pipe) = (Outbox::new(Checksum::All, false), Pipe::new(vec![usize::MAX]));
     outbox.push(&am, 0, None);
     outbox.settle();
     outbox.write(&mut pipe).unwrap();
@@ -276,7 +276,7 @@ fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
 
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_is_false() {
-    let mut outbox = Outbox::new(Checksum::Header);
+    let mut outbox = Outbox::new(Checksum::Header, false);
     let body = tern_mem::UserBuf::empty();
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 0 };
     outbox.push(&am, 0, None);
