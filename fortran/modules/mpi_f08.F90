@@ -45,12 +45,12 @@ end module mpi_f08_callbacks
 
 module mpi_f08
    use, intrinsic :: iso_c_binding, only : C_PTR
-   use mpi_constants, f77_source => MPI_SOURCE, f77_tag => MPI_TAG, f77_error => MPI_ERROR
+   use mpi_constants
    use mpi_f08_types
    use mpi_f08_callbacks
    implicit none
    public
-   private :: C_PTR, f77_source, f77_tag, f77_error
+   private :: C_PTR
 
 #define HANDLE(kind, name, value) type(kind), parameter :: name = kind(value)
 #include "handles.inc"

@@ -18,6 +18,8 @@ main() {
     fi
     wrong_arguments
     free_names
+    status_constants
+    old_programs
     fatal_errors
     another_compiler
     two_languages
@@ -105,8 +107,8 @@ free_names() {
 program names
    use $module
    implicit none
-   integer :: equal_comm, unequal_op, c_ptr, index, count, status, request, comm, f77_source, types, constants
-   equal_comm = 1; unequal_op = 1; c_ptr = 1; index = 1; count = 1; status = 1; request = 1; comm = 1; f77_source = 1
+   integer :: equal_comm, unequal_op, c_ptr, index, count, status, request, comm, types, constants
+   equal_comm = 1; unequal_op = 1; c_ptr = 1; index = 1; count = 1; status = 1; request = 1; comm = 1
    types = 1; constants = 1
    if (MPI_COMM_WORLD == MPI_COMM_SELF) stop 1
 end program names
@@ -114,6 +116,51 @@ FORTRAN
         that "$module takes no names but MPI's" "$prefix/bin/mpifort" -o "$work/names" "$work/names.f90"
     done
 }
+
+# ------------------------------------------------------------ all modules have all named constants (section 19.1.2)
+
+status_constants() {
+    local module
+    for module in mpi mpi_f08; do
+        cat >"$work/constants.f90" <<FORTRAN
+program constants
+   use $module
+   implicit none
+   integer :: status(MPI_STATUS_SIZE) = 0
+   status([MPI_SOURCE, MPI_TAG, MPI_ERROR]) = [1, 2, 3]
+   if (any(status(1:3) /= [1, 2, 3])) error stop
+end program constants
+FORTRAN
+        that "$module names the places in a status" "$prefix/bin/mpifort" -o "$work/constants" "$work/constants.f90"
+        that "$module has their values" "$work/constants"
+    done
+}
+
+# ------------------------------------------------------------ programs with mpif.h compile as they are
+
+old_programs() {
+    cat >"$work/old.f" <<'FORTRAN'
+      program old
+      include 'mpif.h'
+      integer ierror, whole(4)
+      double precision real8(4)
+      integer mask
+      parameter (mask = z'7fffffff')
+      call MPI_Init(ierror)
+      call MPI_Bcast(whole, 4, MPI_INTEGER, 0, MPI_COMM_WORLD, ierror)
+      call MPI_Bcast(real8, 4, MPI_DOUBLE_PRECISION, 0,
+     &     MPI_COMM_WORLD, ierror)
+      call MPI_Finalize(ierror)
+      end
+FORTRAN
+    that "buffers of several types and old constants compile" "$prefix/bin/mpifort" -o "$work/old" "$work/old.f"
+    that "and run" "$prefix/bin/mpirun" --timeout 20 -n 2 "$work/old"
+    case $("$prefix/bin/mpifort" -showme:command) in
+    *gfortran*) that "MPIFORT_STRICT refuses them" not env MPIFORT_STRICT=1 "$prefix/bin/mpifort" -o "$work/old" "$work/old.f" ;;
+    esac
+}
+
+not() { ! "$@"; }
 
 # ------------------------------------------------------------ errors end with the message that C has
 

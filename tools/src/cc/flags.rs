@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use crate::gfortran;
 use crate::modules;
 use crate::words;
 
@@ -145,6 +146,7 @@ impl Tree {
         let mut flags = vec![joined("-I", self.include())];
         if compiler.language == Language::Fortran {
             flags.push(joined("-I", modules::folder(self, compiler)));
+            flags.extend(gfortran::leniency(compiler));
         }
         flags
     }

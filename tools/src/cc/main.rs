@@ -8,6 +8,7 @@
 
 mod flags;
 mod folders;
+mod gfortran;
 mod modules;
 mod query;
 mod request;

@@ -44,6 +44,8 @@ All options but these go to the compiler:
   -cxx=COMPILER        C++ compiler (also from MPICXX_CXX; default c++)
   -fc=COMPILER         Fortran compiler (also from MPIFORT_FC; default gfortran, or what there is)
   -make-modules        mpifort: compile the modules into the installed tree
+With gfortran 10 and newer, mpifort adds -fallow-argument-mismatch and -fallow-invalid-boz, which programs with mpif.h
+need; MPIFORT_STRICT=1 leaves them out.
   -help                print this";
 
 impl Query {
