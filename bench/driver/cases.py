@@ -79,6 +79,8 @@ def all_cases(quick):
                 Job("collectives", ranks, (2 * point, "barrier"), times(3)),
             )
         ]),
+        Case("threads", "4 threads on each of 3 ranks, all exchanging 8 bytes", 40,
+             [Job("threads", 3, (2 * point,), times(5, 1))]),
         Case("idle", f"a rank blocked in a receive for {idle} s", 40, [Job("idle", 2, (idle,), 1)]),
         Case("start", "starting and ending hello", 60, [
             Job("raw_spawn", 2, (2, 20), times(3), kind=RAW),

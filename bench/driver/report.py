@@ -155,7 +155,7 @@ TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_bloc
           "idle_first": "first message after it", "idle_first_short": "first message after 0.3 s",
           "tcp_latency": "one-way over TCP", "tcp_rate_window": "rate over TCP, windows of 64",
           "tcp_rate_blocking": "rate over TCP, blocking calls",
-          "start": "start and end of hello", "memory_total": "memory a rank, most / mean",
+          "start": "start and end of hello", "threads": "round of exchanges, threads a rank:", "memory_total": "memory a rank, most / mean",
           "memory_heap": "… of that private", "memory_segment": "… of that shared segments",
           "memory_library": "… of that library files"}
 

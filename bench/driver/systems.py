@@ -10,7 +10,7 @@ from . import machine
 from .process import run
 
 SOURCES = Path(__file__).resolve().parent.parent
-PROGRAMS = ["latency", "rate", "queue", "collectives", "idle", "hello", "memory", "reduce_local"]
+PROGRAMS = ["latency", "rate", "queue", "collectives", "idle", "hello", "memory", "reduce_local", "threads"]
 RAW_PROGRAMS = ["raw_flags", "raw_copy", "raw_barrier", "raw_spawn", "raw_tcp", "raw_reduce_local"]
 FLAGS = ["-O2"]
 # A look at whether messages take TCP: so long, and so large.

@@ -259,7 +259,8 @@ fn talk(change: impl Fn(usize, &mut [u8]) -> bool) -> bool {
     if server.proof(&proof).is_err() {
         return false;
     }
-    let (mut welcome, _): ([u8; WELCOME_BYTES], _) = server.welcome(Verdict::Accepted, 20);
+    let welcome: Result<([u8; WELCOME_BYTES], _), _> = server.welcome(Verdict::Accepted, 20);
+    let Ok((mut welcome, _)) = welcome else { return false };
     changed |= change(3, &mut welcome);
     client.welcome(&welcome).is_ok() && changed
 }

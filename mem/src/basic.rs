@@ -568,11 +568,22 @@ mod tests {
 
     #[test]
     fn every_datatype_of_the_abi_is_here_under_its_handle() {
-        let ours: Vec<_> =
-            Basic::ALL.iter().map(|b| (b.name().to_string(), b.handle_value() as usize)).collect();
+        let ours: Vec<_> = Basic::ALL
+            .iter()
+            .map(|b| (first_name(b.name()).to_string(), b.handle_value() as usize))
+            .collect();
         assert_eq!(abi_datatypes(), ours);
         for basic in Basic::ALL {
             assert_eq!(Basic::from_handle(basic.handle_value() as usize), Some(basic));
+        }
+    }
+
+    /// Of two names the one that the table has.
+    fn first_name(name: &str) -> &str {
+        match name {
+            "MPI_LONG_LONG_INT" => "MPI_LONG_LONG",
+            "MPI_C_COMPLEX" => "MPI_C_FLOAT_COMPLEX",
+            _ => name,
         }
     }
 

@@ -47,12 +47,17 @@ impl Way {
     }
 }
 
+/// Why no job has both `TERN_TRANSPORT=urtp` and `TERN_ENCRYPT=1`.
+const IN_CLEAR: &str = "its datagrams are authenticated, but not encrypted as TERN_ENCRYPT=1 asks";
+
 /// Whether a job asks at all.
 pub fn wanted(config: &Config, size: u32, hosts: u32) -> Verdict {
     if size == 1 {
         return Verdict::Unasked("there is one rank");
     }
     match config.route {
+        // Whoever asks for both would send in clear what must be secret.
+        Route::Urtp if config.tcp.encrypt => Verdict::Fails(IN_CLEAR.into()),
         Route::Urtp => Verdict::Open,
         Route::Shm => Verdict::Unasked("TERN_TRANSPORT=shm"),
         _ if config.multicast == Medium::Off => Verdict::Unasked("TERN_MULTICAST=0"),
@@ -67,11 +72,11 @@ pub fn wanted(config: &Config, size: u32, hosts: u32) -> Verdict {
 /// Finds out. All ranks come here with the same question.
 pub fn settle() -> Result {
     let process = enter();
+    let forced = process.route == Route::Urtp;
     if process.multicast != Verdict::Open {
         tell(&process);
-        return Ok(());
+        return process.multicast.insist(forced);
     }
-    let forced = process.route == Route::Urtp;
     let machines = Tiers::of_machines(&process)?;
     // What all messages go by must work between any two ranks.
     let tiers = if forced { Tiers::of_ranks(&process)? } else { machines.clone() };
@@ -87,11 +92,7 @@ pub fn settle() -> Result {
             fabric.use_packets();
             process.ranks_apart = forced;
         }
-        Verdict::Fails(why) if forced => {
-            let text = format!("TERN_TRANSPORT=urtp: {why}; without it messages go by TCP");
-            return Err(fail(MPI_ERR_OTHER, text));
-        }
-        _ => {}
+        _ => verdict.insist(forced)?,
     }
     process.multicast = verdict;
     tell(&process);
@@ -102,6 +103,19 @@ pub fn settle() -> Result {
 fn tell(process: &Process) {
     if let Some(job) = process.job.as_ref().filter(|job| job.rank == 0 && job.size > 1) {
         job.tell(&process.multicast.to_string());
+    }
+}
+
+impl Verdict {
+    /// Where datagrams are the only way, a job without them does not start.
+    fn insist(&self, forced: bool) -> Result {
+        match self {
+            Verdict::Fails(why) if forced => {
+                let text = format!("TERN_TRANSPORT=urtp: {why}; without it messages go by TCP");
+                Err(fail(MPI_ERR_OTHER, text))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -338,5 +352,6 @@ mod tests {
         secret.tcp.encrypt = true;
         assert!(matches!(wanted(&secret, 4, 2), Verdict::Unasked(_)));
         assert_eq!(wanted(&Config { route: Route::Urtp, ..config }, 2, 1), Verdict::Open);
+        assert!(matches!(wanted(&Config { route: Route::Urtp, ..secret }, 2, 1), Verdict::Fails(_)));
     }
 }

@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "settings differ on one host", run: one_host },
     Test { name: "settings differ between hosts", run: two_hosts },
     Test { name: "settings that may differ", run: may_differ },
+    Test { name: "settings that would send secrets in clear", run: in_clear },
 ];
 
 /// Two ranks, the second of which has these variables, as `mpirun` was prepared and on these hosts.
@@ -37,6 +38,16 @@ fn expect_named(outcome: &Outcome, names: &[&str]) -> Result<(), String> {
     expect(outcome.code().is_some_and(|code| code != 0), "it is an error", outcome)?;
     expect_said(outcome, &["other settings"])?;
     expect_said(outcome, names)
+}
+
+/// Datagrams are not encrypted: a job that asks for both ends before it has sent anything by them.
+fn in_clear(jobs: &Jobs<'_>) -> Verdict {
+    let mut mpirun = Command::new(jobs.options.mpirun());
+    mpirun.env("TERN_TRANSPORT", "urtp").env("TERN_ENCRYPT", "1");
+    let outcome = run_command(mpirun.args(["-n", "2"]).arg(jobs.conformance("coll_data")?))?;
+    expect(outcome.code().is_some_and(|code| code != 0), "it is an error", &outcome)?;
+    expect_said(&outcome, &["TERN_TRANSPORT=urtp", "not encrypted as TERN_ENCRYPT=1 asks"])?;
+    passed()
 }
 
 /// A table of collectives, by its name.

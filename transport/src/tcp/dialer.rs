@@ -31,8 +31,8 @@ pub(crate) enum Dialled {
     Pending,
     /// The peer insists on its own connection, which is on its way.
     Yielded,
-    /// Connected: the socket, the next frame that the peer expects, the keys.
-    Connected(Socket, u64, Keys),
+    /// Connected: the socket, the next frame that the peer expects, the keys if it is encrypted.
+    Connected(Socket, u64, Option<Keys>),
     /// No address is left.
     Failed,
 }
@@ -179,7 +179,7 @@ impl Attempt {
         next: u64,
         proving: bool,
         bell: &SocketBell,
-    ) -> Result<Option<(Verdict, u64, Keys)>, String> {
+    ) -> Result<Option<(Verdict, u64, Option<Keys>)>, String> {
         match self.stage {
             Stage::Connecting => self.connected(now, peer, identity, bell).map(|()| None),
             Stage::AwaitsChallenge if proving => Ok(None),
@@ -212,7 +212,7 @@ impl Attempt {
         }
         bell.change(socket.as_raw_fd(), false);
         let Identity { me, secret, encrypt, accord } = identity;
-        let (client, hello) = Client::new(secret, *me, peer, *encrypt, accord, &super::greeting::nonce());
+        let (client, hello) = Client::new(secret, *me, peer, *encrypt, accord, &super::greeting::seed());
         self.greeting.say(&hello).map_err(|error| error.to_string())?;
         (self.client, self.stage) = (Some(client), Stage::AwaitsChallenge);
         Ok(())
@@ -227,7 +227,7 @@ impl Attempt {
         Ok(())
     }
 
-    fn welcomed(&mut self) -> Result<Option<(Verdict, u64, Keys)>, String> {
+    fn welcomed(&mut self) -> Result<Option<(Verdict, u64, Option<Keys>)>, String> {
         let Some(welcome) = self.greeting.hear::<WELCOME_BYTES>().map_err(ended)? else { return Ok(None) };
         let client = self.client.take().ok_or("no hello was said")?;
         client.welcome(&welcome).map(Some).map_err(|refusal: Refusal| refusal.to_string())

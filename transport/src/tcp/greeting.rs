@@ -7,7 +7,7 @@ use std::time::Duration;
 use socket2::{Socket, TcpKeepalive};
 
 use super::congestion::unpace;
-use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
+use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, Key, PROOF_BYTES, WELCOME_BYTES};
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::{RETRANSMIT_US, SILENT_S};
 use crate::sockopt::set_option;
@@ -67,11 +67,11 @@ impl Greeting {
     }
 }
 
-/// Bytes that nobody can foresee.
-pub(crate) fn nonce() -> super::handshake::Nonce {
-    let mut nonce = [0; 32];
-    getrandom::fill(&mut nonce).expect("the kernel gives random bytes at any time after boot");
-    nonce
+/// Bytes that nobody can foresee, and that are wiped after use: a key may be made of them.
+pub(crate) fn seed() -> Key {
+    let mut seed = Key::default();
+    getrandom::fill(seed.as_mut_slice()).expect("the kernel gives random bytes at any time after boot");
+    seed
 }
 
 /// What every connection of a rank needs: no delay of small frames, what is lost soon sent again, and an end when the other

@@ -2,13 +2,18 @@
 //!
 //! | message | from | holds |
 //! |---|---|---|
-//! | hello | dialer | version, who dials whom, whether to encrypt, the marks of its settings, a nonce |
-//! | challenge | porter | a nonce, and the porter's proof over the hello and both nonces |
+//! | hello | dialer | version, who dials whom, whether to encrypt, the marks of its settings, 32 fresh bytes |
+//! | challenge | porter | 32 fresh bytes, and the porter's proof over the hello and these |
 //! | proof | dialer | the next frame it expects, and its proof over all of the above and that |
 //! | welcome | porter | its verdict, the next frame it expects, and a proof over everything |
 //!
 //! A proof is HMAC-SHA256 with the job's secret, of a label for the message and the transcript. The labels keep one end's
-//! proofs from being returned to it; the nonces keep recorded ones from being used again.
+//! proofs from being returned to it; the fresh bytes keep recorded ones from being used again.
+//!
+//! The fresh bytes are a nonce, or a public key where the connection is encrypted: the records' keys come of an X25519
+//! exchange, the job's secret and the transcript (`handshake/fresh.rs`). `docs/design/security.md` has the analysis.
+
+mod fresh;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -16,23 +21,25 @@ use sha2::Sha256;
 use crate::Peer;
 use crate::accord::{ACCORD_BYTES, Accord};
 
+pub(crate) use fresh::{FRESH_BYTES, Key, Keys};
+
+use fresh::Fresh;
+
 /// Bytes of the job's secret.
 pub(crate) const SECRET_BYTES: usize = 32;
-pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + ACCORD_BYTES + NONCE_BYTES;
-pub(crate) const CHALLENGE_BYTES: usize = NONCE_BYTES + TAG_BYTES;
+pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + ACCORD_BYTES + FRESH_BYTES;
+pub(crate) const CHALLENGE_BYTES: usize = FRESH_BYTES + TAG_BYTES;
 pub(crate) const PROOF_BYTES: usize = 8 + TAG_BYTES;
 pub(crate) const WELCOME_BYTES: usize = 9 + TAG_BYTES;
 
-const NONCE_BYTES: usize = 32;
 const TAG_BYTES: usize = 32;
 /// The last byte is the version of the protocol.
-const MAGIC: [u8; 8] = *b"TernTCP\x02";
+const MAGIC: [u8; 8] = *b"TernTCP\x03";
 
 /// Where in a hello the marks of the settings are.
 const ACCORD: std::ops::Range<usize> = 17..17 + ACCORD_BYTES;
-
-/// Random bytes that are used once; as many as a proof has.
-pub(crate) type Nonce = [u8; NONCE_BYTES];
+/// And behind them the fresh bytes.
+const FRESH: std::ops::Range<usize> = ACCORD.end..HELLO_BYTES;
 
 /// The secret of a job.
 #[derive(Clone)]
@@ -47,6 +54,8 @@ pub(crate) enum Refusal {
     Proof,
     #[error("it is another rank of the job")]
     WrongRank,
+    #[error("its key for the connection is none")]
+    Key,
 }
 
 /// What a porter answers a dialer that has proved itself.
@@ -56,13 +65,6 @@ pub(crate) enum Verdict {
     Accepted = 1,
     /// Both have dialled at once, and the porter's own connection is the one to use.
     Yield = 2,
-}
-
-/// Keys for the two directions of an encrypted connection.
-#[derive(Clone)]
-pub(crate) struct Keys {
-    pub dialer: [u8; 32],
-    pub porter: [u8; 32],
 }
 
 /// Everything both ends have said; what proofs are over.
@@ -96,35 +98,39 @@ impl Transcript {
         self.labelled(label).verify_slice(tag).map_err(|_| Refusal::Proof)
     }
 
-    fn keys(&self) -> Keys {
-        Keys { dialer: self.tag(b"key dial"), porter: self.tag(b"key port") }
+    /// What keys are made of beside the exchange: nobody else in the job or out of it has the same.
+    fn salt(&self) -> Key {
+        Key::new(self.tag(b"key salt"))
     }
 }
 
 /// The end that dials.
 pub(crate) struct Client {
     transcript: Transcript,
-    keys: Option<Keys>,
+    fresh: Fresh,
+    theirs: [u8; FRESH_BYTES],
 }
 
 impl Client {
-    /// Dials `peer`; answers the hello.
+    /// Dials `peer`, with random bytes that are used for nothing else; answers the hello.
     pub(crate) fn new(
         secret: &Secret,
         me: Peer,
         peer: Peer,
         encrypt: bool,
         accord: &Accord,
-        nonce: &Nonce,
+        seed: &[u8; FRESH_BYTES],
     ) -> (Self, [u8; HELLO_BYTES]) {
+        let fresh = Fresh::new(encrypt, seed);
         let mut hello = [0; HELLO_BYTES];
         hello[..8].copy_from_slice(&MAGIC);
         hello[8..12].copy_from_slice(&me.to_le_bytes());
         hello[12..16].copy_from_slice(&peer.to_le_bytes());
         hello[16] = encrypt.into();
         hello[ACCORD].copy_from_slice(&accord.bytes());
-        hello[ACCORD.end..].copy_from_slice(nonce);
-        (Client { transcript: Transcript::new(secret, &hello), keys: None }, hello)
+        hello[FRESH].copy_from_slice(fresh.said());
+        let transcript = Transcript::new(secret, &hello);
+        (Client { transcript, fresh, theirs: [0; FRESH_BYTES] }, hello)
     }
 
     /// The porter's challenge; `next` is the next frame that is expected of it. Answers the proof.
@@ -133,10 +139,10 @@ impl Client {
         bytes: &[u8; CHALLENGE_BYTES],
         next: u64,
     ) -> Result<[u8; PROOF_BYTES], Refusal> {
-        let (nonce, tag) = bytes.split_at(NONCE_BYTES);
-        self.transcript.add(nonce);
+        let (theirs, tag) = bytes.split_at(FRESH_BYTES);
+        self.transcript.add(theirs);
         self.transcript.check(b"porter 1", tag)?;
-        self.keys = Some(self.transcript.keys());
+        self.theirs.copy_from_slice(theirs);
         let mut proof = [0; PROOF_BYTES];
         proof[..8].copy_from_slice(&next.to_le_bytes());
         self.transcript.add(&proof[..8]);
@@ -144,8 +150,11 @@ impl Client {
         Ok(proof)
     }
 
-    /// The porter's verdict, the next frame that it expects, and the keys of the connection.
-    pub(crate) fn welcome(mut self, bytes: &[u8; WELCOME_BYTES]) -> Result<(Verdict, u64, Keys), Refusal> {
+    /// The porter's verdict, the next frame that it expects, and the keys of the connection if it is encrypted.
+    pub(crate) fn welcome(
+        mut self,
+        bytes: &[u8; WELCOME_BYTES],
+    ) -> Result<(Verdict, u64, Option<Keys>), Refusal> {
         let (said, tag) = bytes.split_at(9);
         self.transcript.add(said);
         self.transcript.check(b"porter 3", tag)?;
@@ -155,7 +164,7 @@ impl Client {
             _ => return Err(Refusal::NotTern),
         };
         let next = u64::from_le_bytes(said[1..].try_into().map_err(|_| Refusal::NotTern)?);
-        Ok((verdict, next, self.keys.ok_or(Refusal::NotTern)?))
+        Ok((verdict, next, keys(verdict, self.fresh, &self.theirs, &self.transcript)?))
     }
 }
 
@@ -165,15 +174,16 @@ pub(crate) struct Server {
     peer: Peer,
     encrypts: bool,
     accord: [u8; ACCORD_BYTES],
-    keys: Keys,
+    fresh: Fresh,
+    theirs: [u8; FRESH_BYTES],
 }
 
 impl Server {
-    /// Somebody says hello to rank `me`. Answers the challenge.
+    /// Somebody says hello to rank `me`, which has random bytes for this connection only. Answers the challenge.
     pub(crate) fn hello(
         secret: &Secret,
         me: Peer,
-        nonce: &Nonce,
+        seed: &[u8; FRESH_BYTES],
         hello: &[u8; HELLO_BYTES],
     ) -> Result<(Self, [u8; CHALLENGE_BYTES]), Refusal> {
         let word = |at: usize| hello[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
@@ -183,15 +193,17 @@ impl Server {
         if word(12) != me || word(8) == me {
             return Err(Refusal::WrongRank);
         }
+        let encrypts = hello[16] == 1;
+        let fresh = Fresh::new(encrypts, seed);
         let mut transcript = Transcript::new(secret, hello);
-        transcript.add(nonce);
+        transcript.add(fresh.said());
         let mut challenge = [0; CHALLENGE_BYTES];
-        challenge[..NONCE_BYTES].copy_from_slice(nonce);
-        challenge[NONCE_BYTES..].copy_from_slice(&transcript.tag(b"porter 1"));
-        let keys = transcript.keys();
-        let mut accord = [0; ACCORD_BYTES];
+        challenge[..FRESH_BYTES].copy_from_slice(fresh.said());
+        challenge[FRESH_BYTES..].copy_from_slice(&transcript.tag(b"porter 1"));
+        let (mut accord, mut theirs) = ([0; ACCORD_BYTES], [0; FRESH_BYTES]);
         accord.copy_from_slice(&hello[ACCORD]);
-        Ok((Server { transcript, peer: word(8), encrypts: hello[16] == 1, accord, keys }, challenge))
+        theirs.copy_from_slice(&hello[FRESH]);
+        Ok((Server { transcript, peer: word(8), encrypts, accord, fresh, theirs }, challenge))
     }
 
     /// Whether the dialer wants to encrypt. To be believed once it has proved itself, as what follows.
@@ -213,14 +225,32 @@ impl Server {
         Ok((self.peer, next))
     }
 
-    /// The last message; `next` is the next frame that is expected of the dialer.
-    pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> ([u8; WELCOME_BYTES], Keys) {
+    /// The last message; `next` is the next frame that is expected of the dialer. With the keys of the connection if it is
+    /// encrypted.
+    pub(crate) fn welcome(
+        mut self,
+        verdict: Verdict,
+        next: u64,
+    ) -> Result<([u8; WELCOME_BYTES], Option<Keys>), Refusal> {
         let mut welcome = [0; WELCOME_BYTES];
         welcome[0] = verdict as u8;
         welcome[1..9].copy_from_slice(&next.to_le_bytes());
         self.transcript.add(&welcome[..9]);
         welcome[9..].copy_from_slice(&self.transcript.tag(b"porter 3"));
-        (welcome, self.keys)
+        Ok((welcome, keys(verdict, self.fresh, &self.theirs, &self.transcript)?))
+    }
+}
+
+/// The keys of a connection that is encrypted. One that is not to be used gets none, and costs no exchange.
+fn keys(
+    verdict: Verdict,
+    fresh: Fresh,
+    theirs: &[u8; FRESH_BYTES],
+    transcript: &Transcript,
+) -> Result<Option<Keys>, Refusal> {
+    match verdict {
+        Verdict::Accepted => fresh.keys(theirs, &transcript.salt()),
+        Verdict::Yield => Ok(None),
     }
 }
 

@@ -9,7 +9,7 @@ use super::card::Card;
 use super::dialer::{Dialer, Dialled, Identity};
 use super::frame::Kind;
 use super::gather::Gather;
-use super::handshake::Keys;
+use super::handshake::{Key, Keys};
 use super::inbox::{Broken, Inbox};
 use super::info::Info;
 use super::outbox::{Ended, FalseAck, Loan, Outbox, Written};
@@ -351,7 +351,7 @@ impl Link {
                 Upkeep::Fine
             }
             Dialled::Connected(socket, next, keys) => {
-                let seal = identity.encrypt.then(|| Seal::dialers(keys));
+                let seal = keys.map(Seal::dialers);
                 match self.connect(socket, next, seal, bell, done) {
                     Ok(()) => Upkeep::Connected,
                     Err(broken) => {
@@ -435,8 +435,8 @@ fn what_was_tried(tried: &[(SocketAddr, String)]) -> String {
 
 /// The keys of this end's two directions.
 pub(crate) struct Seal {
-    seal: [u8; 32],
-    open: [u8; 32],
+    seal: Key,
+    open: Key,
 }
 
 impl Seal {

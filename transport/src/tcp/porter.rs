@@ -12,7 +12,7 @@ use super::bell::SocketBell;
 use super::card::Card;
 use super::dialer::Identity;
 use super::files::with_room;
-use super::greeting::{Greeting, nonce, prepare};
+use super::greeting::{Greeting, prepare, seed};
 use super::handshake::{HELLO_BYTES, Keys, PROOF_BYTES, Server, Verdict};
 use crate::Peer;
 use crate::limits::{ACCEPTS_PER_ROUND_MAX, BACKLOG, STRANGER_S, STRANGERS_MAX, UNREACHABLE_S};
@@ -73,8 +73,8 @@ impl Guest {
     }
 
     /// Tells the peer; `next` is the frame that is expected of it.
-    pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> io::Result<(Socket, Keys)> {
-        let (welcome, keys) = self.server.welcome(verdict, next);
+    pub(crate) fn welcome(mut self, verdict: Verdict, next: u64) -> io::Result<(Socket, Option<Keys>)> {
+        let (welcome, keys) = self.server.welcome(verdict, next).map_err(io::Error::other)?;
         self.greeting.say(&welcome)?;
         Ok((self.greeting.into_socket(), keys))
     }
@@ -249,7 +249,7 @@ impl Stranger {
             let Some(hello) = self.greeting.hear::<HELLO_BYTES>()? else { return Ok(None) };
             let Identity { me, secret, .. } = identity;
             let (server, challenge) =
-                Server::hello(secret, *me, &nonce(), &hello).map_err(|_| Unproved::Errs)?;
+                Server::hello(secret, *me, &seed(), &hello).map_err(|_| Unproved::Errs)?;
             self.greeting.say(&challenge)?;
             self.server = Some(server);
         }

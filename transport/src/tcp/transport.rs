@@ -384,7 +384,7 @@ impl Tcp {
             return;
         }
         let Ok((socket, keys)) = guest.welcome(Verdict::Accepted, expected) else { return };
-        let seal = self.config.encrypt.then(|| Seal::porters(keys));
+        let seal = keys.map(Seal::porters);
         let mut done = std::mem::take(&mut self.done);
         let connected = self.existing(peer).connect(socket, theirs, seal, &bell, &mut done);
         self.done = done;

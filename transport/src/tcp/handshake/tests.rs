@@ -9,6 +9,18 @@ struct Talk {
     challenge: [u8; CHALLENGE_BYTES],
     proof: [u8; PROOF_BYTES],
     welcome: [u8; WELCOME_BYTES],
+    keys: Keys,
+}
+
+/// All that a listener can write down.
+impl Talk {
+    fn transcript(&self, secret: &Secret) -> Transcript {
+        let mut transcript = Transcript::new(secret, &self.hello);
+        transcript.add(&self.challenge[..FRESH_BYTES]);
+        transcript.add(&self.proof[..8]);
+        transcript.add(&self.welcome[..9]);
+        transcript
+    }
 }
 
 /// Rank 3 dials rank 4, with a hand in each message on its way. Fails with who refused.
@@ -21,13 +33,14 @@ fn talk(dialer: &Secret, porter: &Secret, tamper: impl Fn(usize, &mut [u8])) -> 
     tamper(2, &mut proof);
     let (peer, next) = server.proof(&proof).map_err(|_| "porter")?;
     assert_eq!((peer, next), (3, 10));
-    let (mut welcome, porters) = server.welcome(Verdict::Accepted, 20);
+    let (mut welcome, porters) = server.welcome(Verdict::Accepted, 20).map_err(|_| "porter")?;
     tamper(3, &mut welcome);
     let (verdict, next, dialers) = client.welcome(&welcome).map_err(|_| "dialer")?;
     assert_eq!((verdict, next), (Verdict::Accepted, 20));
-    assert_eq!((porters.dialer, porters.porter), (dialers.dialer, dialers.porter));
+    let (porters, dialers) = (porters.unwrap(), dialers.unwrap());
+    assert_eq!((&porters.dialer, &porters.porter), (&dialers.dialer, &dialers.porter));
     assert_ne!(porters.dialer, porters.porter);
-    Ok(Talk { hello, challenge, proof, welcome })
+    Ok(Talk { hello, challenge, proof, welcome, keys: porters })
 }
 
 #[test]
@@ -42,7 +55,7 @@ fn whoever_does_not_know_the_secret_is_refused_by_either_end() {
     let (_, hello) = Client::new(&OTHER, 3, 4, false, &Accord::default(), &[1; 32]);
     let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
     let mut blind = Transcript::new(&OTHER, &hello);
-    blind.add(&challenge[..NONCE_BYTES]);
+    blind.add(&challenge[..FRESH_BYTES]);
     blind.add(&[0; 8]);
     let mut proof = [0; PROOF_BYTES];
     proof[8..].copy_from_slice(&blind.tag(b"dialer 2"));
@@ -67,7 +80,7 @@ fn a_proof_sent_back_proves_nothing() {
     let (_, hello) = Client::new(&OURS, 3, 4, false, &Accord::default(), &[1; 32]);
     let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
     let mut reflected = [0; PROOF_BYTES];
-    reflected[8..].copy_from_slice(&challenge[NONCE_BYTES..]);
+    reflected[8..].copy_from_slice(&challenge[FRESH_BYTES..]);
     assert_eq!(server.proof(&reflected), Err(Refusal::Proof));
 }
 
@@ -81,6 +94,65 @@ fn the_hello_must_be_to_this_rank_from_another() {
     let mut http = hello(3, 4);
     http[..8].copy_from_slice(b"GET / HT");
     assert_eq!(answer(http), Some(Refusal::NotTern));
+}
+
+#[test]
+fn the_secret_and_all_that_was_said_open_no_record() {
+    let talk = talk(&OURS, &OURS, |_, _| {}).unwrap();
+    // Who learns the secret later knows the salt, and tries it with every number that it has.
+    let salt = talk.transcript(&OURS).salt();
+    let (dialers, porters) = (*talk.hello[FRESH].as_array().unwrap(), *talk.challenge.first_chunk().unwrap());
+    for seed in [dialers, porters, OURS.0, *salt, [0; 32]] {
+        for theirs in [&dialers, &porters] {
+            let keys = Fresh::new(true, &seed).keys(theirs, &salt).unwrap().unwrap();
+            assert!(![&talk.keys.dialer, &talk.keys.porter].contains(&&keys.dialer));
+        }
+    }
+}
+
+#[test]
+fn keys_are_made_as_the_design_says() {
+    let talk = talk(&OURS, &OURS, |_, _| {}).unwrap();
+    let hmac = |key: &[u8], text: &[u8]| {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
+        mac.update(text);
+        <[u8; 32]>::from(mac.finalize().into_bytes())
+    };
+    let said = [&talk.hello[..], &talk.challenge[..32], &talk.proof[..8], &talk.welcome[..9], b"key salt"];
+    let salt = hmac(&OURS.0, &said.concat());
+    let shared = x25519_dalek::x25519([1; 32], *talk.challenge.first_chunk().unwrap());
+    let source = hmac(&salt, &shared);
+    assert_eq!(*talk.keys.dialer, hmac(&source, b"dialer\x01"));
+    assert_eq!(*talk.keys.porter, hmac(&source, b"porter\x01"));
+}
+
+#[test]
+fn connections_in_clear_have_no_keys() {
+    let (mut client, hello) = Client::new(&OURS, 3, 4, false, &Accord::default(), &[1; 32]);
+    let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
+    let proof = client.challenge(&challenge, 1).unwrap();
+    server.proof(&proof).unwrap();
+    let (welcome, porters) = server.welcome(Verdict::Accepted, 1).unwrap();
+    let (.., dialers) = client.welcome(&welcome).unwrap();
+    assert!(porters.is_none() && dialers.is_none());
+}
+
+/// Of these, every exchange gives the same key, which all the world knows.
+#[test]
+fn a_key_that_takes_no_part_is_refused_even_of_a_rank() {
+    let (_, mut hello) = Client::new(&OURS, 3, 4, true, &Accord::default(), &[1; 32]);
+    for useless in [0, 1] {
+        hello[FRESH].fill(0);
+        hello[FRESH.start] = useless;
+        let (mut server, challenge) = Server::hello(&OURS, 4, &[2; 32], &hello).unwrap();
+        let mut dialer = Transcript::new(&OURS, &hello);
+        dialer.add(&challenge[..FRESH_BYTES]);
+        dialer.add(&[0; 8]);
+        let mut proof = [0; PROOF_BYTES];
+        proof[8..].copy_from_slice(&dialer.tag(b"dialer 2"));
+        server.proof(&proof).unwrap();
+        assert_eq!(server.welcome(Verdict::Accepted, 1).err(), Some(Refusal::Key));
+    }
 }
 
 proptest! {
