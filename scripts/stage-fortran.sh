@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adds Fortran to an installed tree: libmpi_abi_fort.so, libmpi_abi_c2f.a, mpif.h, and the modules for the Fortran compiler found.
+# Adds Fortran to an installed tree: libmpifort_abi.so, libmpi_abi_c2f.a, mpif.h, and the modules for the Fortran compiler found.
 #
 #   scripts/stage-fortran.sh PREFIX
 #
@@ -34,10 +34,10 @@ place_library() {
         $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue" -c "$source" \
             -o "$work/$(basename "$source" .c).o" || fail "$source does not compile"
     done
-    $cc -shared -o "$work/libmpi_abi_fort.so.1" "$work"/*.o -Wl,-soname,libmpi_abi_fort.so.1 -Wl,--no-undefined \
-        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpi_abi_fort does not link"
-    put 755 "$work/libmpi_abi_fort.so.1" "$prefix/lib/libmpi_abi_fort.so.1"
-    ln -sf libmpi_abi_fort.so.1 "$prefix/lib/libmpi_abi_fort.so"
+    $cc -shared -o "$work/libmpifort_abi.so.1" "$work"/*.o -Wl,-soname,libmpifort_abi.so.1 -Wl,--no-undefined \
+        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpifort_abi does not link"
+    put 755 "$work/libmpifort_abi.so.1" "$prefix/lib/libmpifort_abi.so.1"
+    ln -sf libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
     put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
 }

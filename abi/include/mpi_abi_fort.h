@@ -1,7 +1,7 @@
 /*
  * mpi_abi_fort.h: what C programs need to talk with Fortran about handles and statuses (section 19.3); mpi.h includes
  * it. The standard ABI has none of it, so a program takes the functions along: mpicc links those that it calls from
- * libmpi_abi_c2f.a. A program with Fortran parts, which mpifort links, has them from libmpi_abi_fort.
+ * libmpi_abi_c2f.a. A program with Fortran parts, which mpifort links, has them from libmpifort_abi.
  */
 #ifndef MPI_ABI_FORT_H_INCLUDED
 #define MPI_ABI_FORT_H_INCLUDED

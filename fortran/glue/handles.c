@@ -1,7 +1,7 @@
 /*
  * Conversions of handles between C and Fortran (section 19.3.4), for C programs: a Fortran handle is the integer of
  * section 20.3. Nothing here needs Fortran or another part of this folder, so a program can have it without
- * libmpi_abi_fort (scripts/stage-fortran.sh puts it in libmpi_abi_c2f.a as well) and runs with any library of the
+ * libmpifort_abi (scripts/stage-fortran.sh puts it in libmpi_abi_c2f.a as well) and runs with any library of the
  * standard ABI.
  */
 #include "language.h"

@@ -53,16 +53,19 @@ static void tell_supported(MPI_Info info)
     MPI_Info_set(info, "mpi_complex4_supported", "false");
 }
 
-/*
- * Once, when a Fortran program has started MPI. .FALSE. is 0 with every compiler, and 1 is read as .TRUE. by those that
- * store -1. A library that has been told otherwise before keeps what it knows.
- */
-void tell_of_fortran(void)
+/* Other libraries of the ABI may have set both themselves, and take it for an error to be told again. */
+static int knows_sizes(void)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    MPI_Fint yes = 1, no = 0;
+    MPI_Info known = MPI_INFO_NULL;
+    if (MPI_Abi_get_fortran_info(&known) != MPI_SUCCESS || known == MPI_INFO_NULL) return 0;
+    MPI_Info_free(&known);
+    return 1;
+}
+
+static void tell_sizes(void)
+{
     MPI_Info info;
-    if (atomic_flag_test_and_set(&told) || MPI_Info_create(&info) != MPI_SUCCESS) return;
+    if (MPI_Info_create(&info) != MPI_SUCCESS) return;
     tell_number(info, "mpi_logical_size", sizeof(MPI_Fint));
     tell_number(info, "mpi_integer_size", sizeof(MPI_Fint));
     tell_number(info, "mpi_real_size", sizeof(float));
@@ -70,7 +73,31 @@ void tell_of_fortran(void)
     tell_supported(info);
     MPI_Abi_set_fortran_info(info);
     MPI_Info_free(&info);
+}
+
+static int knows_logicals(void)
+{
+    MPI_Fint yes, no;
+    int known = 0;
+    return MPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &known) == MPI_SUCCESS && known;
+}
+
+static void tell_logicals(void)
+{
+    MPI_Fint yes = 1, no = 0;
     MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no);
+}
+
+/*
+ * Once, when a Fortran program has started MPI. .FALSE. is 0 with every compiler, and 1 is read as .TRUE. by those that
+ * store -1. A library that has been told otherwise before keeps what it knows.
+ */
+void tell_of_fortran(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&told)) return;
+    if (!knows_sizes()) tell_sizes();
+    if (!knows_logicals()) tell_logicals();
 }
 
 ENTRY(init, Out ierror)

@@ -1,4 +1,4 @@
-//! What `libmpi_abi_fort` asks besides the functions of the standard.
+//! What `libmpifort_abi` asks besides the functions of the standard.
 
 use crate::datatype::running;
 use std::ffi::c_int;

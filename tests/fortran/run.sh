@@ -346,7 +346,7 @@ FORTRAN
 
 # Procedures of the modules that the library lacks. A bind(C) name (of calls with buffers) has no underscore behind it.
 missing_names() {
-    local library=$prefix/lib/libmpi_abi_fort.so.1
+    local library=$prefix/lib/libmpifort_abi.so.1
     sed -En 's/^[^!]*(subroutine|function) +(P?MPI_[A-Za-z0-9_]+) *\(.*/\2/p' "$prefix/share/tern/fortran/mpi.f90" \
         "$prefix/share/tern/fortran/mpi_f08.f90" | tr '[:upper:]' '[:lower:]' | grep -Ev '_function(_c)?$' |
         sed -E '/_(f08ts|fts)$/!s/$/_/' | sort -u >"$work/declared"
@@ -356,10 +356,10 @@ missing_names() {
 }
 
 no_libgfortran() {
-    local library=$prefix/lib/libmpi_abi_fort.so.1
+    local library=$prefix/lib/libmpifort_abi.so.1
     that "all names that the modules declare are there" sh -c '[ -z "$1" ]' sh "$(missing_names)"
     that "all exported names are MPI's" sh -c "! nm -D --defined-only '$library' | cut -d ' ' -f 3 | grep -Ev '^P?MPI_|^p?mpi_'"
-    that "C programs do not need libgfortran" sh -c "! readelf -d '$prefix/lib/libmpi_abi_fort.so.1' | grep -q gfortran"
+    that "C programs do not need libgfortran" sh -c "! readelf -d '$prefix/lib/libmpifort_abi.so.1' | grep -q gfortran"
 }
 
 # ------------------------------------------------------------ the kernels of bench/nas have the published results

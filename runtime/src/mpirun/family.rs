@@ -42,7 +42,7 @@ impl Family {
     /// By the name of a library, as a program states it or as it lies in its folder.
     pub fn of(library: &str) -> Option<Family> {
         let begins = |names: &[&str]| names.iter().any(|name| library.starts_with(name));
-        if begins(&["libmpi_abi.so", "libmpi_abi_fort.so", "libmpifort_abi.so"]) {
+        if begins(&["libmpi_abi.so", "libmpifort_abi.so"]) {
             return Some(Family::Standard);
         }
         if begins(&OPEN_MPI) {

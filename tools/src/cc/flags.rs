@@ -154,7 +154,7 @@ impl Tree {
     /// Names of the libraries, those that need others first.
     pub fn libraries(&self, language: Language) -> &'static [&'static str] {
         match language {
-            Language::Fortran => &[modules::ARCHIVE, "mpi_abi_fort", "mpi_abi"],
+            Language::Fortran => &[modules::ARCHIVE, "mpifort_abi", "mpi_abi"],
             Language::C | Language::Cxx => &["mpi_abi_c2f", "mpi_abi"],
         }
     }
