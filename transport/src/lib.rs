@@ -29,6 +29,7 @@ mod sockopt;
 mod sync;
 #[cfg(not(loom))]
 pub mod tcp;
+#[cfg(not(loom))]
 pub mod threads;
 #[cfg(not(loom))]
 pub mod urtp;
