@@ -41,9 +41,41 @@ impl Table {
     }
 }
 
+/// Columns of lines that are written one after the other, before the last is known.
+#[derive(Clone, Debug)]
+pub struct Columns<const N: usize> {
+    widths: [usize; N],
+}
+
+impl<const N: usize> Columns<N> {
+    /// As wide as the heading.
+    pub fn new(heading: [&str; N]) -> Self {
+        Columns { widths: heading.map(|cell| cell.chars().count()) }
+    }
+
+    /// A column is wide enough for this cell.
+    pub fn at_least(mut self, column: usize, cell: &str) -> Self {
+        self.widths[column] = self.widths[column].max(cell.chars().count());
+        self
+    }
+
+    /// A line in the form of [`Table::text`].
+    pub fn line(&self, cells: [&str; N]) -> String {
+        let padded = cells.iter().zip(&self.widths).map(|(cell, width)| format!("  {cell:<width$}"));
+        format!("{}\n", padded.collect::<String>().trim_end())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_stand_under_their_heading() {
+        let columns = Columns::new(["a", "name", "x"]).at_least(0, "bcd");
+        assert_eq!(columns.line(["a", "name", "x"]), "  a    name  x\n");
+        assert_eq!(columns.line(["bcd", "e", ""]), "  bcd  e\n");
+    }
 
     #[test]
     fn columns_line_up_and_lines_have_no_tail() {

@@ -11,6 +11,8 @@ mod progress;
 mod series;
 pub mod units;
 
+use std::io::Write;
+
 pub use options::Arguments;
 use options::{Options, Task};
 
@@ -21,6 +23,9 @@ pub fn answer(arguments: Arguments) -> Result<String, String> {
         Task::PrintParams => Ok(options.params.to_toml()),
         Task::Check => check::list(&options),
         Task::Choose => choose::list(&options),
-        Task::Simulate => series::list(&options),
+        Task::Simulate => series::list(&options, &mut |row| {
+            // Whoever reads no more is found out by the text at the end.
+            let _ = std::io::stdout().write_all(row.as_bytes()).and_then(|()| std::io::stdout().flush());
+        }),
     }
 }

@@ -9,9 +9,12 @@ use std::path::Path;
 
 const SIZE: (u32, u32) = (900, 560);
 
-/// What a line takes in the picture's key, and what is above and below it.
+/// What a line takes in the picture's key, and what is above it.
 const KEY_LINE: u32 = 16;
-const KEY_MARGIN: u32 = 120;
+const KEY_MARGIN: u32 = 48;
+/// Of a line of the key: its stroke, and a letter of its text.
+const KEY_STROKE: u32 = 24;
+const KEY_LETTER: u32 = 7;
 
 /// One line for each collective, algorithm and size.
 type Lines = BTreeMap<String, Vec<(f64, f64)>>;
@@ -44,10 +47,14 @@ fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::E
     if lines.is_empty() {
         return Err("there is nothing to draw".into());
     }
-    let key = KEY_MARGIN + KEY_LINE * lines.len() as u32;
-    let area = SVGBackend::with_string(text, (SIZE.0, SIZE.1.max(key))).into_drawing_area();
+    let longest = lines.keys().map(|label| label.chars().count()).max().unwrap_or(0) as u32;
+    let width = SIZE.0 + KEY_STROKE + KEY_LETTER * longest + KEY_LINE;
+    let height = SIZE.1.max(2 * KEY_MARGIN + KEY_LINE * lines.len() as u32);
+    let area = SVGBackend::with_string(text, (width, height)).into_drawing_area();
     area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
+    // Beside the chart, where it covers no point.
+    let (left, right) = area.split_horizontally(SIZE.0);
+    let mut chart = ChartBuilder::on(&left)
         .caption("predicted time of a call", ("sans-serif", 18))
         .margin(10)
         .x_label_area_size(40)
@@ -62,10 +69,12 @@ fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::E
     for (index, (label, points)) in lines.iter().enumerate() {
         let colour = Palette99::pick(index).to_rgba();
         let series = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(3);
-        let key = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2));
-        chart.draw_series(series)?.label(label).legend(key);
+        chart.draw_series(series)?;
+        let y = (KEY_MARGIN + KEY_LINE * index as u32) as i32;
+        let stroke = [(0, y), (KEY_STROKE as i32 - 6, y)];
+        right.draw(&PathElement::new(stroke, colour.stroke_width(2)))?;
+        right.draw(&Text::new(label.as_str(), (KEY_STROKE as i32, y - 6), ("sans-serif", 12)))?;
     }
-    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
     area.present()?;
     Ok(())
 }

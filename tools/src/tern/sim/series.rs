@@ -4,7 +4,7 @@ use super::options::{Options, Which};
 use super::progress::Line;
 use super::{plot, units};
 use crate::output;
-use crate::table::Table;
+use crate::table::Columns;
 use std::time::Duration;
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
@@ -21,13 +21,19 @@ pub struct Point {
     pub wall: Duration,
 }
 
-/// Runs all jobs and lists them.
-pub fn list(options: &Options) -> Result<String, String> {
+/// Runs all jobs, and tells of each as soon as it has ended. Answers what there is to say at the end.
+pub fn list(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
     options.plot.as_deref().map_or(Ok(()), output::check)?;
+    let jobs = jobs(options);
+    let columns = columns(&jobs, &options.params);
+    tell(&columns.line(HEADING));
     let (mut points, mut notes) = (Vec::new(), Vec::new());
-    for job in jobs(options) {
+    for job in jobs {
         match simulate(job, options)? {
-            Ok(point) => points.push(point),
+            Ok(point) => {
+                tell(&columns.line(cells(&point).each_ref().map(String::as_str)));
+                points.push(point);
+            }
             Err(left_out) => notes.push(left_out),
         }
     }
@@ -35,9 +41,9 @@ pub fn list(options: &Options) -> Result<String, String> {
         plot::draw(&points, file)?;
     }
     let hangs: String = points.iter().filter_map(hang).collect();
-    let (table, summary) = (table(&points), summary(&points));
+    let summary = summary(&points);
     notes.extend(points.iter().filter_map(|point| replaced(point, &options.params)));
-    if hangs.is_empty() { Ok(table + &notes.concat() + &summary) } else { Err(hangs) }
+    if hangs.is_empty() { Ok(notes.concat() + &summary) } else { Err(hangs) }
 }
 
 /// What is said where the algorithm that was asked for cannot serve the call.
@@ -173,35 +179,36 @@ impl Point {
     }
 }
 
-fn table(points: &[Point]) -> String {
-    let mut table = Table::default();
-    let heading = [
-        "call",
-        "algorithm",
-        "bytes",
-        "ranks",
-        "time",
-        "messages",
-        "a rank sends",
-        "at most",
-        "early, at most",
-    ];
-    table.row(heading);
-    for point in points {
-        let (job, outcome) = (&point.job, &point.outcome);
-        table.row([
-            name(job.work),
-            point.algorithm,
-            &units::count(job.bytes),
-            &units::count(job.ranks.into()),
-            &units::time(point.time_ns()),
-            &outcome.messages.to_string(),
-            &units::bytes(outcome.rank_bytes_mean()),
-            &units::bytes(outcome.rank_bytes_max as f64),
-            &units::bytes(outcome.early_bytes_max as f64),
-        ]);
+const HEADING: [&str; 9] =
+    ["call", "algorithm", "bytes", "ranks", "time", "messages", "a rank sends", "at most", "early, at most"];
+
+/// Columns for what is known of the jobs before they run; what they find fits under the heading.
+fn columns(jobs: &[Job], params: &Params) -> Columns<9> {
+    let mut columns = Columns::new(HEADING).at_least(4, "000.00 us").at_least(7, "0000.0 GiB");
+    for job in jobs {
+        columns = columns
+            .at_least(0, name(job.work))
+            .at_least(1, algorithm_of(job, params))
+            .at_least(2, &units::count(job.bytes))
+            .at_least(3, &units::count(job.ranks.into()))
+            .at_least(5, &estimate::messages(job, params).saturating_mul(job.repeats.into()).to_string());
     }
-    table.text()
+    columns
+}
+
+fn cells(point: &Point) -> [String; 9] {
+    let (job, outcome) = (&point.job, &point.outcome);
+    [
+        name(job.work).into(),
+        point.algorithm.into(),
+        units::count(job.bytes),
+        units::count(job.ranks.into()),
+        units::time(point.time_ns()),
+        outcome.messages.to_string(),
+        units::bytes(outcome.rank_bytes_mean()),
+        units::bytes(outcome.rank_bytes_max as f64),
+        units::bytes(outcome.early_bytes_max as f64),
+    ]
 }
 
 fn summary(points: &[Point]) -> String {
@@ -235,7 +242,9 @@ mod tests {
     use crate::sim::options::tests::parse;
 
     fn listed(line: &str) -> Result<String, String> {
-        list(&parse(line).unwrap())
+        let mut rows = String::new();
+        let end = list(&parse(line).unwrap(), &mut |row| rows += row)?;
+        Ok(rows + &end)
     }
 
     #[test]
