@@ -20,6 +20,10 @@ pub struct Needs {
 impl Needs {
     /// Reads a program; `None` if it is no program of 64 bits that the loader links.
     pub fn of(path: &Path) -> Option<Needs> {
+        // To open a named pipe would wait for whoever writes to it.
+        if !path.metadata().is_ok_and(|data| data.is_file()) {
+            return None;
+        }
         let origin = path.canonicalize().ok()?.parent()?.to_owned();
         let file = ReadCache::new(File::open(path).ok()?);
         let entries = dynamic(&file)?;

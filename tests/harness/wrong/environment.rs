@@ -75,7 +75,7 @@ pub fn run(options: &Options, report: &Report) {
 }
 
 fn run_case(options: &Options, case: &Case, way: &str) -> Result<(), String> {
-    let program = compile(options, &options.root.join("tests/wrong/environment.c"))?;
+    let program = compile(options, &options.root.join("tests/wrong/wrong_environment.c"))?;
     let mut command = mpirun(options, way);
     // Where it opens files of its own.
     command.current_dir(options.root.join("build/tests")).arg(program).args(case.words);
