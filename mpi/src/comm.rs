@@ -175,40 +175,12 @@ pub struct Comms {
     world: Option<Box<Comm>>,
     own: Option<Box<Comm>>,
     others: Table<Box<Comm>>,
-    /// In a forked child: what its parent had. Their error handlers still decide.
-    hidden: Option<Hidden>,
-}
-
-/// Communicators that cannot be used any more.
-struct Hidden {
-    world: Option<Box<Comm>>,
-    own: Option<Box<Comm>>,
-    others: Table<Box<Comm>>,
 }
 
 impl Comms {
     /// None yet.
     pub const fn new() -> Self {
-        Comms { world: None, own: None, others: Table::new(Kind::Comm), hidden: None }
-    }
-
-    /// From now on none is found. Nothing is freed.
-    pub fn hide(&mut self) {
-        let others = std::mem::replace(&mut self.others, Table::new(Kind::Comm));
-        self.hidden = Some(Hidden { world: self.world.take(), own: self.own.take(), others });
-    }
-
-    /// The error handler of a communicator, also of one that is hidden.
-    pub fn errhandler(&self, comm: MPI_Comm) -> Option<MPI_Errhandler> {
-        let hidden = || {
-            let hidden = self.hidden.as_ref()?;
-            match comm {
-                MPI_COMM_WORLD => hidden.world.as_deref(),
-                MPI_COMM_SELF => hidden.own.as_deref(),
-                _ => hidden.others.get(comm.0).map(|comm| &**comm),
-            }
-        };
-        self.get(comm).or_else(hidden).map(|comm| comm.errhandler)
+        Comms { world: None, own: None, others: Table::new(Kind::Comm) }
     }
 
     /// Puts the predefined ones in place, or takes them away.

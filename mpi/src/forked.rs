@@ -45,6 +45,6 @@ impl Process {
         mem::forget(self.job.take());
         mem::forget(self.bell.take());
         mem::forget(mem::take(&mut self.collectives));
-        self.comms.hide();
+        mem::swap(&mut self.comms, &mut self.parents_comms);
     }
 }

@@ -80,6 +80,8 @@ pub struct Process {
     pub check_collectives: bool,
     /// Communicators.
     pub comms: Comms,
+    /// In a forked child: those of its parent. None is found any more, but their error handlers still decide.
+    pub parents_comms: Comms,
     /// Groups made by the program.
     pub groups: Table<Group>,
     /// Datatypes made by the program.
@@ -150,6 +152,7 @@ impl Process {
             coll_rows: Vec::new(),
             check_collectives: false,
             comms: Comms::new(),
+            parents_comms: Comms::new(),
             groups: Table::new(Kind::Group),
             types: crate::datatype::Types::new(),
             ops: crate::op::Ops::new(),
@@ -229,14 +232,18 @@ impl Process {
 
     /// The error handler of an object; without a valid one, that of `MPI_COMM_SELF` (MPI 5.0 section 9.1).
     pub fn handler_of(&self, place: Place) -> Handler {
+        let of_comm = |comm| {
+            let found = self.comms.get(comm).or_else(|| self.parents_comms.get(comm));
+            found.map(|comm| comm.errhandler)
+        };
         let own = match place {
-            Place::Comm(comm) => self.comms.errhandler(comm),
+            Place::Comm(comm) => of_comm(comm),
             Place::Session(session) => self.sessions.errhandler(session),
             Place::File(_) => Some(self.errhandlers.for_files()),
             Place::Chosen(errhandler) => Some(errhandler),
             Place::None | Place::Win(_) => None,
         };
-        let general = || self.comms.errhandler(MPI_COMM_SELF);
+        let general = || of_comm(MPI_COMM_SELF);
         let errhandler = own.or_else(general).unwrap_or_else(crate::settings::initial_errhandler);
         self.errhandlers.handler(errhandler)
     }
