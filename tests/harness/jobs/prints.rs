@@ -1,5 +1,6 @@
 //! What ranks have printed is seen, however their job ends.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -42,6 +43,27 @@ fn expect_lines(outcome: &Outcome) -> Result<(), String> {
     expect((0..RANKS).all(has), "every rank's line is there", outcome)
 }
 
+/// A job that ends in the way `how` shows every line, and with `whole` also one that rank 1 has begun.
+fn print_in_all_ways(
+    jobs: &Jobs<'_>,
+    program: &Path,
+    how: &str,
+    code: i32,
+    whole: bool,
+) -> Result<(), String> {
+    for mut command in ways(jobs) {
+        if how == "wait" {
+            command.args(["--timeout", "2"]);
+        }
+        let outcome = run_command(command.arg(program).arg(how))?;
+        expect_code(&outcome, code)?;
+        expect_lines(&outcome)?;
+        let is_there = !whole || outcome.stdout.contains("begun by rank 1");
+        expect(is_there, "and a line that has begun", &outcome)?;
+    }
+    Ok(())
+}
+
 fn in_c(jobs: &Jobs<'_>) -> Verdict {
     let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/print.c"))?;
     for (how, code, whole) in [
@@ -51,19 +73,7 @@ fn in_c(jobs: &Jobs<'_>) -> Verdict {
         ("exit", 3, false),
         ("wait", 124, false),
     ] {
-        for mut command in ways(jobs) {
-            if how == "wait" {
-                command.args(["--timeout", "2"]);
-            }
-            let outcome = run_command(command.arg(&program).arg(how))?;
-            expect_code(&outcome, code)?;
-            expect_lines(&outcome)?;
-            expect(
-                !whole || outcome.stdout.contains("begun by rank 1"),
-                "and a line that has begun",
-                &outcome,
-            )?;
-        }
+        print_in_all_ways(jobs, &program, how, code, whole)?;
     }
     // Somebody who keeps the stream keeps the job's end for a moment only.
     let outcome = run_command(jobs.mpirun(RANKS).arg(&program).arg("lock"))?;
@@ -117,15 +127,7 @@ fn in_fortran(jobs: &Jobs<'_>) -> Verdict {
     let compiled = run_command(compiler.arg(source).arg("-o").arg(&program))?;
     expect_code(&compiled, 0)?;
     for (how, code) in [("abort", 3), ("wait", 124)] {
-        for mut command in ways(jobs) {
-            if how == "wait" {
-                command.args(["--timeout", "2"]);
-            }
-            let outcome = run_command(command.arg(&program).arg(how))?;
-            expect_code(&outcome, code)?;
-            expect_lines(&outcome)?;
-            expect(outcome.stdout.contains("begun by rank 1"), "and a line that has begun", &outcome)?;
-        }
+        print_in_all_ways(jobs, &program, how, code, true)?;
     }
     passed()
 }
