@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -142,8 +143,11 @@ pub fn is_alive(pid: u32) -> bool {
 pub struct Folder(pub std::path::PathBuf);
 
 impl Folder {
+    /// A folder of its own for each call: tests of one process run at once, and some ask for the same name.
     pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tern-test-{}-{name}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tern-test-{}-{number}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
