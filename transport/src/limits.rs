@@ -119,7 +119,7 @@ pub const TEAM_ROOMS: usize = 32;
 pub const TEAM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
-pub const NOTE_BYTES: usize = 56;
+pub const NOTE_BYTES: usize = 48;
 
 /// Trays: handovers that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
@@ -163,7 +163,7 @@ pub const ATTACH_WAIT_MS: u64 = 2000;
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
 const _: () = assert!(HEAD_PAYLOAD_BYTES == crate::am::AM_INLINE_BYTES_MAX);
-const _: () = assert!(NOTE_BYTES + 8 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
+const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);

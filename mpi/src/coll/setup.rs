@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::table::forced;
 use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
+use tern_joint::Mark;
 use tern_mem::Datatype;
 
 /// `(buf, count, datatype)` of a call.
@@ -179,7 +180,11 @@ impl<'a> Setup<'a> {
             let (send, recv) = (names.send.datatype.as_deref(), names.recv.datatype.as_deref());
             self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
         }
-        if self.running.may_join && forced(&self.process.coll_rows, &shape, call).is_none() {
+        if self.running.has_team {
+            let operation = joint::code(self.running.names.operation.as_ref());
+            self.running.mark = Mark::of(call, &shape, operation);
+        }
+        if self.running.has_team && forced(&self.process.coll_rows, &shape, call).is_none() {
             let order = joint::order(self.running.names.operation.as_ref());
             let &Process { check_types, by_cells, .. } = self.process;
             self.running.way = Way::of(call, &shape, order, Habits { check_types, by_cells });
