@@ -131,6 +131,9 @@ pub const TRAY_BYTES: usize = 64 * 1024;
 /// Bytes of each of the two halves that meetings use in turn: a quarter of such a cache.
 pub const MEETING_BYTES: usize = 512 * 1024;
 
+/// Tables, which calls use in turn: who has been in a meeting two calls ago knows without looking that the next one is free.
+pub const TABLES: usize = 4;
+
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
 pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 
@@ -142,7 +145,7 @@ pub const READERS_MAX: usize = 4;
 pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS;
 
 /// Bytes of data of a room.
-pub const TEAM_BYTES: usize = 2 * MEETING_BYTES + TRAYS * TRAY_BYTES;
+pub const TEAM_BYTES: usize = TABLES * MEETING_BYTES + TRAYS * TRAY_BYTES;
 
 /// Pieces of memory handed to the kernel in one `process_vm_readv`; 2 KiB of stack.
 pub const IOVECS_PER_CALL: usize = 128;

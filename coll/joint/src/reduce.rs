@@ -178,6 +178,8 @@ impl<S: Site> Joint<'_, S> {
             self.add_to(meeting, slices.of(slice), own, turn == 0);
             self.team.pass_turn(meeting, slice, turn + 1);
         }
+        // The last turn comes after those of all others.
+        self.team.all_have_come();
         let Some(result) = result else { return Ok(()) };
         for slice in (1..=size).map(|step| (me + step) % size) {
             self.wait(self.team.turn(meeting, slice, size, (slice + size - 1) % size))?;
@@ -186,7 +188,6 @@ impl<S: Site> Joint<'_, S> {
             let at = (first * own.layout.size) as usize;
             self.site.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
         }
-        self.team.all_have_come();
         Ok(())
     }
 

@@ -260,6 +260,7 @@ impl Running {
 
     /// Runs to the end by messages, or until it turns out that another rank makes another call.
     fn run_beside(&mut self, team: &mut Team) -> Result {
+        team.tell();
         loop {
             let steps = StepsBeside {
                 steps: Steps(self),

@@ -5,7 +5,7 @@
 //!
 //! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
 //!   of one of two halves, which meetings use in turn: whoever has left a meeting knows that all have left
-//!   the one before. Its data lie in one of two tables, which calls use in turn.
+//!   the one before. Its data lie in one of several tables, which calls use in turn.
 //! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
 //!   of several trays. A tray is used again once all ranks have said that they are through with what it held before.
 //!
@@ -50,6 +50,8 @@ pub struct Team<L = Shared> {
     calls: u64,
     /// The mark of the last one, which holds some bits of its number.
     mark: u64,
+    /// The last one that this rank has told the others of.
+    told: Cell<u64>,
     /// Meetings and handovers begun in it.
     steps: u64,
     /// Meetings begun in all calls.
@@ -57,7 +59,7 @@ pub struct Team<L = Shared> {
     /// So many had been begun before this call.
     meetings_before: u64,
     /// The last meeting of each table.
-    tables: [u64; 2],
+    tables: [u64; TABLES],
     /// The last handover of each tray.
     trays: [u64; TRAYS],
     /// All ranks have come so far.
@@ -257,11 +259,12 @@ impl<L> Team<L> {
             seat,
             has_room,
             calls: 0,
+            told: Cell::new(0),
             mark: 0,
             steps: 0,
             meetings: 0,
             meetings_before: 0,
-            tables: [0; 2],
+            tables: [0; TABLES],
             trays: [0; TRAYS],
             through: Cell::new(0),
             left: None,
@@ -303,18 +306,18 @@ impl<L: Lines> Team<L> {
     /// Begins the next meeting of the call.
     #[inline]
     pub fn meet(&mut self) -> Meeting {
-        let table = (self.calls + self.meetings - self.meetings_before) as usize % 2;
+        let table = (self.calls + self.meetings - self.meetings_before) as usize % TABLES;
         self.meetings += 1;
         Meeting { count: self.step(), half: (self.meetings % 2) as usize, table }
     }
 
     /// What must be waited for before this rank may write to the meeting's table, if anything: a rank that has not left the call
-    /// whose data lay there, or is two calls behind and might still write there in a call that differs.
+    /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
     pub fn before_table(&mut self, meeting: Meeting) -> Option<Watch> {
         let last = calls::call_of(self.tables[meeting.table]);
         if last < self.calls {
-            let free_at = self.first_step(1).max(calls::first_step_of(last + 1));
+            let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
             if free_at > self.through.get()
                 && let Some(behind) = self.look_who_is_behind(free_at)
             {
@@ -340,12 +343,14 @@ impl<L: Lines> Team<L> {
     /// The table of the call's first meeting, for a rank's own use once all have come to one.
     #[inline]
     pub fn scratch(&self) -> Area<'_> {
-        self.area((self.calls % 2) as usize * MEETING_BYTES, MEETING_BYTES)
+        self.area(self.calls as usize % TABLES * MEETING_BYTES, MEETING_BYTES)
     }
 
     /// Arrives: what this rank has written is ready.
     #[inline]
     pub fn arrive(&self, meeting: Meeting) -> Arrival {
+        // Whoever finds this rank's arrival where others arrived at an earlier meeting has to know that it is the newer one.
+        self.tell();
         match self.lines.arrive(meeting.count, self.mark) {
             Arrived::Number(number, _) if number < self.seat.size => {
                 Arrival::Early(Watch::Gate { count: meeting.count })
@@ -403,6 +408,7 @@ impl<L: Lines> Team<L> {
     /// Begins the next handover of the call.
     #[inline]
     pub fn hand_over(&mut self) -> Handover {
+        self.tell();
         let count = self.step();
         let tray = (self.calls + self.steps) as usize % TRAYS;
         // A rank is at most so many calls ahead of another, whatever these were.
@@ -413,7 +419,7 @@ impl<L: Lines> Team<L> {
     /// The handover's memory: [`Team::TRAY_BYTES`].
     #[inline]
     pub fn tray(&self, handover: Handover) -> Area<'_> {
-        self.area(2 * MEETING_BYTES + handover.tray * TRAY_BYTES, TRAY_BYTES)
+        self.area(TABLES * MEETING_BYTES + handover.tray * TRAY_BYTES, TRAY_BYTES)
     }
 
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
@@ -473,9 +479,12 @@ impl<L: Lines> Team<L> {
         self.lines.note(self.offer_line(handover, rank))
     }
 
-    /// This rank is through with the handover: it has given and taken what it had to.
+    /// This rank is through with the handover: it has given and taken what it had to. Of a call's first one, its next call tells.
     #[inline]
     pub fn end(&self, handover: Handover) {
+        if calls::is_first(handover.count) {
+            return;
+        }
         self.lines.raise(self.through_line(self.seat.rank), handover.count, self.mark);
     }
 }
@@ -500,19 +509,23 @@ impl<L: Lines> Team<L> {
     /// Whether it has come.
     #[inline]
     pub fn look(&self, watch: &Watch) -> Sight {
-        let (seen, wanted, is_alike) = match *watch {
-            Watch::Gate { count } => (self.lines.gate(), count, self.lines.gate_mark() == self.mark),
+        match *watch {
+            Watch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
             Watch::Flag { line, count, .. } => {
-                (self.lines.count(line), count, self.lines.mark(line) == self.mark)
+                self.sight(self.lines.count(line), count, || self.lines.mark(line))
             }
-            Watch::Progress { line, count } => (self.lines.count(line).min(count), count, true),
-        };
-        match seen.cmp(&wanted) {
-            std::cmp::Ordering::Equal if is_alike => Sight::Come,
-            std::cmp::Ordering::Less => Sight::Pending,
-            // A flag that all ranks of a call wait for is not raised again before they have seen it.
-            _ => Sight::Amiss,
+            Watch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
+            Watch::Progress { .. } => Sight::Pending,
         }
+    }
+
+    /// What is awaited is raised to exactly this count, since it is not raised again before all ranks of the call have seen it.
+    #[inline]
+    fn sight(&self, seen: u64, wanted: u64, mark: impl FnOnce() -> u64) -> Sight {
+        if seen < wanted {
+            return Sight::Pending;
+        }
+        if seen == wanted && mark() == self.mark { Sight::Come } else { Sight::Amiss }
     }
 }
 

@@ -5,7 +5,8 @@
 //! flag of another call, or of a rank that calls something else, is never taken for what is awaited.
 //!
 //! Who waits for long looks at what the others say of themselves: each leaves the number and the mark of its call beside how far it
-//! has come. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
+//! has come. It does so where others may go on without it, in handovers and messages, where it is counted as arrived, and wherever it
+//! waits for long itself. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
 //! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
 
 use super::{Arrival, Arrived, Lines, Meeting, Sight, Team, Watch};
@@ -24,6 +25,12 @@ const UNLIKE: u64 = u64::MAX;
 #[inline]
 pub(super) fn call_of(count: u64) -> u64 {
     count >> STEP_BITS
+}
+
+/// Whether a count is of a call's first step.
+#[inline]
+pub(super) fn is_first(count: u64) -> bool {
+    count & STEPS == 1
 }
 
 /// The count with which a call begins.
@@ -68,8 +75,13 @@ impl<L: Lines> Team<L> {
         self.steps = 0;
         self.mark = mark | (self.calls & CALL_BITS);
         self.meetings_before = self.meetings;
-        if self.has_room {
-            self.lines.raise(self.through_line(self.seat.rank), self.calls << STEP_BITS, self.mark);
+    }
+
+    /// Says of this rank which call it has begun. All ranks do so that begin a handover, send messages or wait for long.
+    #[inline]
+    pub fn tell(&self) {
+        if self.has_room && self.told.replace(self.calls) != self.calls {
+            self.lines.raise(self.through_line(self.seat.rank), first_step_of(self.calls), self.mark);
         }
     }
 
@@ -93,6 +105,7 @@ impl<L: Lines> Team<L> {
             return;
         }
         self.left = Some(self.calls);
+        self.told.set(self.calls);
         self.lines.raise(self.through_line(self.seat.rank), self.calls << STEP_BITS | HAS_LEFT, self.mark);
     }
 
@@ -132,6 +145,7 @@ impl<L: Lines> Team<L> {
         if !self.has_room {
             return None;
         }
+        self.tell();
         let found = match *watch {
             Watch::Gate { .. } => self.first_mismatch(),
             Watch::Flag { by, .. } => self.unlike(by).or_else(|| self.gone(by)),
