@@ -73,9 +73,17 @@ impl<T: Copy> Fifo<T> {
         self.iter().take(within).position(is)
     }
 
-    /// Takes out entry `at`, which is there; those before it move up.
+    /// Takes out entry `at`, which is there; those on its shorter side move up.
     pub fn remove(&mut self, at: usize) -> T {
         let entry = self.entries[self.slot(at)];
+        if at > self.len / 2 {
+            for at in at + 1..self.len {
+                let (from, to) = (self.slot(at), self.slot(at - 1));
+                self.entries[to] = self.entries[from];
+            }
+            self.len -= 1;
+            return entry;
+        }
         for at in (0..at).rev() {
             let (from, to) = (self.slot(at), self.slot(at + 1));
             self.entries[to] = self.entries[from];

@@ -3,10 +3,10 @@
 //! MPI 5.0 section 3.5: of the receives that fit an arriving message, the one posted first gets it; of
 //! the messages that fit a receive, the one that arrived first is taken. The thesis and the T3D paper search one
 //! list, which costs as much as it is long. Here it is a list as long as searches end among its first
-//! [`SEARCH_ENTRIES_MAX`] entries, as they do in most programs however many entries follow. The first search that does
-//! not hangs all entries into bins by (context, source, tag), wildcards being keys of their own, each with a stamp
-//! of its arrival, so that the oldest of at most four bins' heads is the right one. When nothing is left, it is a list
-//! again.
+//! [`SEARCH_ENTRIES_MAX`] entries, as they do in most programs however many entries follow. From the first search that does
+//! not, entries go into bins by (context, source, tag), wildcards being keys of their own, each with a stamp
+//! of its arrival, so that the oldest of at most four bins' heads is the right one. Posted receives go there a few in each
+//! search and each post, the oldest first; the rest is searched one by one. When nothing is left, it is a list again.
 
 mod chains;
 mod fifo;
