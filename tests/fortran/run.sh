@@ -194,7 +194,9 @@ too_early() {
 
 another_compiler() {
     mkdir -p "$work/other"
-    printf '#!/bin/sh\nexec %s "$@"\n' "$(command -v gfortran || command -v flang)" >"$work/other/fortran"
+    # The installed modules are for all compilers that say the same.
+    printf '#!/bin/sh\n[ "$1" != --version ] || exec echo GNU Fortran, but another 99\nexec %s "$@"\n' \
+        "$(command -v gfortran || command -v flang)" >"$work/other/fortran"
     chmod +x "$work/other/fortran"
     that "modules are compiled for another compiler" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" \
         "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
@@ -222,7 +224,7 @@ another_compiler() {
 
 # A compiler that kills the wrapper which has called it.
 killed_while_it_compiles() {
-    printf '#!/bin/sh\n[ "$1" = --version ] || kill -KILL $PPID\n' >"$work/other/killer"
+    printf '#!/bin/sh\ncase $1 in --version | -dumpmachine) echo killer ;; *) kill -KILL $PPID ;; esac\n' >"$work/other/killer"
     chmod +x "$work/other/killer"
     # A shell between takes the message of its end.
     XDG_CACHE_HOME="$work/cache" sh -c '"$@"; exit 0' sh "$prefix/bin/mpifort" "-fc=$work/other/killer" -c "$work/fatal.f90" \
