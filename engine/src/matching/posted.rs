@@ -2,7 +2,7 @@
 
 use super::chains::{Chains, Link, NONE};
 use super::fifo::Fifo;
-use super::{Envelope, Pattern, SEARCH_ENTRIES_MAX};
+use super::{CHAINED_PER_ENTRY, Envelope, Pattern, SEARCH_ENTRIES_MAX, chained_per_search};
 
 /// Posted receives by pattern; each is a number of the caller's (a request's place in its slab: dense and
 /// unique among those posted).
@@ -44,13 +44,6 @@ enum Found {
     Rest(usize),
 }
 
-/// So many receives go from the rest to the chains in a search, and one of so many of the rest besides. To put one into a chain
-/// takes as long as to look at some hundred: what a search does for those that follow then costs about as much as the search.
-const CHAINED_PER_SEARCH: usize = 32;
-const REST_PER_CHAINED: usize = 256;
-/// So many go there in a post, which adds one itself: the rest becomes shorter.
-const CHAINED_PER_POST: usize = 2;
-
 impl Posted {
     /// Receives that wait.
     #[inline]
@@ -84,7 +77,7 @@ impl Posted {
         self.sorted += 1;
         let bins = self.bins.get_or_insert_default();
         bins.rest.push((pattern, id));
-        bins.chain(CHAINED_PER_POST);
+        bins.chain(CHAINED_PER_ENTRY);
     }
 
     /// Takes the receive that was posted first of those that a message with this envelope fits.
@@ -186,7 +179,7 @@ impl Bins {
     }
 
     fn chain_for_search(&mut self) {
-        self.chain(CHAINED_PER_SEARCH + self.rest.len() / REST_PER_CHAINED);
+        self.chain(chained_per_search(self.rest.len()));
     }
 
     /// Moves the oldest receives of the rest to the chains: so many, if there are.
