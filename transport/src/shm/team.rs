@@ -318,10 +318,12 @@ impl<L: Lines> Team<L> {
         let last = calls::call_of(self.tables[meeting.table]);
         if last < self.calls {
             let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
-            if free_at > self.through.get()
-                && let Some(behind) = self.look_who_is_behind(free_at)
-            {
-                return Some(behind);
+            if free_at > self.through.get() {
+                // The others may be waiting for this rank in the same way.
+                self.tell();
+                if let Some(behind) = self.look_who_is_behind(free_at) {
+                    return Some(behind);
+                }
             }
         }
         self.tables[meeting.table] = meeting.count;
