@@ -14,8 +14,9 @@ const COLUMNS_MAX: usize = 120;
 const SAFE_ROOTS: &[&str] = &[
     "abi/src/lib.rs",
     "engine/src/lib.rs",
+    "settings/src/lib.rs",
     "coll/src/lib.rs",
-    "transport/sim/src/lib.rs",
+    "sim/src/lib.rs",
     "transport/urtp/src/lib.rs",
     "transport/urtp/tests/sim/main.rs",
     "runtime/src/lib.rs",

@@ -126,7 +126,7 @@ const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 ///
 /// The rows come from the simulator, with a network of 25 Gbit/s between machines and 1, 4, 16 or 48 ranks on each, or with
 /// all on one: chains and rings have the best bandwidth, but their time grows with every machine or rank, so the more there
-/// are, the later they begin to pay. `transport/sim/tests/table.rs` keeps them near the best. How many ranks machines have is
+/// are, the later they begin to pay. `sim/tests/table.rs` keeps them near the best. How many ranks machines have is
 /// seen from both numbers together: "at most 4 machines, more than 4 ranks" has several on some machine. Where machines
 /// have one rank each, as the leaders of a hierarchical allreduce, hierarchical rows are passed over.
 ///

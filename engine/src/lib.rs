@@ -29,7 +29,6 @@ pub mod send;
 pub mod settings;
 pub mod slab;
 pub mod types;
-pub mod variables;
 pub mod wire;
 
 pub use census::Census;

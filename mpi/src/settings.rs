@@ -1,14 +1,14 @@
 //! The `TERN_*` variables of this process: the one place where the environment is read. What they mean is in
-//! [`tern_engine::variables`].
+//! [`tern_settings`].
 
-pub use tern_engine::variables::{BadValue, Environment};
+pub use tern_settings::{BadValue, Environment};
 
 use std::io::Write;
 
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
 use tern_coll::{Row, table};
-use tern_engine::variables::{self, InitialErrors};
 use tern_runtime::words;
+use tern_settings::{self as variables, InitialErrors};
 use tern_transport::Accord;
 
 /// How all variables of Tern begin.

@@ -2,7 +2,7 @@
 
 use super::running::{Form, blocking_in};
 use super::shape::shape;
-use super::{Setup, joint, nonblocking, persistent};
+use super::{Setup, nonblocking, persistent, shm};
 use crate::entry::entry;
 use crate::error::Result;
 use crate::process::enter;
@@ -51,7 +51,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
         team::agree(call, comm)?;
         process = enter();
     }
-    if joint::meet(process, call, comm)? {
+    if shm::meet(process, call, comm)? {
         return Ok(());
     }
     blocking_in(Form::Blocking, call, comm, barrier)

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, fail};
 use tern_abi::*;
-use tern_joint::{Difference, Mark};
+use tern_shmcoll::{Difference, Mark};
 use tern_transport::Mismatch;
 
 /// What to do about lengths that differ.

@@ -3,7 +3,7 @@
 //! The way of a call: its entry point (one file per family) hands its arguments to a function that checks them
 //! with the help of a [`Setup`] and plans the call; what comes out is a [`Running`], the schedule and all that the
 //! schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
-//! On one machine the blocking form of most calls needs neither schedule nor messages: see `joint`.
+//! On one machine the blocking form of most calls needs neither schedule nor messages: see `shm`.
 
 pub mod allgather;
 pub mod alltoall;
@@ -12,7 +12,6 @@ pub mod bcast;
 mod circle;
 mod differ;
 pub mod gather;
-mod joint;
 pub mod operation;
 mod port;
 pub mod reduce;
@@ -23,6 +22,7 @@ pub mod scatter;
 mod scratch;
 pub mod setup;
 pub mod shape;
+mod shm;
 mod told;
 
 pub use barrier::{barrier_on, last_barrier};

@@ -3,9 +3,9 @@
 
 use super::circle;
 use super::differ::mismatched;
-use super::joint::{self, Blocks, Patience, Way};
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
+use super::shm::{self, Blocks, Patience, Way};
 use crate::check::{Check, Record, State};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
-use tern_joint::Mark;
+use tern_shmcoll::Mark;
 use tern_transport::{Doorbell, Mismatch, Team};
 
 /// A collective that has been prepared.
@@ -249,12 +249,12 @@ impl Running {
 
     /// Where the communicator has a team, all its ranks' calls are compared, whichever way they go.
     fn run_in_team(&mut self, process: Guard, comm: MPI_Comm) -> Result {
-        let mut team = joint::begin(process, comm, &self.names, self.mark)?;
+        let mut team = shm::begin(process, comm, &self.names, self.mark)?;
         let outcome = match self.way.take() {
-            Some(way) => joint::run(&mut team, &self.names, self.mark, &way, &self.blocks),
+            Some(way) => shm::run(&mut team, &self.names, self.mark, &way, &self.blocks),
             None => self.run_beside(&mut team),
         };
-        joint::end(comm, team)?;
+        shm::end(comm, team)?;
         outcome
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Only what the standard calls significant at this rank is looked at (MPI 5.0 sections 6.4 to 6.11).
 
-use super::joint::{self, Habits, Way};
 use super::operation::Operation;
 use super::running::Running;
 use super::shape::shape;
+use super::shm::{self, Habits, Way};
 use crate::arguments::{self, array, present};
 use crate::check::{Meaning, Record};
 use crate::comm::Comm;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::table::forced;
 use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
-use tern_joint::Mark;
 use tern_mem::Datatype;
+use tern_shmcoll::Mark;
 
 /// `(buf, count, datatype)` of a call.
 #[derive(Clone, Copy, Debug)]
@@ -187,11 +187,11 @@ impl<'a> Setup<'a> {
             self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
         }
         if self.running.has_team {
-            let operation = joint::code(self.running.names.operation.as_ref());
+            let operation = shm::code(self.running.names.operation.as_ref());
             self.running.mark = Mark::of(call, &shape, operation);
         }
         if self.running.has_team && forced(&self.process.coll_rows, &shape, call).is_none() {
-            let order = joint::order(self.running.names.operation.as_ref());
+            let order = shm::order(self.running.names.operation.as_ref());
             let &Process { check_types, by_cells, .. } = self.process;
             self.running.way = Way::of(call, &shape, order, Habits { check_types, by_cells });
             if self.running.way.is_some() {

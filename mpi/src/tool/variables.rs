@@ -4,7 +4,7 @@ use tern_abi::{MPI_CHAR, MPI_COUNT, MPI_Datatype, MPI_INT};
 
 use crate::settings::{self, Environment};
 
-pub use tern_engine::variables::{CATEGORIES, Values, Variable, indices_of, variables};
+pub use tern_settings::{CATEGORIES, Values, Variable, indices_of, variables};
 
 /// The type of a variable's value in a caller's buffer.
 pub fn type_of(variable: &Variable) -> MPI_Datatype {

@@ -1,7 +1,7 @@
 //! `tern info --collectives`: the selection table of the coll room, with a user's rows before it.
 
 use tern_coll::table::{HEADING, Row, TABLE, load};
-use tern_engine::variables::Environment;
+use tern_settings::Environment;
 
 /// The table in effect, and how to read it.
 pub fn list() -> Result<String, String> {

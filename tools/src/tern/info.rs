@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tern_abi::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_SUBVERSION, MPI_VERSION};
-use tern_engine::variables::{Environment, OTHERS, Variable, variables};
+use tern_settings::{Environment, OTHERS, Variable, variables};
 use tern_transport::Medium;
 use tern_transport::urtp::link::may_send_frames;
 

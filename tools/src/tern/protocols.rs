@@ -1,7 +1,7 @@
 //! `tern info --protocols`: the engine's own table, with the limits of the transports on this machine.
 
 use tern_engine::protocol;
-use tern_engine::variables::Environment;
+use tern_settings::Environment;
 use tern_transport::loopback::Loopback;
 use tern_transport::{Limits, Transport};
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
-use tern_engine::variables::Environment;
+use tern_settings::Environment;
 use tern_sim::params::{SHARE_NEAR_BYTES, Size, TEAM_NEAR_BYTES};
 use tern_transport::shm::share_chunks;
 

@@ -26,7 +26,7 @@ pub mod estimate;
 pub mod events;
 pub mod faults;
 #[cfg(any(test, fuzzing))]
-#[path = "../../../fuzz/targets/sim.rs"]
+#[path = "../../fuzz/targets/sim.rs"]
 pub mod fuzz;
 pub mod hang;
 mod job;

@@ -4,12 +4,12 @@ use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::JOINT_FETCH_BYTES_MIN;
 use crate::way::Blocks;
-use crate::{Fault, Joint, Result, Site, Unequal, parts, whole_lines};
+use crate::{Fault, Result, ShmCall, Site, Unequal, parts, whole_lines};
 use tern_coll::{Buf, Data, Slice, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// Without `send`, this rank's block is in its place.
     pub(crate) fn allgather(&mut self, send: Option<Data>, recv: Data) -> Result {
         let everything = blocks(recv, self.size(), Buf::Recv, Ty::Recv);

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::{Picos, picos};
 use std::sync::{Mutex, PoisonError};
 use tern_coll::Slice;
-use tern_joint::{Operand, Site};
 use tern_mem::UserBuf;
+use tern_shmcoll::{Operand, Site};
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::{Mismatch, Remote, Team, Watch};
 

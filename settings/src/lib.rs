@@ -1,12 +1,14 @@
 //! The `TERN_*` variables: one table, from which the environment is read, `MPI_T` and `tern info` answer, and which
 //! `docs/reference/settings.md` shows.
 
+#![forbid(unsafe_code)]
+
 mod table;
 mod text;
 
-use crate::limits::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN};
-use crate::settings::Settings;
 use std::fmt;
+use tern_engine::limits::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN};
+use tern_engine::settings::Settings;
 use tern_transport::Config;
 
 pub use table::{CATEGORIES, OTHERS, SHARED};

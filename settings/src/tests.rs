@@ -1,5 +1,5 @@
 use super::*;
-use crate::settings::Rendezvous;
+use tern_engine::settings::Rendezvous;
 
 fn read(name: &'static str, value: &'static str) -> Result<Environment, BadValue> {
     Environment::read(|asked| (asked == name).then(|| value.to_owned()))

@@ -1,12 +1,12 @@
 //! Broadcast: the root gives, in its flag's line or tray by tray, and may run ahead of the others.
 
 use crate::limits::JOINT_BCAST_PIECE_BYTES;
-use crate::{Joint, NO_NOTE, Result, Site, note_of, pieces};
+use crate::{NO_NOTE, Result, ShmCall, Site, note_of, pieces};
 use tern_coll::Data;
 use tern_mem::UserBuf;
 use tern_transport::Handover;
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     pub(crate) fn bcast(&mut self, data: Data, root: u32) -> Result {
         let buf = self.buffer(data.in_recv());
         if self.team.rank() == root { self.bcast_from(&buf) } else { self.bcast_into(&buf, root) }

@@ -1,4 +1,4 @@
-//! Collectives over a team's memory, on one machine: the library's own steps (crate `tern-joint`), over flags and data whose
+//! Collectives over a team's memory, on one machine: the library's own steps (crate `tern-shmcoll`), over flags and data whose
 //! every line has a price.
 //!
 //! Those steps are blocking code, so each rank has a thread. Only one of them runs at a time: the one whose clock is
@@ -19,7 +19,7 @@ use crate::program::Program;
 use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
 use tern_coll::{Algorithm, Call, Collective, Query};
-use tern_joint::{Blocks, Fault, Habits, Mark, Order, Way, mark_of_barrier};
+use tern_shmcoll::{Blocks, Fault, Habits, Mark, Order, Way, mark_of_barrier};
 use tern_transport::limits::TEAM_RANKS_MAX;
 use tern_transport::{Arrival, Mismatch, Seat, Team};
 
@@ -117,14 +117,14 @@ fn live(
         let root = job.root_of(call);
         match program.way(collective, rank, root) {
             Some(Plan::Barrier) => {
-                tern_joint::begin(&mut team, &site, mark_of_barrier());
+                tern_shmcoll::begin(&mut team, &site, mark_of_barrier());
                 barrier(&mut team, &stage, rank, params);
             }
             Some(Plan::Way(way)) => {
                 stage.charge(rank, picos(params.compute.call_ns));
                 let blocks = program.blocks(collective, rank, root);
-                tern_joint::begin(&mut team, &site, Mark::bare(collective));
-                if let Err(found) = tern_joint::run(&mut team, &site, &way, &blocks) {
+                tern_shmcoll::begin(&mut team, &site, Mark::bare(collective));
+                if let Err(found) = tern_shmcoll::run(&mut team, &site, &way, &blocks) {
                     defect.get_or_insert_with(|| found.into_defect(rank));
                 }
             }
@@ -137,7 +137,7 @@ fn live(
 
 fn barrier(team: &mut Team<Priced>, stage: &Stage, rank: u32, params: &Params) {
     stage.charge(rank, picos(params.team.come_ns));
-    match tern_joint::come(team) {
+    match tern_shmcoll::come(team) {
         (_, Arrival::Early(watch)) => stage.wait(rank, watch),
         (meeting, _) => team.open(meeting),
     }

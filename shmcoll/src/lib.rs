@@ -97,14 +97,14 @@ impl From<Mismatch> for Fault {
 pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
 /// A collective under way over shared memory.
-struct Joint<'a, S: Site> {
+struct ShmCall<'a, S: Site> {
     team: &'a mut Team<S::Lines>,
     site: &'a S,
 }
 
 /// Does what `way` says, in a call that [`begin`] has begun.
 pub fn run<S: Site>(team: &mut Team<S::Lines>, site: &S, way: &Way, blocks: &Blocks) -> Result {
-    let outcome = Joint { team, site }.go(way, blocks);
+    let outcome = ShmCall { team, site }.go(way, blocks);
     if matches!(outcome, Err(Fault::Mismatch(_))) {
         team.abandon();
     }
@@ -121,7 +121,7 @@ pub fn begin<S: Site>(team: &mut Team<S::Lines>, site: &S, mark: Mark) {
     team.begin(mark.bits());
 }
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     fn go(&mut self, way: &Way, blocks: &Blocks) -> Result {
         match *way {
             Way::Bcast { data, root } => self.bcast(data, root),
@@ -189,7 +189,7 @@ impl<S: Site> Joint<'_, S> {
         self.all_come_after(meeting, || ())
     }
 
-    /// As [`Joint::all_come`]; of more than two ranks, the one that comes last does something for all first.
+    /// As [`ShmCall::all_come`]; of more than two ranks, the one that comes last does something for all first.
     #[inline]
     fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> Result<(), Mismatch> {
         if self.size() == 2 {

@@ -1,7 +1,7 @@
 //! The table itself.
 
 use super::{Category, InitialErrors, Other, Values, Variable};
-use crate::settings::Rendezvous;
+use tern_engine::settings::Rendezvous;
 use tern_transport::accord::ACCORD_SETTINGS_MAX;
 use tern_transport::config::Checksum;
 use tern_transport::copies::Copies;

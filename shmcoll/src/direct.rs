@@ -1,6 +1,6 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{Joint, Result, Site, note_of_word, word_of};
+use crate::{Result, ShmCall, Site, note_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::TEAM_RANKS_MAX;
@@ -14,7 +14,7 @@ pub(crate) struct Fetch {
     pub into: UserBuf,
 }
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// Each rank tells where its data lie and fetches what `wanted` names of each other rank; nobody's data may change until
     /// all have what they want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
     pub(crate) fn fetch_all(

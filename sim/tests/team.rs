@@ -88,7 +88,7 @@ fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
     assert_eq!(with(faults).unwrap().time, late(0.0).unwrap().time);
 }
 
-/// As the library does it: `tern_joint::Way` says of which.
+/// As the library does it: `tern_shmcoll::Way` says of which.
 #[test]
 fn where_messages_are_faster_by_cells_long_blocks_are_messages() {
     let mut params = Params::default();

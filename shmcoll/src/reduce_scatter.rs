@@ -3,7 +3,7 @@
 use crate::limits::JOINT_SCATTERED_BYTES_MAX;
 use crate::reduce::step_of;
 use crate::way::Blocks;
-use crate::{Joint, Operand, Result, Site, note_of, whole_lines};
+use crate::{Operand, Result, ShmCall, Site, note_of, whole_lines};
 use tern_coll::{Layout, Slice};
 use tern_transport::{Meeting, Team};
 
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// `longest` is the number of elements of the longest block.
     pub(crate) fn reduce_scatter(
         &mut self,

@@ -3,7 +3,7 @@
 
 use crate::direct::{Fetch, part};
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::{Joint, NO_NOTE, Operand, Result, Site, note_of};
+use crate::{NO_NOTE, Operand, Result, ShmCall, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
@@ -17,7 +17,7 @@ struct Operands {
     count: u64,
 }
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     fn operands(&self, data: Data, in_place: bool) -> Operands {
         Operands { own: self.buffer(data.operand(in_place)), bytes: data.bytes() as usize, count: data.count }
     }
@@ -37,7 +37,7 @@ impl<S: Site> Joint<'_, S> {
 }
 
 /// To all.
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) -> Result {
         let operands = self.operands(data, in_place);
         let result = self.buffer(data.in_recv());
@@ -87,7 +87,7 @@ impl<S: Site> Joint<'_, S> {
 }
 
 /// To the root.
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     pub(crate) fn reduce(&mut self, data: Data, in_place: bool, root: u32) -> Result {
         let is_root = self.team.rank() == root;
         let operands = self.operands(data, in_place && is_root);
@@ -149,7 +149,7 @@ impl<S: Site> Joint<'_, S> {
 }
 
 /// Of many bytes.
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.

@@ -3,12 +3,12 @@
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
-use crate::{Joint, Result, Site, parts, whole_lines};
+use crate::{Result, ShmCall, Site, parts, whole_lines};
 use tern_coll::{Buf, Data, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
     pub(crate) fn alltoall(&mut self, send: Option<Data>, recv: Data) -> Result {
         let columns = blocks(recv, self.size(), Buf::Recv, Ty::Recv);

@@ -1,10 +1,10 @@
 //! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
 
-use crate::{Joint, NO_NOTE, Result, Site, note_of};
+use crate::{NO_NOTE, Result, ShmCall, Site, note_of};
 use tern_coll::{Buf, Data, Span, Ty};
 use tern_mem::UserBuf;
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
     pub(crate) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) -> Result {
         let own = send.map(|send| self.buffer(send.in_send()));

@@ -1,4 +1,4 @@
-//! Collectives over the memory that a communicator's ranks share, as this process takes part in them: crate `tern-joint` has
+//! Collectives over the memory that a communicator's ranks share, as this process takes part in them: crate `tern-shmcoll` has
 //! the steps, and here is how they wait, and what they move.
 
 use super::differ::{mismatched, unequal};
@@ -13,18 +13,18 @@ use std::cell::Cell;
 use std::time::Duration;
 use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
 use tern_coll::Slice;
-use tern_joint::{Fault, Mark, Operand, OperationCode, Order, Site, mark_of_barrier};
 use tern_mem::UserBuf;
+use tern_shmcoll::{Fault, Mark, Operand, OperationCode, Order, Site, mark_of_barrier};
 use tern_transport::shm::team::Shared;
 use tern_transport::{Arrival, Doorbell, Mismatch, Remote, Sight, Team, Token, Transfer, Transport, Watch};
 
-pub use tern_joint::{Blocks, Habits, Way};
+pub use tern_shmcoll::{Blocks, Habits, Way};
 
 /// Takes the team of the communicator for a call with this mark.
 pub fn begin(mut process: Guard, comm: MPI_Comm, names: &Names, mark: Mark) -> Result<Box<Team>> {
     let Some(mut team) = process.comm_mut(comm)?.team.take() else { return Err(in_use()) };
     drop(process);
-    tern_joint::begin(&mut team, names, mark);
+    tern_shmcoll::begin(&mut team, names, mark);
     Ok(team)
 }
 
@@ -36,7 +36,7 @@ pub fn end(comm: MPI_Comm, team: Box<Team>) -> Result {
 
 /// Does what `way` says on the communicator.
 pub fn run(team: &mut Team, names: &Names, mark: Mark, way: &Way, blocks: &Blocks) -> Result {
-    tern_joint::run(team, names, way, blocks).map_err(|fault| match fault {
+    tern_shmcoll::run(team, names, way, blocks).map_err(|fault| match fault {
         Fault::Unequal(found) => unequal(names.call, found.rank, found.sent, found.room),
         Fault::Mismatch(found) => mismatched(names.call, mark, found),
     })
@@ -53,7 +53,7 @@ pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bo
         process = enter();
     }
     team.begin(mark_of_barrier().bits());
-    let outcome = match tern_joint::come(&mut team) {
+    let outcome = match tern_shmcoll::come(&mut team) {
         (_, Arrival::Early(watch)) => wait::until_event(process, Awaited::new(&team, watch, waiting)),
         (meeting, Arrival::Last) => {
             drop(process);

@@ -7,7 +7,7 @@
 use crate::direct::part;
 use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
 use crate::reduce::step_of;
-use crate::{Joint, NO_NOTE, Operand, Result, Site, note_of};
+use crate::{NO_NOTE, Operand, Result, ShmCall, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
 use tern_transport::shm::team::Note;
@@ -36,7 +36,7 @@ struct Scan {
     reach: Reach,
 }
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     pub(crate) fn scan(&mut self, data: Data, in_place: bool, reach: Reach) -> Result {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;

@@ -7,7 +7,7 @@
 
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
 use crate::way::Blocks;
-use crate::{Fault, Joint, NO_NOTE, Result, Site, Unequal, pieces, whole_lines};
+use crate::{Fault, NO_NOTE, Result, ShmCall, Site, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
 use tern_transport::shm::team::Note;
 use tern_transport::{Area, Meeting, Remote, Team};
@@ -59,7 +59,7 @@ impl Heading {
 /// Bytes of a block that travel beside its heading in a note.
 const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
 
-impl<S: Site> Joint<'_, S> {
+impl<S: Site> ShmCall<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
         let meeting = self.meet_writing()?;
         let mine = self.outlook_of(blocks);
