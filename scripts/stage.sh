@@ -38,7 +38,7 @@ main() {
 }
 
 build_all() {
-    (cd "$root" && "${CARGO:-cargo}" build --release --quiet -p tern-mpi -p tern-runtime -p tern-tools) ||
+    (cd "$root" && "${CARGO:-cargo}" build --release --quiet -p tern-mpi -p tern-mpirun -p tern-tools) ||
         fail "the build failed; see above"
 }
 

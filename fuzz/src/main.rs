@@ -46,10 +46,10 @@ fn choose() -> Chosen {
         tern_transport::urtp::fuzz,
         tern_engine::fuzz,
         tern_coll::fuzz,
-        tern_runtime::fuzz,
+        tern_job::fuzz,
         tern_sim::fuzz,
         tern_urtp::fuzz,
-        mpirun::fuzz
+        tern_mpirun::fuzz
     ];
     let names: Vec<&str> = all.iter().map(|target| target.name).collect();
     let name = std::env::var("TERN_FUZZ_TARGET").unwrap_or_default();

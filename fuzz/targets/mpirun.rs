@@ -9,14 +9,14 @@ use std::os::unix::net::UnixStream;
 
 pub use driver::Target;
 
-use crate::channel::Inbox;
-use crate::hosts;
 use crate::limits::PMI_STORE_BYTES_MAX;
-use crate::messages::{Down, GREETING, Orders, Up, decode, encode};
+use crate::plan::hosts;
 use crate::plan::{App, Plan, Settings};
-use crate::pmi::{About, Pmi};
 use crate::poller::Poller;
-use crate::verdict::End;
+use crate::serve::pmi::{About, Pmi};
+use crate::tree::channel::Inbox;
+use crate::tree::messages::{Down, GREETING, Orders, Up, decode, encode};
+use crate::watch::exit_cause::End;
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
@@ -56,7 +56,7 @@ fn ups() -> Vec<Vec<u8>> {
         Up::Started { host: 1, pids: vec![4, 5] },
         Up::Refused { host: 1, message: "no".into(), status: 3 },
         Up::Output { rank: 1, error: false, bytes: b"line\n".to_vec() },
-        Up::Ended { rank: 1, end: End::Exited(3), state: tern_runtime::RankState::Running },
+        Up::Ended { rank: 1, end: End::Exited(3), state: tern_job::RankState::Running },
         Up::Card { rank: 2, card: vec![1, 2, 3] },
         Up::Barrier { ranks: 2, pairs: vec![("key".into(), "value".into())] },
         Up::Beat,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::Machines;
 use tern_engine::{Envelope, Group};
-use tern_runtime::board::count_of_ranks;
+use tern_job::status_page::count_of_ranks;
 use tern_transport::{Circle, Peer};
 
 /// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).

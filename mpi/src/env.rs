@@ -137,7 +137,7 @@ macro_rules! value_entry {
 value_entry! {
     /// Seconds since the machine was started: the same clock in all its processes (section 9.6).
     fn MPI_Wtime() -> c_double {
-        tern_runtime::now_ns() as f64 * NANOSECOND
+        tern_job::now_ns() as f64 * NANOSECOND
     }
 
     /// Seconds between ticks of `MPI_Wtime`.

@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
-use tern_runtime::{Job, RankState};
+use tern_job::{Job, RankState};
 use tern_transport::Transport;
 
 /// The level of thread support that was granted.
@@ -91,7 +91,7 @@ entry! {
         } else {
             crate::process::complain(&message);
         }
-        libc::_exit(tern_runtime::exit_status(errorcode))
+        libc::_exit(tern_job::exit_status(errorcode))
     }
 }
 
@@ -151,7 +151,7 @@ pub fn attach(process: &mut Process) -> Result {
     if process.job.is_some() {
         return Err(fail(MPI_ERR_OTHER, "MPI has ended in this process and cannot be started again"));
     }
-    let mut job = tern_runtime::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
+    let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     job.lifeline.iter().for_each(lifeline::hold);
     tell(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;

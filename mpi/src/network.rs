@@ -4,7 +4,7 @@ use crate::error::{Result, fail};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use tern_abi::MPI_ERR_OTHER;
-use tern_runtime::{Job, Link};
+use tern_job::{Job, Link};
 use tern_transport::tcp::Directory;
 use tern_transport::{Config, Fabric, Outside, Place};
 

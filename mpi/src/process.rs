@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
-use tern_runtime::Job;
+use tern_job::Job;
 use tern_transport::{Doorbell, Medium, Peer, fabric::Fabric};
 
 /// The engine over all transports of this process.
@@ -115,7 +115,7 @@ pub struct Process {
 impl Process {
     /// Ranks of the job, also before initialisation.
     pub fn announced_size(&self) -> u32 {
-        self.job.as_ref().map_or_else(tern_runtime::announced_size, |job| job.size)
+        self.job.as_ref().map_or_else(tern_job::announced_size, |job| job.size)
     }
 
     /// This process's rank in the world.
@@ -485,5 +485,5 @@ pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
     }
     // Not exit(): handlers of the program must not run in the middle of a failed call.
     // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(tern_runtime::exit_status(code)) }
+    unsafe { libc::_exit(tern_job::exit_status(code)) }
 }

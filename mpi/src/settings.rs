@@ -7,7 +7,7 @@ use std::io::Write;
 
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
 use tern_coll::{Row, table};
-use tern_runtime::words;
+use tern_job::words;
 use tern_settings::{self as variables, InitialErrors};
 use tern_transport::Accord;
 

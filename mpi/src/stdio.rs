@@ -7,8 +7,8 @@
 use crate::limits::FLUSH_MAX;
 use libc::{FILE, c_char, c_int, size_t};
 use std::sync::mpsc::channel;
-use tern_runtime::pmi::RANK_VARIABLE;
-use tern_runtime::ticket::TICKET_VARIABLE;
+use tern_job::descriptor::DESCRIPTOR_VARIABLE;
+use tern_job::pmi::RANK_VARIABLE;
 
 unsafe extern "C" {
     static stdout: *mut FILE;
@@ -22,7 +22,7 @@ unsafe extern "C" {
 static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
-    let launched = [TICKET_VARIABLE, RANK_VARIABLE].iter().any(|name| std::env::var_os(name).is_some());
+    let launched = [DESCRIPTOR_VARIABLE, RANK_VARIABLE].iter().any(|name| std::env::var_os(name).is_some());
     if launched && is_pipe(libc::STDOUT_FILENO) {
         buffer_lines();
     }

@@ -20,7 +20,7 @@ use crate::{check, coll};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
-use tern_runtime::CoreBudget;
+use tern_job::CoreBudget;
 use tern_transport::{Doorbell, Fabric, Peer};
 
 /// What a call waits for, and how it learns of it.

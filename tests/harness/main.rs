@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Err(error) = tern_runtime::procfs::make_children_interruptible() {
+    if let Err(error) = tern_job::procfs::make_children_interruptible() {
         eprintln!("tern-tests: interrupts will be ignored: {error}");
     }
     let report = Report::new(options.demanding());

@@ -1,7 +1,7 @@
 /* Collectives whose ranks differ in a length, the root, the operation, the type or the collective itself.
  *
- * Every call must return, those ranks that meet the mismatch must get an error, nothing may be written beyond a rank's own
- * buffer, and the next call on the same communicator must be right.
+ * Every call must return, those ranks that meet the mismatch must get an error, nothing may be written beyond a
+ * rank's own buffer, and the next call on the same communicator must be right.
  *
  * Usage: differing_collectives lengths|roots|operations|calls [NAME]. */
 #include <mpi.h>

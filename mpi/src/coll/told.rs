@@ -3,8 +3,8 @@
 use super::port::Names;
 use crate::wait::Waiting;
 use tern_coll::{Call, Data, Root};
+use tern_job::status_page::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
 use tern_mem::Datatype;
-use tern_runtime::board::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
 
 /// Root and length of a call, as far as all ranks name the same. It is written in each call, so it is small.
 #[derive(Clone, Copy, Debug)]

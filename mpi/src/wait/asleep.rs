@@ -6,8 +6,8 @@ use crate::limits::BOARD_FURTHER_THREADS_MAX;
 use crate::process::Process;
 use std::time::Duration;
 use tern_abi::MPI_Request;
-use tern_runtime::Blocked;
-use tern_runtime::board::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
+use tern_job::Blocked;
+use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub struct Asleep {
 #[derive(Debug)]
 struct Wait {
     number: u64,
-    /// On the clock of [`tern_runtime::now_ns`].
+    /// On the clock of [`tern_job::now_ns`].
     since_ns: u64,
     waiting: Waiting,
 }
@@ -113,7 +113,7 @@ impl Asleep {
 
 /// A thread of this process goes on sleeping in a call, after so long; answers with what [`end`] wants to know.
 pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration) -> u64 {
-    let since_ns = tern_runtime::now_ns().saturating_sub(waited.as_nanos() as u64);
+    let since_ns = tern_job::now_ns().saturating_sub(waited.as_nanos() as u64);
     let number = process.asleep.begin(waiting, since_ns);
     tell(process);
     number

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use tern_abi::MPI_Request;
 use tern_engine::engine::Description;
 use tern_engine::{ANY_SOURCE, ANY_TAG, Unclaimed};
-use tern_runtime::board::{ANY_PEER, ANY_TAG as ANY_TAG_OF_BOARD};
+use tern_job::status_page::{ANY_PEER, ANY_TAG as ANY_TAG_OF_BOARD};
 
 /// Characters of a communicator's name among several.
 const NAME_CHARS_MAX: usize = 40;

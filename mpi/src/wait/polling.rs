@@ -8,7 +8,7 @@ use super::asleep::{self, Waiting, with_blocked};
 use super::notes;
 use crate::limits::{ASKS_PER_LOOK_MAX, LOOK_EVERY, PUBLISH_AFTER};
 use crate::process::Process;
-use tern_runtime::{Blocked, now_ns};
+use tern_job::{Blocked, now_ns};
 
 /// When to look at the clock, and since when nothing has come.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use crate::limits::*;
 use std::time::Duration;
-use tern_runtime::CoreBudget;
+use tern_job::CoreBudget;
 
 /// What yields have taught. They are cheap between ranks that exchange messages: each soon waits in its turn. A program that
 /// computes keeps the core for its whole time slice, while the scheduler lets a sleeper that is rung in at once.

@@ -9,7 +9,7 @@ use std::{fs, thread};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tern_runtime::procfs::ignored_signals;
+use tern_job::procfs::ignored_signals;
 
 use crate::family::{Family, children};
 

@@ -1,7 +1,7 @@
 //! What of this machine matters to MPI jobs.
 
 use rustix::system::uname;
-use tern_runtime::cores;
+use tern_job::cores;
 
 use crate::features::Feature;
 use crate::table::Table;
@@ -34,12 +34,12 @@ fn cores_in_words() -> String {
         Some(cores) => format!("control groups grant the time of {cores}"),
         None => "no control group sets a quota".into(),
     };
-    format!("{} usable: {allowed} in the affinity mask, {quota}", tern_runtime::cores())
+    format!("{} usable: {allowed} in the affinity mask, {quota}", tern_job::cores())
 }
 
 fn crowded_in_words() -> String {
     format!(
         "jobs of more than {} ranks: who waits gives way at once, instead of spinning first",
-        tern_runtime::cores()
+        tern_job::cores()
     )
 }

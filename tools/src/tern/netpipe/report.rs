@@ -33,7 +33,7 @@ pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static 
         text(name.sysname()),
         text(name.release()),
         text(name.machine()),
-        tern_runtime::cores()
+        tern_job::cores()
     );
     vec![
         ("command", command.into()),

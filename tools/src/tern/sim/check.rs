@@ -66,7 +66,7 @@ struct Comparison {
 /// Measures, simulates and compares.
 pub fn list(options: &Options) -> Result<String, String> {
     let jobs = Jobs::find()?;
-    let cores = tern_runtime::cores() as u32;
+    let cores = tern_job::cores() as u32;
     let ranks = ranks(cores);
     let jobs_of_one = 1 + COLLECTIVES.len() as u64 * ranks.len() as u64;
     let jobs_of_one = jobs_of_one + if options.has_params { 0 } else { messages::JOBS };

@@ -35,7 +35,7 @@ pub fn run(options: &Options) -> Result<String, String> {
     // Before a minute is spent.
     [&options.params, &options.output].into_iter().try_for_each(|file| output::check(file))?;
     let jobs = Jobs::find()?;
-    let ranks = brackets(&options.ranks(tern_runtime::cores() as u32));
+    let ranks = brackets(&options.ranks(tern_job::cores() as u32));
     let effort = Effort::new(options.quick);
     let all = || {
         options.collectives.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)))
@@ -98,7 +98,7 @@ fn header(what: &str, use_of_it: &str) -> String {
         text(name.nodename()),
         text(name.sysname()),
         text(name.machine()),
-        tern_runtime::cores(),
+        tern_job::cores(),
         env!("CARGO_PKG_VERSION"),
         date(clock_gettime(ClockId::Realtime).tv_sec)
     )

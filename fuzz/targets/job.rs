@@ -1,0 +1,195 @@
+//! What a rank and its launcher tell each other: the job descriptor, the status page and the node map, notices and answers, PMI-1.
+
+#[path = "../driver.rs"]
+mod driver;
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::fd::IntoRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+
+use rustix::fd::OwnedFd;
+use rustix::io::pwrite;
+
+pub use driver::Target;
+
+use crate::bootstrap::pmi1_client::{Client, from_hex, to_hex};
+use crate::control::{AbortNotice, Notice};
+use crate::descriptor::JobDescriptor;
+use crate::limits::{CARD_BYTES_MAX, NOTICE_BYTES};
+use crate::link::{encode_answer, take_answer};
+use crate::node_map::{self, NodeMap, read_places};
+use crate::pmi::{Line, mapping, parse_mapping};
+use crate::status_page::{Blocked, RankState, Record, board_bytes, read_record};
+
+/// All targets of this room.
+pub const TARGETS: &[Target] = &[
+    Target { name: "descriptor", run: ticket, seeds: tickets },
+    Target { name: "status-page", run: board, seeds: records },
+    Target { name: "node-map", run: rosters, seeds: || vec![roster_bytes()] },
+    Target { name: "control-notice", run: notice, seeds: notices },
+    Target {
+        name: "link-answers",
+        run: answers,
+        seeds: || vec![[encode_answer(3, b"card"), encode_answer(4, b"")].concat()],
+    },
+    Target {
+        name: "pmi-mapping",
+        run: mappings,
+        seeds: || texts(&["(vector,(0,3,2))", "(vector,(0,1,2),(1,1,1),(2,1,2))"]),
+    },
+    Target { name: "pmi-client", run: pmi_client, seeds: || texts(&[LAUNCHER]) },
+];
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+fn memory(bytes: &[u8], at: u64) -> OwnedFd {
+    let file = rustix::fs::memfd_create("fuzz", rustix::fs::MemfdFlags::CLOEXEC).expect("a memory file");
+    pwrite(&file, bytes, at).expect("room");
+    file
+}
+
+fn ticket(bytes: &[u8]) {
+    if let Ok(ticket) = JobDescriptor::parse(OsStr::from_bytes(bytes)) {
+        assert!(ticket.rank < ticket.size && ticket.local <= ticket.size && ticket.hosts <= ticket.size);
+        assert_eq!(JobDescriptor::parse(OsStr::new(&ticket.to_string())), Ok(ticket));
+    }
+}
+
+fn tickets() -> Vec<Vec<u8>> {
+    texts(&[
+        "3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52 \
+             control=102/53 answers=103/54",
+    ])
+}
+
+/// A record as another process of the same user may leave it, with a right checksum or with any.
+fn board(bytes: &[u8]) {
+    let sealed = Record::resealed(bytes);
+    for file in [memory(bytes, 0), memory(&sealed, 0)] {
+        let record = read_record(&file, 0).expect("it can be read");
+        if let Some(place) = record.blocked().or(record.polling()) {
+            let texts = [place.call, place.collective, place.comm, place.detail, place.notes];
+            assert!(texts.iter().map(|text| text.len()).sum::<usize>() < sealed.len());
+        }
+        let _ = (record.state(), record.pid());
+    }
+}
+
+fn records() -> Vec<Vec<u8>> {
+    let blocked = Blocked {
+        peer: 1,
+        tag: 2,
+        comm: "MPI_COMM_WORLD",
+        comm_size: 4,
+        bytes: Some(8),
+        since_ns: 9,
+        detail: "detail",
+        notes: "one\ntwo",
+        ..Blocked::on("MPI_Recv")
+    };
+    let polling = Blocked { asked_ns: Some(3), collective: "MPI_Ibcast", root: 1, ..blocked };
+    let records = [
+        Record::new(RankState::Blocked, 7, Some(&blocked)),
+        Record::new(RankState::Polling, 7, Some(&polling)),
+        Record::new(RankState::Running, 7, None),
+    ];
+    records.map(|record| record.bytes().to_vec()).into()
+}
+
+const ROSTER_RANKS: u32 = 6;
+
+fn rosters(bytes: &[u8]) {
+    let file = memory(bytes, board_bytes(ROSTER_RANKS));
+    let _ = node_map::read_secret(&file, ROSTER_RANKS);
+    if let Ok(places) = read_places(&file, ROSTER_RANKS) {
+        assert!((0..ROSTER_RANKS).all(|rank| places.host_of(rank) < places.hosts()));
+        let all: usize = (0..places.hosts().min(100)).map(|host| places.ranks_of(host).count()).sum();
+        assert!(all <= ROSTER_RANKS as usize);
+    }
+}
+
+fn roster_bytes() -> Vec<u8> {
+    let file = memory(&[], 0);
+    node_map::write(&file, &[9; 32], &NodeMap::of([0, 0, 1, 1, 2, 0].into_iter())).expect("room");
+    let mut bytes = vec![0; 200];
+    let count = rustix::io::pread(&file, &mut bytes[..], board_bytes(ROSTER_RANKS)).expect("it was written");
+    bytes.truncate(count);
+    bytes
+}
+
+fn notice(bytes: &[u8]) {
+    let mut whole = [0; NOTICE_BYTES];
+    let len = bytes.len().min(NOTICE_BYTES);
+    whole[..len].copy_from_slice(&bytes[..len]);
+    match Notice::decode(&whole) {
+        Some(Notice::Publish { card, .. }) => assert!(card.len() <= CARD_BYTES_MAX),
+        Some(Notice::Tell { text, .. }) => assert!(text.len() <= 3 * NOTICE_BYTES),
+        Some(Notice::Ask { wanted, .. }) => assert!(wanted.len() <= NOTICE_BYTES / 4),
+        Some(Notice::Abort(abort)) => assert!(abort.message.len() <= 3 * NOTICE_BYTES),
+        None => {}
+    }
+}
+
+fn notices() -> Vec<Vec<u8>> {
+    let abort = AbortNotice { rank: 1, code: 3, message: "why".into() };
+    let all = [
+        Notice::Abort(abort),
+        Notice::Publish { rank: 1, card: b"card".as_slice().into() },
+        Notice::Ask { rank: 1, wanted: vec![2, 3] },
+        Notice::Tell { rank: 1, text: "text".into() },
+    ];
+    all.iter().map(|notice| notice.encode()[..40].to_vec()).collect()
+}
+
+fn answers(bytes: &[u8]) {
+    let (mut buffer, mut taken) = (bytes.to_vec(), 0);
+    while let Some((rank, card)) = take_answer(&mut buffer) {
+        taken += encode_answer(rank, &card).len();
+    }
+    assert_eq!(taken + buffer.len(), bytes.len());
+}
+
+fn mappings(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = (Line::new(text).command(), from_hex(text).map(|bytes| to_hex(&bytes)));
+    for size in [1, 5, 64] {
+        if let Some(places) = parse_mapping(text, size) {
+            assert_eq!(places.size(), size);
+            assert!((0..size).all(|rank| places.host_of(rank) < places.hosts()));
+            let _ = mapping(&places);
+        }
+    }
+}
+
+/// What a launcher answers to a rank that starts, in order.
+const LAUNCHER: &str = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=maxes kvsname_max=256 keylen_max=64 \
+vallen_max=1024\ncmd=my_kvsname kvsname=kvs_1\ncmd=appnum appnum=0\ncmd=universe_size size=4\ncmd=put_result rc=0\n\
+cmd=barrier_out rc=0\ncmd=get_result rc=0 value=(vector,(0,2,2))\n";
+
+/// A launcher that says these bytes and nothing more, whatever it is asked.
+fn pmi_client(bytes: &[u8]) {
+    let Ok((ours, mut theirs)) = UnixStream::pair() else { return };
+    theirs.set_nonblocking(true).expect("a socket");
+    let _ = theirs.write_all(bytes);
+    theirs.shutdown(std::net::Shutdown::Write).expect("a socket");
+    let Ok(mut client) = Client::connect(ours.into_raw_fd()) else { return };
+    let _ = (client.appnum(), client.universe());
+    if client.put("key", "value").and_then(|()| client.barrier()).is_err() {
+        return;
+    }
+    if let Ok(Some(text)) = client.get("PMI_process_mapping") {
+        let _ = parse_mapping(&text, 4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn any_bytes_are_survived() {
+        super::driver::bounded(super::TARGETS);
+    }
+}

@@ -1,0 +1,181 @@
+//! Programs of other MPI libraries. What cannot find the other ranks here would run as so many worlds of one, and succeed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::cli::standard::find_program;
+use crate::launch::elf::Needs;
+use crate::launch::family::Family;
+use crate::plan::{App, Plan};
+use crate::watch::exit_cause::Refusal;
+
+/// When ranks are looked at first: what Python and scripts start has loaded its libraries by then, or soon.
+const LOOK_FIRST: Duration = Duration::from_millis(30);
+/// From then on the pauses double, up to this one, which is the last.
+const LOOK_LAST: Duration = Duration::from_secs(8);
+/// Processes below a rank that are looked at.
+const PROCESSES_MAX: usize = 64;
+/// What other launchers give their ranks.
+const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_COMM_WORLD_RANK="];
+
+/// Refuses programs of this host that are linked with a library whose ranks cannot find each other here.
+pub fn refuse(plan: &Plan) -> Result<(), Refusal> {
+    if plan.size() < 2 {
+        return Ok(());
+    }
+    let apps: BTreeSet<usize> = plan.own_ranks().iter().map(|&rank| plan.app_of[rank as usize]).collect();
+    let programs = apps.into_iter().map(|app| &plan.settings.apps[app]);
+    for app in programs {
+        let needs = program_file(plan, app).as_deref().and_then(Needs::of).unwrap_or_default();
+        if let Some((library, maker)) = foreign(needs.libraries.iter().map(String::as_str)) {
+            let program = app.program.to_string_lossy();
+            return Err(Refusal::usage(words(&format!("'{program}' is linked with"), library, maker)));
+        }
+    }
+    Ok(())
+}
+
+/// What is said, after who uses the library and how.
+fn words(who: &str, library: &str, maker: &str) -> String {
+    format!(
+        "{who} {library}, a library of {maker}: its ranks cannot find each other under Tern's mpirun, and each would be a world of one. \
+         Compile the program with Tern's mpicc, or start it with the mpirun of {maker}"
+    )
+}
+
+/// The first of these libraries that cannot be served, unless one of the standard ABI is there, too.
+fn foreign<'a>(libraries: impl Iterator<Item = &'a str> + Clone) -> Option<(&'a str, &'static str)> {
+    if libraries.clone().any(|name| Family::of(name) == Some(Family::Standard)) {
+        return None;
+    }
+    libraries.into_iter().find_map(|name| match Family::of(name)? {
+        Family::Foreign(maker) => Some((name, maker)),
+        _ => None,
+    })
+}
+
+/// The file of a program, found as the kernel and the C library will find it.
+pub fn program_file(plan: &Plan, app: &App) -> Option<PathBuf> {
+    let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();
+    if app.program.as_encoded_bytes().contains(&b'/') {
+        return Some(place.join(&app.program));
+    }
+    let first = app.path.as_ref().and_then(|path| find_program(&app.program, path));
+    first.or_else(|| find_program(&app.program, &variable(plan, app, "PATH")?))
+}
+
+/// A variable as a program will have it.
+pub fn variable(plan: &Plan, app: &App, name: &str) -> Option<std::ffi::OsString> {
+    let set = plan.settings.environment.iter().chain(&app.environment).rev().find(|(key, _)| key == name);
+    set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+}
+
+/// Looks at what ranks have loaded until one of them has joined the job.
+#[derive(Debug)]
+pub struct Lookout {
+    /// The first rank of each program, with its process.
+    ranks: Vec<(u32, u32)>,
+    next: Option<Instant>,
+    pause: Duration,
+}
+
+impl Lookout {
+    /// For these ranks of this host, each with its process.
+    pub fn new(plan: &Plan, ranks: impl Iterator<Item = (u32, u32)>) -> Lookout {
+        let mut apps = BTreeSet::new();
+        let ranks: Vec<_> = ranks.filter(|&(rank, _)| apps.insert(plan.app_of[rank as usize])).collect();
+        let some = plan.size() > 1 && !ranks.is_empty();
+        Lookout { ranks, next: some.then(|| Instant::now() + LOOK_FIRST), pause: LOOK_FIRST }
+    }
+
+    /// When to call [`Lookout::look`] next.
+    pub fn due(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// A rank has joined the job.
+    pub fn stop(&mut self) {
+        self.next = None;
+    }
+
+    /// A rank that is of another library, and what to say about it.
+    pub fn look(&mut self, now: Instant) -> Option<(u32, String)> {
+        self.next = (self.pause < LOOK_LAST).then(|| now + self.pause);
+        self.pause *= 2;
+        let found = self.ranks.iter().find_map(|&(rank, pid)| Some((rank, strange(pid)?)));
+        if found.is_some() {
+            self.stop();
+        }
+        found
+    }
+}
+
+/// What to say about a process or one below it.
+fn strange(pid: u32) -> Option<String> {
+    let mut pids = vec![pid];
+    let mut next = 0;
+    while next < pids.len().min(PROCESSES_MAX) {
+        if !is_of_another_launcher(pids[next]) {
+            if let Some(said) = strange_alone(pids[next]) {
+                return Some(said);
+            }
+            pids.extend(children(pids[next]));
+        }
+        next += 1;
+    }
+    None
+}
+
+/// A rank may be a script that runs a whole job of the other library.
+fn is_of_another_launcher(pid: u32) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut variables = environment.split(|&byte| byte == 0);
+    variables.any(|variable| SIGNS.iter().any(|sign| variable.starts_with(sign)))
+}
+
+fn strange_alone(pid: u32) -> Option<String> {
+    let loaded = loaded(&std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?);
+    let names = loaded.iter().filter_map(|path| Path::new(path).file_name().and_then(OsStr::to_str));
+    let (library, maker) = foreign(names)?;
+    let path = loaded.iter().find(|path| path.ends_with(library))?;
+    Some(words(&format!("process {pid} has loaded"), path, maker))
+}
+
+/// The shared libraries in the text of `/proc/PID/maps`.
+fn loaded(maps: &str) -> BTreeSet<String> {
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    paths.filter(|path| path.contains(".so")).map(String::from).collect()
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let texts = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    texts
+        .flat_map(|text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_found_among_what_is_loaded() {
+        let maps =
+            "7f00-7f01 r-xp 00000000 08:01 77 /opt/a b/libmpi.so.40.30.1\n7f02-7f03 rw-p 00 00:00 0 [heap]\n";
+        let loaded = loaded(maps);
+        assert_eq!(loaded.iter().collect::<Vec<_>>(), ["/opt/a b/libmpi.so.40.30.1"]);
+        let foreign = |names: &[&'static str]| foreign(names.iter().copied());
+        assert_eq!(foreign(&["libc.so.6", "libmpi.so.40"]), Some(("libmpi.so.40", "Open MPI")));
+        assert_eq!(foreign(&["libmpi_abi.so.1", "libmpi.so.40"]), None);
+        assert_eq!(foreign(&["libmpi.so.12"]), None);
+    }
+
+    #[test]
+    fn this_process_is_a_child_of_its_parent() {
+        assert!(children(std::os::unix::process::parent_id()).contains(&std::process::id()));
+        assert_eq!(strange(std::process::id()), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The command that starts an agent on another host.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::launch::watchdog::LAUNCHER_VARIABLE;
+use crate::tree::agent;
+
+/// What is called where no `--launcher` says otherwise. A question for a password could not be answered, since many
+/// may come at once; a host that does not answer shall not hold the job for minutes.
+const SSH: [&str; 5] = ["ssh", "-x", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5"];
+
+/// `LAUNCHER HOST /path/of/mpirun --tern-agent`.
+pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
+    let usual = SSH.map(String::from);
+    let words = if launcher.is_empty() { &usual[..] } else { launcher };
+    let mut command = Command::new(words.first().map_or("ssh", String::as_str));
+    command.args(&words[1.min(words.len())..]).arg(host).arg(quote(program)).arg(agent::OPTION);
+    command.env(LAUNCHER_VARIABLE, std::process::id().to_string());
+    command
+}
+
+/// The words of `--launcher`, such as `ssh -p 2222`, with quotes as a shell has them; `None` if a quote is left open or there
+/// is no word.
+pub fn words(text: &str) -> Option<Vec<String>> {
+    shlex::split(text).filter(|words| !words.is_empty())
+}
+
+/// The launcher's name, for messages.
+pub fn name(launcher: &[String]) -> String {
+    if launcher.is_empty() { SSH[0].into() } else { launcher.join(" ") }
+}
+
+/// Where this program lies: the agents must find it at the same place.
+pub fn own_program() -> std::io::Result<String> {
+    let path: PathBuf = std::env::current_exe()?;
+    path.into_os_string().into_string().map_err(|path| {
+        std::io::Error::other(format!("the path of mpirun, {path:?}, cannot be written for a remote shell"))
+    })
+}
+
+/// As one word for the shell that reads it on the other side, as `ssh` hands it over.
+fn quote(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+=,@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_a_shell_whole() {
+        assert_eq!(quote("/usr/bin/mpirun"), "/usr/bin/mpirun");
+        for odd in ["a b", "a'b", "$HOME;x", "", "ü\n*"] {
+            let script = format!("printf %s {}", quote(odd));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), odd);
+        }
+    }
+
+    #[test]
+    fn a_launcher_may_be_quoted() {
+        let found = |text: &str| words(text).map(|words| words.join("|"));
+        for (text, expected) in [
+            (" ssh  -p 22 ", "ssh|-p|22"),
+            ("'/a b/ssh' -o'X=y z'", "/a b/ssh|-oX=y z"),
+            (r#""/a 'b'/\"c" d\ e ''"#, r#"/a 'b'/"c|d e|"#),
+        ] {
+            assert_eq!(found(text).as_deref(), Some(expected), "{text}");
+        }
+        for bad in ["", "  ", "'a b", "a\"", "a\\"] {
+            assert_eq!(found(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_host_follows_the_launchers_own_options() {
+        let words = |command: &Command| {
+            let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+            format!("{} {}", command.get_program().to_string_lossy(), words.join(" "))
+        };
+        let launcher = ["ssh", "-p", "22"].map(String::from);
+        assert_eq!(words(&command(&launcher, "b", "/x y")), "ssh -p 22 b '/x y' --tern-agent");
+        assert!(words(&command(&[], "b", "/x")).ends_with(" b /x --tern-agent"));
+    }
+}

@@ -1,0 +1,193 @@
+//! What the ranks of a job share with each other and with `mpirun`: two memory files and two pipes.
+//!
+//! None of them has a name in a file system, so nothing can be left over, whoever is killed.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use tern_job::control::Notice;
+use tern_job::descriptor::{FdName, JobDescriptor};
+use tern_job::limits::NOTICE_BYTES;
+use tern_job::status_page::{Record, read_record};
+use tern_job::{NodeMap, Secret, node_map};
+
+use crate::limits::INHERITED_FD_LEAST;
+use crate::plan::Plan;
+use crate::watch::exit_cause::Refusal;
+
+/// The launcher's ends of it all.
+#[derive(Debug)]
+pub struct JobResources {
+    segment: OwnedFd,
+    board: OwnedFd,
+    control: OwnedFd,
+    notices: OwnedFd,
+    /// The ranks' end of a pipe whose other end this process alone has: it ends however this process does.
+    lifeline: OwnedFd,
+    _held: OwnedFd,
+    /// What ranks have said while others were still being started.
+    early: RefCell<VecDeque<Notice<'static>>>,
+}
+
+impl JobResources {
+    /// Makes everything for a job whose ranks are at these places.
+    pub fn new(places: &NodeMap, secret: &Secret) -> Result<JobResources, Refusal> {
+        let share = JobResources::create(places.size()).and_then(|share| {
+            node_map::write(&share.board, secret, places)?;
+            Ok(share)
+        });
+        share.map_err(|error| {
+            let hint = if error == Errno::FBIG { " (see ulimit -f)" } else { "" };
+            Refusal::system("cannot make the job's shared memory", format!("{error}{hint}"))
+        })
+    }
+
+    fn create(size: u32) -> Result<JobResources, Errno> {
+        let (notices, control) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&notices, OFlags::NONBLOCK)?;
+        let board = out_of_the_way(memory_file("tern-board")?);
+        node_map::make_room(&board, size)?;
+        let segment = out_of_the_way(memory_file("tern-segment")?);
+        let control = out_of_the_way(control);
+        let (lifeline, held) = pipe_with(PipeFlags::CLOEXEC)?;
+        let lifeline = out_of_the_way(lifeline);
+        Ok(JobResources {
+            segment,
+            board,
+            control,
+            notices,
+            lifeline,
+            _held: held,
+            early: RefCell::default(),
+        })
+    }
+
+    /// The part of a ticket that is the same for all ranks of this host.
+    pub fn ticket(&self, plan: &Plan) -> Result<JobDescriptor, Refusal> {
+        let name =
+            |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
+        Ok(JobDescriptor {
+            rank: 0,
+            size: plan.size(),
+            app: 0,
+            universe: plan.universe,
+            cores: plan.cores,
+            bound: false,
+            local: plan.size(),
+            hosts: plan.places.hosts(),
+            launcher: std::process::id(),
+            segment: name(&self.segment)?,
+            board: name(&self.board)?,
+            control: name(&self.control)?,
+            lifeline: name(&self.lifeline)?,
+            // Each rank has its own.
+            answers: FdName { number: 0, inode: 0 },
+        })
+    }
+
+    /// Whether the processes that are started next inherit the descriptors.
+    pub fn set_inherited(&self, inherited: bool) {
+        let flags = if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
+        for fd in [&self.segment, &self.board, &self.control, &self.lifeline] {
+            // Only a descriptor that is not open is refused.
+            let _ = fcntl_setfd(fd, flags);
+        }
+    }
+
+    /// Where `rank` says it stands.
+    pub fn record(&self, rank: u32) -> Record {
+        read_record(&self.board, rank).unwrap_or_else(|_| Record::absent())
+    }
+
+    /// The reading end of the control pipe.
+    pub fn notices_fd(&self) -> impl AsFd + '_ {
+        &self.notices
+    }
+
+    /// Empties the control pipe before anybody can attend to what is in it: to start thousands of ranks takes longer than the
+    /// first of them wait for room.
+    pub fn keep_notices(&self) {
+        while let Some(notice) = self.read_notice() {
+            self.early.borrow_mut().push_back(notice);
+        }
+    }
+
+    /// The next notice: of those that were kept, then in the control pipe.
+    pub fn next_notice(&self) -> Option<Notice<'static>> {
+        let kept = self.early.borrow_mut().pop_front();
+        kept.or_else(|| self.read_notice())
+    }
+
+    /// The next one in the control pipe. What is not a notice is skipped.
+    fn read_notice(&self) -> Option<Notice<'static>> {
+        let mut bytes = [0; NOTICE_BYTES];
+        loop {
+            match rustix::io::read(&self.notices, &mut bytes) {
+                Ok(NOTICE_BYTES) => {
+                    if let Some(notice) = Notice::decode(&bytes) {
+                        return Some(notice.into_owned());
+                    }
+                }
+                Ok(0) => return None,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Gives the shared memory back, even if a process that has fled from the job still holds the file.
+    pub fn free(&self) {
+        let _ = ftruncate(&self.segment, 0);
+    }
+}
+
+/// A kernel before 6.3 does not know that a memory file may be barred from being run as a program.
+fn memory_file(name: &str) -> Result<OwnedFd, Errno> {
+    match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC),
+        made => made,
+    }
+}
+
+/// Moves a descriptor that is to be inherited to a number that scripts do not use themselves. Where the
+/// limit on descriptors is lower than that, it stays.
+pub fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
+    fcntl_dupfd_cloexec(&fd, INHERITED_FD_LEAST).unwrap_or(fd)
+}
+
+/// A descriptor's number and inode.
+pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
+    use std::os::fd::AsRawFd;
+    Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish(share: &JobResources, rank: u32) -> bool {
+        Notice::Publish { rank, card: vec![rank as u8; 9].into() }.send(&share.control).is_ok()
+    }
+
+    #[test]
+    fn what_is_said_early_is_kept_in_order_and_makes_room() {
+        let share = JobResources::create(4).unwrap();
+        fcntl_setfl(&share.control, OFlags::NONBLOCK).unwrap();
+        let fits = (0..1000).take_while(|&rank| publish(&share, rank)).count() as u32;
+        assert!((1..1000).contains(&fits), "the pipe has a bound");
+        share.keep_notices();
+        assert!(publish(&share, fits), "there is room again");
+        for rank in 0..=fits {
+            let next = share.next_notice();
+            assert!(
+                matches!(next, Some(Notice::Publish { rank: who, .. }) if who == rank),
+                "{rank}: {next:?}"
+            );
+        }
+        assert_eq!(share.next_notice(), None);
+    }
+}

@@ -1,0 +1,7 @@
+//! The program `mpirun`.
+
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    tern_mpirun::main()
+}

@@ -1,0 +1,8 @@
+//! Lines of the ranks on their way to the terminal, and standard input on its way to the ranks.
+
+pub mod lines;
+pub mod outputs;
+pub mod sink;
+pub mod stdin;
+pub mod stdin_pipes;
+pub mod streams;

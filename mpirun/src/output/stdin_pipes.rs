@@ -1,0 +1,100 @@
+//! The standard input of an agent's ranks, which comes from `mpirun` piece by piece.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+
+use crate::poller::{Poller, Token};
+
+/// The pipes to the ranks that get standard input.
+#[derive(Debug)]
+pub struct StdinPipes {
+    ranks: HashMap<u32, StdinPipe>,
+}
+
+#[derive(Debug)]
+struct StdinPipe {
+    pipe: OwnedFd,
+    buffer: Vec<u8>,
+    written: usize,
+    waiting: bool,
+}
+
+/// What has become of a piece of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// The rank's pipe has no room for all of it yet.
+    NotYet,
+    /// The next may come.
+    All,
+    /// The rank reads no more.
+    Closed,
+}
+
+impl StdinPipes {
+    /// The pipes, each with its rank.
+    pub fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> StdinPipes {
+        let inlet = |pipe| StdinPipe { pipe, buffer: Vec::new(), written: 0, waiting: false };
+        StdinPipes { ranks: pipes.map(|(rank, pipe)| (rank, inlet(pipe))).collect() }
+    }
+
+    /// The next piece for a rank; an empty one is the end. `mpirun` sends one at a time.
+    pub fn on_input(&mut self, rank: u32, bytes: Vec<u8>, poller: &Poller) -> Taken {
+        if bytes.is_empty() {
+            self.close(rank, poller);
+            return Taken::NotYet;
+        }
+        let Some(inlet) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+        inlet.buffer.extend_from_slice(&bytes);
+        self.write(rank, poller)
+    }
+
+    /// The pipe of a rank has room, or nobody reads it any more.
+    pub fn on_room(&mut self, rank: u32, poller: &Poller) -> Taken {
+        if let Some(inlet) = self.ranks.get_mut(&rank) {
+            poller.remove(&inlet.pipe);
+            inlet.waiting = false;
+        }
+        self.write(rank, poller)
+    }
+
+    fn write(&mut self, rank: u32, poller: &Poller) -> Taken {
+        let Some(inlet) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+        let taken = inlet.write(rank, poller);
+        if taken == Taken::Closed {
+            self.close(rank, poller);
+        }
+        taken
+    }
+
+    fn close(&mut self, rank: u32, poller: &Poller) {
+        if let Some(inlet) = self.ranks.remove(&rank) {
+            poller.remove(&inlet.pipe);
+        }
+    }
+}
+
+impl StdinPipe {
+    fn write(&mut self, rank: u32, poller: &Poller) -> Taken {
+        while !self.waiting && self.written < self.buffer.len() {
+            match rustix::io::write(&self.pipe, &self.buffer[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.waiting = poller.add_writer(&self.pipe, Token::Input(rank)).is_ok();
+                    if !self.waiting {
+                        return Taken::Closed;
+                    }
+                }
+                Err(_) => return Taken::Closed,
+            }
+        }
+        if self.written < self.buffer.len() {
+            return Taken::NotYet;
+        }
+        self.buffer.clear();
+        self.written = 0;
+        Taken::All
+    }
+}

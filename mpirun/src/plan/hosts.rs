@@ -1,0 +1,231 @@
+//! Hosts of the command line and of host files.
+
+use std::net::Ipv6Addr;
+use std::path::Path;
+
+use crate::watch::exit_cause::Refusal;
+
+/// A host that may run ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// As the user wrote it: what the launcher is called with.
+    pub name: String,
+    /// Ranks that it is meant for; `None` if nobody said so.
+    pub slots: Option<u32>,
+}
+
+impl Host {
+    /// `name` or `name:slots`; `::1` is a name, and `[::1]:2` the same host with slots.
+    pub fn parse(text: &str) -> Result<Host, Refusal> {
+        match split_slots(text) {
+            (name, Some(slots)) => Host::with_slots(name, slots),
+            (name, None) => Host::named(name, None),
+        }
+    }
+
+    fn with_slots(name: &str, slots: &str) -> Result<Host, Refusal> {
+        let number = slots.parse().ok().filter(|&slots| slots > 0);
+        let slots = number.ok_or_else(|| {
+            Refusal::usage(format!("host '{name}': '{slots}' is no number of slots from 1 to {}", u32::MAX))
+        })?;
+        Host::named(name, Some(slots))
+    }
+
+    /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
+    fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
+        let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[]".contains(letter);
+        if name.is_empty() || name.starts_with('-') || name.contains(odd) {
+            return Err(Refusal::usage(format!("'{name}' is no name of a host")));
+        }
+        if name.contains(':') && !is_ipv6(name) {
+            let form = "a host is NAME, NAME:SLOTS or, with an address of IPv6, [ADDRESS]:SLOTS";
+            return Err(Refusal::usage(format!("'{name}' is no name of a host: {form}")));
+        }
+        Ok(Host { name: name.into(), slots })
+    }
+
+    /// A line of a host file: `name`, `name:slots` or `name slots=N`, then perhaps a comment.
+    fn parse_line(line: &str) -> Result<Option<Host>, Refusal> {
+        let line = line.split('#').next().unwrap_or_default();
+        let (name, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let mut host = Host::parse(name)?;
+        for (key, value) in pairs(rest) {
+            match (key, value) {
+                ("slots", Some(_)) if host.slots.is_some() => {
+                    return Err(Refusal::usage(format!("host '{}' has slots twice", host.name)));
+                }
+                ("slots", Some(slots)) => host = Host::with_slots(&host.name, slots)?,
+                // Tern has no bound to what a host may be given.
+                ("max_slots" | "max-slots", Some(_)) => {}
+                _ => return Err(unknown_word(key)),
+            }
+        }
+        Ok(Some(host))
+    }
+}
+
+/// The slots behind the last colon, if there are any: what has several colons and no brackets is an address.
+fn split_slots(text: &str) -> (&str, Option<&str>) {
+    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match bracketed {
+        Some((name, "")) => (name, None),
+        Some((name, slots)) if slots.starts_with(':') => (name, Some(&slots[1..])),
+        Some(_) => (text, None),
+        None => match text.split_once(':') {
+            Some((name, slots)) if !slots.contains(':') => (name, Some(slots)),
+            _ => (text, None),
+        },
+    }
+}
+
+/// Whether this is an address of IPv6, perhaps with its interface, as in `fe80::1%eth0`, or a user, as for `ssh`.
+fn is_ipv6(name: &str) -> bool {
+    let address = name.rsplit('@').next().unwrap_or_default();
+    address.split('%').next().unwrap_or_default().parse::<Ipv6Addr>().is_ok()
+}
+
+/// `key=value`, with or without blanks around the sign; what is no such pair is a key alone.
+fn pairs(text: &str) -> Vec<(&str, Option<&str>)> {
+    let mut pairs: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find(|letter: char| letter.is_whitespace() || letter == '=').unwrap_or(rest.len());
+        let (key, after) = rest.split_at(end);
+        let Some(value) = after.trim_start().strip_prefix('=') else {
+            pairs.push((key, None));
+            rest = after.trim_start();
+            continue;
+        };
+        let value = value.trim_start();
+        let end = value.find(char::is_whitespace).unwrap_or(value.len());
+        pairs.push((key, Some(&value[..end])));
+        rest = value[end..].trim_start();
+    }
+    pairs
+}
+
+fn unknown_word(word: &str) -> Refusal {
+    Refusal::usage(format!(
+        "'{word}' is not understood; a line is NAME, NAME:SLOTS or NAME slots=N, then # COMMENT"
+    ))
+}
+
+/// Reads a host file.
+pub fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Refusal::usage(format!("cannot read the host file '{name}': {error}")))?;
+    parse(&text)
+        .map_err(|(line, refusal)| Refusal::usage(format!("the host file '{name}', line {line}: {refusal}")))
+}
+
+/// The hosts of a host file, or what is wrong in which line.
+pub fn parse(text: &str) -> Result<Vec<Host>, (usize, Refusal)> {
+    let lines = (1..).zip(text.lines());
+    let hosts = lines.map(|(number, line)| Host::parse_line(line).map_err(|refusal| (number, refusal)));
+    let hosts: Result<Vec<_>, _> = hosts.collect();
+    Ok(hosts?.into_iter().flatten().collect())
+}
+
+/// A host that is named several times has the slots of all its names, at the place of the first.
+pub fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
+    let mut merged: Vec<Host> = Vec::new();
+    for host in hosts {
+        match merged.iter_mut().find(|other| other.name == host.name) {
+            Some(other) => other.slots = Some(slots(other).saturating_add(slots(&host))),
+            None => merged.push(host),
+        }
+    }
+    merged
+}
+
+/// A host without a number of slots has one.
+pub fn slots(host: &Host) -> u32 {
+    host.slots.unwrap_or(1)
+}
+
+/// This machine's name.
+pub fn own_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a name is this machine's, so that no launcher is needed.
+pub fn is_local(name: &str) -> bool {
+    let own = own_name();
+    let short = own.split('.').next().unwrap_or_default();
+    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Option<(String, Option<u32>)> {
+        Host::parse_line(text).unwrap().map(|host| (host.name, host.slots))
+    }
+
+    #[test]
+    fn lines_of_a_host_file() {
+        assert_eq!(line("  # comment"), None);
+        assert_eq!(line("a:3 # comment"), Some(("a".into(), Some(3))));
+        assert_eq!(line("a slots=4 max_slots=8"), Some(("a".into(), Some(4))));
+        assert_eq!(line("\ta  slots = 4 max-slots= 8\r"), Some(("a".into(), Some(4))));
+        assert_eq!(line("::1"), Some(("::1".into(), None)));
+        for bad in
+            ["a:0", "a slots=x", "-oProxyCommand=x", "a slot=4", "a slots", "a slots=", "a b", "a:2 slots=3"]
+        {
+            assert!(Host::parse_line(bad).is_err(), "{bad}");
+        }
+        assert!(Host::parse("a b").is_err() && Host::parse("").is_err());
+    }
+
+    #[test]
+    fn slots_out_of_range_are_told_the_range() {
+        for bad in ["a:0", "a:99999999999", "a slots=4294967296"] {
+            let said = Host::parse_line(bad).unwrap_err().to_string();
+            assert!(said.contains("is no number of slots from 1 to 4294967295"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let (line, refusal) = parse("a:2\n# b\nc slot=3\n").unwrap_err();
+        assert_eq!(line, 3);
+        assert!(refusal.to_string().contains("'slot'"), "{refusal}");
+    }
+
+    #[test]
+    fn addresses_are_names() {
+        let parsed = |text: &str| Host::parse(text).map(|host| (host.name.clone(), slots(&host)));
+        for (text, name, slots) in [
+            ("fd83::2", "fd83::2", 1),
+            ("[fd83::2]", "fd83::2", 1),
+            ("[fd83::2]:4", "fd83::2", 4),
+            ("fe80::1%eth0", "fe80::1%eth0", 1),
+            ("me@fd83::2", "me@fd83::2", 1),
+            ("me@b:2", "me@b", 2),
+        ] {
+            assert_eq!(parsed(text).unwrap(), (name.into(), slots), "{text}");
+        }
+        for bad in ["a:2:3", "[::1", "[::1]2", "[a:b]:2", "a:", "[]:2"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_named_twice_is_one() {
+        let hosts = ["a:2", "b", "a", "b"].map(|text| Host::parse(text).unwrap());
+        let merged = merge(hosts.into_iter());
+        let found: Vec<_> = merged.iter().map(|host| (host.name.as_str(), slots(host))).collect();
+        assert_eq!(found, [("a", 3), ("b", 2)]);
+    }
+
+    #[test]
+    fn this_machine_is_local_and_others_are_not() {
+        assert!(is_local("localhost") && is_local(&own_name()));
+        assert!(!is_local("elsewhere.example"));
+    }
+}

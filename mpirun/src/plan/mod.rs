@@ -1,0 +1,167 @@
+//! What is to be run: the command line with its defaults filled in.
+
+pub mod allocation;
+pub mod hosts;
+pub mod placement;
+pub mod topology;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tern_job::NodeMap;
+
+use crate::limits::TREE_ARITY;
+use crate::plan::hosts::is_local;
+use crate::plan::placement::{MapBy, Placement, place};
+use crate::plan::topology::Bind;
+use crate::watch::exit_cause::Refusal;
+
+/// One program of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct App {
+    /// Ranks that run it; `None` until [`Plan::new`] fills in the default.
+    pub count: Option<u32>,
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs; `None` is where `mpirun` runs.
+    pub directory: Option<OsString>,
+    /// Variables of its own.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Directories in which the program is looked for first, separated by `:`.
+    pub path: Option<OsString>,
+    /// Numbers of ranks that will do, where fewer than `count` may be started.
+    pub soft: Option<String>,
+    /// Hosts of `-host`.
+    pub hosts: Vec<String>,
+}
+
+/// Which ranks get `mpirun`'s standard input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StdinTo {
+    /// Rank 0, unless asked otherwise.
+    #[default]
+    First,
+    /// This rank.
+    Rank(u32),
+    /// Each gets a copy.
+    All,
+    /// Nobody.
+    None,
+}
+
+/// What the options said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// The programs, in order.
+    pub apps: Vec<App>,
+    /// Variables for all of them.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Prefix each line with its rank.
+    pub tag_output: bool,
+    /// End the job after this time.
+    pub timeout: Option<Duration>,
+    /// Who gets standard input.
+    pub stdin: StdinTo,
+    /// Whether and to what ranks are bound.
+    pub bind: Bind,
+    /// Say where each rank may run.
+    pub report_bindings: bool,
+    /// Say what is done.
+    pub verbose: bool,
+    /// A file of hosts.
+    pub hostfile: Option<PathBuf>,
+    /// How ranks are spread over the hosts.
+    pub map_by: MapBy,
+    /// The command that runs others on a host; empty is `ssh`.
+    pub launcher: Vec<String>,
+    /// Hosts that one `mpirun` or agent starts by itself; `None` is the usual number.
+    pub tree: Option<u32>,
+    /// Options that were accepted and change nothing.
+    pub without_effect: Vec<String>,
+    /// What is said about options that do less than they say.
+    pub remarks: Vec<String>,
+}
+
+/// A job that can be started.
+#[derive(Debug)]
+pub struct Plan {
+    /// What was asked for; every count is filled in.
+    pub settings: Settings,
+    /// The program of each rank, as an index into the settings' programs.
+    pub app_of: Vec<usize>,
+    /// Cores that the job may use on this host.
+    pub cores: u32,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Which rank runs on which host.
+    pub places: NodeMap,
+    /// The number of this host, if it runs ranks.
+    pub here: Option<u32>,
+    /// `MPI_UNIVERSE_SIZE`.
+    pub universe: u32,
+}
+
+impl Plan {
+    /// Fills in the defaults and checks what can be checked before anything runs.
+    pub fn new(mut settings: Settings) -> Result<Plan, Refusal> {
+        let cores = tern_job::cores();
+        let Placement { hosts, host_of, slots } = place(&mut settings, cores)?;
+        let counts = settings.apps.iter().map(|app| app.count.unwrap_or_default() as usize).enumerate();
+        let app_of: Vec<usize> = counts.flat_map(|(app, count)| std::iter::repeat_n(app, count)).collect();
+        check_stdin(settings.stdin, app_of.len() as u32)?;
+        let here = hosts.iter().position(|host| is_local(host)).map(|host| host as u32);
+        let universe = slots.max(app_of.len() as u32);
+        let plan =
+            Plan { settings, app_of, cores, hosts, places: NodeMap::of(host_of.into_iter()), here, universe };
+        plan.check_directories()?;
+        Ok(plan)
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.places.size()
+    }
+
+    /// The program of `rank`.
+    pub fn app(&self, rank: u32) -> &App {
+        &self.settings.apps[self.app_of[rank as usize]]
+    }
+
+    /// The ranks of this host in ascending order.
+    pub fn own_ranks(&self) -> Vec<u32> {
+        self.here.map(|here| self.places.ranks_of(here).collect()).unwrap_or_default()
+    }
+
+    /// How many hosts are started from here at most.
+    pub fn tree(&self) -> usize {
+        self.settings.tree.unwrap_or(TREE_ARITY) as usize
+    }
+
+    /// A missing directory would otherwise look like a missing program.
+    pub fn check_directories(&self) -> Result<(), Refusal> {
+        let mut own: Vec<usize> = self.own_ranks().iter().map(|&rank| self.app_of[rank as usize]).collect();
+        own.dedup();
+        let directories = own.into_iter().filter_map(|app| self.settings.apps[app].directory.as_ref());
+        match directories.map(Path::new).find(|path| !path.is_dir()) {
+            None => Ok(()),
+            Some(path) => {
+                let path = path.display();
+                Err(Refusal::usage(format!("the working directory '{path}' is not a directory")))
+            }
+        }
+    }
+}
+
+fn check_stdin(stdin: StdinTo, size: u32) -> Result<(), Refusal> {
+    match stdin {
+        StdinTo::Rank(rank) if rank >= size => Err(Refusal::usage(format!(
+            "--stdin {rank}: there is no such rank, the ranks are 0 to {}",
+            size - 1
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,270 @@
+//! Which rank runs on which host.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tern_job::limits::{HOSTS_MAX, RANKS_MAX};
+
+use crate::plan::hosts::{self, Host, is_local, slots};
+use crate::plan::{App, Settings};
+use crate::watch::exit_cause::Refusal;
+
+/// In which order ranks go to the hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MapBy {
+    /// All slots of the first host, then those of the next.
+    #[default]
+    Slot,
+    /// One to each host in turn that has a slot left.
+    Node,
+    /// So many to each host.
+    PerNode(u32),
+}
+
+impl MapBy {
+    /// Reads the option's value, without what follows the last colon but in `ppr:N:node`.
+    pub fn parse(value: &str) -> Result<MapBy, Refusal> {
+        const PARTS: [&str; 12] = [
+            "slot", "core", "hwthread", "socket", "package", "numa", "board", "l1cache", "l2cache",
+            "l3cache", "user", "sys",
+        ];
+        match value {
+            "" => Ok(MapBy::Slot),
+            "node" | "host" | "rr" => Ok(MapBy::Node),
+            part if PARTS.contains(&part) => Ok(MapBy::Slot),
+            _ => {
+                let number = value.strip_prefix("ppr:").and_then(|rest| rest.strip_suffix(":node"));
+                number.map_or_else(|| Err(unknown(value)), |number| per_node(number, value))
+            }
+        }
+    }
+}
+
+/// A number of ranks or hosts that a job can have.
+pub fn parse_count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number))
+}
+
+/// The `N` of `ppr:N:node`.
+fn per_node(number: &str, value: &str) -> Result<MapBy, Refusal> {
+    parse_count(number).map(MapBy::PerNode).ok_or_else(|| {
+        Refusal::usage(format!(
+            "option --map-by: '{value}': {number} is no number of ranks from 1 to {RANKS_MAX}"
+        ))
+    })
+}
+
+fn unknown(value: &str) -> Refusal {
+    Refusal::usage(format!(
+        "option --map-by: '{value}' is none of slot, node, ppr:N:node, core, hwthread, socket, numa"
+    ))
+}
+
+/// The hosts of a job, and how its ranks are spread over them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Names of the hosts that run ranks.
+    pub hosts: Vec<String>,
+    /// The host of each rank.
+    pub host_of: Vec<u32>,
+    /// Slots of all hosts that were named.
+    pub slots: u32,
+}
+
+/// A host with the ranks that it has been given.
+struct Seat {
+    host: Host,
+    taken: u32,
+}
+
+/// Fills in how many ranks each program has, and places them.
+pub fn place(settings: &mut Settings, cores: u32) -> Result<Placement, Refusal> {
+    let common = settings.hostfile.as_deref().map(read).transpose()?;
+    let mut builder = Builder { seats: Vec::new(), host_of: Vec::new(), map_by: settings.map_by };
+    for app in &mut settings.apps {
+        let pool = pool(app, common.as_deref())?;
+        let offered = pool.as_ref().map_or(cores, |pool| offered(pool, settings.map_by));
+        let count = *app.count.get_or_insert(offered.min(RANKS_MAX));
+        if builder.host_of.len() + count as usize > RANKS_MAX as usize {
+            return Err(Refusal::usage(format!("a job has at most {RANKS_MAX} ranks")));
+        }
+        builder.place(pool, count);
+    }
+    builder.finish()
+}
+
+fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
+    let hosts = hosts::merge(hosts::read(path)?.into_iter());
+    if hosts.is_empty() {
+        return Err(Refusal::usage(format!("the host file '{}' names no host", path.display())));
+    }
+    Ok(hosts)
+}
+
+/// The hosts that may run a program: those of its own option, with the slots of the host file where only that has any,
+/// or all of the host file. `None` is this machine.
+fn pool(app: &App, common: Option<&[Host]>) -> Result<Option<Vec<Host>>, Refusal> {
+    if app.hosts.is_empty() {
+        return Ok(common.map(<[_]>::to_vec));
+    }
+    let parsed: Result<Vec<_>, _> = app.hosts.iter().map(|text| Host::parse(text)).collect();
+    let mut pool = hosts::merge(parsed?.into_iter());
+    for host in pool.iter_mut().filter(|host| host.slots.is_none()) {
+        let listed = common.unwrap_or_default().iter().find(|other| other.name == host.name);
+        host.slots = listed.and_then(|other| other.slots);
+    }
+    Ok(Some(pool))
+}
+
+fn offered(pool: &[Host], map_by: MapBy) -> u32 {
+    match map_by {
+        MapBy::PerNode(number) => number.saturating_mul(pool.len() as u32),
+        _ => pool.iter().map(slots).fold(0, u32::saturating_add),
+    }
+}
+
+struct Builder {
+    seats: Vec<Seat>,
+    host_of: Vec<u32>,
+    map_by: MapBy,
+}
+
+impl Builder {
+    fn place(&mut self, pool: Option<Vec<Host>>, count: u32) {
+        let here = || vec![Host { name: "localhost".into(), slots: None }];
+        let pool: Vec<usize> = pool.unwrap_or_else(here).into_iter().map(|host| self.seat(host)).collect();
+        let mut left = count;
+        while left > 0 {
+            // Whoever is behind the others, perhaps since another program came first, has its turn; when all slots are
+            // taken, they are taken again.
+            let Some(lap) = pool.iter().map(|&seat| self.lap(seat)).min() else { return };
+            for &seat in &pool {
+                if self.lap(seat) == lap {
+                    let share = self.share(seat).min(left);
+                    self.host_of.extend(std::iter::repeat_n(seat as u32, share as usize));
+                    self.seats[seat].taken += share;
+                    left -= share;
+                }
+            }
+        }
+    }
+
+    /// How often a host has been full, and where hosts have one rank at a turn, how many it has had since.
+    fn lap(&self, seat: usize) -> (u32, u32) {
+        let (taken, slots) = (self.seats[seat].taken, slots(&self.seats[seat].host));
+        match self.map_by {
+            MapBy::Node => (taken / slots, taken % slots),
+            MapBy::PerNode(number) => (taken / number, 0),
+            MapBy::Slot => (taken / slots, 0),
+        }
+    }
+
+    /// Ranks that a host gets at its turn: what is left of its share.
+    fn share(&self, seat: usize) -> u32 {
+        let rest = |of: u32| of - self.seats[seat].taken % of;
+        match self.map_by {
+            MapBy::Node => 1,
+            MapBy::PerNode(number) => rest(number),
+            MapBy::Slot => rest(slots(&self.seats[seat].host)),
+        }
+    }
+
+    /// The names of this machine are one host.
+    fn seat(&mut self, host: Host) -> usize {
+        let same =
+            |seat: &Seat| seat.host.name == host.name || (is_local(&seat.host.name) && is_local(&host.name));
+        match self.seats.iter().position(same) {
+            Some(seat) => seat,
+            None => {
+                self.seats.push(Seat { host, taken: 0 });
+                self.seats.len() - 1
+            }
+        }
+    }
+
+    /// Hosts without ranks take no part.
+    fn finish(self) -> Result<Placement, Refusal> {
+        let slots = self.seats.iter().map(|seat| slots(&seat.host)).fold(0, u32::saturating_add);
+        let mut number_of = vec![None; self.seats.len()];
+        let mut hosts = Vec::new();
+        let mut host_of = self.host_of;
+        for seat in &mut host_of {
+            let number = number_of[*seat as usize].get_or_insert_with(|| {
+                hosts.push(self.seats[*seat as usize].host.name.clone());
+                hosts.len() as u32 - 1
+            });
+            *seat = *number;
+        }
+        if hosts.len() > HOSTS_MAX as usize {
+            return Err(Refusal::usage(format!("a job has at most {HOSTS_MAX} hosts")));
+        }
+        Ok(Placement { hosts, host_of, slots })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app(count: Option<u32>, hosts: &str) -> App {
+        let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(String::from).collect();
+        App { count, hosts, ..App::default() }
+    }
+
+    fn placed(apps: Vec<App>, map_by: MapBy) -> (Vec<String>, Vec<u32>) {
+        let mut settings = Settings { apps, map_by, ..Settings::default() };
+        let placement = place(&mut settings, 2).unwrap();
+        (placement.hosts, placement.host_of)
+    }
+
+    fn of(count: u32, hosts: &str, map_by: MapBy) -> Vec<u32> {
+        placed(vec![app(Some(count), hosts)], map_by).1
+    }
+
+    #[test]
+    fn slots_are_filled_in_order_and_then_again() {
+        assert_eq!(of(3, "a:2,b:2", MapBy::Slot), [0, 0, 1]);
+        assert_eq!(of(6, "a:2,b", MapBy::Slot), [0, 0, 1, 0, 0, 1]);
+        assert_eq!(of(5, "a:2,b:2", MapBy::Node), [0, 1, 0, 1, 0]);
+        assert_eq!(of(5, "a:2,b:2", MapBy::PerNode(2)), [0, 0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn without_a_number_all_slots_are_taken() {
+        let (hosts, host_of) = placed(vec![app(None, "a:2,b")], MapBy::Slot);
+        assert_eq!((hosts.join(" "), host_of), ("a b".into(), vec![0, 0, 1]));
+        assert_eq!(placed(vec![app(None, "a,b")], MapBy::PerNode(3)).1.len(), 6);
+        assert_eq!(placed(vec![app(None, "")], MapBy::Slot), (vec!["localhost".into()], vec![0, 0]));
+    }
+
+    #[test]
+    fn programs_share_hosts_and_idle_hosts_take_no_part() {
+        let apps = vec![app(Some(1), "c:4"), app(Some(2), "a:2,b:2"), app(Some(2), "c:4")];
+        let (hosts, host_of) = placed(apps, MapBy::Slot);
+        assert_eq!((hosts.join(" "), host_of), ("c a".into(), vec![0, 1, 1, 0, 0]));
+        let (hosts, _) = placed(vec![app(Some(1), "localhost"), app(Some(1), "127.0.0.1")], MapBy::Slot);
+        assert_eq!(hosts, ["localhost"]);
+    }
+
+    #[test]
+    fn no_host_is_full_twice_while_another_has_room() {
+        let both = |counts: [u32; 2], hosts: &str, map_by| {
+            placed(counts.map(|count| app(Some(count), hosts)).to_vec(), map_by).1
+        };
+        assert_eq!(both([1, 1], "a,b", MapBy::Slot), [0, 1]);
+        assert_eq!(both([2, 3], "a:2,b:2", MapBy::Slot), [0, 0, 1, 1, 0]);
+        assert_eq!(both([1, 2], "a,b", MapBy::Node), [0, 1, 0]);
+        assert_eq!(both([1, 3], "a,b", MapBy::PerNode(2)), [0, 0, 1, 1]);
+        assert_eq!(of(4, "a,b:3", MapBy::Node), [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn values_of_the_option() {
+        assert_eq!(MapBy::parse("core").unwrap(), MapBy::Slot);
+        assert_eq!(MapBy::parse("node").unwrap(), MapBy::Node);
+        assert_eq!(MapBy::parse("ppr:2:node").unwrap(), MapBy::PerNode(2));
+        for bad in ["nod", "ppr:0:node", "ppr:2:core"] {
+            assert!(MapBy::parse(bad).unwrap_err().to_string().contains(bad));
+        }
+    }
+}

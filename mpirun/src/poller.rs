@@ -1,0 +1,160 @@
+//! The one place where `mpirun` waits: an epoll set whose members carry a token.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+
+use crate::limits::EVENTS;
+use crate::watch::exit_cause::Refusal;
+
+/// What has become ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// A signal has arrived.
+    Signals,
+    /// A rank has written to the control pipe.
+    Notices,
+    /// `mpirun`'s standard input has something.
+    Stdin,
+    /// A rank's process has ended.
+    Process(u32),
+    /// The stream of this index has output or has ended.
+    Output(u32),
+    /// The sink of this index takes more.
+    Sink(u32),
+    /// The rank that reads the copy of this index takes more input.
+    Input(u32),
+    /// The pipe for answers to this rank has room.
+    Answers(u32),
+    /// The agent of this branch has said something.
+    ChildAgent(u32),
+    /// The pipe to the agent of this branch has room.
+    BranchRoom(u32),
+    /// The launcher of this branch has written to standard error.
+    BranchErrors(u32),
+    /// The agent's parent has said something.
+    Parent,
+    /// The pipe to the agent's parent has room.
+    ParentRoom,
+    /// A rank has said something in PMI.
+    Pmi(u32),
+    /// A child of this process has ended.
+    Children,
+}
+
+impl Token {
+    fn pack(self) -> u64 {
+        let (kind, index) = match self {
+            Token::Signals => (0, 0),
+            Token::Notices => (1, 0),
+            Token::Stdin => (2, 0),
+            Token::Process(index) => (3, index),
+            Token::Output(index) => (4, index),
+            Token::Sink(index) => (5, index),
+            Token::Input(index) => (6, index),
+            Token::Answers(index) => (7, index),
+            Token::ChildAgent(index) => (8, index),
+            Token::BranchRoom(index) => (9, index),
+            Token::BranchErrors(index) => (10, index),
+            Token::Parent => (11, 0),
+            Token::ParentRoom => (12, 0),
+            Token::Pmi(index) => (13, index),
+            Token::Children => (14, 0),
+        };
+        kind << 32 | u64::from(index)
+    }
+
+    fn unpack(packed: u64) -> Token {
+        let index = packed as u32;
+        match packed >> 32 {
+            0 => Token::Signals,
+            1 => Token::Notices,
+            2 => Token::Stdin,
+            3 => Token::Process(index),
+            4 => Token::Output(index),
+            5 => Token::Sink(index),
+            6 => Token::Input(index),
+            7 => Token::Answers(index),
+            8 => Token::ChildAgent(index),
+            9 => Token::BranchRoom(index),
+            10 => Token::BranchErrors(index),
+            11 => Token::Parent,
+            12 => Token::ParentRoom,
+            13 => Token::Pmi(index),
+            _ => Token::Children,
+        }
+    }
+}
+
+/// Descriptors that are waited for. It does not own them: each must be removed before it is closed.
+pub struct Poller {
+    set: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl Poller {
+    /// An empty set.
+    pub fn new() -> Result<Poller, Refusal> {
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|error| Refusal::system("cannot wait for events", error))?;
+        Ok(Poller { set, events: Vec::with_capacity(EVENTS) })
+    }
+
+    /// Waits for something to read. Refused for what is always ready, such as a file.
+    pub fn add_reader(&self, fd: impl AsFd, token: Token) -> Result<(), Errno> {
+        epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::IN)
+    }
+
+    /// Waits for room to write.
+    pub fn add_writer(&self, fd: impl AsFd, token: Token) -> Result<(), Errno> {
+        epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::OUT)
+    }
+
+    /// Waits no more for this one, if it did.
+    pub fn remove(&self, fd: impl AsFd) {
+        let _ = epoll::delete(&self.set, fd);
+    }
+
+    /// Sleeps until something is ready or the time has passed, and appends what is ready.
+    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Token>) {
+        let timeout = timeout.map(|time| Timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        // Interrupted by a signal: the signal itself is ready next time.
+        let _ = epoll::wait(&self.set, spare_capacity(&mut self.events), timeout.as_ref());
+        ready.extend(self.events.drain(..).map(|event| Token::unpack(event.data.u64())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_survive_packing() {
+        let tokens = [
+            Token::Signals,
+            Token::Notices,
+            Token::Stdin,
+            Token::Process(u32::MAX),
+            Token::Output(7),
+            Token::Sink(1),
+            Token::Input(0),
+            Token::Answers(3),
+            Token::ChildAgent(1),
+            Token::BranchRoom(2),
+            Token::BranchErrors(3),
+            Token::Parent,
+            Token::ParentRoom,
+            Token::Pmi(5),
+            Token::Children,
+        ];
+        for token in tokens {
+            assert_eq!(Token::unpack(token.pack()), token);
+        }
+    }
+}

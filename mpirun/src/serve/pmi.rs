@@ -1,0 +1,348 @@
+//! PMI-1 for the ranks of this host: what programs of MPICH and its relatives ask a launcher.
+//!
+//! What ranks put into the store becomes visible at the next barrier, everywhere: the agents send what is new up with the
+//! barrier, and everything new comes down with its end.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use tern_job::pmi::{Line, MAPPING_KEY};
+
+use crate::limits::{
+    PMI_KEY_BYTES_MAX, PMI_LINE_BYTES_MAX, PMI_NAME_BYTES_MAX, PMI_STORE_BYTES_MAX, PMI_VALUE_BYTES_MAX,
+};
+use crate::poller::Poller;
+
+/// Keys with their values.
+pub type Pairs = Vec<(String, String)>;
+
+/// What a station has to do because of what ranks have said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// All ranks from here on have come to the barrier; these pairs are new.
+    Barrier(Pairs),
+    /// A rank ends the job.
+    Abort {
+        /// Who.
+        rank: u32,
+        /// Its exit status.
+        code: i32,
+        /// Why.
+        message: String,
+    },
+}
+
+/// The server of one station.
+#[derive(Debug, Default)]
+pub struct Pmi {
+    ranks: HashMap<u32, Client>,
+    job: About,
+    store: HashMap<String, String>,
+    store_bytes: usize,
+    /// What has been put since the last barrier.
+    fresh: Pairs,
+    /// Ranks at the barrier.
+    arrived: u32,
+    /// Ranks of this station and of those behind it.
+    expected: u32,
+}
+
+/// What ranks may ask about the job.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Names the store.
+    pub name: String,
+    /// `MPI_UNIVERSE_SIZE`.
+    pub universe: u32,
+    /// Which ranks share a host.
+    pub mapping: String,
+}
+
+#[derive(Debug)]
+struct Client {
+    fd: OwnedFd,
+    app: usize,
+    buffer: Vec<u8>,
+    /// In the middle of a command of several lines.
+    within: bool,
+    waits: bool,
+}
+
+impl Pmi {
+    /// Serves these ranks, each with its socket and the number of its program.
+    pub fn new(sockets: impl Iterator<Item = (u32, usize, OwnedFd)>, job: About) -> Pmi {
+        let client = |app, fd| Client { fd, app, buffer: Vec::new(), within: false, waits: false };
+        let ranks = sockets.map(|(rank, app, fd)| (rank, client(app, fd))).collect();
+        let mut pmi = Pmi { ranks, ..Pmi::default() };
+        if job.mapping.len() < PMI_VALUE_BYTES_MAX {
+            pmi.store.insert(MAPPING_KEY.into(), job.mapping.clone());
+        }
+        pmi.job = job;
+        pmi
+    }
+
+    /// A barrier is for so many ranks, of this station and of those behind it.
+    pub fn expect(&mut self, ranks: u32) {
+        self.expected = ranks;
+    }
+
+    /// See [`expect`](Pmi::expect).
+    pub fn expected(&self) -> u32 {
+        self.expected
+    }
+
+    /// A rank has said something, or has gone.
+    pub fn on_words(&mut self, rank: u32, poller: &Poller) -> Vec<Demand> {
+        let mut demands = Vec::new();
+        let Some(client) = self.ranks.get_mut(&rank) else { return demands };
+        let open = client.read();
+        while let Some(line) = self.ranks.get_mut(&rank).and_then(Client::next_line) {
+            match std::str::from_utf8(&line) {
+                Ok(text) => demands.extend(self.on_line(rank, Line::new(text))),
+                Err(_) => self.drop_client(rank, poller),
+            }
+        }
+        if !open {
+            self.drop_client(rank, poller);
+        }
+        demands
+    }
+
+    /// So many ranks behind another station have come to the barrier, with these new pairs.
+    pub fn on_barrier(&mut self, ranks: u32, pairs: Pairs) -> Option<Demand> {
+        for (key, value) in pairs {
+            self.put(&key, &value);
+        }
+        self.arrive(ranks)
+    }
+
+    /// All ranks of the job have come to the barrier. These pairs are new, some of them known here.
+    pub fn release(&mut self, pairs: Pairs) {
+        self.store.extend(pairs);
+        self.fresh.clear();
+        self.arrived = 0;
+        for client in self.ranks.values_mut().filter(|client| client.waits) {
+            client.waits = false;
+            client.say("cmd=barrier_out");
+        }
+    }
+
+    /// What the store holds.
+    #[cfg(any(test, fuzzing))]
+    pub fn store_bytes(&self) -> usize {
+        self.store_bytes
+    }
+
+    fn drop_client(&mut self, rank: u32, poller: &Poller) {
+        if let Some(client) = self.ranks.remove(&rank) {
+            poller.remove(&client.fd);
+        }
+    }
+
+    fn arrive(&mut self, ranks: u32) -> Option<Demand> {
+        self.arrived = self.arrived.saturating_add(ranks);
+        (self.arrived >= self.expected).then(|| Demand::Barrier(std::mem::take(&mut self.fresh)))
+    }
+
+    fn on_line(&mut self, rank: u32, line: Line<'_>) -> Option<Demand> {
+        let app = self.ranks.get(&rank).map_or(0, |client| client.app);
+        let About { name, universe, .. } = &self.job;
+        let answer = match line.command() {
+            "init" => "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0".into(),
+            "get_maxes" => format!(
+                "cmd=maxes kvsname_max={PMI_NAME_BYTES_MAX} keylen_max={PMI_KEY_BYTES_MAX} vallen_max={PMI_VALUE_BYTES_MAX}"
+            ),
+            "get_appnum" => format!("cmd=appnum appnum={app}"),
+            "get_my_kvsname" => format!("cmd=my_kvsname kvsname={name}"),
+            "get_universe_size" => format!("cmd=universe_size size={universe}"),
+            "put" => self.answer_to_put(line),
+            "get" => self.answer_to_get(line),
+            "barrier_in" => return self.on_barrier_in(rank),
+            "finalize" => "cmd=finalize_ack".into(),
+            "abort" => return Some(abort(rank, line)),
+            // A command of several lines, which begins with 'mcmd=': Tern starts no processes later.
+            "" => "cmd=spawn_result rc=-1 msg=not_supported".into(),
+            other => format!("cmd={other}_result rc=-1 msg=unknown_command"),
+        };
+        self.say(rank, &answer);
+        None
+    }
+
+    fn on_barrier_in(&mut self, rank: u32) -> Option<Demand> {
+        let client = self.ranks.get_mut(&rank)?;
+        // One rank cannot come twice.
+        if std::mem::replace(&mut client.waits, true) { None } else { self.arrive(1) }
+    }
+
+    fn answer_to_put(&mut self, line: Line<'_>) -> String {
+        let pair = line.get("key").zip(line.get("value"));
+        match pair.filter(|(key, value)| self.put(key, value)) {
+            Some(_) => "cmd=put_result rc=0 msg=success".into(),
+            None => "cmd=put_result rc=-1 msg=too_long_or_too_much".into(),
+        }
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> bool {
+        let bytes = key.len() + value.len();
+        let fits = key.len() < PMI_KEY_BYTES_MAX && value.len() < PMI_VALUE_BYTES_MAX;
+        if !fits || self.store_bytes + bytes > PMI_STORE_BYTES_MAX {
+            return false;
+        }
+        self.store_bytes += bytes;
+        self.store.insert(key.into(), value.into());
+        self.fresh.push((key.into(), value.into()));
+        true
+    }
+
+    fn answer_to_get(&self, line: Line<'_>) -> String {
+        match line.get("key").and_then(|key| self.store.get(key)) {
+            Some(value) => format!("cmd=get_result rc=0 msg=success value={value}"),
+            None => "cmd=get_result rc=-1 msg=key_not_found value=unknown".into(),
+        }
+    }
+
+    fn say(&mut self, rank: u32, text: &str) {
+        if let Some(client) = self.ranks.get_mut(&rank) {
+            client.say(text);
+        }
+    }
+}
+
+fn abort(rank: u32, line: Line<'_>) -> Demand {
+    let code = line.get("exitcode").and_then(|code| code.parse().ok()).unwrap_or(1);
+    let message = line.get("message").or(line.get("error_msg")).unwrap_or_default().to_owned();
+    Demand::Abort { rank, code, message }
+}
+
+impl Client {
+    /// Whether more may come.
+    fn read(&mut self) -> bool {
+        let mut bytes = [0; PMI_LINE_BYTES_MAX];
+        match rustix::io::read(&self.fd, &mut bytes) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.buffer.extend_from_slice(&bytes[..count]);
+                self.buffer.len() < 2 * PMI_LINE_BYTES_MAX
+            }
+            Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
+        }
+    }
+
+    /// The next line; of a command of several lines, the last.
+    fn next_line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let end = self.buffer.iter().position(|&byte| byte == b'\n')? + 1;
+            let line: Vec<u8> = self.buffer.drain(..end).collect();
+            self.within |= line.starts_with(b"mcmd=");
+            if !self.within {
+                return Some(line);
+            }
+            if line.starts_with(b"endcmd") {
+                self.within = false;
+                return Some(line);
+            }
+        }
+    }
+
+    /// A rank waits for each answer, so there is room for it, or something is wrong with the rank.
+    fn say(&self, text: &str) {
+        let _ = rustix::io::write(&self.fd, format!("{text}\n").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    struct Job {
+        pmi: Pmi,
+        ranks: Vec<UnixStream>,
+        poller: Poller,
+    }
+
+    impl Job {
+        fn new(size: u32, expected: u32) -> Job {
+            let pairs: Vec<_> = (0..size).map(|_| UnixStream::pair().unwrap()).collect();
+            let mut ranks = Vec::new();
+            let mut sockets = Vec::new();
+            for (rank, (ours, theirs)) in (0..).zip(pairs) {
+                theirs.set_nonblocking(true).unwrap();
+                ours.set_nonblocking(true).unwrap();
+                ranks.push(theirs);
+                sockets.push((rank, 0, OwnedFd::from(ours)));
+            }
+            let about = About { name: "kvs".into(), universe: 8, mapping: "(vector,(0,1,2))".into() };
+            let mut pmi = Pmi::new(sockets.into_iter(), about);
+            pmi.expect(expected);
+            Job { pmi, ranks, poller: Poller::new().unwrap() }
+        }
+
+        fn ask(&mut self, rank: u32, words: &[u8]) -> (String, Vec<Demand>) {
+            self.ranks[rank as usize].write_all(words).unwrap();
+            let demands = self.pmi.on_words(rank, &self.poller);
+            (self.heard(rank), demands)
+        }
+
+        fn heard(&mut self, rank: u32) -> String {
+            let mut bytes = [0; 4096];
+            let count = self.ranks[rank as usize].read(&mut bytes).unwrap_or(0);
+            String::from_utf8_lossy(&bytes[..count]).into_owned()
+        }
+    }
+
+    #[test]
+    fn a_rank_is_answered() {
+        let mut job = Job::new(1, 1);
+        for (words, part) in [
+            ("cmd=init pmi_version=1 pmi_subversion=1", "rc=0"),
+            ("cmd=get_maxes", "vallen_max="),
+            ("cmd=get_my_kvsname", "kvsname=kvs"),
+            ("cmd=get_universe_size", "size=8"),
+            ("cmd=get_appnum", "appnum=0"),
+            ("cmd=put kvsname=kvs key=a value=1=2", "cmd=put_result rc=0"),
+            ("cmd=get kvsname=kvs key=a", "rc=0 msg=success value=1=2\n"),
+            ("cmd=get kvsname=kvs key=b", "rc=-1"),
+            ("cmd=get kvsname=kvs key=PMI_process_mapping", "value=(vector,(0,1,2))"),
+            ("mcmd=spawn\nnprocs=1\nendcmd", "cmd=spawn_result rc=-1"),
+            ("cmd=unheard_of", "rc=-1"),
+            ("cmd=finalize", "cmd=finalize_ack"),
+        ] {
+            let (answer, demands) = job.ask(0, format!("{words}\n").as_bytes());
+            assert!(answer.contains(part) && answer.lines().count() == 1, "{words}: {answer}");
+            assert!(demands.is_empty());
+        }
+        let (_, demands) = job.ask(0, b"cmd=abort exitcode=7\n");
+        assert_eq!(demands, [Demand::Abort { rank: 0, code: 7, message: String::new() }]);
+    }
+
+    #[test]
+    fn a_barrier_waits_for_all_and_carries_what_is_new() {
+        let mut job = Job::new(2, 3);
+        job.ask(0, b"cmd=put kvsname=kvs key=a value=1\n");
+        assert_eq!(job.ask(0, b"cmd=barrier_in\n"), (String::new(), vec![]));
+        assert_eq!(job.ask(0, b"cmd=barrier_in\n"), (String::new(), vec![]), "twice is once");
+        assert_eq!(job.ask(1, b"cmd=barrier_in\n").1, []);
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let all = vec![pair("a", "1"), pair("b", "2")];
+        assert_eq!(job.pmi.on_barrier(1, vec![pair("b", "2")]), Some(Demand::Barrier(all.clone())));
+        assert_eq!(job.heard(1), "");
+        job.pmi.release(all);
+        assert_eq!((job.heard(0), job.heard(1)), ("cmd=barrier_out\n".into(), "cmd=barrier_out\n".into()));
+        assert!(job.ask(1, b"cmd=get kvsname=kvs key=b\n").0.contains("value=2"));
+        assert!(job.ask(0, b"cmd=barrier_in\n").1.is_empty(), "the next barrier is another one");
+    }
+
+    #[test]
+    fn a_rank_that_speaks_nonsense_is_dropped() {
+        let mut job = Job::new(3, 3);
+        job.ask(0, &[b'x'; PMI_LINE_BYTES_MAX]);
+        job.ask(0, &[b'x'; PMI_LINE_BYTES_MAX]);
+        job.ask(1, b"\xff\xfe\n");
+        assert_eq!(job.pmi.ranks.len(), 1);
+        let long = format!("cmd=put key=k value={}\n", "v".repeat(PMI_VALUE_BYTES_MAX));
+        assert!(job.ask(2, long.as_bytes()).0.contains("rc=-1"));
+    }
+}

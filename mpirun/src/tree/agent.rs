@@ -1,0 +1,266 @@
+//! The agent: `mpirun` on another host, which starts that host's ranks, tells what happens to them, and ends them when
+//! it is told to or when nobody is there any more to tell it.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::Signal;
+
+use crate::launch::spawn::{self, Feeding};
+use crate::launch::watchdog::Watchdog;
+use crate::limits::{BEAT, PARENT_SILENCE_MAX};
+use crate::output::stdin_pipes::{StdinPipes, Taken};
+use crate::plan::Plan;
+use crate::poller::{Poller, Token};
+use crate::tree::channel::{Inbox, Outbox};
+use crate::tree::children::Children;
+use crate::tree::messages::{Down, GREETING, Orders, Up};
+use crate::tree::relay::Relay;
+use crate::watch::exit_cause::Refusal;
+use crate::watch::node::NodeSupervisor;
+
+/// The hidden option that makes `mpirun` an agent.
+pub const OPTION: &str = "--tern-agent";
+
+/// The agent's whole life.
+pub fn serve() -> Result<(), Refusal> {
+    let _ = rustix::thread::set_name(c"tern-agent");
+    let mut poller = Poller::new()?;
+    let mut parent = Parent::new(&poller)?;
+    let Some(orders) = parent.orders(&mut poller) else { return Ok(()) };
+    let host = orders.hosts.first().map_or(0, |(host, _)| *host);
+    match start(&orders, poller) {
+        Ok((station, inlets)) => Agent::new(host, station, parent, inlets).run(),
+        Err(refusal) => parent.refuse(&orders, &refusal)?,
+    }
+    Ok(())
+}
+
+/// Starts the agents behind this one, then this host's ranks.
+fn start(orders: &Orders, poller: Poller) -> Result<(NodeSupervisor, StdinPipes), Refusal> {
+    let plan = prepare(orders)?;
+    let mut guard = Watchdog::post();
+    let (mut branches, losses) =
+        Children::start(orders, &orders.hosts[1..], plan.tree(), &poller, &mut guard);
+    let feed = Feeding::copied(orders.stdin);
+    let (mut ranks, share, binding) = match spawn::start(&plan, &orders.secret, feed, &mut guard) {
+        Ok(started) => started,
+        Err(refusal) => {
+            branches.end(&poller);
+            guard.into_iter().for_each(Watchdog::dismiss);
+            return Err(refusal);
+        }
+    };
+    let inputs = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.input.take()?)));
+    let inlets = StdinPipes::new(inputs);
+    let mut station = NodeSupervisor::new(plan, share, ranks, poller, orders.interactive)?;
+    station.set_branches(branches, losses, false);
+    station.introduce(&binding);
+    station.keep_guard(guard);
+    station.catch_up();
+    Ok((station, inlets))
+}
+
+/// Goes where `mpirun` is, and checks what can be checked before anything runs.
+fn prepare(orders: &Orders) -> Result<Plan, Refusal> {
+    let mut plan = orders.plan().ok_or_else(|| Refusal::usage("mpirun's orders make no sense".into()))?;
+    if let Err(error) = std::env::set_current_dir(&orders.directory) {
+        let path = orders.directory.to_string_lossy();
+        return Err(Refusal::usage(format!("the working directory '{path}' cannot be entered: {error}")));
+    }
+    plan.check_directories()?;
+    let own = std::mem::take(&mut plan.settings.environment);
+    plan.settings.environment = orders.inherited.iter().cloned().chain(own).collect();
+    Ok(plan)
+}
+
+/// The connection to whoever started this agent.
+struct Parent {
+    from: Inbox,
+    to: Outbox,
+    heard: Instant,
+    /// The parent has been stopped, and its silence means nothing.
+    paused: bool,
+    gone: bool,
+}
+
+impl Parent {
+    fn new(poller: &Poller) -> Result<Parent, Refusal> {
+        let own =
+            |fd: BorrowedFd<'static>| -> Result<OwnedFd, rustix::io::Errno> { fcntl_dupfd_cloexec(fd, 3) };
+        let connect = || {
+            let from = Inbox::new(own(rustix::stdio::stdin())?, false)?;
+            let mut to = Outbox::new(own(rustix::stdio::stdout())?, Token::ParentRoom)?;
+            poller.add_reader(&from, Token::Parent)?;
+            to.push_raw(GREETING);
+            to.flush(poller);
+            Ok(Parent { from, to, heard: Instant::now(), paused: false, gone: false })
+        };
+        connect().map_err(|error: rustix::io::Errno| Refusal::system("no parent to talk to", error))
+    }
+
+    /// Waits for the first message.
+    fn orders(&mut self, poller: &mut Poller) -> Option<Box<Orders>> {
+        loop {
+            match self.from.next::<Down>() {
+                Ok(Some(Down::Start(orders))) => return Some(orders),
+                Ok(None) => self.wait_and_read(poller)?,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Says why there will be no ranks here, nor behind here, and waits until the parent has heard it.
+    fn refuse(&mut self, orders: &Orders, refusal: &Refusal) -> Result<(), Refusal> {
+        let mut poller = Poller::new()?;
+        let _ = poller.add_reader(&self.from, Token::Parent);
+        let hosts = orders.hosts.iter().map(|(host, _)| *host);
+        for host in hosts {
+            self.to.push(&Up::Refused { host, message: refusal.to_string(), status: refusal.status() });
+        }
+        loop {
+            self.to.on_room(&poller);
+            self.to.flush(&poller);
+            while let Ok(Some(_)) = self.from.next::<Down>() {}
+            if self.wait_and_read(&mut poller).is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait_and_read(&mut self, poller: &mut Poller) -> Option<()> {
+        poller.wait(Some(BEAT), &mut Vec::new());
+        self.from.read().ok()
+    }
+
+    fn is_silent(&self, now: Instant) -> bool {
+        !self.paused && now >= self.heard + PARENT_SILENCE_MAX
+    }
+}
+
+struct Agent {
+    station: NodeSupervisor,
+    parent: Parent,
+    relay: Relay,
+    inlets: StdinPipes,
+    host: u32,
+    beat_at: Instant,
+    /// All ranks of the job have ended.
+    finishing: bool,
+    /// [`Up::Over`] has been sent.
+    over: bool,
+}
+
+impl Agent {
+    fn new(host: u32, station: NodeSupervisor, mut parent: Parent, inlets: StdinPipes) -> Agent {
+        parent.to.push(&Up::Started { host, pids: station.pids() });
+        let (relay, beat_at) = (Relay::default(), Instant::now() + BEAT);
+        Agent { station, parent, relay, inlets, host, beat_at, finishing: false, over: false }
+    }
+
+    fn run(&mut self) {
+        let mut ready = Vec::new();
+        while self.parent_is_there() {
+            self.flush();
+            let dues = [Some(self.beat_at), self.station.due()];
+            let due = dues.into_iter().flatten().min();
+            let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
+            self.station.poller.wait(timeout, &mut ready);
+            for token in ready.drain(..) {
+                self.handle(token);
+            }
+            self.tick(Instant::now());
+        }
+        self.station.signal(Signal::KILL);
+        self.station.disband();
+    }
+
+    fn parent_is_there(&self) -> bool {
+        !self.parent.gone && !self.parent.is_silent(Instant::now())
+    }
+
+    fn handle(&mut self, token: Token) {
+        match token {
+            Token::Parent => self.on_parent(),
+            Token::ParentRoom => self.parent.to.on_room(&self.station.poller),
+            Token::Input(rank) => {
+                let taken = self.inlets.on_room(rank, &self.station.poller);
+                self.tell_taken(rank, taken);
+            }
+            token => drop(self.station.handle(token, &mut self.relay)),
+        }
+        self.collect();
+    }
+
+    /// What a rank has said goes before the news of its end.
+    fn collect(&mut self) {
+        let events = self.relay.take_all().into_iter().chain(self.station.take_events());
+        events.for_each(|event| self.parent.to.push(&event));
+    }
+
+    fn flush(&mut self) {
+        self.collect();
+        if self.finishing && !self.over && self.station.is_over() {
+            self.over = true;
+            self.parent.to.push(&Up::Over { host: self.host });
+        }
+        self.parent.to.flush(&self.station.poller);
+        self.station.flush();
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.station.streams.tick(now, &mut self.relay);
+        self.station.settle(now);
+        self.station.look_out(now);
+        if now >= self.beat_at {
+            self.beat_at = now + BEAT;
+            self.parent.to.push(&Up::Beat);
+            self.station.tick(now);
+        }
+    }
+
+    fn on_parent(&mut self) {
+        let result = self.parent.from.read();
+        self.parent.heard = Instant::now();
+        self.parent.paused = false;
+        loop {
+            match self.parent.from.next::<Down>() {
+                Ok(Some(order)) => self.obey(order),
+                Ok(None) => break,
+                Err(_) => self.parent.gone = true,
+            }
+            if self.parent.gone {
+                break;
+            }
+        }
+        self.parent.gone |= result.is_err();
+    }
+
+    fn obey(&mut self, order: Down) {
+        match order {
+            Down::OutputTaken { host, bytes } if host == self.host => {
+                self.relay.on_taken(bytes);
+                self.station.streams.resume(&self.relay, &self.station.poller);
+            }
+            Down::Input { rank, bytes } if self.station.is_own(rank) => {
+                let taken = self.inlets.on_input(rank, bytes, &self.station.poller);
+                self.tell_taken(rank, taken);
+            }
+            order => {
+                self.finishing |= order == Down::Finish;
+                self.parent.paused |= order == Down::Pause;
+                if order == Down::Pause {
+                    self.station.forgive();
+                }
+                self.station.obey(order);
+            }
+        }
+    }
+
+    fn tell_taken(&mut self, rank: u32, taken: Taken) {
+        if taken != Taken::NotYet {
+            self.parent.to.push(&Up::InputTaken { rank, closed: taken == Taken::Closed });
+        }
+    }
+}

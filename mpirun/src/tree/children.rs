@@ -1,0 +1,344 @@
+//! The agents that are started from here, each with the hosts behind it: the branches of the tree.
+
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::launch::launcher;
+use crate::launch::watchdog::{Watchdog, tell};
+use crate::limits::{
+    AGENT_SILENCE_MAX, AGENT_START_MAX, LAST_WORDS_MAX, LAUNCHER_END_MAX, LAUNCHER_WORDS_BYTES_MAX,
+};
+use crate::poller::{Poller, Token};
+use crate::tree::channel::{Closed, Inbox, Outbox};
+use crate::tree::messages::{Down, Orders, Up};
+
+/// All branches.
+#[derive(Debug, Default)]
+pub struct Children {
+    list: Vec<ChildAgent>,
+}
+
+#[derive(Debug)]
+struct ChildAgent {
+    /// Numbers of the hosts in ascending order; the agent is on the first.
+    hosts: Vec<u32>,
+    /// How the launcher is called, for messages.
+    launcher: String,
+    child: Child,
+    to: Outbox,
+    /// `None` once it is lost.
+    from: Option<Inbox>,
+    /// What the launcher and the agent say on standard error: their end of it.
+    words: Vec<u8>,
+    errors: Option<std::process::ChildStderr>,
+    started: Instant,
+    heard: Instant,
+}
+
+/// A host that has been lost, and why.
+pub type Loss = (u32, String);
+
+impl Children {
+    /// Starts agents for these hosts, by launchers that end with this process. `orders` are the same for all, but for the hosts.
+    pub fn start(
+        orders: &Orders,
+        hosts: &[(u32, String)],
+        arity: usize,
+        poller: &Poller,
+        guard: &mut std::io::Result<Watchdog>,
+    ) -> (Children, Vec<Loss>) {
+        let (mut list, mut losses) = (Vec::new(), Vec::new());
+        for hosts in split(hosts, arity) {
+            let index = list.len() as u32;
+            match ChildAgent::start(&Orders { hosts: hosts.to_vec(), ..orders.clone() }, index, poller, guard)
+            {
+                Ok(branch) => list.push(branch),
+                Err(error) => {
+                    let reason = format!("cannot run '{}': {error}", launcher::name(&orders.launcher));
+                    losses.extend(hosts.iter().map(|(host, _)| (*host, reason.clone())));
+                }
+            }
+        }
+        (Children { list }, losses)
+    }
+
+    /// All hosts of all branches.
+    pub fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().flat_map(|branch| branch.hosts.iter().copied())
+    }
+
+    /// The launchers' processes.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().map(|branch| branch.child.id())
+    }
+
+    /// The branch on which a host is.
+    pub fn toward(&self, host: u32) -> Option<u32> {
+        let found = self.list.iter().position(|branch| branch.hosts.binary_search(&host).is_ok());
+        found.map(|index| index as u32)
+    }
+
+    /// Sends a message to one branch.
+    pub fn send(&mut self, index: u32, message: &Down) {
+        if let Some(branch) = self.list.get_mut(index as usize) {
+            branch.to.push(message);
+        }
+    }
+
+    /// Sends a message to all.
+    pub fn broadcast(&mut self, message: &Down) {
+        self.list.iter_mut().for_each(|branch| branch.to.push(message));
+    }
+
+    /// Writes what the pipes take.
+    pub fn flush(&mut self, poller: &Poller) {
+        self.list.iter_mut().for_each(|branch| branch.to.flush(poller));
+    }
+
+    /// A branch has room again.
+    pub fn on_room(&mut self, index: u32, poller: &Poller) {
+        if let Some(branch) = self.list.get_mut(index as usize) {
+            branch.to.on_room(poller);
+        }
+    }
+
+    /// A branch has said something, or is lost.
+    pub fn on_message(&mut self, index: u32, poller: &Poller) -> (Vec<Up>, Vec<Loss>) {
+        let mut messages = Vec::new();
+        let Some(branch) = self.list.get_mut(index as usize) else { return (messages, Vec::new()) };
+        let result = branch.read(&mut messages);
+        let losses = result.err().map(|closed| branch.lose(closed, poller)).unwrap_or_default();
+        (messages, losses)
+    }
+
+    /// A launcher or an agent has written to its standard error. Returns whole lines.
+    pub fn on_errors(&mut self, index: u32, poller: &Poller) -> Option<String> {
+        self.list.get_mut(index as usize)?.read_errors(poller)
+    }
+
+    /// Children that have not been heard for too long.
+    pub fn tick(&mut self, now: Instant, poller: &Poller) -> Vec<Loss> {
+        let mut losses = Vec::new();
+        for branch in self.list.iter_mut().filter(|branch| branch.is_silent(now)) {
+            losses.extend(branch.lose_silent(poller));
+        }
+        losses
+    }
+
+    /// Forgives all silence until now: this process has been stopped.
+    pub fn forgive(&mut self) {
+        let now = Instant::now();
+        self.list.iter_mut().for_each(|branch| (branch.heard, branch.started) = (now, now));
+    }
+
+    /// Closes the pipes, upon which the agents end their ranks and themselves, and waits for the launchers' ends.
+    pub fn end(&mut self, poller: &Poller) {
+        self.list.iter_mut().for_each(|branch| branch.to.close(poller));
+        let limit = Instant::now() + LAUNCHER_END_MAX;
+        while Instant::now() < limit && self.list.iter().any(ChildAgent::runs) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.list.drain(..).for_each(ChildAgent::kill);
+    }
+}
+
+/// Divides hosts among at most `arity` branches.
+fn split(hosts: &[(u32, String)], arity: usize) -> impl Iterator<Item = &[(u32, String)]> {
+    hosts.chunks(hosts.len().div_ceil(arity.max(1)).max(1))
+}
+
+impl ChildAgent {
+    /// The launcher gets a process group of its own, so that Ctrl-C in a terminal reaches `mpirun` alone.
+    fn start(
+        orders: &Orders,
+        index: u32,
+        poller: &Poller,
+        guard: &mut std::io::Result<Watchdog>,
+    ) -> std::io::Result<ChildAgent> {
+        let program = launcher::own_program()?;
+        let name = orders.hosts.first().map(|(_, name)| name.clone()).unwrap_or_default();
+        let mut command = launcher::command(&orders.launcher, &name, &program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn()?;
+        tell(guard, |guard| guard.watch_over_launcher(Pid::from_child(&child)));
+        let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        };
+        let mut to = Outbox::new(OwnedFd::from(to), Token::BranchRoom(index))?;
+        let from = Inbox::new(OwnedFd::from(from), true)?;
+        poller.add_reader(&from, Token::ChildAgent(index))?;
+        poller.add_reader(&errors, Token::BranchErrors(index))?;
+        to.push(&Down::Start(Box::new(orders.clone())));
+        let now = Instant::now();
+        Ok(ChildAgent {
+            hosts: orders.hosts.iter().map(|(host, _)| *host).collect(),
+            launcher: format!("{} {name}", launcher::name(&orders.launcher)),
+            child,
+            to,
+            from: Some(from),
+            words: Vec::new(),
+            errors: Some(errors),
+            started: now,
+            heard: now,
+        })
+    }
+
+    fn read(&mut self, messages: &mut Vec<Up>) -> Result<(), Closed> {
+        let Some(from) = &mut self.from else { return Ok(()) };
+        let result = from.read();
+        while let Some(message) = from.next()? {
+            if message == Up::Beat {
+                self.to.push(&Down::Beat);
+            } else {
+                messages.push(message);
+            }
+        }
+        self.heard = Instant::now();
+        result
+    }
+
+    fn read_errors(&mut self, poller: &Poller) -> Option<String> {
+        let errors = self.errors.as_mut()?;
+        let mut bytes = [0; LAUNCHER_WORDS_BYTES_MAX];
+        let count = errors.read(&mut bytes).unwrap_or(0);
+        if count == 0 {
+            poller.remove(&*errors);
+            self.errors = None;
+            return None;
+        }
+        self.words.extend_from_slice(&bytes[..count]);
+        let surplus = self.words.len().saturating_sub(LAUNCHER_WORDS_BYTES_MAX);
+        self.words.drain(..surplus);
+        Some(String::from_utf8_lossy(&bytes[..count]).trim_end().to_owned())
+    }
+
+    fn is_silent(&self, now: Instant) -> bool {
+        match &self.from {
+            None => false,
+            Some(from) if from.is_stranger() => now >= self.started + AGENT_START_MAX,
+            Some(_) => now >= self.heard + AGENT_SILENCE_MAX,
+        }
+    }
+
+    fn lose_silent(&mut self, poller: &Poller) -> Vec<Loss> {
+        let stranger = self.from.as_ref().is_some_and(Inbox::is_stranger);
+        let (what, time) = if stranger {
+            ("did not start an agent within", AGENT_START_MAX)
+        } else {
+            ("has been silent for", AGENT_SILENCE_MAX)
+        };
+        let said = self.said();
+        self.drop_connection(poller);
+        self.losses(format!("'{}' {what} {} s{said}", self.launcher, time.as_secs()))
+    }
+
+    fn lose(&mut self, closed: Closed, poller: &Poller) -> Vec<Loss> {
+        self.read_last_words(poller);
+        let said = self.said();
+        self.drop_connection(poller);
+        let end = self.how_ended();
+        let reason = match closed {
+            Closed::End => format!("'{}' {end}", self.launcher),
+            Closed::Garbled => format!(
+                "'{}' does not speak as an agent of this version: is the same Tern installed there?",
+                self.launcher
+            ),
+        };
+        self.losses(reason + &said)
+    }
+
+    /// What the launcher has said, on standard error or instead of the agent's greeting, as the end of a message.
+    fn said(&self) -> String {
+        let babble = self.from.as_ref().map(Inbox::babble).unwrap_or_default();
+        let said = [String::from_utf8_lossy(&self.words).into_owned(), babble].map(|text| one_line(&text));
+        said.into_iter().find(|said| !said.is_empty()).map(|said| format!(": {said}")).unwrap_or_default()
+    }
+
+    fn losses(&self, reason: String) -> Vec<Loss> {
+        self.hosts.iter().map(|&host| (host, reason.clone())).collect()
+    }
+
+    fn drop_connection(&mut self, poller: &Poller) {
+        if let Some(from) = self.from.take() {
+            poller.remove(&from);
+        }
+        self.to.close(poller);
+    }
+
+    /// The reason may come a moment after the end of the output.
+    fn read_last_words(&mut self, poller: &Poller) {
+        let limit = Instant::now() + LAST_WORDS_MAX;
+        while let Some(errors) = &self.errors {
+            let left = limit.saturating_duration_since(Instant::now());
+            let left = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
+            if !poll(&mut [PollFd::new(errors, PollFlags::IN)], Some(&left)).is_ok_and(|ready| ready > 0) {
+                return;
+            }
+            self.read_errors(poller);
+        }
+    }
+
+    fn how_ended(&self) -> String {
+        let limit = Instant::now() + LAST_WORDS_MAX;
+        while Instant::now() < limit && self.runs() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        match self.look_for_end() {
+            Some(status) => format!("ended ({status})"),
+            None => "closed the connection".into(),
+        }
+    }
+
+    fn runs(&self) -> bool {
+        self.look_for_end().is_none()
+    }
+
+    /// How the launcher has ended, if it has. It is not reaped before the guard is dismissed: the guard would kill whoever got
+    /// its number.
+    fn look_for_end(&self) -> Option<ExitStatus> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).ok()??;
+        let raw = status.exit_status().map(|status| status << 8).or(status.terminating_signal());
+        raw.map(ExitStatus::from_raw)
+    }
+
+    fn kill(mut self) {
+        if self.runs() {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// What was said, for a message of one line.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ").chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_divided_evenly() {
+        let hosts: Vec<_> = (0..10).map(|host| (host, host.to_string())).collect();
+        let sizes = |arity| split(&hosts, arity).map(<[_]>::len).collect::<Vec<_>>();
+        assert_eq!(sizes(16), [1; 10]);
+        assert_eq!(sizes(3), [4, 4, 2]);
+        assert_eq!(sizes(1), [10]);
+        assert_eq!(split(&[], 4).count(), 0);
+    }
+
+    #[test]
+    fn words_of_a_launcher_become_one_line() {
+        assert_eq!(one_line("ssh: no\r\n\n route\x1b\n"), "ssh: no; route?");
+    }
+}

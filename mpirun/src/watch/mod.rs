@@ -1,0 +1,11 @@
+//! Seeing a job through: the supervisors of the job and of a host, signals, reports, ends.
+
+pub mod descendants;
+pub mod deserted;
+pub mod drain;
+pub mod exit_cause;
+pub mod job;
+pub mod node;
+pub mod orphans;
+pub mod report;
+pub mod signals;

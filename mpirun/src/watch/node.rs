@@ -1,0 +1,543 @@
+//! One host's part of a job: its ranks, and the agents of other hosts that are started from it. `mpirun` has one and
+//! every agent has one; what happens at it is told as the message that an agent would send.
+
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tern_job::control::{AbortNotice, Notice};
+use tern_job::link::encode_answer;
+use tern_job::status_page::RankState;
+use tern_job::{now_ns, pmi};
+
+use crate::launch::foreign::Lookout;
+use crate::launch::resources::JobResources;
+use crate::launch::spawn::{Rank, end_all};
+use crate::launch::watchdog::{Watchdog, tell};
+use crate::limits::{LEFTOVER_GRACE, MISSED_MIN};
+use crate::output::streams::{LineSink, Streams};
+use crate::plan::Plan;
+use crate::plan::hosts::own_name;
+use crate::plan::topology::Binding;
+use crate::poller::{Poller, Token};
+use crate::serve::answers::Answers;
+use crate::serve::directory::{Asked, Asker, Directory};
+use crate::serve::pmi::{About, Demand, Pairs, Pmi};
+use crate::tree::children::{Children, Loss};
+use crate::tree::messages::{Down, Up};
+use crate::watch::descendants::{signal_fled, successor};
+use crate::watch::deserted::{self, Deserted};
+use crate::watch::exit_cause::{End, Refusal};
+use crate::watch::orphans::Orphans;
+use crate::watch::report::{Standing, Subject, standing};
+
+/// A rank that goes on as another process, which may be a helper or a daemon.
+#[derive(Clone, Copy, Debug)]
+struct Doubtful {
+    index: usize,
+    /// Until then it has time to join the job, if there is a limit.
+    until: Option<Instant>,
+}
+
+/// A host with its ranks.
+pub struct NodeSupervisor {
+    /// The whole job.
+    pub plan: Plan,
+    /// The ranks of this host in ascending order.
+    pub ranks: Vec<Rank>,
+    /// What they say.
+    pub streams: Streams,
+    /// What everything here waits with.
+    pub poller: Poller,
+    /// The hosts that are started from here.
+    branches: Children,
+    /// Whether this is `mpirun` itself.
+    is_root: bool,
+    share: JobResources,
+    guard: Option<Watchdog>,
+    orphans: Option<Orphans>,
+    /// Ranks that go on as something that has not joined the job.
+    doubtful: Vec<Doubtful>,
+    directory: Directory,
+    answers: Answers,
+    pmi: Pmi,
+    lookout: Lookout,
+    /// What has happened and is not told yet.
+    events: Vec<Up>,
+    /// Ranks of this host that have not ended.
+    live: usize,
+}
+
+impl NodeSupervisor {
+    /// Takes over ranks that have just been started.
+    pub fn new(
+        plan: Plan,
+        share: JobResources,
+        mut ranks: Vec<Rank>,
+        poller: Poller,
+        interactive: bool,
+    ) -> Result<NodeSupervisor, Refusal> {
+        let streams = match watch(&share, &mut ranks, &poller, interactive) {
+            Ok(streams) => streams,
+            Err(refusal) => {
+                end_all(&mut ranks);
+                return Err(refusal);
+            }
+        };
+        let pipes = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.answers.take()?)));
+        let answers = Answers::new(pipes);
+        let pmi = serve_pmi(&plan, &mut ranks, &poller);
+        let orphans = Orphans::new().ok();
+        let orphans = orphans.filter(|orphans| poller.add_reader(orphans.alarm(), Token::Children).is_ok());
+        let lookout = Lookout::new(&plan, ranks.iter().map(|rank| (rank.number, rank.pid())));
+        Ok(NodeSupervisor {
+            live: ranks.len(),
+            plan,
+            ranks,
+            streams,
+            poller,
+            branches: Children::default(),
+            is_root: false,
+            share,
+            guard: None,
+            orphans,
+            doubtful: Vec::new(),
+            directory: Directory::default(),
+            answers,
+            pmi,
+            lookout,
+            events: Vec::new(),
+        })
+    }
+
+    /// Takes over the branches; some could not be started.
+    pub fn set_branches(&mut self, branches: Children, losses: Vec<Loss>, is_root: bool) {
+        let behind = branches.hosts().map(|host| self.plan.places.ranks_of(host).count()).sum::<usize>();
+        self.pmi.expect((self.ranks.len() + behind) as u32);
+        (self.branches, self.is_root) = (branches, is_root);
+        self.tell_losses(losses);
+    }
+
+    /// Forgives the branches all silence until now.
+    pub fn forgive(&mut self) {
+        self.branches.forgive();
+    }
+
+    /// Tells that the ranks run. `binding` is where.
+    pub fn introduce(&mut self, binding: &Binding) {
+        self.events.extend(binding.crowd(self.ranks.len() as u32).map(Up::Say));
+        let settings = &self.plan.settings;
+        // A number of a process means something on its host alone.
+        let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
+        for (index, rank) in self.ranks.iter().enumerate() {
+            let number = rank.number;
+            if settings.verbose {
+                let program = self.plan.app(number).program.to_string_lossy();
+                self.events
+                    .push(Up::Say(format!("rank {number} is process {}{place} ({program})", rank.pid())));
+            }
+            if settings.report_bindings {
+                let cores = binding.describe(index as u32);
+                self.events.push(Up::Say(format!("rank {number} is {cores}")));
+            }
+        }
+    }
+
+    /// Keeps the guard, which has heard of all that is started here, or tells why there is none.
+    pub fn keep_guard(&mut self, mut guard: std::io::Result<Watchdog>) {
+        tell(&mut guard, Watchdog::is_complete);
+        match guard {
+            Ok(guard) => self.guard = Some(guard),
+            Err(error) => self.events.push(Up::Say(format!(
+                "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
+            ))),
+        }
+    }
+
+    /// Attends to what ranks have said while others were still being started; after [`NodeSupervisor::set_branches`], which knows where
+    /// questions go.
+    pub fn catch_up(&mut self) {
+        self.on_notices();
+    }
+
+    /// What has happened since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<Up> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The process of each rank.
+    pub fn pids(&self) -> Vec<u32> {
+        self.ranks.iter().map(Rank::pid).collect()
+    }
+
+    /// Whether nothing is left of the ranks of this host and of what they said.
+    pub fn is_over(&self) -> bool {
+        self.live == 0 && self.streams.are_closed()
+    }
+
+    /// Something of this station's is ready. Returns whether a stream has said something.
+    pub fn handle(&mut self, token: Token, mouth: &mut impl LineSink) -> bool {
+        match token {
+            Token::Notices => self.on_notices(),
+            Token::Process(index) => self.on_end(index as usize, mouth),
+            Token::Output(index) => {
+                self.streams.on_stream(index, mouth, &self.poller);
+                return true;
+            }
+            Token::Children => self.bury_orphans(),
+            Token::Answers(rank) => self.answers.on_room(rank, &self.poller),
+            Token::Pmi(rank) => {
+                let demands = self.pmi.on_words(rank, &self.poller);
+                demands.into_iter().for_each(|demand| self.on_demand(demand));
+            }
+            Token::ChildAgent(index) => self.on_branch(index),
+            Token::BranchRoom(index) => self.branches.on_room(index, &self.poller),
+            Token::BranchErrors(index) => {
+                let words = self.branches.on_errors(index, &self.poller);
+                self.events.extend(words.filter(|_| self.plan.settings.verbose).map(Up::Say));
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Sends what is to be sent to the branches.
+    pub fn flush(&mut self) {
+        self.branches.flush(&self.poller);
+    }
+
+    /// When to call [`NodeSupervisor::look_out`] or [`NodeSupervisor::settle`], or to attend to the streams.
+    pub fn due(&self) -> Option<Instant> {
+        let doubtful = self.doubtful.iter().filter_map(|doubtful| doubtful.until).min();
+        [self.lookout.due(), self.streams.due(), doubtful].into_iter().flatten().min()
+    }
+
+    /// Looks for ranks that will never join this job, since their MPI library speaks another language.
+    pub fn look_out(&mut self, now: Instant) {
+        if self.lookout.due().is_none_or(|due| now < due) {
+            return;
+        }
+        let joined = |rank: &Rank| self.share.record(rank.number).state() != RankState::Absent;
+        if self.ranks.iter().any(joined) {
+            return self.lookout.stop();
+        }
+        if let Some((rank, message)) = self.lookout.look(now) {
+            self.events.push(Up::Stranger { rank, message });
+        }
+    }
+
+    /// Looks for branches that have fallen silent.
+    pub fn tick(&mut self, now: Instant) {
+        let losses = self.branches.tick(now, &self.poller);
+        self.tell_losses(losses);
+    }
+
+    /// Something that `mpirun` says to all hosts, or to one on which it is: done here, and passed on.
+    pub fn obey(&mut self, order: Down) {
+        match order {
+            Down::Signal(number) => {
+                if let Some(signal) = Signal::from_named_raw(number) {
+                    self.signal(signal);
+                }
+                self.branches.broadcast(&order);
+            }
+            Down::Report => {
+                self.tell_standings();
+                self.branches.broadcast(&order);
+            }
+            Down::Look => {
+                self.tell_waits();
+                self.branches.broadcast(&order);
+            }
+            Down::Sweep => {
+                self.signal_groups(Signal::KILL);
+                self.branches.broadcast(&order);
+            }
+            Down::Finish | Down::Pause => self.branches.broadcast(&order),
+            Down::Input { rank, .. } if rank < self.plan.size() => {
+                self.send_to(self.plan.places.host_of(rank), &order);
+            }
+            Down::OutputTaken { host, .. } => self.send_to(host, &order),
+            Down::Ask(rank) => self.on_question(rank, Asker::Parent),
+            Down::Card { rank, card } => self.on_card(rank, &card),
+            Down::BarrierOut(pairs) => self.release(pairs),
+            Down::Start(_) | Down::Beat | Down::Input { .. } => {}
+        }
+    }
+
+    /// Sends a signal to the ranks of this host and to all that they have started.
+    pub fn signal(&self, signal: Signal) {
+        self.signal_groups(signal);
+        let groups = self.ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32).collect();
+        let guard = self.guard.iter().map(Watchdog::pid);
+        signal_fled(signal, &groups, &self.branches.pids().chain(guard).collect());
+    }
+
+    /// Sends a signal to what has stayed in the ranks' process groups.
+    fn signal_groups(&self, signal: Signal) {
+        self.ranks.iter().for_each(|rank| rank.signal(signal));
+    }
+
+    fn bury_orphans(&mut self) {
+        let Some(orphans) = &mut self.orphans else { return };
+        let (ranks, branches, guard) = (&self.ranks, &self.branches, &self.guard);
+        orphans.bury(|| {
+            let first = ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32);
+            let ranks = first.chain(ranks.iter().map(Rank::pid));
+            ranks.chain(branches.pids()).chain(guard.iter().map(Watchdog::pid)).collect()
+        });
+    }
+
+    /// These hosts are lost.
+    fn tell_losses(&mut self, losses: Vec<Loss>) {
+        self.events.extend(losses.into_iter().map(|(host, reason)| Up::Lost { host, reason }));
+    }
+
+    /// Leaves nothing behind.
+    pub fn disband(&mut self) {
+        self.branches.end(&self.poller);
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss();
+        }
+        self.ranks.iter_mut().for_each(Rank::reap);
+        self.share.free();
+    }
+
+    // The ranks of this host.
+
+    fn on_notices(&mut self) {
+        while let Some(notice) = self.share.next_notice() {
+            match notice {
+                Notice::Abort(AbortNotice { rank, code, message }) if self.is_own(rank) => {
+                    let message = message.trim_end().to_owned();
+                    self.events.push(Up::Abort { rank, code, message });
+                }
+                // What it says is for a person to read, on one line.
+                Notice::Tell { rank, text } if self.is_own(rank) && self.plan.settings.verbose => {
+                    let line: String = text.chars().filter(|letter| !letter.is_control()).collect();
+                    self.events.push(Up::Say(line));
+                }
+                Notice::Publish { rank, card } if self.is_own(rank) => self.on_card(rank, &card),
+                Notice::Ask { rank, wanted } if self.is_own(rank) => {
+                    wanted.into_iter().for_each(|wanted| self.on_question(wanted, Asker::Rank(rank)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a rank is one of this host.
+    pub fn is_own(&self, rank: u32) -> bool {
+        rank < self.plan.size() && Some(self.plan.places.host_of(rank)) == self.plan.here
+    }
+
+    fn on_end(&mut self, index: usize, mouth: &mut impl LineSink) {
+        let rank = &mut self.ranks[index];
+        let Some(end) = rank.look_for_end() else { return };
+        self.poller.remove(&rank.process);
+        self.streams.drain_rank(index, mouth, &self.poller);
+        // A rank that aborts says so before it ends.
+        self.on_notices();
+        if end == End::Exited(0) && self.goes_on(index) {
+            return;
+        }
+        let end = if self.is_helper(index) { End::Exited(0) } else { end };
+        self.tell_end(index, end);
+    }
+
+    /// Whether the rank at `index`, whose process has ended well, goes on as another one that it has left behind: `setsid` starts
+    /// the program in another group and ends, and a script may start it in the background. What is yet to join the job holds the
+    /// rank's output, and a daemon does not.
+    fn goes_on(&mut self, index: usize) -> bool {
+        let rank = &self.ranks[index];
+        let record = self.share.record(rank.number);
+        let left_it = record.pid().map_or(!self.streams.is_silent(index), |member| member != rank.pid());
+        if record.state() == RankState::Finalized || !left_it {
+            return false;
+        }
+        let group = rank.group().as_raw_nonzero().get() as u32;
+        let Some(found) = successor(rank.number, group, record.pid()) else { return false };
+        let rank = &mut self.ranks[index];
+        let watched = rank
+            .hand_over(found.pid)
+            .and_then(|()| self.poller.add_reader(&rank.process, Token::Process(index as u32)));
+        if record.pid().is_none() && watched.is_ok() {
+            let until = found.in_group.then(|| Instant::now() + LEFTOVER_GRACE);
+            self.doubtful.push(Doubtful { index, until });
+        }
+        watched.is_ok()
+    }
+
+    /// Counts ranks as ended whose successors have not joined the job, and have let go of the output or have had their time.
+    pub fn settle(&mut self, now: Instant) {
+        let streams = &self.streams;
+        let is_over = |doubtful: &mut Doubtful| {
+            streams.is_silent(doubtful.index) || doubtful.until.is_some_and(|until| now >= until)
+        };
+        let over: Vec<Doubtful> = self.doubtful.extract_if(.., is_over).collect();
+        for Doubtful { index, .. } in over {
+            let rank = &mut self.ranks[index];
+            if rank.end.is_none() && self.share.record(rank.number).pid().is_none() {
+                self.poller.remove(&rank.process);
+                rank.end = Some(End::Exited(0));
+                self.tell_end(index, End::Exited(0));
+            }
+        }
+    }
+
+    /// Whether the rank's process has ended without having joined the job, and looked like a helper.
+    fn is_helper(&self, index: usize) -> bool {
+        let absent = self.share.record(self.ranks[index].number).pid().is_none();
+        absent && self.doubtful.iter().any(|doubtful| doubtful.index == index && doubtful.until.is_some())
+    }
+
+    fn tell_end(&mut self, index: usize, end: End) {
+        let rank = self.ranks[index].number;
+        self.live -= 1;
+        let state = self.share.record(rank).state();
+        self.events.push(Up::Ended { rank, end, state });
+    }
+
+    /// Whether all ranks of this host that run wait in MPI and have done so for long, and which has ended well without having been
+    /// there: what the others wait for needs it, be it only `MPI_Finalize`. A program that a wrapper has left in the background
+    /// may still be the rank, so its record counts as it is now.
+    fn tell_waits(&mut self) {
+        let Some(host) = self.plan.here else { return };
+        let now = now_ns();
+        let waits = |rank: &Rank| {
+            let since = self.share.record(rank.number).blocked().map(|blocked| blocked.since_ns);
+            since.is_some_and(|since| u128::from(now.saturating_sub(since)) >= MISSED_MIN.as_nanos())
+        };
+        let never_came = |rank: &&Rank| {
+            rank.end == Some(End::Exited(0)) && self.share.record(rank.number).state() == RankState::Absent
+        };
+        let all = self.ranks.iter().filter(|rank| rank.end.is_none()).all(waits);
+        let missed = self.ranks.iter().find(never_came).map(|rank| rank.number);
+        self.events.push(Up::Waits { host, all, missed });
+    }
+
+    /// Ranks that wait for one that has begun to end, where all run here.
+    pub fn deserted(&self) -> Option<Deserted> {
+        let alive = self.ranks.iter().filter(|rank| rank.end.is_none());
+        deserted::find(alive.map(|rank| (rank.number, self.share.record(rank.number))), now_ns(), MISSED_MIN)
+    }
+
+    fn tell_standings(&mut self) {
+        let Some(host) = self.plan.here else { return };
+        let subject =
+            |rank: &Rank| Subject { record: self.share.record(rank.number), pid: rank.pid(), end: rank.end };
+        let now = now_ns();
+        let ranks: Vec<(u32, Standing)> =
+            self.ranks.iter().map(|rank| (rank.number, standing(&subject(rank), now))).collect();
+        self.events.push(Up::Standings { host, ranks });
+    }
+
+    // Children.
+
+    fn on_branch(&mut self, index: u32) {
+        let (messages, losses) = self.branches.on_message(index, &self.poller);
+        for message in messages {
+            match message {
+                Up::Ask(rank) => self.on_question(rank, Asker::ChildAgent(index)),
+                Up::Card { rank, card } => self.on_card(rank, &card),
+                Up::Barrier { ranks, pairs } => {
+                    let demand = self.pmi.on_barrier(ranks, pairs);
+                    demand.into_iter().for_each(|demand| self.on_demand(demand));
+                }
+                other => self.events.push(other),
+            }
+        }
+        self.tell_losses(losses);
+    }
+
+    fn on_demand(&mut self, demand: Demand) {
+        match demand {
+            Demand::Abort { rank, code, message } => self.events.push(Up::Abort { rank, code, message }),
+            // Who has nobody above opens the barrier.
+            Demand::Barrier(pairs) if self.is_root => self.release(pairs),
+            Demand::Barrier(pairs) => {
+                let ranks = self.pmi.expected();
+                self.events.push(Up::Barrier { ranks, pairs });
+            }
+        }
+    }
+
+    fn release(&mut self, pairs: Pairs) {
+        self.branches.broadcast(&Down::BarrierOut(pairs.clone()));
+        self.pmi.release(pairs);
+    }
+
+    fn send_to(&mut self, host: u32, message: &Down) {
+        if let Some(index) = self.branches.toward(host) {
+            self.branches.send(index, message);
+        }
+    }
+
+    // Cards.
+
+    fn on_card(&mut self, rank: u32, card: &[u8]) {
+        let (card, askers) = self.directory.learn(rank, card);
+        for asker in askers {
+            self.answer(asker, rank, &card);
+        }
+    }
+
+    fn on_question(&mut self, wanted: u32, asker: Asker) {
+        if wanted >= self.plan.size() {
+            return;
+        }
+        match self.directory.ask(wanted, asker) {
+            Asked::Known(card) => self.answer(asker, wanted, &card),
+            Asked::First if !self.is_own(wanted) => self.ask_on(wanted),
+            Asked::First | Asked::Again => {}
+        }
+    }
+
+    fn ask_on(&mut self, wanted: u32) {
+        match self.branches.toward(self.plan.places.host_of(wanted)) {
+            Some(index) => self.branches.send(index, &Down::Ask(wanted)),
+            None => self.events.push(Up::Ask(wanted)),
+        }
+    }
+
+    fn answer(&mut self, asker: Asker, rank: u32, card: &[u8]) {
+        match asker {
+            Asker::Rank(asker) => self.answers.send(asker, encode_answer(rank, card), &self.poller),
+            Asker::ChildAgent(index) => self.branches.send(index, &Down::Card { rank, card: card.to_vec() }),
+            Asker::Parent => self.events.push(Up::Card { rank, card: card.to_vec() }),
+        }
+    }
+}
+
+/// Serves the ranks of this host. How many are behind it is known once its branches are.
+fn serve_pmi(plan: &Plan, ranks: &mut [Rank], poller: &Poller) -> Pmi {
+    let mut sockets = Vec::with_capacity(ranks.len());
+    for rank in ranks {
+        let Some(socket) = rank.pmi.take() else { continue };
+        // One that cannot be waited for is not served.
+        if poller.add_reader(&socket, Token::Pmi(rank.number)).is_ok() {
+            sockets.push((rank.number, plan.app_of[rank.number as usize], socket));
+        }
+    }
+    let name = format!("tern_{}", std::process::id());
+    let about = About { name, universe: plan.universe, mapping: pmi::mapping(&plan.places) };
+    Pmi::new(sockets.into_iter(), about)
+}
+
+/// Waits for everything that the ranks may do.
+fn watch(
+    share: &JobResources,
+    ranks: &mut [Rank],
+    poller: &Poller,
+    interactive: bool,
+) -> Result<Streams, Refusal> {
+    let pipes: Vec<_> =
+        ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.outputs.take()?))).collect();
+    let wait = || {
+        poller.add_reader(share.notices_fd(), Token::Notices)?;
+        for (index, rank) in ranks.iter().enumerate() {
+            poller.add_reader(&rank.process, Token::Process(index as u32))?;
+        }
+        Streams::new(pipes.into_iter(), interactive, poller)
+    };
+    wait().map_err(|error| Refusal::system("cannot wait for the ranks", error))
+}
