@@ -21,13 +21,13 @@ use crate::limits::{CARD_BYTES_MAX, NOTICE_BYTES};
 use crate::link::{encode_answer, take_answer};
 use crate::node_map::{self, NodeMap, read_places};
 use crate::pmi::{Line, mapping, parse_mapping};
-use crate::status_page::{Blocked, RankState, Record, board_bytes, read_record};
+use crate::status_page::{Blocked, RankState, Record, read_record, status_page_bytes};
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
-    Target { name: "descriptor", run: ticket, seeds: tickets },
-    Target { name: "status-page", run: board, seeds: records },
-    Target { name: "node-map", run: rosters, seeds: || vec![roster_bytes()] },
+    Target { name: "descriptor", run: descriptor, seeds: descriptors },
+    Target { name: "status-page", run: status_page, seeds: records },
+    Target { name: "node-map", run: rosters, seeds: || vec![node_map_bytes()] },
     Target { name: "control-notice", run: notice, seeds: notices },
     Target {
         name: "link-answers",
@@ -52,22 +52,26 @@ fn memory(bytes: &[u8], at: u64) -> OwnedFd {
     file
 }
 
-fn ticket(bytes: &[u8]) {
-    if let Ok(ticket) = JobDescriptor::parse(OsStr::from_bytes(bytes)) {
-        assert!(ticket.rank < ticket.size && ticket.local <= ticket.size && ticket.hosts <= ticket.size);
-        assert_eq!(JobDescriptor::parse(OsStr::new(&ticket.to_string())), Ok(ticket));
+fn descriptor(bytes: &[u8]) {
+    if let Ok(descriptor) = JobDescriptor::parse(OsStr::from_bytes(bytes)) {
+        assert!(
+            descriptor.rank < descriptor.size
+                && descriptor.local <= descriptor.size
+                && descriptor.hosts <= descriptor.size
+        );
+        assert_eq!(JobDescriptor::parse(OsStr::new(&descriptor.to_string())), Ok(descriptor));
     }
 }
 
-fn tickets() -> Vec<Vec<u8>> {
+fn descriptors() -> Vec<Vec<u8>> {
     texts(&[
-        "3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52 \
+        "3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 status=101/52 \
              control=102/53 answers=103/54",
     ])
 }
 
 /// A record as another process of the same user may leave it, with a right checksum or with any.
-fn board(bytes: &[u8]) {
+fn status_page(bytes: &[u8]) {
     let sealed = Record::resealed(bytes);
     for file in [memory(bytes, 0), memory(&sealed, 0)] {
         let record = read_record(&file, 0).expect("it can be read");
@@ -103,7 +107,7 @@ fn records() -> Vec<Vec<u8>> {
 const ROSTER_RANKS: u32 = 6;
 
 fn rosters(bytes: &[u8]) {
-    let file = memory(bytes, board_bytes(ROSTER_RANKS));
+    let file = memory(bytes, status_page_bytes(ROSTER_RANKS));
     let _ = node_map::read_secret(&file, ROSTER_RANKS);
     if let Ok(places) = read_places(&file, ROSTER_RANKS) {
         assert!((0..ROSTER_RANKS).all(|rank| places.host_of(rank) < places.hosts()));
@@ -112,11 +116,12 @@ fn rosters(bytes: &[u8]) {
     }
 }
 
-fn roster_bytes() -> Vec<u8> {
+fn node_map_bytes() -> Vec<u8> {
     let file = memory(&[], 0);
     node_map::write(&file, &[9; 32], &NodeMap::of([0, 0, 1, 1, 2, 0].into_iter())).expect("room");
     let mut bytes = vec![0; 200];
-    let count = rustix::io::pread(&file, &mut bytes[..], board_bytes(ROSTER_RANKS)).expect("it was written");
+    let count =
+        rustix::io::pread(&file, &mut bytes[..], status_page_bytes(ROSTER_RANKS)).expect("it was written");
     bytes.truncate(count);
     bytes
 }

@@ -1,7 +1,7 @@
-//! The ticket: the one environment variable through which `mpirun` tells a process which rank it is.
+//! The job descriptor: the one environment variable through which `mpirun` tells a process which rank it is.
 //!
 //! ```text
-//! TERN_JOB=3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 board=101/52
+//! TERN_JOB=3 rank=3 size=8 app=0 universe=8 cores=2 bound=0 local=8 hosts=1 launcher=4242 segment=100/51 status=101/52
 //!     control=102/53 answers=103/54 lifeline=104/55
 //! ```
 //!
@@ -13,7 +13,7 @@ use std::fmt;
 
 use crate::limits::{RANKS_MAX, TICKET_BYTES_MAX};
 
-/// Name of the environment variable that carries the ticket.
+/// Name of the environment variable that carries the job descriptor.
 pub const DESCRIPTOR_VARIABLE: &str = "TERN_JOB";
 
 const VERSION: &str = "3";
@@ -42,7 +42,7 @@ pub struct JobDescriptor {
     /// The memory file that the ranks share.
     pub segment: FdName,
     /// The memory file in which the ranks say where they stand.
-    pub board: FdName,
+    pub status_page: FdName,
     /// The writing end of the pipe to the launcher.
     pub control: FdName,
     /// The reading end of the pipe for answers to this rank.
@@ -60,7 +60,7 @@ pub struct FdName {
     pub inode: u64,
 }
 
-/// Why a ticket was refused.
+/// Why a job descriptor was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DescriptorError {
     /// Not text, or far too long.
@@ -96,7 +96,7 @@ impl JobDescriptor {
         fields.version()?;
         let rank = fields.number("rank", 0, RANKS_MAX - 1)?;
         let size = fields.number("size", rank + 1, RANKS_MAX)?;
-        let ticket = JobDescriptor {
+        let descriptor = JobDescriptor {
             rank,
             size,
             app: fields.number("app", 0, RANKS_MAX)?,
@@ -107,27 +107,27 @@ impl JobDescriptor {
             hosts: fields.number("hosts", 1, size)?,
             launcher: fields.number("launcher", 1, i32::MAX as u32)?,
             segment: fields.descriptor("segment")?,
-            board: fields.descriptor("board")?,
+            status_page: fields.descriptor("status")?,
             control: fields.descriptor("control")?,
             answers: fields.descriptor("answers")?,
             lifeline: fields.descriptor("lifeline")?,
         };
         fields.end()?;
-        Ok(ticket)
+        Ok(descriptor)
     }
 }
 
 impl fmt::Display for JobDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let JobDescriptor { rank, size, app, universe, cores, local, hosts, launcher, .. } = self;
-        let JobDescriptor { segment, board, control, answers, lifeline, .. } = self;
+        let JobDescriptor { segment, status_page, control, answers, lifeline, .. } = self;
         let bound = u8::from(self.bound);
         write!(
             f,
             "{VERSION} rank={rank} size={size} app={app} universe={universe} cores={cores} bound={bound}"
         )?;
         write!(f, " local={local} hosts={hosts} launcher={launcher}")?;
-        write!(f, " segment={segment} board={board} control={control} answers={answers}")?;
+        write!(f, " segment={segment} status={status_page} control={control} answers={answers}")?;
         write!(f, " lifeline={lifeline}")
     }
 }
@@ -138,7 +138,7 @@ impl fmt::Display for FdName {
     }
 }
 
-/// The words of a ticket, taken one at a time.
+/// The words of a job descriptor, taken one at a time.
 struct Fields<'a> {
     words: std::str::Split<'a, char>,
 }
@@ -208,7 +208,7 @@ mod tests {
             hosts: 2,
             launcher: 4242,
             segment: fd(100, 51),
-            board: fd(101, 52),
+            status_page: fd(101, 52),
             control: fd(102, 53),
             answers: fd(103, 54),
             lifeline: fd(104, u64::MAX),
@@ -229,7 +229,7 @@ mod tests {
         let good = sample().to_string();
         for cut in 0..good.len() {
             let parsed = parse(&good[..cut]);
-            // Only a cut inside the last number can still be a ticket.
+            // Only a cut inside the last number can still be a job descriptor.
             assert!(parsed.is_err() || cut > good.rfind('/').unwrap() + 1, "{cut}: {parsed:?}");
         }
     }
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(impossible("local=4", "local=9"), "local");
         assert_eq!(impossible("hosts=2", "hosts=0"), "hosts");
         assert_eq!(impossible("segment=100/51", "segment=2/51"), "segment");
-        assert_eq!(impossible("board=101/52", "board=101"), "board");
-        assert_eq!(impossible("board=101/52", "board=99999999999/52"), "board");
+        assert_eq!(impossible("status=101/52", "status=101"), "status");
+        assert_eq!(impossible("status=101/52", "status=99999999999/52"), "status");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Job {
     /// without `mpirun`.
     pub segment: Option<OwnedFd>,
     /// Where this rank says where it stands. `None` without `mpirun`.
-    pub board: Option<StatusPage>,
+    pub status_page: Option<StatusPage>,
     /// The cores that the ranks of this machine share.
     pub cores: CoreBudget,
     /// The way to find out how other ranks are reached. `None` without `mpirun`.
@@ -62,7 +62,7 @@ impl Job {
             appnum: None,
             universe_size: 1,
             segment: None,
-            board: None,
+            status_page: None,
             cores: CoreBudget { usable: affinity_cores(), ranks: 1 },
             control: None,
             link: None,
@@ -74,8 +74,10 @@ impl Job {
 
     /// What only the processes of this job know, for proofs on connections. A world of one makes one up.
     pub fn secret(&self) -> io::Result<Secret> {
-        match &self.board {
-            Some(board) => Ok(board.file().with(|file| node_map::read_secret(file, self.size))?),
+        match &self.status_page {
+            Some(status_page) => {
+                Ok(status_page.file().with(|file| node_map::read_secret(file, self.size))?)
+            }
             None => fresh_secret(),
         }
     }
@@ -88,10 +90,11 @@ impl Job {
     /// Which ranks run where.
     pub fn places(&self) -> &NodeMap {
         self.places.get_or_init(|| {
-            let read =
-                |board: &StatusPage| board.file().with(|file| node_map::read_places(file, self.size)).ok();
-            let written = self.board.as_ref().and_then(read);
-            // A board whose end cannot be read is no board of mpirun's: each rank is then taken to be far away.
+            let read = |status_page: &StatusPage| {
+                status_page.file().with(|file| node_map::read_places(file, self.size)).ok()
+            };
+            let written = self.status_page.as_ref().and_then(read);
+            // A status page whose end cannot be read is no status page of mpirun's: each rank is then taken to be far away.
             written.unwrap_or_else(|| match self.hosts {
                 1 => NodeMap::one_host(self.size),
                 _ => NodeMap::of(0..self.size),

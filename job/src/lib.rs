@@ -1,7 +1,7 @@
 //! How the processes of a job start and find each other, on the rank's side.
 //!
 //! [`join()`] finds out how this process was started ([`bootstrap`]) and returns the [`Job`], with the descriptors through
-//! which the rank meets its peers ([`Job::segment`], [`Job::link`]) and tells `mpirun` where it stands ([`Job::board`],
+//! which the rank meets its peers ([`Job::segment`], [`Job::link`]) and tells `mpirun` where it stands ([`Job::status_page`],
 //! [`Job::abort`]). The formats that ranks and launchers speak ([`descriptor`], [`status_page`], [`node_map`], [`control`],
 //! [`link`], [`pmi`]) live here, one file each.
 

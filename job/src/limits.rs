@@ -1,12 +1,12 @@
 //! Every constant of the runtime with its unit and its reason.
 
-/// Most ranks in a job: the board then takes 1 GiB at most, and a rank number fits any `i32`.
+/// Most ranks in a job: the status page then takes 1 GiB at most, and a rank number fits any `i32`.
 pub const RANKS_MAX: u32 = 1 << 20;
 
 /// Longest `TERN_JOB` that is worth parsing. Real ones are below 250 bytes.
 pub const TICKET_BYTES_MAX: usize = 512;
 
-/// One rank's record on the board. A power of two that divides the page, so that no record straddles
+/// One rank's record on the status page. A power of two that divides the page, so that no record straddles
 /// two pages and one `pwrite` stays inside one; there is room for some requests and messages beside the call.
 pub const RECORD_BYTES: usize = 1024;
 

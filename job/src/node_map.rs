@@ -1,6 +1,6 @@
-//! The roster: what every rank of a host may read, behind the last record of the board.
+//! The node map: what every rank of a host may read, behind the last record of the status page.
 //!
-//! It holds the job's secret and which ranks run on which host. The board is a memory file without a name
+//! It holds the job's secret and which ranks run on which host. The status page is a memory file without a name
 //! that only processes of the same user can open, so the secret is in no command line, no environment and no
 //! file system. A rank reads it only when it needs it: jobs on one host never do.
 
@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread, pwrite};
 use rustix::process::{Resource, getrlimit};
 
 use crate::limits::{HOSTS_MAX, RANKS_MAX};
-use crate::status_page::board_bytes;
+use crate::status_page::status_page_bytes;
 
 /// What only the processes of one job know.
 pub type Secret = [u8; SECRET_BYTES];
@@ -97,18 +97,18 @@ impl NodeMap {
     }
 }
 
-/// Gives the board of a job of `size` ranks its length, with nothing in it. Beyond the limit for files, which counts for
+/// Gives the status page of a job of `size` ranks its length, with nothing in it. Beyond the limit for files, which counts for
 /// shared memory too, the kernel would not refuse but kill (SIGXFSZ).
-pub fn make_room(board: impl AsFd, size: u32) -> Result<(), Errno> {
-    let most = board_bytes(size) + HEADER_BYTES as u64 + u64::from(size) * RUN_BYTES as u64;
+pub fn make_room(status_page: impl AsFd, size: u32) -> Result<(), Errno> {
+    let most = status_page_bytes(size) + HEADER_BYTES as u64 + u64::from(size) * RUN_BYTES as u64;
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < most) {
         return Err(Errno::FBIG);
     }
-    ftruncate(board, board_bytes(size))
+    ftruncate(status_page, status_page_bytes(size))
 }
 
-/// Writes the roster behind the records of a board.
-pub fn write(board: impl AsFd, secret: &Secret, places: &NodeMap) -> Result<(), Errno> {
+/// Writes the node map behind the records of a status page.
+pub fn write(status_page: impl AsFd, secret: &Secret, places: &NodeMap) -> Result<(), Errno> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + places.runs.len() * RUN_BYTES);
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(secret);
@@ -119,33 +119,33 @@ pub fn write(board: impl AsFd, secret: &Secret, places: &NodeMap) -> Result<(), 
         bytes.extend_from_slice(&run.first.to_le_bytes());
         bytes.extend_from_slice(&run.host.to_le_bytes());
     }
-    let written = pwrite(board, &bytes, board_bytes(places.size))?;
+    let written = pwrite(status_page, &bytes, status_page_bytes(places.size))?;
     if written == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
 }
 
-/// Reads the job's secret from the board of a job of `size` ranks.
-pub fn read_secret(board: impl AsFd, size: u32) -> Result<Secret, Errno> {
-    let header = read_header(board, size)?;
+/// Reads the job's secret from the status page of a job of `size` ranks.
+pub fn read_secret(status_page: impl AsFd, size: u32) -> Result<Secret, Errno> {
+    let header = read_header(status_page, size)?;
     header[MAGIC.len()..][..SECRET_BYTES].try_into().map_err(|_| Errno::INVAL)
 }
 
 /// Reads which ranks run where.
-pub fn read_places(board: impl AsFd, size: u32) -> Result<NodeMap, Errno> {
-    let header = read_header(&board, size)?;
+pub fn read_places(status_page: impl AsFd, size: u32) -> Result<NodeMap, Errno> {
+    let header = read_header(&status_page, size)?;
     let number = |index: usize| word(&header, MAGIC.len() + SECRET_BYTES + 4 * index);
     let (own_size, hosts, runs) = (number(0), number(1), number(2));
     if own_size != size || runs > size {
         return Err(Errno::INVAL);
     }
     let mut bytes = vec![0; runs as usize * RUN_BYTES];
-    read_all(&board, &mut bytes, board_bytes(size) + HEADER_BYTES as u64)?;
+    read_all(&status_page, &mut bytes, status_page_bytes(size) + HEADER_BYTES as u64)?;
     let runs = bytes.chunks_exact(RUN_BYTES).map(|run| Run { first: word(run, 0), host: word(run, 4) });
     NodeMap::from_runs(runs.collect(), size, hosts).ok_or(Errno::INVAL)
 }
 
-fn read_header(board: impl AsFd, size: u32) -> Result<[u8; HEADER_BYTES], Errno> {
+fn read_header(status_page: impl AsFd, size: u32) -> Result<[u8; HEADER_BYTES], Errno> {
     let mut header = [0; HEADER_BYTES];
-    read_all(board, &mut header, board_bytes(size))?;
+    read_all(status_page, &mut header, status_page_bytes(size))?;
     if header.starts_with(&MAGIC) { Ok(header) } else { Err(Errno::INVAL) }
 }
 
@@ -164,8 +164,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    fn board() -> rustix::fd::OwnedFd {
-        rustix::fs::memfd_create("roster", rustix::fs::MemfdFlags::CLOEXEC).unwrap()
+    fn status_page() -> rustix::fd::OwnedFd {
+        rustix::fs::memfd_create("node map", rustix::fs::MemfdFlags::CLOEXEC).unwrap()
     }
 
     #[test]
@@ -181,27 +181,27 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let (board, places) = (board(), NodeMap::of([2, 0, 1].into_iter()));
-        write(&board, &[9; SECRET_BYTES], &places).unwrap();
-        assert_eq!(read_secret(&board, 3).unwrap(), [9; SECRET_BYTES]);
-        assert_eq!(read_places(&board, 3).unwrap(), places);
+        let (status_page, places) = (status_page(), NodeMap::of([2, 0, 1].into_iter()));
+        write(&status_page, &[9; SECRET_BYTES], &places).unwrap();
+        assert_eq!(read_secret(&status_page, 3).unwrap(), [9; SECRET_BYTES]);
+        assert_eq!(read_places(&status_page, 3).unwrap(), places);
     }
 
     #[test]
     fn a_board_without_a_roster_has_no_secret() {
-        let board = board();
-        assert!(read_secret(&board, 3).is_err());
-        rustix::fs::ftruncate(&board, board_bytes(3) + 4096).unwrap();
-        assert!(read_secret(&board, 3).is_err() && read_places(&board, 3).is_err());
+        let status_page = status_page();
+        assert!(read_secret(&status_page, 3).is_err());
+        rustix::fs::ftruncate(&status_page, status_page_bytes(3) + 4096).unwrap();
+        assert!(read_secret(&status_page, 3).is_err() && read_places(&status_page, 3).is_err());
     }
 
     proptest! {
         #[test]
         fn a_damaged_roster_is_refused_or_holds_together(bytes in vec(any::<u8>(), 0..24), at in 40..76_u64) {
-            let board = board();
-            write(&board, &[9; SECRET_BYTES], &NodeMap::of([0, 0, 1].into_iter())).unwrap();
-            pwrite(&board, &bytes, board_bytes(3) + at).unwrap();
-            if let Ok(places) = read_places(&board, 3) {
+            let status_page = status_page();
+            write(&status_page, &[9; SECRET_BYTES], &NodeMap::of([0, 0, 1].into_iter())).unwrap();
+            pwrite(&status_page, &bytes, status_page_bytes(3) + at).unwrap();
+            if let Ok(places) = read_places(&status_page, 3) {
                 prop_assert!((0..3).all(|rank| places.host_of(rank) < places.hosts()));
             }
         }

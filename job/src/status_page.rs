@@ -1,4 +1,4 @@
-//! The board: where each rank says where it stands, for a person who asks.
+//! The status page: where each rank says where it stands, for a person who asks.
 //!
 //! It is a memory file with one fixed-size record per rank. A rank writes its own record with one
 //! `pwrite`, and only at moments that cost nothing: in `MPI_Init`, in `MPI_Finalize`, after it has been
@@ -141,7 +141,7 @@ pub fn count_of_ranks(count: u32) -> String {
     if count == 1 { "1 rank".into() } else { format!("{count} ranks") }
 }
 
-/// A rank's own place on the board. All that goes wrong here is swallowed: a message that nobody could
+/// A rank's own place on the status page. All that goes wrong here is swallowed: a message that nobody could
 /// have read must not end a program that works.
 #[derive(Debug)]
 pub struct StatusPage {
@@ -150,7 +150,7 @@ pub struct StatusPage {
 }
 
 impl StatusPage {
-    /// The place of `rank` on the board `file`.
+    /// The place of `rank` on the status page `file`.
     pub fn new(file: impl Into<ReservedFd>, rank: u32) -> StatusPage {
         StatusPage { file: file.into(), rank }
     }
@@ -198,8 +198,8 @@ pub fn read_record(file: impl AsFd, rank: u32) -> Result<Record> {
     Ok(Record::absent())
 }
 
-/// Bytes that a board for `size` ranks takes.
-pub fn board_bytes(size: u32) -> u64 {
+/// Bytes that a status page for `size` ranks takes.
+pub fn status_page_bytes(size: u32) -> u64 {
     offset(size)
 }
 
@@ -353,7 +353,7 @@ impl Record {
         record.0
     }
 
-    /// As it stands on the board.
+    /// As it stands on the status page.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn bytes(&self) -> &[u8; RECORD_BYTES] {
         &self.0
@@ -427,32 +427,32 @@ mod tests {
         }
     }
 
-    fn board(rank: u32, size: u32) -> StatusPage {
-        let file = rustix::fs::memfd_create("board", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        rustix::fs::ftruncate(&file, board_bytes(size)).unwrap();
+    fn status_page(rank: u32, size: u32) -> StatusPage {
+        let file = rustix::fs::memfd_create("status page", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, status_page_bytes(size)).unwrap();
         StatusPage::new(file, rank)
     }
 
     #[test]
     fn what_is_published_is_read_back() {
-        let board = board(2, 4);
-        assert_eq!(board.read_own().unwrap().state(), RankState::Absent);
-        assert_eq!(board.read_own().unwrap().pid(), None);
-        board.publish(&receive("of 2 requests"));
-        let record = board.file.with(|file| read_record(file, 2)).unwrap();
+        let status_page = status_page(2, 4);
+        assert_eq!(status_page.read_own().unwrap().state(), RankState::Absent);
+        assert_eq!(status_page.read_own().unwrap().pid(), None);
+        status_page.publish(&receive("of 2 requests"));
+        let record = status_page.file.with(|file| read_record(file, 2)).unwrap();
         assert_eq!(record.blocked(), Some(receive("of 2 requests")));
         assert_eq!(record.pid(), Some(std::process::id()));
         let asks = Blocked { asked_ns: Some(7), root: 3, collective: "MPI_Ibcast", ..receive("") };
-        board.publish(&asks);
-        let record = board.read_own().unwrap();
+        status_page.publish(&asks);
+        let record = status_page.read_own().unwrap();
         assert_eq!(
             (record.state(), record.blocked(), record.polling()),
             (RankState::Polling, None, Some(asks))
         );
-        board.clear();
-        assert_eq!(board.read_own().unwrap().state(), RankState::Running);
-        assert_eq!(board.read_own().unwrap().blocked(), None);
-        let other = board.file.with(|file| read_record(file, 3)).unwrap();
+        status_page.clear();
+        assert_eq!(status_page.read_own().unwrap().state(), RankState::Running);
+        assert_eq!(status_page.read_own().unwrap().blocked(), None);
+        let other = status_page.file.with(|file| read_record(file, 3)).unwrap();
         assert_eq!(other.state(), RankState::Absent);
     }
 
@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_torn_record_is_not_believed() {
-        let board = board(0, 1);
+        let status_page = status_page(0, 1);
         let (old, new) = (
             Record::new(RankState::Running, 1, None),
             Record::new(RankState::Blocked, 1, Some(&receive("a detail"))),
@@ -481,8 +481,8 @@ mod tests {
             torn.0[..cut].copy_from_slice(&new.0[..cut]);
             assert!(torn == old || torn == new || !torn.is_whole(), "cut at {cut}");
         }
-        board.file.with(|file| pwrite(file, &[7; RECORD_BYTES], 0)).unwrap();
-        assert_eq!(board.read_own().unwrap().state(), RankState::Absent);
+        status_page.file.with(|file| pwrite(file, &[7; RECORD_BYTES], 0)).unwrap();
+        assert_eq!(status_page.read_own().unwrap().state(), RankState::Absent);
     }
 
     #[test]

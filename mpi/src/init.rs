@@ -266,8 +266,8 @@ fn report(process: &mut Process) {
 }
 
 fn tell(job: &Job, state: RankState) {
-    if let Some(board) = &job.board {
-        board.state(state);
+    if let Some(status_page) = &job.status_page {
+        status_page.state(state);
     }
 }
 

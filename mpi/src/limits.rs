@@ -81,10 +81,10 @@ pub const CHEAP_YIELDS_TO_TRUST: u32 = 128;
 /// Cheap yields after a cheap one that go by without a look at the clock, which costs a tenth of a yield.
 pub const YIELDS_UNTIMED: u32 = 7;
 
-/// A rank that has slept so long says on the board where it is: a hang is explained, a normal wait costs nothing.
+/// A rank that has slept so long says on the status page where it is: a hang is explained, a normal wait costs nothing.
 pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 
-/// Threads of a rank whose calls stand on the board beside the one that has slept longest: there is room for the text of so many.
+/// Threads of a rank whose calls stand on the status page beside the one that has slept longest: there is room for the text of so many.
 pub const BOARD_FURTHER_THREADS_MAX: usize = 2;
 
 /// Calls that ask and find nothing, such as `MPI_Test`, between two looks at the clock: a look takes as long as a poll

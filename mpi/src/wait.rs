@@ -1,7 +1,7 @@
 //! Waiting: one policy, in one place (DESIGN section 3).
 //!
 //! Spin while the answer may be only a message's flight away, unless the ranks outnumber the cores: then the one who is
-//! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the board
+//! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the status page
 //! in which call, so that `mpirun` can explain a hang.
 
 mod asleep;
@@ -370,7 +370,7 @@ impl<T> Patience<T> {
         self.sleep_published(process, &bell, armed, event)
     }
 
-    /// Sleeps for as long as it takes, with the call on the board.
+    /// Sleeps for as long as it takes, with the call on the status page.
     fn sleep_published(
         &self,
         mut process: Guard,

@@ -88,7 +88,7 @@ pub const LAUNCHER_WORDS_BYTES_MAX: usize = 2048;
 pub const LAST_WORDS_MAX: Duration = Duration::from_millis(300);
 /// How long launchers may take to end after their agents.
 pub const LAUNCHER_END_MAX: Duration = Duration::from_millis(500);
-/// How often the guard looks whether they have.
+/// How often the watchdog looks whether they have.
 pub const LAUNCHER_END_LOOK: Duration = Duration::from_millis(5);
 /// After SIGKILL, hosts that do not report the ends of their ranks are waited for no longer than this.
 pub const ABANDON_GRACE: Duration = Duration::from_millis(500);

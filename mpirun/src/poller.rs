@@ -29,11 +29,11 @@ pub enum Token {
     Input(u32),
     /// The pipe for answers to this rank has room.
     Answers(u32),
-    /// The agent of this branch has said something.
+    /// The agent of this child agent has said something.
     ChildAgent(u32),
-    /// The pipe to the agent of this branch has room.
+    /// The pipe to the agent of this child agent has room.
     BranchRoom(u32),
-    /// The launcher of this branch has written to standard error.
+    /// The launcher of this child agent has written to standard error.
     BranchErrors(u32),
     /// The agent's parent has said something.
     Parent,

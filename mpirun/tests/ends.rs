@@ -72,28 +72,28 @@ fn children_of_wrappers_go_with_the_rank() {
 
 #[test]
 fn a_killed_mpirun_takes_its_ranks_along() {
-    let folder = Folder::new("guard");
-    // Programs that never call MPI_Init, in wrappers: only the guard can end them.
+    let folder = Folder::new("watchdog");
+    // Programs that never call MPI_Init, in wrappers: only the watchdog can end them.
     let wrapped = format!("sh -c '{}'; true", waiting(&folder, "sleep 50; true"));
     let running = start(command(&["-n", "3", "sh", "-c", &wrapped]));
     let pids = folder.pids(3);
-    let guard = guard_of(running.pid());
+    let watchdog = watchdog_of(running.pid());
     running.signal(Signal::KILL);
     assert!(all_gone(&pids));
-    assert!(all_gone(&[guard]));
+    assert!(all_gone(&[watchdog]));
     assert_eq!(running.finish().status, 137);
 }
 
-/// The guard is the child of `mpirun` in a group of its own that has its name.
-fn guard_of(mpirun: u32) -> u32 {
+/// The watchdog is the child of `mpirun` in a group of its own that has its name.
+fn watchdog_of(mpirun: u32) -> u32 {
     let find = || {
         let children = std::fs::read_to_string(format!("/proc/{mpirun}/task/{mpirun}/children")).ok()?;
         let mut pids = children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok());
         pids.find(|pid| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "tern-guard\n")
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "tern-watchdog\n")
         })
     };
-    assert!(eventually(TWO_SECONDS, || find().is_some()), "there is no guard");
+    assert!(eventually(TWO_SECONDS, || find().is_some()), "there is no watchdog");
     find().unwrap()
 }
 
@@ -102,9 +102,9 @@ fn no_guard_is_left_over() {
     let folder = Folder::new("noguard");
     let running = start(command(&["-n", "1", "sh", "-c", &waiting(&folder, "sleep 0.5")]));
     folder.pids(1);
-    let guard = guard_of(running.pid());
+    let watchdog = watchdog_of(running.pid());
     assert_eq!(running.finish().status, 0);
-    assert!(!is_alive(guard));
+    assert!(!is_alive(watchdog));
 }
 
 #[test]

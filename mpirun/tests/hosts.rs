@@ -99,7 +99,7 @@ fn ranks_go_where_they_belong() {
     assert_eq!(places(&two), "a b b");
 }
 
-/// From the host's name and the ticket.
+/// From the host's name and the job descriptor.
 fn rank_and_host(line: &str) -> (u32, String) {
     let mut words = line.split(' ');
     let host = words.next().unwrap().to_owned();

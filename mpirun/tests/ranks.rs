@@ -59,12 +59,12 @@ fn act() {
 
 fn enter() -> Job {
     let job = join().unwrap();
-    job.board.as_ref().unwrap().state(RankState::Running);
+    job.status_page.as_ref().unwrap().state(RankState::Running);
     job
 }
 
 fn leave(job: &Job) {
-    job.board.as_ref().unwrap().state(RankState::Finalized);
+    job.status_page.as_ref().unwrap().state(RankState::Finalized);
 }
 
 fn count() {
@@ -231,7 +231,7 @@ fn wait() {
         ..Blocked::on("MPI_Barrier")
     };
     if job.rank > 0 {
-        job.board.as_ref().unwrap().publish(&blocked);
+        job.status_page.as_ref().unwrap().publish(&blocked);
     }
     std::thread::sleep(Duration::from_secs(50));
 }
@@ -258,7 +258,7 @@ fn ranks_die_with_their_mpirun() {
     running.finish();
 }
 
-/// Programs that are not of MPI, and ask nobody to end them: a guard does, from the first one on.
+/// Programs that are not of MPI, and ask nobody to end them: a watchdog does, from the first one on.
 #[test]
 fn ranks_die_with_their_mpirun_while_others_start() {
     let folder = Folder::new("die-early");
@@ -327,7 +327,7 @@ fn alone(variables: &[(&str, &str)]) -> String {
 #[test]
 fn a_stale_or_damaged_ticket_is_refused() {
     let stale = "3 rank=0 size=2 app=0 universe=2 cores=2 bound=0 local=2 hosts=1 launcher=2147483647 \
-                 segment=100/1 board=101/1 control=102/1 answers=103/1 lifeline=104/1";
+                 segment=100/1 status=101/1 control=102/1 answers=103/1 lifeline=104/1";
     let said = alone(&[("TERN_JOB", stale)]);
     assert!(said.contains("rank 0 of 2") && said.contains("unset TERN_JOB"), "{said}");
     let said = alone(&[("TERN_JOB", "3 rank=9 size=2")]);

@@ -34,14 +34,14 @@ pub enum JoinError {
         /// What is wrong with it.
         reason: DescriptorError,
     },
-    /// What the ticket names can no longer be reached.
+    /// What the job descriptor names can no longer be reached.
     #[error(
         "the environment variable {DESCRIPTOR_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {DESCRIPTOR_VARIABLE} and PMI_RANK to run it alone"
     )]
     Unreachable {
-        /// Rank in the ticket.
+        /// Rank in the job descriptor.
         rank: u32,
-        /// Size in the ticket.
+        /// Size in the job descriptor.
         size: u32,
         /// The launcher's process id.
         launcher: u32,
@@ -88,17 +88,18 @@ pub enum JoinError {
 /// is killed when `mpirun` dies, from here on.
 pub fn join() -> Result<Job, JoinError> {
     let Some(value) = std::env::var_os(DESCRIPTOR_VARIABLE) else { return alone() };
-    let ticket = JobDescriptor::parse(&value)
+    let descriptor = JobDescriptor::parse(&value)
         .map_err(|reason| JoinError::Damaged { value: value.to_string_lossy().into_owned(), reason })?;
     // A rank's own child has the variables of that rank, those of PMI too, and no part in the job.
-    Ok(take_seat(&ticket)?.unwrap_or_else(Job::alone))
+    Ok(take_seat(&descriptor)?.unwrap_or_else(Job::alone))
 }
 
 /// How many ranks the job will have, by what the launcher has left in the environment: what can be known before [`join`].
 pub fn announced_size() -> u32 {
-    let ticket = std::env::var_os(DESCRIPTOR_VARIABLE).and_then(|value| JobDescriptor::parse(&value).ok());
+    let descriptor =
+        std::env::var_os(DESCRIPTOR_VARIABLE).and_then(|value| JobDescriptor::parse(&value).ok());
     let by_pmi = || std::env::var("PMI_SIZE").ok()?.parse().ok();
-    ticket.map(|ticket| ticket.size).or_else(by_pmi).unwrap_or(1)
+    descriptor.map(|descriptor| descriptor.size).or_else(by_pmi).unwrap_or(1)
 }
 
 fn alone() -> Result<Job, JoinError> {
@@ -116,36 +117,36 @@ fn alone() -> Result<Job, JoinError> {
     }
 }
 
-/// Becomes the rank that the ticket names; `None` if a rank of the job has started this process as a
+/// Becomes the rank that the job descriptor names; `None` if a rank of the job has started this process as a
 /// program of its own, with the environment that it had itself.
-fn take_seat(ticket: &JobDescriptor) -> Result<Option<Job>, JoinError> {
+fn take_seat(descriptor: &JobDescriptor) -> Result<Option<Job>, JoinError> {
     let memory = OFlags::RDWR | OFlags::CLOEXEC;
-    let board = keep(ticket, "board", ticket.board, memory)?;
-    let board = StatusPage::new(board, ticket.rank);
-    if let Some(pid) = board.read_own().ok().and_then(|record| record.pid()) {
+    let status_page = keep(descriptor, "status page", descriptor.status_page, memory)?;
+    let status_page = StatusPage::new(status_page, descriptor.rank);
+    if let Some(pid) = status_page.read_own().ok().and_then(|record| record.pid()) {
         let ours = descends_from(pid);
-        return if ours { Ok(None) } else { Err(JoinError::SeatTaken { rank: ticket.rank, pid }) };
+        return if ours { Ok(None) } else { Err(JoinError::SeatTaken { rank: descriptor.rank, pid }) };
     }
-    board.state(RankState::Starting);
-    let segment = adopt(ticket, "shared memory", ticket.segment, memory)?;
+    status_page.state(RankState::Starting);
+    let segment = adopt(descriptor, "shared memory", descriptor.segment, memory)?;
     let pipe = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let control = Arc::new(keep(ticket, "control pipe", ticket.control, pipe)?);
+    let control = Arc::new(keep(descriptor, "control pipe", descriptor.control, pipe)?);
     let pipe = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let answers = adopt(ticket, "pipe for answers", ticket.answers, pipe)?;
-    let lifeline = adopt(ticket, "lifeline", ticket.lifeline, pipe)?;
-    die_with_launcher(ticket);
+    let answers = adopt(descriptor, "pipe for answers", descriptor.answers, pipe)?;
+    let lifeline = adopt(descriptor, "lifeline", descriptor.lifeline, pipe)?;
+    die_with_launcher(descriptor);
     Ok(Some(Job {
-        rank: ticket.rank,
-        size: ticket.size,
-        appnum: Some(ticket.app),
-        universe_size: ticket.universe,
+        rank: descriptor.rank,
+        size: descriptor.size,
+        appnum: Some(descriptor.app),
+        universe_size: descriptor.universe,
         segment: Some(segment),
-        board: Some(board),
-        cores: CoreBudget { usable: usable_cores(ticket), ranks: ticket.local },
-        link: Some(Link::new(ticket.rank, control.clone(), answers)),
+        status_page: Some(status_page),
+        cores: CoreBudget { usable: usable_cores(descriptor), ranks: descriptor.local },
+        link: Some(Link::new(descriptor.rank, control.clone(), answers)),
         control: Some(Control::Pipe(control)),
         lifeline: Some(lifeline),
-        hosts: ticket.hosts,
+        hosts: descriptor.hosts,
         places: OnceLock::new(),
     }))
 }
@@ -153,37 +154,37 @@ fn take_seat(ticket: &JobDescriptor) -> Result<Option<Job>, JoinError> {
 /// A rank whose launcher is gone has nobody who would end it. The kernel sends the signal when the *thread*
 /// that started this process ends, so it is asked for only where that is `mpirun`'s one thread: a wrapper
 /// may have several, and `mpirun` and its guard end what is in a wrapper's process group.
-fn die_with_launcher(ticket: &JobDescriptor) {
-    if std::os::unix::process::parent_id() == ticket.launcher {
+fn die_with_launcher(descriptor: &JobDescriptor) {
+    if std::os::unix::process::parent_id() == descriptor.launcher {
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 }
 
 /// A rank that the launcher did not bind may have been bound by a wrapper such as `taskset`.
-fn usable_cores(ticket: &JobDescriptor) -> u32 {
-    if ticket.bound { ticket.cores } else { ticket.cores.min(affinity_cores()) }
+fn usable_cores(descriptor: &JobDescriptor) -> u32 {
+    if descriptor.bound { descriptor.cores } else { descriptor.cores.min(affinity_cores()) }
 }
 
 /// As [`adopt`], where what the program closes is to be opened again.
 fn keep(
-    ticket: &JobDescriptor,
+    descriptor: &JobDescriptor,
     what: &'static str,
     name: FdName,
     flags: OFlags,
 ) -> Result<ReservedFd, JoinError> {
-    let file = ReservedFd::from(adopt(ticket, what, name, flags)?);
-    Ok(file.also_at(at_launcher(ticket, name), flags))
+    let file = ReservedFd::from(adopt(descriptor, what, name, flags)?);
+    Ok(file.also_at(at_launcher(descriptor, name), flags))
 }
 
 /// The launcher's own.
-fn at_launcher(ticket: &JobDescriptor, name: FdName) -> String {
-    format!("/proc/{}/fd/{}", ticket.launcher, name.number)
+fn at_launcher(descriptor: &JobDescriptor, name: FdName) -> String {
+    format!("/proc/{}/fd/{}", descriptor.launcher, name.number)
 }
 
 /// Opens what an inherited descriptor refers to, and closes the inherited one. If a wrapper closed it (as
 /// Python's `subprocess` does) the launcher's own is opened instead. The inode tells whether it is the right one.
 fn adopt(
-    ticket: &JobDescriptor,
+    descriptor: &JobDescriptor,
     what: &'static str,
     name: FdName,
     flags: OFlags,
@@ -197,12 +198,12 @@ fn adopt(
         let _ = nix::unistd::close(name.number);
         return Ok(file);
     }
-    open_if(&at_launcher(ticket, name), name.inode, flags)
-        .ok_or_else(|| unreachable_error(ticket, what, name))
+    open_if(&at_launcher(descriptor, name), name.inode, flags)
+        .ok_or_else(|| unreachable_error(descriptor, what, name))
 }
 
-fn unreachable_error(ticket: &JobDescriptor, what: &'static str, name: FdName) -> JoinError {
-    let JobDescriptor { rank, size, launcher, .. } = *ticket;
+fn unreachable_error(descriptor: &JobDescriptor, what: &'static str, name: FdName) -> JoinError {
+    let JobDescriptor { rank, size, launcher, .. } = *descriptor;
     JoinError::Unreachable { rank, size, launcher, what, number: name.number }
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn join(invitation: Invitation) -> io::Result<Job> {
     let secret = exchange_secret(&mut client, rank)?;
     let memory = match own {
         Some(memory) => {
-            node_map::write(&memory.board, &secret, &places)?;
+            node_map::write(&memory.status_page, &secret, &places)?;
             memory
         }
         None => Memory::open(&client.get(&memory_key(host))?.unwrap_or_default(), leader)?,
@@ -83,7 +83,7 @@ pub(crate) fn join(invitation: Invitation) -> io::Result<Job> {
         appnum,
         universe_size: universe.unwrap_or(0).max(size),
         segment: Some(memory.segment),
-        board: Some(StatusPage::new(memory.board, rank)),
+        status_page: Some(StatusPage::new(memory.status_page, rank)),
         cores: CoreBudget { usable: cores(), ranks: local },
         control: Some(Control::Pmi(client.voice())),
         link: Some(Link::over_pmi(PmiLink::new(client, rank))),
@@ -117,21 +117,21 @@ fn memory_key(host: u32) -> String {
 /// The two memory files of a host.
 struct Memory {
     segment: OwnedFd,
-    board: OwnedFd,
+    status_page: OwnedFd,
 }
 
 impl Memory {
     fn new(size: u32) -> io::Result<Memory> {
         let segment = memfd_create("tern-segment", MemfdFlags::CLOEXEC)?;
-        let board = memfd_create("tern-board", MemfdFlags::CLOEXEC)?;
-        node_map::make_room(&board, size)?;
-        Ok(Memory { segment, board })
+        let status_page = memfd_create("tern-status", MemfdFlags::CLOEXEC)?;
+        node_map::make_room(&status_page, size)?;
+        Ok(Memory { segment, status_page })
     }
 
     /// How another process finds them: this process, and number and inode of each.
     fn names(&self) -> io::Result<String> {
         let mut text = std::process::id().to_string();
-        for file in [&self.segment, &self.board] {
+        for file in [&self.segment, &self.status_page] {
             text += &format!(":{}:{}", file.as_raw_fd(), fstat(file)?.st_ino);
         }
         Ok(text)
@@ -140,13 +140,17 @@ impl Memory {
     /// Opens those of `leader`, another rank of this host.
     fn open(names: &str, leader: u32) -> io::Result<Memory> {
         let numbers: Option<Vec<u64>> = names.split(':').map(|word| word.parse().ok()).collect();
-        let Some(&[process, segment, segment_inode, board, board_inode]) = numbers.as_deref() else {
+        let Some(&[process, segment, segment_inode, status_page, status_page_inode]) = numbers.as_deref()
+        else {
             return Err(io::Error::other(format!(
                 "rank {leader} has left no shared memory: is it a program of Tern?"
             )));
         };
         let open = |number: u64, inode: u64| open_at(process, number, inode, leader);
-        Ok(Memory { segment: open(segment, segment_inode)?, board: open(board, board_inode)? })
+        Ok(Memory {
+            segment: open(segment, segment_inode)?,
+            status_page: open(status_page, status_page_inode)?,
+        })
     }
 }
 
@@ -187,7 +191,7 @@ mod tests {
         let memory = Memory::new(2).unwrap();
         let names = memory.names().unwrap();
         let opened = Memory::open(&names, 0).unwrap();
-        assert_eq!(fstat(&opened.board).unwrap().st_ino, fstat(&memory.board).unwrap().st_ino);
+        assert_eq!(fstat(&opened.status_page).unwrap().st_ino, fstat(&memory.status_page).unwrap().st_ino);
         for bad in ["", "1:2", "x:1:1:1:1", &format!("{names}1"), &names.replacen(':', "0:", 1)] {
             assert!(Memory::open(bad, 0).is_err(), "{bad}");
         }

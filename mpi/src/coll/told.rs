@@ -9,7 +9,7 @@ use tern_mem::Datatype;
 /// Root and length of a call, as far as all ranks name the same. It is written in each call, so it is small.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    /// As the board has it.
+    /// As the status page has it.
     root: i32,
     length: Length,
     count: u64,

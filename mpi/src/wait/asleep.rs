@@ -1,4 +1,4 @@
-//! What the threads of this process that have slept long wait for, on the board for a person to read.
+//! What the threads of this process that have slept long wait for, on the status page for a person to read.
 
 use super::notes;
 use crate::comm::Comm;
@@ -16,7 +16,7 @@ pub struct Waiting {
     pub call: &'static str,
     /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
     pub peer: i32,
-    /// Tag, `ANY_TAG` or [`NO_TAG`] of the board.
+    /// Tag, `ANY_TAG` or [`NO_TAG`] of the status page.
     pub tag: i32,
     /// Context of the communicator, if there is one.
     pub context: Option<u64>,
@@ -24,7 +24,7 @@ pub struct Waiting {
     pub bytes: Option<u64>,
     /// The collective that the call is or completes; empty if it is none.
     pub collective: &'static str,
-    /// Its root, as the board has it.
+    /// Its root, as the status page has it.
     pub root: i32,
     /// What is waited for is a message to this rank.
     pub receives: bool,
@@ -125,19 +125,19 @@ pub(super) fn end(process: &mut Process, number: u64) {
     tell(process);
 }
 
-/// Puts the wait that has lasted longest on the board, with those of other threads beside it.
+/// Puts the wait that has lasted longest on the status page, with those of other threads beside it.
 fn tell(process: &Process) {
-    let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
-    let Some((longest, further)) = process.asleep.waits.split_first() else { return board.clear() };
+    let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
+    let Some((longest, further)) = process.asleep.waits.split_first() else { return status_page.clear() };
     let detail = with_further(&longest.waiting.detail, further, process);
     let waits: Vec<&Waiting> = process.asleep.waits.iter().map(|wait| &wait.waiting).collect();
     let notes = notes::notes(process, &waits);
     with_blocked(&longest.waiting, &detail, process, |blocked| {
-        board.publish(&Blocked { since_ns: longest.since_ns, notes: &notes, ..*blocked });
+        status_page.publish(&Blocked { since_ns: longest.since_ns, notes: &notes, ..*blocked });
     });
 }
 
-/// Whether any thread sleeps in a call that stands on the board.
+/// Whether any thread sleeps in a call that stands on the status page.
 pub(super) fn is_anybody(process: &Process) -> bool {
     !process.asleep.waits.is_empty()
 }
@@ -156,7 +156,7 @@ fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
     own.into_iter().chain(threads).chain(rest).collect::<Vec<_>>().join("; ")
 }
 
-/// Shows a wait as the board has it, but for its times and notes.
+/// Shows a wait as the status page has it, but for its times and notes.
 pub(super) fn with_blocked<T>(
     waiting: &Waiting,
     detail: &str,

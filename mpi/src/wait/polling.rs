@@ -1,4 +1,4 @@
-//! What this process asks for again and again, on the board for a person to read: a loop over `MPI_Test` or
+//! What this process asks for again and again, on the status page for a person to read: a loop over `MPI_Test` or
 //! `MPI_Iprobe` waits like any other call, but in the program's own code.
 //!
 //! Calls that find nothing look at the clock now and then, and say where they are every 50 ms. They say when they
@@ -52,7 +52,7 @@ impl Polling {
 #[cold]
 #[inline(never)]
 pub(super) fn asked(process: &mut Process, waiting: impl FnOnce(&Process) -> Waiting) {
-    if process.job.as_ref().is_none_or(|job| job.board.is_none()) {
+    if process.job.as_ref().is_none_or(|job| job.status_page.is_none()) {
         process.polling.look_at = u64::MAX;
         return;
     }
@@ -66,10 +66,10 @@ pub(super) fn asked(process: &mut Process, waiting: impl FnOnce(&Process) -> Wai
 }
 
 fn tell(process: &Process, waiting: &Waiting, since_ns: u64, now_ns: u64) {
-    let Some(board) = process.job.as_ref().and_then(|job| job.board.as_ref()) else { return };
+    let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
     let notes = notes::notes(process, &[waiting]);
     with_blocked(waiting, &waiting.detail, process, |blocked| {
-        board.publish(&Blocked { since_ns, asked_ns: Some(now_ns), notes: &notes, ..*blocked });
+        status_page.publish(&Blocked { since_ns, asked_ns: Some(now_ns), notes: &notes, ..*blocked });
     });
 }
 

@@ -23,7 +23,7 @@ use crate::watch::exit_cause::Refusal;
 #[derive(Debug)]
 pub struct JobResources {
     segment: OwnedFd,
-    board: OwnedFd,
+    status_page: OwnedFd,
     control: OwnedFd,
     notices: OwnedFd,
     /// The ranks' end of a pipe whose other end this process alone has: it ends however this process does.
@@ -37,7 +37,7 @@ impl JobResources {
     /// Makes everything for a job whose ranks are at these places.
     pub fn new(places: &NodeMap, secret: &Secret) -> Result<JobResources, Refusal> {
         let share = JobResources::create(places.size()).and_then(|share| {
-            node_map::write(&share.board, secret, places)?;
+            node_map::write(&share.status_page, secret, places)?;
             Ok(share)
         });
         share.map_err(|error| {
@@ -49,15 +49,15 @@ impl JobResources {
     fn create(size: u32) -> Result<JobResources, Errno> {
         let (notices, control) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&notices, OFlags::NONBLOCK)?;
-        let board = out_of_the_way(memory_file("tern-board")?);
-        node_map::make_room(&board, size)?;
+        let status_page = out_of_the_way(memory_file("tern-status")?);
+        node_map::make_room(&status_page, size)?;
         let segment = out_of_the_way(memory_file("tern-segment")?);
         let control = out_of_the_way(control);
         let (lifeline, held) = pipe_with(PipeFlags::CLOEXEC)?;
         let lifeline = out_of_the_way(lifeline);
         Ok(JobResources {
             segment,
-            board,
+            status_page,
             control,
             notices,
             lifeline,
@@ -66,8 +66,8 @@ impl JobResources {
         })
     }
 
-    /// The part of a ticket that is the same for all ranks of this host.
-    pub fn ticket(&self, plan: &Plan) -> Result<JobDescriptor, Refusal> {
+    /// The part of a job descriptor that is the same for all ranks of this host.
+    pub fn descriptor(&self, plan: &Plan) -> Result<JobDescriptor, Refusal> {
         let name =
             |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
         Ok(JobDescriptor {
@@ -81,7 +81,7 @@ impl JobResources {
             hosts: plan.places.hosts(),
             launcher: std::process::id(),
             segment: name(&self.segment)?,
-            board: name(&self.board)?,
+            status_page: name(&self.status_page)?,
             control: name(&self.control)?,
             lifeline: name(&self.lifeline)?,
             // Each rank has its own.
@@ -92,7 +92,7 @@ impl JobResources {
     /// Whether the processes that are started next inherit the descriptors.
     pub fn set_inherited(&self, inherited: bool) {
         let flags = if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
-        for fd in [&self.segment, &self.board, &self.control, &self.lifeline] {
+        for fd in [&self.segment, &self.status_page, &self.control, &self.lifeline] {
             // Only a descriptor that is not open is refused.
             let _ = fcntl_setfd(fd, flags);
         }
@@ -100,7 +100,7 @@ impl JobResources {
 
     /// Where `rank` says it stands.
     pub fn record(&self, rank: u32) -> Record {
-        read_record(&self.board, rank).unwrap_or_else(|_| Record::absent())
+        read_record(&self.status_page, rank).unwrap_or_else(|_| Record::absent())
     }
 
     /// The reading end of the control pipe.

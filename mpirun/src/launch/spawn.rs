@@ -107,12 +107,12 @@ impl Rank {
 /// The ranks of this host, what they share, and where they are bound.
 pub type Started = (Vec<Rank>, JobResources, Binding);
 
-/// Starts the ranks of this host, and tells the guard of each; if one cannot be started, those that run already are killed.
+/// Starts the ranks of this host, and tells the watchdog of each; if one cannot be started, those that run already are killed.
 pub fn start(
     plan: &Plan,
     secret: &Secret,
     feed: Feeding,
-    guard: &mut io::Result<Watchdog>,
+    watchdog: &mut io::Result<Watchdog>,
 ) -> Result<Started, Refusal> {
     adopt_orphans();
     let share = JobResources::new(&plan.places, secret)?;
@@ -125,11 +125,11 @@ pub fn start(
     foreign::refuse(plan)?;
     let limit = raise_descriptor_limit(local)?;
     let cores = plan.cores.min(binding.processors(local)).max(1);
-    let ticket = JobDescriptor { local, cores, bound: binding.is_bound(), ..share.ticket(plan)? };
+    let descriptor = JobDescriptor { local, cores, bound: binding.is_bound(), ..share.descriptor(plan)? };
     let libraries = plan.settings.apps.iter().map(|app| loader::library_path(plan, app)).collect();
-    let starter = Starter { plan, libraries, share: &share, binding: &binding, ticket, limit, feed };
+    let starter = Starter { plan, libraries, share: &share, binding: &binding, descriptor, limit, feed };
     share.set_inherited(true);
-    let ranks = starter.start_all(&numbers, guard);
+    let ranks = starter.start_all(&numbers, watchdog);
     share.set_inherited(false);
     binding.restore();
     Ok((ranks?, share, binding))
@@ -141,18 +141,18 @@ struct Starter<'a> {
     binding: &'a Binding,
     /// For each program, what it needs to find Tern's library.
     libraries: Vec<Option<OsString>>,
-    ticket: JobDescriptor,
+    descriptor: JobDescriptor,
     limit: Option<RaisedLimit>,
     feed: Feeding,
 }
 
 impl Starter<'_> {
-    fn start_all(&self, numbers: &[u32], guard: &mut io::Result<Watchdog>) -> Result<Vec<Rank>, Refusal> {
+    fn start_all(&self, numbers: &[u32], watchdog: &mut io::Result<Watchdog>) -> Result<Vec<Rank>, Refusal> {
         let mut ranks = Vec::with_capacity(numbers.len());
         for &rank in numbers {
             match self.start(rank, ranks.len() as u32) {
                 Ok(started) => {
-                    tell(guard, |guard| guard.watch_over(started.group()));
+                    tell(watchdog, |watchdog| watchdog.watch_over(started.group()));
                     ranks.push(started);
                     self.share.keep_notices();
                 }
@@ -201,7 +201,7 @@ impl Starter<'_> {
 
     fn command(&self, rank: u32, app: &App, answers: FdName) -> Command {
         let number = self.plan.app_of[rank as usize] as u32;
-        let ticket = JobDescriptor { rank, app: number, answers, ..self.ticket.clone() };
+        let descriptor = JobDescriptor { rank, app: number, answers, ..self.descriptor.clone() };
         let found = app.path.as_ref().and_then(|path| find_program(&app.program, path));
         let mut command = Command::new(found.as_deref().unwrap_or(app.program.as_ref()));
         command.args(&app.arguments).process_group(0);
@@ -212,8 +212,8 @@ impl Starter<'_> {
             command.env(UNBUFFERED, "1");
         }
         command.envs(self.libraries[number as usize].iter().map(|folders| (loader::VARIABLE, folders)));
-        command.env(DESCRIPTOR_VARIABLE, ticket.to_string());
-        command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, ticket.size.to_string());
+        command.env(DESCRIPTOR_VARIABLE, descriptor.to_string());
+        command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, descriptor.size.to_string());
         // An agent has it from its launcher.
         command.env_remove(LAUNCHER_VARIABLE);
         if let Some(directory) = &app.directory {

@@ -1,9 +1,9 @@
-//! The guard: a process that kills the ranks and the launchers when `mpirun` itself has been killed.
+//! The watchdog: a process that kills the ranks and the launchers when `mpirun` itself has been killed.
 //!
 //! It is `mpirun` run once more, asleep in a read on a pipe whose only writer is `mpirun`. The kernel closes
-//! that end however `mpirun` ends, and the read returns. At a normal end `mpirun` kills the guard first. It is there before
+//! that end however `mpirun` ends, and the read returns. At a normal end `mpirun` kills the watchdog first. It is there before
 //! the first rank and launcher and hears of each as soon as that runs. One of which `mpirun` could not tell any more, or that has
-//! left its group, is known by its environment: a rank has a ticket there, a launcher [`LAUNCHER_VARIABLE`].
+//! left its group, is known by its environment: a rank has a job descriptor there, a launcher [`LAUNCHER_VARIABLE`].
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -15,12 +15,12 @@ use std::time::Instant;
 use tern_job::procfs::{ProcessStat, processes, variable_of};
 
 use crate::limits::{LAUNCHER_END_LOOK, LAUNCHER_END_MAX, PAUSE_BETWEEN_SEARCHES, SEARCHES_FOR_STRAYS};
-use crate::watch::descendants::{Look, signal_all, ticket_of};
+use crate::watch::descendants::{Look, descriptor_of, signal_all};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// The hidden option that makes `mpirun` a guard; the number of the process that it watches follows.
-pub const OPTION: &str = "--tern-guard";
+/// The hidden option that makes `mpirun` a watchdog; the number of the process that it watches follows.
+pub const OPTION: &str = "--tern-watchdog";
 
 /// Says in a launcher's environment which `mpirun` or agent has started it.
 pub const LAUNCHER_VARIABLE: &str = "TERN_LAUNCHED_BY";
@@ -28,10 +28,10 @@ pub const LAUNCHER_VARIABLE: &str = "TERN_LAUNCHED_BY";
 /// In the place of a group.
 const COMPLETE: i32 = 0;
 
-/// Names the process, so that `pkill mpirun` does not meet the guard.
-const NAME: &str = "tern-guard";
+/// Names the process, so that `pkill mpirun` does not meet the watchdog.
+const NAME: &str = "tern-watchdog";
 
-/// A guard on duty.
+/// A watchdog on duty.
 #[derive(Debug)]
 pub struct Watchdog {
     child: Child,
@@ -40,7 +40,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Sets a guard, over nobody yet.
+    /// Sets a watchdog, over nobody yet.
     pub fn post() -> std::io::Result<Watchdog> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let child = Command::new("/proc/self/exe")
@@ -81,26 +81,29 @@ impl Watchdog {
         self.child.id()
     }
 
-    /// Relieves the guard: from here on nothing happens if `mpirun` ends.
+    /// Relieves the watchdog: from here on nothing happens if `mpirun` ends.
     pub fn dismiss(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Tells a guard something, if there is one. A guard that cannot be told is none.
-pub fn tell(guard: &mut std::io::Result<Watchdog>, what: impl FnOnce(&mut Watchdog) -> std::io::Result<()>) {
-    if let Ok(on_duty) = guard
+/// Tells a watchdog something, if there is one. A watchdog that cannot be told is none.
+pub fn tell(
+    watchdog: &mut std::io::Result<Watchdog>,
+    what: impl FnOnce(&mut Watchdog) -> std::io::Result<()>,
+) {
+    if let Ok(on_duty) = watchdog
         && let Err(error) = what(on_duty)
-        && let Ok(useless) = std::mem::replace(guard, Err(error))
+        && let Ok(useless) = std::mem::replace(watchdog, Err(error))
     {
         useless.dismiss();
     }
 }
 
-/// The guard's whole life. Who has started it is said in its argument: its parent may have been killed before it looks.
+/// The watchdog's whole life. Who has started it is said in its argument: its parent may have been killed before it looks.
 pub fn watch(mpirun: u32) {
-    let _ = rustix::thread::set_name(c"tern-guard");
+    let _ = rustix::thread::set_name(c"tern-watchdog");
     let mut numbers = Vec::new();
     // Ends when mpirun has ended, or fails and then nobody is to be killed.
     if std::io::stdin().lock().read_to_end(&mut numbers).is_err() {
@@ -144,12 +147,12 @@ fn group(number: i32) -> Option<Pid> {
     if number > 1 { Pid::from_raw(number) } else { None }
 }
 
-/// What has a ticket of `mpirun`'s, and what that has started. In another namespace the number of `mpirun` is somebody else's.
+/// What has a job descriptor of `mpirun`'s, and what that has started. In another namespace the number of `mpirun` is somebody else's.
 fn ranks_of(look: &Look, mpirun: u32) -> HashSet<u32> {
     let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
     let own = namespace("self");
     let is_rank = |pid: &u32| {
-        let launcher = ticket_of(*pid).map(|ticket| ticket.launcher);
+        let launcher = descriptor_of(*pid).map(|descriptor| descriptor.launcher);
         launcher == Some(mpirun) && namespace(&pid.to_string()) == own
     };
     look.with_descendants(look.pids().filter(is_rank))
@@ -163,7 +166,7 @@ fn launchers_of(mpirun: u32) -> impl Iterator<Item = i32> {
     processes().filter(is_launcher).filter_map(|(pid, _)| i32::try_from(pid).ok())
 }
 
-/// Whether a process is the guard of a job. It ends by itself, and is needed until then: it may be that of a job inside this one.
-pub fn is_guard(pid: u32) -> bool {
+/// Whether a process is the watchdog of a job. It ends by itself, and is needed until then: it may be that of a job inside this one.
+pub fn is_watchdog(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }

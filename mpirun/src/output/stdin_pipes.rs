@@ -35,8 +35,8 @@ pub enum Taken {
 impl StdinPipes {
     /// The pipes, each with its rank.
     pub fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> StdinPipes {
-        let inlet = |pipe| StdinPipe { pipe, buffer: Vec::new(), written: 0, waiting: false };
-        StdinPipes { ranks: pipes.map(|(rank, pipe)| (rank, inlet(pipe))).collect() }
+        let stdin_pipe = |pipe| StdinPipe { pipe, buffer: Vec::new(), written: 0, waiting: false };
+        StdinPipes { ranks: pipes.map(|(rank, pipe)| (rank, stdin_pipe(pipe))).collect() }
     }
 
     /// The next piece for a rank; an empty one is the end. `mpirun` sends one at a time.
@@ -45,23 +45,23 @@ impl StdinPipes {
             self.close(rank, poller);
             return Taken::NotYet;
         }
-        let Some(inlet) = self.ranks.get_mut(&rank) else { return Taken::Closed };
-        inlet.buffer.extend_from_slice(&bytes);
+        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+        stdin_pipe.buffer.extend_from_slice(&bytes);
         self.write(rank, poller)
     }
 
     /// The pipe of a rank has room, or nobody reads it any more.
     pub fn on_room(&mut self, rank: u32, poller: &Poller) -> Taken {
-        if let Some(inlet) = self.ranks.get_mut(&rank) {
-            poller.remove(&inlet.pipe);
-            inlet.waiting = false;
+        if let Some(stdin_pipe) = self.ranks.get_mut(&rank) {
+            poller.remove(&stdin_pipe.pipe);
+            stdin_pipe.waiting = false;
         }
         self.write(rank, poller)
     }
 
     fn write(&mut self, rank: u32, poller: &Poller) -> Taken {
-        let Some(inlet) = self.ranks.get_mut(&rank) else { return Taken::Closed };
-        let taken = inlet.write(rank, poller);
+        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+        let taken = stdin_pipe.write(rank, poller);
         if taken == Taken::Closed {
             self.close(rank, poller);
         }
@@ -69,8 +69,8 @@ impl StdinPipes {
     }
 
     fn close(&mut self, rank: u32, poller: &Poller) {
-        if let Some(inlet) = self.ranks.remove(&rank) {
-            poller.remove(&inlet.pipe);
+        if let Some(stdin_pipe) = self.ranks.remove(&rank) {
+            poller.remove(&stdin_pipe.pipe);
         }
     }
 }

@@ -71,21 +71,21 @@ impl Streams {
     }
 
     /// A stream has output, or has ended.
-    pub fn on_stream(&mut self, index: u32, mouth: &mut impl LineSink, poller: &Poller) {
-        self.read(index as usize, mouth, poller);
+    pub fn on_stream(&mut self, index: u32, line_sink: &mut impl LineSink, poller: &Poller) {
+        self.read(index as usize, line_sink, poller);
     }
 
     /// Takes what the rank at `index` has said until now: its last words before its end is reported.
-    pub fn drain_rank(&mut self, index: usize, mouth: &mut impl LineSink, poller: &Poller) {
+    pub fn drain_rank(&mut self, index: usize, line_sink: &mut impl LineSink, poller: &Poller) {
         for index in [2 * index, 2 * index + 1] {
-            while self.read(index, mouth, poller) == Read::Something {}
+            while self.read(index, line_sink, poller) == Read::Something {}
         }
     }
 
     /// Reads on where more is taken again.
-    pub fn resume(&mut self, mouth: &impl LineSink, poller: &Poller) {
+    pub fn resume(&mut self, line_sink: &impl LineSink, poller: &Poller) {
         for index in std::mem::take(&mut self.paused) {
-            let full = mouth.is_full(is_error(index));
+            let full = line_sink.is_full(is_error(index));
             if full || self.wait_for(index, poller).is_err() {
                 self.paused.push(index);
             }
@@ -98,10 +98,10 @@ impl Streams {
     }
 
     /// Shows lines that have waited long enough for their ends.
-    pub fn tick(&mut self, now: Instant, mouth: &mut impl LineSink) {
+    pub fn tick(&mut self, now: Instant, line_sink: &mut impl LineSink) {
         while self.due().is_some_and(|due| now >= due) {
             let (index, _) = self.prompts.remove(0);
-            self.flush_line(index, mouth);
+            self.flush_line(index, line_sink);
         }
     }
 
@@ -116,35 +116,35 @@ impl Streams {
     }
 
     /// Reads no more from streams that others still hold open.
-    pub fn close_all(&mut self, mouth: &mut impl LineSink, poller: &Poller) {
+    pub fn close_all(&mut self, line_sink: &mut impl LineSink, poller: &Poller) {
         for index in 0..self.streams.len() {
-            self.close(index, mouth, poller);
+            self.close(index, line_sink, poller);
         }
         self.paused.clear();
     }
 
-    fn read(&mut self, index: usize, mouth: &mut impl LineSink, poller: &Poller) -> Read {
+    fn read(&mut self, index: usize, line_sink: &mut impl LineSink, poller: &Poller) -> Read {
         let Some(pipe) = &self.streams[index].pipe else { return Read::Nothing };
-        if mouth.is_full(is_error(index)) {
+        if line_sink.is_full(is_error(index)) {
             self.pause(index, poller);
             return Read::Nothing;
         }
         match rustix::io::read(pipe, &mut self.buffer[..]) {
-            Ok(0) => self.close(index, mouth, poller),
+            Ok(0) => self.close(index, line_sink, poller),
             Ok(count) => {
-                self.take(index, count, mouth);
+                self.take(index, count, line_sink);
                 return Read::Something;
             }
             Err(Errno::AGAIN) => {}
             Err(Errno::INTR) => return Read::Something,
-            Err(_) => self.close(index, mouth, poller),
+            Err(_) => self.close(index, line_sink, poller),
         }
         Read::Nothing
     }
 
-    fn take(&mut self, index: usize, count: usize, mouth: &mut impl LineSink) {
+    fn take(&mut self, index: usize, count: usize, line_sink: &mut impl LineSink) {
         let Stream { rank, lines, .. } = &mut self.streams[index];
-        lines.take(&self.buffer[..count], |bytes| mouth.take(*rank, is_error(index), bytes));
+        lines.take(&self.buffer[..count], |bytes| line_sink.take(*rank, is_error(index), bytes));
         if self.interactive {
             let partial = lines.is_partial();
             self.prompts.retain(|&(other, _)| other != index);
@@ -154,16 +154,16 @@ impl Streams {
         }
     }
 
-    fn flush_line(&mut self, index: usize, mouth: &mut impl LineSink) {
+    fn flush_line(&mut self, index: usize, line_sink: &mut impl LineSink) {
         let Stream { rank, lines, .. } = &mut self.streams[index];
-        lines.flush(|bytes| mouth.take(*rank, is_error(index), bytes));
+        lines.flush(|bytes| line_sink.take(*rank, is_error(index), bytes));
     }
 
-    fn close(&mut self, index: usize, mouth: &mut impl LineSink, poller: &Poller) {
+    fn close(&mut self, index: usize, line_sink: &mut impl LineSink, poller: &Poller) {
         if let Some(pipe) = self.streams[index].pipe.take() {
             poller.remove(&pipe);
             self.open -= 1;
-            self.flush_line(index, mouth);
+            self.flush_line(index, line_sink);
         }
     }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub enum Asker {
     /// A rank of this host.
     Rank(u32),
-    /// A branch of the tree of agents.
+    /// A child agent of the tree of agents.
     ChildAgent(u32),
     /// Whoever started this agent.
     Parent,

@@ -17,7 +17,7 @@ use crate::poller::Poller;
 /// Keys with their values.
 pub type Pairs = Vec<(String, String)>;
 
-/// What a station has to do because of what ranks have said.
+/// What a node supervisor has to do because of what ranks have said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// All ranks from here on have come to the barrier; these pairs are new.
@@ -33,7 +33,7 @@ pub enum Demand {
     },
 }
 
-/// The server of one station.
+/// The server of one node supervisor.
 #[derive(Debug, Default)]
 pub struct Pmi {
     ranks: HashMap<u32, Client>,
@@ -44,7 +44,7 @@ pub struct Pmi {
     fresh: Pairs,
     /// Ranks at the barrier.
     arrived: u32,
-    /// Ranks of this station and of those behind it.
+    /// Ranks of this node supervisor and of those behind it.
     expected: u32,
 }
 
@@ -82,7 +82,7 @@ impl Pmi {
         pmi
     }
 
-    /// A barrier is for so many ranks, of this station and of those behind it.
+    /// A barrier is for so many ranks, of this node supervisor and of those behind it.
     pub fn expect(&mut self, ranks: u32) {
         self.expected = ranks;
     }
@@ -109,7 +109,7 @@ impl Pmi {
         demands
     }
 
-    /// So many ranks behind another station have come to the barrier, with these new pairs.
+    /// So many ranks behind another node supervisor have come to the barrier, with these new pairs.
     pub fn on_barrier(&mut self, ranks: u32, pairs: Pairs) -> Option<Demand> {
         for (key, value) in pairs {
             self.put(&key, &value);

@@ -31,7 +31,7 @@ pub fn serve() -> Result<(), Refusal> {
     let Some(orders) = parent.orders(&mut poller) else { return Ok(()) };
     let host = orders.hosts.first().map_or(0, |(host, _)| *host);
     match start(&orders, poller) {
-        Ok((station, inlets)) => Agent::new(host, station, parent, inlets).run(),
+        Ok((node, stdin_pipes)) => Agent::new(host, node, parent, stdin_pipes).run(),
         Err(refusal) => parent.refuse(&orders, &refusal)?,
     }
     Ok(())
@@ -40,26 +40,26 @@ pub fn serve() -> Result<(), Refusal> {
 /// Starts the agents behind this one, then this host's ranks.
 fn start(orders: &Orders, poller: Poller) -> Result<(NodeSupervisor, StdinPipes), Refusal> {
     let plan = prepare(orders)?;
-    let mut guard = Watchdog::post();
-    let (mut branches, losses) =
-        Children::start(orders, &orders.hosts[1..], plan.tree(), &poller, &mut guard);
+    let mut watchdog = Watchdog::post();
+    let (mut children, losses) =
+        Children::start(orders, &orders.hosts[1..], plan.tree(), &poller, &mut watchdog);
     let feed = Feeding::copied(orders.stdin);
-    let (mut ranks, share, binding) = match spawn::start(&plan, &orders.secret, feed, &mut guard) {
+    let (mut ranks, share, binding) = match spawn::start(&plan, &orders.secret, feed, &mut watchdog) {
         Ok(started) => started,
         Err(refusal) => {
-            branches.end(&poller);
-            guard.into_iter().for_each(Watchdog::dismiss);
+            children.end(&poller);
+            watchdog.into_iter().for_each(Watchdog::dismiss);
             return Err(refusal);
         }
     };
     let inputs = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.input.take()?)));
-    let inlets = StdinPipes::new(inputs);
-    let mut station = NodeSupervisor::new(plan, share, ranks, poller, orders.interactive)?;
-    station.set_branches(branches, losses, false);
-    station.introduce(&binding);
-    station.keep_guard(guard);
-    station.catch_up();
-    Ok((station, inlets))
+    let stdin_pipes = StdinPipes::new(inputs);
+    let mut node = NodeSupervisor::new(plan, share, ranks, poller, orders.interactive)?;
+    node.set_children(children, losses, false);
+    node.introduce(&binding);
+    node.keep_watchdog(watchdog);
+    node.catch_up();
+    Ok((node, stdin_pipes))
 }
 
 /// Goes where `mpirun` is, and checks what can be checked before anything runs.
@@ -140,10 +140,10 @@ impl Parent {
 }
 
 struct Agent {
-    station: NodeSupervisor,
+    node: NodeSupervisor,
     parent: Parent,
     relay: Relay,
-    inlets: StdinPipes,
+    stdin_pipes: StdinPipes,
     host: u32,
     beat_at: Instant,
     /// All ranks of the job have ended.
@@ -153,27 +153,27 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(host: u32, station: NodeSupervisor, mut parent: Parent, inlets: StdinPipes) -> Agent {
-        parent.to.push(&Up::Started { host, pids: station.pids() });
+    fn new(host: u32, node: NodeSupervisor, mut parent: Parent, stdin_pipes: StdinPipes) -> Agent {
+        parent.to.push(&Up::Started { host, pids: node.pids() });
         let (relay, beat_at) = (Relay::default(), Instant::now() + BEAT);
-        Agent { station, parent, relay, inlets, host, beat_at, finishing: false, over: false }
+        Agent { node, parent, relay, stdin_pipes, host, beat_at, finishing: false, over: false }
     }
 
     fn run(&mut self) {
         let mut ready = Vec::new();
         while self.parent_is_there() {
             self.flush();
-            let dues = [Some(self.beat_at), self.station.due()];
+            let dues = [Some(self.beat_at), self.node.due()];
             let due = dues.into_iter().flatten().min();
             let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
-            self.station.poller.wait(timeout, &mut ready);
+            self.node.poller.wait(timeout, &mut ready);
             for token in ready.drain(..) {
                 self.handle(token);
             }
             self.tick(Instant::now());
         }
-        self.station.signal(Signal::KILL);
-        self.station.disband();
+        self.node.signal(Signal::KILL);
+        self.node.disband();
     }
 
     fn parent_is_there(&self) -> bool {
@@ -183,40 +183,40 @@ impl Agent {
     fn handle(&mut self, token: Token) {
         match token {
             Token::Parent => self.on_parent(),
-            Token::ParentRoom => self.parent.to.on_room(&self.station.poller),
+            Token::ParentRoom => self.parent.to.on_room(&self.node.poller),
             Token::Input(rank) => {
-                let taken = self.inlets.on_room(rank, &self.station.poller);
+                let taken = self.stdin_pipes.on_room(rank, &self.node.poller);
                 self.tell_taken(rank, taken);
             }
-            token => drop(self.station.handle(token, &mut self.relay)),
+            token => drop(self.node.handle(token, &mut self.relay)),
         }
         self.collect();
     }
 
     /// What a rank has said goes before the news of its end.
     fn collect(&mut self) {
-        let events = self.relay.take_all().into_iter().chain(self.station.take_events());
+        let events = self.relay.take_all().into_iter().chain(self.node.take_events());
         events.for_each(|event| self.parent.to.push(&event));
     }
 
     fn flush(&mut self) {
         self.collect();
-        if self.finishing && !self.over && self.station.is_over() {
+        if self.finishing && !self.over && self.node.is_over() {
             self.over = true;
             self.parent.to.push(&Up::Over { host: self.host });
         }
-        self.parent.to.flush(&self.station.poller);
-        self.station.flush();
+        self.parent.to.flush(&self.node.poller);
+        self.node.flush();
     }
 
     fn tick(&mut self, now: Instant) {
-        self.station.streams.tick(now, &mut self.relay);
-        self.station.settle(now);
-        self.station.look_out(now);
+        self.node.streams.tick(now, &mut self.relay);
+        self.node.settle(now);
+        self.node.look_out(now);
         if now >= self.beat_at {
             self.beat_at = now + BEAT;
             self.parent.to.push(&Up::Beat);
-            self.station.tick(now);
+            self.node.tick(now);
         }
     }
 
@@ -241,19 +241,19 @@ impl Agent {
         match order {
             Down::OutputTaken { host, bytes } if host == self.host => {
                 self.relay.on_taken(bytes);
-                self.station.streams.resume(&self.relay, &self.station.poller);
+                self.node.streams.resume(&self.relay, &self.node.poller);
             }
-            Down::Input { rank, bytes } if self.station.is_own(rank) => {
-                let taken = self.inlets.on_input(rank, bytes, &self.station.poller);
+            Down::Input { rank, bytes } if self.node.is_own(rank) => {
+                let taken = self.stdin_pipes.on_input(rank, bytes, &self.node.poller);
                 self.tell_taken(rank, taken);
             }
             order => {
                 self.finishing |= order == Down::Finish;
                 self.parent.paused |= order == Down::Pause;
                 if order == Down::Pause {
-                    self.station.forgive();
+                    self.node.forgive();
                 }
-                self.station.obey(order);
+                self.node.obey(order);
             }
         }
     }

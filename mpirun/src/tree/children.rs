@@ -1,4 +1,4 @@
-//! The agents that are started from here, each with the hosts behind it: the branches of the tree.
+//! The agents that are started from here, each with the hosts behind it: the child agents of the tree.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@ use crate::poller::{Poller, Token};
 use crate::tree::channel::{Closed, Inbox, Outbox};
 use crate::tree::messages::{Down, Orders, Up};
 
-/// All branches.
+/// All child agents.
 #[derive(Debug, Default)]
 pub struct Children {
     list: Vec<ChildAgent>,
@@ -51,14 +51,18 @@ impl Children {
         hosts: &[(u32, String)],
         arity: usize,
         poller: &Poller,
-        guard: &mut std::io::Result<Watchdog>,
+        watchdog: &mut std::io::Result<Watchdog>,
     ) -> (Children, Vec<Loss>) {
         let (mut list, mut losses) = (Vec::new(), Vec::new());
         for hosts in split(hosts, arity) {
             let index = list.len() as u32;
-            match ChildAgent::start(&Orders { hosts: hosts.to_vec(), ..orders.clone() }, index, poller, guard)
-            {
-                Ok(branch) => list.push(branch),
+            match ChildAgent::start(
+                &Orders { hosts: hosts.to_vec(), ..orders.clone() },
+                index,
+                poller,
+                watchdog,
+            ) {
+                Ok(child) => list.push(child),
                 Err(error) => {
                     let reason = format!("cannot run '{}': {error}", launcher::name(&orders.launcher));
                     losses.extend(hosts.iter().map(|(host, _)| (*host, reason.clone())));
@@ -68,52 +72,52 @@ impl Children {
         (Children { list }, losses)
     }
 
-    /// All hosts of all branches.
+    /// All hosts of all child agents.
     pub fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.list.iter().flat_map(|branch| branch.hosts.iter().copied())
+        self.list.iter().flat_map(|child| child.hosts.iter().copied())
     }
 
     /// The launchers' processes.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.list.iter().map(|branch| branch.child.id())
+        self.list.iter().map(|child| child.child.id())
     }
 
-    /// The branch on which a host is.
+    /// The child agent on which a host is.
     pub fn toward(&self, host: u32) -> Option<u32> {
-        let found = self.list.iter().position(|branch| branch.hosts.binary_search(&host).is_ok());
+        let found = self.list.iter().position(|child| child.hosts.binary_search(&host).is_ok());
         found.map(|index| index as u32)
     }
 
-    /// Sends a message to one branch.
+    /// Sends a message to one child agent.
     pub fn send(&mut self, index: u32, message: &Down) {
-        if let Some(branch) = self.list.get_mut(index as usize) {
-            branch.to.push(message);
+        if let Some(child) = self.list.get_mut(index as usize) {
+            child.to.push(message);
         }
     }
 
     /// Sends a message to all.
     pub fn broadcast(&mut self, message: &Down) {
-        self.list.iter_mut().for_each(|branch| branch.to.push(message));
+        self.list.iter_mut().for_each(|child| child.to.push(message));
     }
 
     /// Writes what the pipes take.
     pub fn flush(&mut self, poller: &Poller) {
-        self.list.iter_mut().for_each(|branch| branch.to.flush(poller));
+        self.list.iter_mut().for_each(|child| child.to.flush(poller));
     }
 
-    /// A branch has room again.
+    /// A child agent has room again.
     pub fn on_room(&mut self, index: u32, poller: &Poller) {
-        if let Some(branch) = self.list.get_mut(index as usize) {
-            branch.to.on_room(poller);
+        if let Some(child) = self.list.get_mut(index as usize) {
+            child.to.on_room(poller);
         }
     }
 
-    /// A branch has said something, or is lost.
+    /// A child agent has said something, or is lost.
     pub fn on_message(&mut self, index: u32, poller: &Poller) -> (Vec<Up>, Vec<Loss>) {
         let mut messages = Vec::new();
-        let Some(branch) = self.list.get_mut(index as usize) else { return (messages, Vec::new()) };
-        let result = branch.read(&mut messages);
-        let losses = result.err().map(|closed| branch.lose(closed, poller)).unwrap_or_default();
+        let Some(child) = self.list.get_mut(index as usize) else { return (messages, Vec::new()) };
+        let result = child.read(&mut messages);
+        let losses = result.err().map(|closed| child.lose(closed, poller)).unwrap_or_default();
         (messages, losses)
     }
 
@@ -125,8 +129,8 @@ impl Children {
     /// Children that have not been heard for too long.
     pub fn tick(&mut self, now: Instant, poller: &Poller) -> Vec<Loss> {
         let mut losses = Vec::new();
-        for branch in self.list.iter_mut().filter(|branch| branch.is_silent(now)) {
-            losses.extend(branch.lose_silent(poller));
+        for child in self.list.iter_mut().filter(|child| child.is_silent(now)) {
+            losses.extend(child.lose_silent(poller));
         }
         losses
     }
@@ -134,12 +138,12 @@ impl Children {
     /// Forgives all silence until now: this process has been stopped.
     pub fn forgive(&mut self) {
         let now = Instant::now();
-        self.list.iter_mut().for_each(|branch| (branch.heard, branch.started) = (now, now));
+        self.list.iter_mut().for_each(|child| (child.heard, child.started) = (now, now));
     }
 
     /// Closes the pipes, upon which the agents end their ranks and themselves, and waits for the launchers' ends.
     pub fn end(&mut self, poller: &Poller) {
-        self.list.iter_mut().for_each(|branch| branch.to.close(poller));
+        self.list.iter_mut().for_each(|child| child.to.close(poller));
         let limit = Instant::now() + LAUNCHER_END_MAX;
         while Instant::now() < limit && self.list.iter().any(ChildAgent::runs) {
             std::thread::sleep(Duration::from_millis(2));
@@ -148,7 +152,7 @@ impl Children {
     }
 }
 
-/// Divides hosts among at most `arity` branches.
+/// Divides hosts among at most `arity` child agents.
 fn split(hosts: &[(u32, String)], arity: usize) -> impl Iterator<Item = &[(u32, String)]> {
     hosts.chunks(hosts.len().div_ceil(arity.max(1)).max(1))
 }
@@ -159,14 +163,14 @@ impl ChildAgent {
         orders: &Orders,
         index: u32,
         poller: &Poller,
-        guard: &mut std::io::Result<Watchdog>,
+        watchdog: &mut std::io::Result<Watchdog>,
     ) -> std::io::Result<ChildAgent> {
         let program = launcher::own_program()?;
         let name = orders.hosts.first().map(|(_, name)| name.clone()).unwrap_or_default();
         let mut command = launcher::command(&orders.launcher, &name, &program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn()?;
-        tell(guard, |guard| guard.watch_over_launcher(Pid::from_child(&child)));
+        tell(watchdog, |watchdog| watchdog.watch_over_launcher(Pid::from_child(&child)));
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
             return Err(std::io::ErrorKind::BrokenPipe.into());
@@ -300,7 +304,7 @@ impl ChildAgent {
         self.look_for_end().is_none()
     }
 
-    /// How the launcher has ended, if it has. It is not reaped before the guard is dismissed: the guard would kill whoever got
+    /// How the launcher has ended, if it has. It is not reaped before the watchdog is dismissed: the watchdog would kill whoever got
     /// its number.
     fn look_for_end(&self) -> Option<ExitStatus> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -1,7 +1,7 @@
 //! Processes that belong to the job and have left the process groups of their ranks, as below `setsid` or a shell with job control.
 //!
 //! `mpirun` and agents are *subreapers*: what their ranks leave behind becomes their own child, so that all of the job descends from
-//! them. The guard, which no rank descends from, knows ranks by the ticket in their environment. Either reads `/proc`.
+//! them. The watchdog, which no rank descends from, knows ranks by the job descriptor in their environment. Either reads `/proc`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::limits::SEARCHES_MAX;
 
 /// From now on this process becomes the parent of orphans among its descendants.
 pub fn adopt_orphans() {
-    // Without it, which is as old as Linux 3.4, orphans are found by their tickets alone, by the guard.
+    // Without it, which is as old as Linux 3.4, orphans are found by their descriptors alone, by the watchdog.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
@@ -95,7 +95,7 @@ pub fn signal_all(signal: Signal, search: impl Fn(&Look) -> HashSet<u32>) {
         if new.is_empty() {
             return;
         }
-        new.into_iter().filter(|(pid, _)| !watchdog::is_guard(*pid)).for_each(|(pid, start)| {
+        new.into_iter().filter(|(pid, _)| !watchdog::is_watchdog(*pid)).for_each(|(pid, start)| {
             send(pid, start, signal);
         });
     }
@@ -115,8 +115,8 @@ fn is_launched_by(pid: u32, launcher: u32) -> bool {
     variable_of(pid, LAUNCHER_VARIABLE).is_some_and(|value| value == *launcher.to_string())
 }
 
-/// The ticket in the environment of a process.
-pub fn ticket_of(pid: u32) -> Option<JobDescriptor> {
+/// The job descriptor in the environment of a process.
+pub fn descriptor_of(pid: u32) -> Option<JobDescriptor> {
     JobDescriptor::parse(&variable_of(pid, DESCRIPTOR_VARIABLE)?).ok()
 }
 
@@ -135,8 +135,8 @@ pub fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor
     let own = std::process::id();
     let look = Look::take();
     let is_rank = |pid: &u32| {
-        let ticket = ticket_of(*pid);
-        ticket.is_some_and(|ticket| ticket.rank == rank && ticket.launcher == own)
+        let descriptor = descriptor_of(*pid);
+        descriptor.is_some_and(|descriptor| descriptor.rank == rank && descriptor.launcher == own)
     };
     let alive = |pid: &u32| *pid != group && look.stat(*pid).is_some_and(|stat| !stat.has_ended());
     let orphans: Vec<u32> = look.children(own).iter().copied().filter(alive).filter(is_rank).collect();

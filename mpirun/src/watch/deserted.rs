@@ -29,8 +29,8 @@ pub fn find(ranks: impl Iterator<Item = (u32, Record)>, now_ns: u64, least: Dura
     for (rank, record) in ranks {
         sleepers.push((rank, sleeps_in(&record, now_ns, least)?));
     }
-    let (ending, waiting): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|(_, call)| call == FINALIZE);
-    let (ends, _) = ending.into_iter().next()?;
+    let (drain, waiting): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|(_, call)| call == FINALIZE);
+    let (ends, _) = drain.into_iter().next()?;
     let (waits, call) = waiting.into_iter().next()?;
     Some(Deserted { ends, waits, call })
 }

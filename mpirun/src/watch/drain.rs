@@ -86,15 +86,15 @@ mod tests {
 
     #[test]
     fn leftovers_get_a_moment_and_then_none() {
-        let (now, mut ending) = (Instant::now(), Drain::NotYet);
-        assert_eq!(ending.advance(now, true, false, false), Step::Wait);
-        assert_eq!(ending, Drain::NotYet);
-        assert_eq!(ending.advance(now, false, false, false), Step::Wait);
-        assert_eq!(ending.advance(now, false, false, false), Step::Wait);
-        assert_eq!(ending.advance(now + LEFTOVER_GRACE, false, false, false), Step::Kill);
-        assert_eq!(ending.advance(now + LEFTOVER_GRACE, false, false, false), Step::Wait);
-        assert_eq!(ending.advance(now + LEFTOVER_GRACE + QUIET, false, false, false), Step::End);
-        assert_eq!(ending.advance(now, false, true, false), Step::Wait);
+        let (now, mut drain) = (Instant::now(), Drain::NotYet);
+        assert_eq!(drain.advance(now, true, false, false), Step::Wait);
+        assert_eq!(drain, Drain::NotYet);
+        assert_eq!(drain.advance(now, false, false, false), Step::Wait);
+        assert_eq!(drain.advance(now, false, false, false), Step::Wait);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), Step::Kill);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), Step::Wait);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE + QUIET, false, false, false), Step::End);
+        assert_eq!(drain.advance(now, false, true, false), Step::Wait);
     }
 
     #[test]

@@ -36,10 +36,10 @@ pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     let signals = Signals::catch()?;
     let outputs = Outputs::new(plan.settings.tag_output);
     let names = std::mem::take(&mut plan.hosts);
-    let station = start(plan, &names, outputs.is_interactive())?;
-    let mut overseer = JobSupervisor::new(station, names, outputs, signals, started)?;
-    let status = overseer.watch();
-    overseer.station.disband();
+    let node = start(plan, &names, outputs.is_interactive())?;
+    let mut supervisor = JobSupervisor::new(node, names, outputs, signals, started)?;
+    let status = supervisor.watch();
+    supervisor.node.disband();
     Ok(status)
 }
 
@@ -49,31 +49,31 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<NodeSupervis
     let poller = Poller::new()?;
     let far: Vec<(u32, String)> =
         (0..).zip(names.iter().cloned()).filter(|(host, _)| Some(*host) != plan.here).collect();
-    let mut guard = Watchdog::post();
-    let (mut branches, losses) = if far.is_empty() {
+    let mut watchdog = Watchdog::post();
+    let (mut children, losses) = if far.is_empty() {
         (Children::default(), Vec::new())
     } else {
         let orders = Orders::new(&plan, secret, interactive, environment::forwarded());
-        Children::start(&orders, &far, plan.tree(), &poller, &mut guard)
+        Children::start(&orders, &far, plan.tree(), &poller, &mut watchdog)
     };
-    let (ranks, share, binding) = match spawn::start(&plan, &secret, Feeding::of(&plan), &mut guard) {
+    let (ranks, share, binding) = match spawn::start(&plan, &secret, Feeding::of(&plan), &mut watchdog) {
         Ok(started) => started,
         Err(refusal) => {
-            branches.end(&poller);
-            guard.into_iter().for_each(Watchdog::dismiss);
+            children.end(&poller);
+            watchdog.into_iter().for_each(Watchdog::dismiss);
             return Err(refusal);
         }
     };
-    let mut station = NodeSupervisor::new(plan, share, ranks, poller, interactive)?;
-    station.introduce(&binding);
-    station.keep_guard(guard);
-    station.set_branches(branches, losses, true);
-    station.catch_up();
-    Ok(station)
+    let mut node = NodeSupervisor::new(plan, share, ranks, poller, interactive)?;
+    node.introduce(&binding);
+    node.keep_watchdog(watchdog);
+    node.set_children(children, losses, true);
+    node.catch_up();
+    Ok(node)
 }
 
 struct JobSupervisor {
-    station: NodeSupervisor,
+    node: NodeSupervisor,
     /// Names of the hosts.
     names: Vec<String>,
     signals: Signals,
@@ -111,7 +111,7 @@ struct JobSupervisor {
     /// Ranks that ended well and had not been in MPI.
     absent: Vec<u32>,
     asking: Option<Asking>,
-    ending: Drain,
+    drain: Drain,
     /// The agents know that all ranks have ended.
     finishing: bool,
 }
@@ -138,23 +138,22 @@ struct Looking {
 
 impl JobSupervisor {
     fn new(
-        mut station: NodeSupervisor,
+        mut node: NodeSupervisor,
         names: Vec<String>,
         outputs: Outputs,
         signals: Signals,
         started: Instant,
     ) -> Result<JobSupervisor, Refusal> {
-        let size = station.plan.size() as usize;
-        station
-            .poller
+        let size = node.plan.size() as usize;
+        node.poller
             .add_reader(signals.fd(), Token::Signals)
             .map_err(|error| Refusal::system("cannot wait for signals", error))?;
-        let feed = feed(&mut station);
+        let feed = feed(&mut node);
         let far: BTreeSet<u32> =
-            (0..station.plan.places.hosts()).filter(|&host| Some(host) != station.plan.here).collect();
+            (0..node.plan.places.hosts()).filter(|&host| Some(host) != node.plan.here).collect();
         let alone = far.is_empty();
-        let deadline = station.plan.settings.timeout.and_then(|time| started.checked_add(time));
-        let mut overseer = JobSupervisor {
+        let deadline = node.plan.settings.timeout.and_then(|time| started.checked_add(time));
+        let mut supervisor = JobSupervisor {
             taken: vec![0; names.len()],
             names,
             signals,
@@ -177,39 +176,39 @@ impl JobSupervisor {
             deserted_at: alone.then(|| started + DESERTED_LOOK),
             absent: Vec::new(),
             asking: None,
-            ending: Drain::NotYet,
+            drain: Drain::NotYet,
             finishing: false,
-            station,
+            node,
         };
-        overseer.introduce();
-        Ok(overseer)
+        supervisor.introduce();
+        Ok(supervisor)
     }
 
     /// What is said before anything happens.
     fn introduce(&mut self) {
-        for rank in &self.station.ranks {
+        for rank in &self.node.ranks {
             self.pids[rank.number as usize] = rank.pid();
         }
-        let settings = &self.station.plan.settings;
+        let settings = &self.node.plan.settings;
         if settings.verbose && !settings.without_effect.is_empty() {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
-        self.station.plan.settings.remarks.iter().for_each(|remark| self.outputs.say(remark));
+        self.node.plan.settings.remarks.iter().for_each(|remark| self.outputs.say(remark));
         self.take_events();
         // Where no launcher could be run, nothing more will happen.
-        self.advance_ending(Instant::now());
+        self.advance_drain(Instant::now());
     }
 
     fn watch(&mut self) -> u8 {
         let mut ready = Vec::new();
         loop {
             self.flush();
-            if self.ending == Drain::Over && !self.outputs.has_pending() {
+            if self.drain == Drain::Over && !self.outputs.has_pending() {
                 return self.cause.as_ref().map_or(0, Cause::status);
             }
             let now = Instant::now();
             let timeout = self.due().map(|due| due.saturating_duration_since(now));
-            self.station.poller.wait(timeout, &mut ready);
+            self.node.poller.wait(timeout, &mut ready);
             for token in ready.drain(..) {
                 self.handle(token);
             }
@@ -225,8 +224,8 @@ impl JobSupervisor {
             Token::Stdin => self.with_feed(Feed::on_stdin),
             Token::Input(index) => self.with_feed(|feed, poller| feed.on_reader(index, poller)),
             token => {
-                if self.station.handle(token, &mut self.outputs) {
-                    self.ending.stay();
+                if self.node.handle(token, &mut self.outputs) {
+                    self.drain.stay();
                 }
                 self.take_events();
             }
@@ -235,21 +234,21 @@ impl JobSupervisor {
 
     fn with_feed(&mut self, act: impl FnOnce(&mut Feed, &Poller)) {
         let Some(feed) = &mut self.feed else { return };
-        act(feed, &self.station.poller);
+        act(feed, &self.node.poller);
         for (rank, bytes) in feed.take_outgoing() {
-            self.station.obey(Down::Input { rank, bytes });
+            self.node.obey(Down::Input { rank, bytes });
         }
     }
 
     fn flush(&mut self) {
-        if let Err(failure) = self.outputs.flush(&self.station.poller) {
+        if let Err(failure) = self.outputs.flush(&self.node.poller) {
             self.on_write_failure(failure);
             // What has been said about it leaves now: all ranks may have ended, and then nothing wakes the loop again.
-            let _ = self.outputs.flush(&self.station.poller);
+            let _ = self.outputs.flush(&self.node.poller);
         }
-        self.station.streams.resume(&self.outputs, &self.station.poller);
+        self.node.streams.resume(&self.outputs, &self.node.poller);
         self.acknowledge();
-        self.station.flush();
+        self.node.flush();
     }
 
     /// One of `mpirun`'s own streams, 0 is standard output, takes nothing any more.
@@ -268,7 +267,7 @@ impl JobSupervisor {
             return;
         }
         for (host, bytes) in (0..).zip(&mut self.taken).filter(|(_, bytes)| **bytes > 0) {
-            self.station.obey(Down::OutputTaken { host, bytes: std::mem::take(bytes) });
+            self.node.obey(Down::OutputTaken { host, bytes: std::mem::take(bytes) });
         }
     }
 
@@ -286,20 +285,20 @@ impl JobSupervisor {
             self.notice_at,
             self.deserted_at,
         ];
-        let others = [self.ending.due(), feed, asking, self.station.due()];
+        let others = [self.drain.due(), feed, asking, self.node.due()];
         own.into_iter().chain(others).flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
-        self.station.streams.tick(now, &mut self.outputs);
-        self.station.look_out(now);
+        self.node.streams.tick(now, &mut self.outputs);
+        self.node.look_out(now);
         self.take_events();
         self.with_feed(|feed, poller| feed.tick(now, poller));
-        self.station.settle(now);
+        self.node.settle(now);
         self.take_events();
         if take_due(&mut self.beat_at, now) {
             self.beat_at = Some(now + BEAT);
-            self.station.tick(now);
+            self.node.tick(now);
             self.take_events();
         }
         if take_due(&mut self.deadline, now) && self.live > 0 && self.cause.is_none() {
@@ -323,16 +322,16 @@ impl JobSupervisor {
         }
         if take_due(&mut self.deserted_at, now) && self.live > 1 && self.cause.is_none() {
             self.deserted_at = Some(now + DESERTED_LOOK);
-            self.station.deserted().into_iter().for_each(|deserted| self.fail(Cause::Deserted(deserted)));
+            self.node.deserted().into_iter().for_each(|deserted| self.fail(Cause::Deserted(deserted)));
         }
-        self.advance_ending(now);
+        self.advance_drain(now);
     }
 
     // What happens.
 
     fn take_events(&mut self) {
         loop {
-            let events = self.station.take_events();
+            let events = self.node.take_events();
             if events.is_empty() {
                 return;
             }
@@ -345,9 +344,9 @@ impl JobSupervisor {
             Up::Started { host, pids } if self.far.contains(&host) => self.on_started(host, &pids),
             Up::Output { rank, error, bytes } if self.is_rank(rank) => {
                 self.outputs.take(rank, error, &bytes);
-                let host = self.station.plan.places.host_of(rank);
+                let host = self.node.plan.places.host_of(rank);
                 self.taken[host as usize] += bytes.len() as u32;
-                self.ending.stay();
+                self.drain.stay();
             }
             Up::Say(text) => self.outputs.say(&text),
             Up::Ended { rank, end, state } if self.is_rank(rank) => self.on_end(rank, end, state),
@@ -370,17 +369,17 @@ impl JobSupervisor {
                 self.far.remove(&host);
                 self.on_waits(host, true, None);
             }
-            // Questions about cards are the station's.
+            // Questions about cards are the node supervisor's.
             _ => {}
         }
     }
 
     fn is_rank(&self, rank: u32) -> bool {
-        rank < self.station.plan.size()
+        rank < self.node.plan.size()
     }
 
     fn on_started(&mut self, host: u32, pids: &[u32]) {
-        for (rank, &pid) in self.station.plan.places.ranks_of(host).zip(pids) {
+        for (rank, &pid) in self.node.plan.places.ranks_of(host).zip(pids) {
             self.pids[rank as usize] = pid;
         }
     }
@@ -413,7 +412,7 @@ impl JobSupervisor {
 
     /// Nothing more will be heard of these ranks.
     fn forget(&mut self, host: u32) {
-        let ranks: Vec<u32> = self.station.plan.places.ranks_of(host).collect();
+        let ranks: Vec<u32> = self.node.plan.places.ranks_of(host).collect();
         for rank in ranks {
             if !std::mem::replace(&mut self.ended[rank as usize], true) {
                 self.live -= 1;
@@ -451,13 +450,12 @@ impl JobSupervisor {
 
     /// Hosts that have not told yet that their ranks run.
     fn unstarted(&self) -> Vec<u32> {
-        let runs =
-            |host: u32| self.station.plan.places.ranks_of(host).all(|rank| self.pids[rank as usize] != 0);
+        let runs = |host: u32| self.node.plan.places.ranks_of(host).all(|rank| self.pids[rank as usize] != 0);
         self.far.iter().copied().filter(|&host| !runs(host)).collect()
     }
 
     fn describe(&self, rank: u32) -> String {
-        let plan = &self.station.plan;
+        let plan = &self.node.plan;
         let program = plan.app(rank).program.to_string_lossy();
         let host = plan.places.host_of(rank);
         let name = if Some(host) == plan.here { own_name() } else { self.names[host as usize].clone() };
@@ -465,26 +463,26 @@ impl JobSupervisor {
     }
 
     fn signal_all(&mut self, signal: Signal) {
-        self.station.obey(Down::Signal(signal.as_raw()));
+        self.node.obey(Down::Signal(signal.as_raw()));
         if signal == Signal::KILL && !self.far.is_empty() {
             self.abandon_at.get_or_insert(Instant::now() + ABANDON_GRACE);
         }
     }
 
-    fn advance_ending(&mut self, now: Instant) {
+    fn advance_drain(&mut self, now: Instant) {
         if self.live == 0 && !self.finishing {
             self.finishing = true;
-            self.station.obey(Down::Finish);
+            self.node.obey(Down::Finish);
         }
-        let closed = self.station.streams.are_closed() && self.far.is_empty();
+        let closed = self.node.streams.are_closed() && self.far.is_empty();
         // Those who have left their groups got a SIGTERM, too, and have their time.
         let failed = self.cause.is_some() && self.kill_at.is_none();
-        match self.ending.advance(now, self.live > 0, closed, failed) {
+        match self.drain.advance(now, self.live > 0, closed, failed) {
             Step::Wait => {}
             Step::Kill => self.clear(),
             Step::End => {
                 self.clear();
-                self.station.streams.close_all(&mut self.outputs, &self.station.poller);
+                self.node.streams.close_all(&mut self.outputs, &self.node.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
                 (self.missed_at, self.notice_at) = (None, None);
                 self.asking = None;
@@ -497,7 +495,7 @@ impl JobSupervisor {
     fn clear(&mut self) {
         match self.cause {
             Some(_) => self.signal_all(Signal::KILL),
-            None => self.station.obey(Down::Sweep),
+            None => self.node.obey(Down::Sweep),
         }
     }
 
@@ -542,7 +540,7 @@ impl JobSupervisor {
             return;
         }
         let again = self.forwarded.is_some_and(|(_, when)| when.elapsed() < INTERRUPT_TWICE);
-        if self.ending == Drain::Over {
+        if self.drain == Drain::Over {
             // Only a reader that does not read keeps mpirun here.
             std::process::exit(128 + signal);
         }
@@ -572,10 +570,10 @@ impl JobSupervisor {
     /// Stops the ranks, then `mpirun` itself, as the shell expects.
     fn stop(&mut self) {
         self.signal_all(Signal::TSTP);
-        self.station.obey(Down::Pause);
-        self.station.flush();
+        self.node.obey(Down::Pause);
+        self.node.flush();
         let _ = kill_process(getpid(), Signal::STOP);
-        self.station.forgive();
+        self.node.forgive();
     }
 
     // Where the ranks stand.
@@ -584,20 +582,20 @@ impl JobSupervisor {
     fn ask(&mut self, timeout: bool) {
         let until = Instant::now() + REPORT_MAX;
         self.asking = Some(Asking { missing: self.all_hosts(), ranks: Vec::new(), until, timeout });
-        self.station.obey(Down::Report);
+        self.node.obey(Down::Report);
         self.take_events();
     }
 
     /// All hosts on which something may be left.
     fn all_hosts(&self) -> BTreeSet<u32> {
-        self.far.iter().copied().chain(self.station.plan.here).collect()
+        self.far.iter().copied().chain(self.node.plan.here).collect()
     }
 
     /// Asks all hosts whether their ranks wait, unless they have been asked and some have not answered.
     fn look(&mut self) {
         if self.looking.is_none() {
             self.looking = Some(Looking { missing: self.all_hosts(), all: true, missed: None });
-            self.station.obey(Down::Look);
+            self.node.obey(Down::Look);
             self.take_events();
         }
     }
@@ -616,7 +614,7 @@ impl JobSupervisor {
     fn judge(&mut self) {
         let Some(looking) = self.looking.take_if(|looking| looking.missing.is_empty()) else { return };
         let hosts = self.all_hosts();
-        let is_gone = |rank: &&u32| !hosts.contains(&self.station.plan.places.host_of(**rank));
+        let is_gone = |rank: &&u32| !hosts.contains(&self.node.plan.places.host_of(**rank));
         let missed = looking.missed.or_else(|| self.absent.iter().find(is_gone).copied());
         if let Some(rank) = missed.filter(|_| looking.all) {
             self.fail(Cause::Missed { rank });
@@ -652,7 +650,7 @@ impl JobSupervisor {
             self.outputs.say(&format!("  host {} {what}", self.names[*host as usize]));
         }
         if asking.timeout && self.live > 0 {
-            let time = self.station.plan.settings.timeout.unwrap_or(Duration::ZERO);
+            let time = self.node.plan.settings.timeout.unwrap_or(Duration::ZERO);
             self.fail(Cause::Timeout(time));
         }
     }
@@ -673,9 +671,9 @@ fn take_due(due: &mut Option<Instant>, now: Instant) -> bool {
 }
 
 /// Starts to copy standard input, if any rank needs a copy.
-fn feed(station: &mut NodeSupervisor) -> Option<Feed> {
-    let pipes: Vec<_> = station.ranks.iter_mut().filter_map(|rank| rank.input.take()).collect();
-    let plan = &station.plan;
+fn feed(node: &mut NodeSupervisor) -> Option<Feed> {
+    let pipes: Vec<_> = node.ranks.iter_mut().filter_map(|rank| rank.input.take()).collect();
+    let plan = &node.plan;
     let copied = Feeding::copied(plan.settings.stdin);
     let is_far = |rank: &u32| copied.copies_to(*rank) && Some(plan.places.host_of(*rank)) != plan.here;
     let far: Vec<u32> = match plan.places.hosts() {
@@ -685,9 +683,9 @@ fn feed(station: &mut NodeSupervisor) -> Option<Feed> {
     if pipes.is_empty() && far.is_empty() {
         return None;
     }
-    let mut feed = Feed::new(pipes, far, &station.poller);
+    let mut feed = Feed::new(pipes, far, &node.poller);
     for (rank, bytes) in feed.take_outgoing() {
-        station.obey(Down::Input { rank, bytes });
+        node.obey(Down::Input { rank, bytes });
     }
     Some(feed)
 }

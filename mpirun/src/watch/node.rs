@@ -49,11 +49,11 @@ pub struct NodeSupervisor {
     /// What everything here waits with.
     pub poller: Poller,
     /// The hosts that are started from here.
-    branches: Children,
+    children: Children,
     /// Whether this is `mpirun` itself.
     is_root: bool,
     share: JobResources,
-    guard: Option<Watchdog>,
+    watchdog: Option<Watchdog>,
     orphans: Option<Orphans>,
     /// Ranks that go on as something that has not joined the job.
     doubtful: Vec<Doubtful>,
@@ -95,10 +95,10 @@ impl NodeSupervisor {
             ranks,
             streams,
             poller,
-            branches: Children::default(),
+            children: Children::default(),
             is_root: false,
             share,
-            guard: None,
+            watchdog: None,
             orphans,
             doubtful: Vec::new(),
             directory: Directory::default(),
@@ -109,17 +109,17 @@ impl NodeSupervisor {
         })
     }
 
-    /// Takes over the branches; some could not be started.
-    pub fn set_branches(&mut self, branches: Children, losses: Vec<Loss>, is_root: bool) {
-        let behind = branches.hosts().map(|host| self.plan.places.ranks_of(host).count()).sum::<usize>();
+    /// Takes over the child agents; some could not be started.
+    pub fn set_children(&mut self, children: Children, losses: Vec<Loss>, is_root: bool) {
+        let behind = children.hosts().map(|host| self.plan.places.ranks_of(host).count()).sum::<usize>();
         self.pmi.expect((self.ranks.len() + behind) as u32);
-        (self.branches, self.is_root) = (branches, is_root);
+        (self.children, self.is_root) = (children, is_root);
         self.tell_losses(losses);
     }
 
-    /// Forgives the branches all silence until now.
+    /// Forgives the child agents all silence until now.
     pub fn forgive(&mut self) {
-        self.branches.forgive();
+        self.children.forgive();
     }
 
     /// Tells that the ranks run. `binding` is where.
@@ -142,13 +142,13 @@ impl NodeSupervisor {
         }
     }
 
-    /// Keeps the guard, which has heard of all that is started here, or tells why there is none.
-    pub fn keep_guard(&mut self, mut guard: std::io::Result<Watchdog>) {
-        tell(&mut guard, Watchdog::is_complete);
-        match guard {
-            Ok(guard) => self.guard = Some(guard),
+    /// Keeps the watchdog, which has heard of all that is started here, or tells why there is none.
+    pub fn keep_watchdog(&mut self, mut watchdog: std::io::Result<Watchdog>) {
+        tell(&mut watchdog, Watchdog::is_complete);
+        match watchdog {
+            Ok(watchdog) => self.watchdog = Some(watchdog),
             Err(error) => self.events.push(Up::Say(format!(
-                "the ranks will outlive a kill -9 of mpirun: no guard could be started ({error})"
+                "the ranks will outlive a kill -9 of mpirun: no watchdog could be started ({error})"
             ))),
         }
     }
@@ -174,13 +174,13 @@ impl NodeSupervisor {
         self.live == 0 && self.streams.are_closed()
     }
 
-    /// Something of this station's is ready. Returns whether a stream has said something.
-    pub fn handle(&mut self, token: Token, mouth: &mut impl LineSink) -> bool {
+    /// Something of this node supervisor's is ready. Returns whether a stream has said something.
+    pub fn handle(&mut self, token: Token, line_sink: &mut impl LineSink) -> bool {
         match token {
             Token::Notices => self.on_notices(),
-            Token::Process(index) => self.on_end(index as usize, mouth),
+            Token::Process(index) => self.on_end(index as usize, line_sink),
             Token::Output(index) => {
-                self.streams.on_stream(index, mouth, &self.poller);
+                self.streams.on_stream(index, line_sink, &self.poller);
                 return true;
             }
             Token::Children => self.bury_orphans(),
@@ -189,10 +189,10 @@ impl NodeSupervisor {
                 let demands = self.pmi.on_words(rank, &self.poller);
                 demands.into_iter().for_each(|demand| self.on_demand(demand));
             }
-            Token::ChildAgent(index) => self.on_branch(index),
-            Token::BranchRoom(index) => self.branches.on_room(index, &self.poller),
+            Token::ChildAgent(index) => self.on_child(index),
+            Token::BranchRoom(index) => self.children.on_room(index, &self.poller),
             Token::BranchErrors(index) => {
-                let words = self.branches.on_errors(index, &self.poller);
+                let words = self.children.on_errors(index, &self.poller);
                 self.events.extend(words.filter(|_| self.plan.settings.verbose).map(Up::Say));
             }
             _ => {}
@@ -200,9 +200,9 @@ impl NodeSupervisor {
         false
     }
 
-    /// Sends what is to be sent to the branches.
+    /// Sends what is to be sent to the child agents.
     pub fn flush(&mut self) {
-        self.branches.flush(&self.poller);
+        self.children.flush(&self.poller);
     }
 
     /// When to call [`NodeSupervisor::look_out`] or [`NodeSupervisor::settle`], or to attend to the streams.
@@ -225,9 +225,9 @@ impl NodeSupervisor {
         }
     }
 
-    /// Looks for branches that have fallen silent.
+    /// Looks for child agents that have fallen silent.
     pub fn tick(&mut self, now: Instant) {
-        let losses = self.branches.tick(now, &self.poller);
+        let losses = self.children.tick(now, &self.poller);
         self.tell_losses(losses);
     }
 
@@ -238,21 +238,21 @@ impl NodeSupervisor {
                 if let Some(signal) = Signal::from_named_raw(number) {
                     self.signal(signal);
                 }
-                self.branches.broadcast(&order);
+                self.children.broadcast(&order);
             }
             Down::Report => {
                 self.tell_standings();
-                self.branches.broadcast(&order);
+                self.children.broadcast(&order);
             }
             Down::Look => {
                 self.tell_waits();
-                self.branches.broadcast(&order);
+                self.children.broadcast(&order);
             }
             Down::Sweep => {
                 self.signal_groups(Signal::KILL);
-                self.branches.broadcast(&order);
+                self.children.broadcast(&order);
             }
-            Down::Finish | Down::Pause => self.branches.broadcast(&order),
+            Down::Finish | Down::Pause => self.children.broadcast(&order),
             Down::Input { rank, .. } if rank < self.plan.size() => {
                 self.send_to(self.plan.places.host_of(rank), &order);
             }
@@ -268,8 +268,8 @@ impl NodeSupervisor {
     pub fn signal(&self, signal: Signal) {
         self.signal_groups(signal);
         let groups = self.ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32).collect();
-        let guard = self.guard.iter().map(Watchdog::pid);
-        signal_fled(signal, &groups, &self.branches.pids().chain(guard).collect());
+        let watchdog = self.watchdog.iter().map(Watchdog::pid);
+        signal_fled(signal, &groups, &self.children.pids().chain(watchdog).collect());
     }
 
     /// Sends a signal to what has stayed in the ranks' process groups.
@@ -279,11 +279,11 @@ impl NodeSupervisor {
 
     fn bury_orphans(&mut self) {
         let Some(orphans) = &mut self.orphans else { return };
-        let (ranks, branches, guard) = (&self.ranks, &self.branches, &self.guard);
+        let (ranks, children, watchdog) = (&self.ranks, &self.children, &self.watchdog);
         orphans.bury(|| {
             let first = ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32);
             let ranks = first.chain(ranks.iter().map(Rank::pid));
-            ranks.chain(branches.pids()).chain(guard.iter().map(Watchdog::pid)).collect()
+            ranks.chain(children.pids()).chain(watchdog.iter().map(Watchdog::pid)).collect()
         });
     }
 
@@ -294,9 +294,9 @@ impl NodeSupervisor {
 
     /// Leaves nothing behind.
     pub fn disband(&mut self) {
-        self.branches.end(&self.poller);
-        if let Some(guard) = self.guard.take() {
-            guard.dismiss();
+        self.children.end(&self.poller);
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss();
         }
         self.ranks.iter_mut().for_each(Rank::reap);
         self.share.free();
@@ -330,11 +330,11 @@ impl NodeSupervisor {
         rank < self.plan.size() && Some(self.plan.places.host_of(rank)) == self.plan.here
     }
 
-    fn on_end(&mut self, index: usize, mouth: &mut impl LineSink) {
+    fn on_end(&mut self, index: usize, line_sink: &mut impl LineSink) {
         let rank = &mut self.ranks[index];
         let Some(end) = rank.look_for_end() else { return };
         self.poller.remove(&rank.process);
-        self.streams.drain_rank(index, mouth, &self.poller);
+        self.streams.drain_rank(index, line_sink, &self.poller);
         // A rank that aborts says so before it ends.
         self.on_notices();
         if end == End::Exited(0) && self.goes_on(index) {
@@ -433,8 +433,8 @@ impl NodeSupervisor {
 
     // Children.
 
-    fn on_branch(&mut self, index: u32) {
-        let (messages, losses) = self.branches.on_message(index, &self.poller);
+    fn on_child(&mut self, index: u32) {
+        let (messages, losses) = self.children.on_message(index, &self.poller);
         for message in messages {
             match message {
                 Up::Ask(rank) => self.on_question(rank, Asker::ChildAgent(index)),
@@ -462,13 +462,13 @@ impl NodeSupervisor {
     }
 
     fn release(&mut self, pairs: Pairs) {
-        self.branches.broadcast(&Down::BarrierOut(pairs.clone()));
+        self.children.broadcast(&Down::BarrierOut(pairs.clone()));
         self.pmi.release(pairs);
     }
 
     fn send_to(&mut self, host: u32, message: &Down) {
-        if let Some(index) = self.branches.toward(host) {
-            self.branches.send(index, message);
+        if let Some(index) = self.children.toward(host) {
+            self.children.send(index, message);
         }
     }
 
@@ -493,8 +493,8 @@ impl NodeSupervisor {
     }
 
     fn ask_on(&mut self, wanted: u32) {
-        match self.branches.toward(self.plan.places.host_of(wanted)) {
-            Some(index) => self.branches.send(index, &Down::Ask(wanted)),
+        match self.children.toward(self.plan.places.host_of(wanted)) {
+            Some(index) => self.children.send(index, &Down::Ask(wanted)),
             None => self.events.push(Up::Ask(wanted)),
         }
     }
@@ -502,13 +502,13 @@ impl NodeSupervisor {
     fn answer(&mut self, asker: Asker, rank: u32, card: &[u8]) {
         match asker {
             Asker::Rank(asker) => self.answers.send(asker, encode_answer(rank, card), &self.poller),
-            Asker::ChildAgent(index) => self.branches.send(index, &Down::Card { rank, card: card.to_vec() }),
+            Asker::ChildAgent(index) => self.children.send(index, &Down::Card { rank, card: card.to_vec() }),
             Asker::Parent => self.events.push(Up::Card { rank, card: card.to_vec() }),
         }
     }
 }
 
-/// Serves the ranks of this host. How many are behind it is known once its branches are.
+/// Serves the ranks of this host. How many are behind it is known once its child agents are.
 fn serve_pmi(plan: &Plan, ranks: &mut [Rank], poller: &Poller) -> Pmi {
     let mut sockets = Vec::with_capacity(ranks.len());
     for rank in ranks {

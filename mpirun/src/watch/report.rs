@@ -17,7 +17,7 @@ use crate::watch::exit_cause::{End, signal_name};
 /// What there is to know about one rank.
 #[derive(Debug)]
 pub struct Subject {
-    /// Its record on the board.
+    /// Its record on the status page.
     pub record: Record,
     /// The process that `mpirun` started.
     pub pid: u32,
@@ -69,7 +69,7 @@ enum Time {
     Cpu(Duration),
 }
 
-/// Where a rank of this host stands. `now_ns` is the clock of the board.
+/// Where a rank of this host stands. `now_ns` is the clock of the status page.
 pub fn standing(subject: &Subject, now_ns: u64) -> Standing {
     if let Some(end) = subject.end {
         return Standing::at(ended(end, subject.record.state()), Time::None);
