@@ -107,13 +107,13 @@ pub const TAG_UB: i32 = i32::MAX;
 /// process to lead a million times; a communicator is duplicated about 160 times before its members ask again.
 pub const CONTEXTS_PER_BLOCK: u32 = 4096;
 
-/// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::Lane::Coll`].
+/// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::object::Lane::Coll`].
 pub const LAST_BARRIER_TAG: i32 = i32::MAX;
 
 /// Tags that the collectives of a communicator take in turn: all below that.
 pub const COLLECTIVE_TAGS: u32 = LAST_BARRIER_TAG as u32;
 
-/// Tag of the library's own agreements on [`crate::comm::Lane::Local`].
+/// Tag of the library's own agreements on [`crate::comm::object::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
 
 /// Tag of what the ranks of one machine agree on while some of them agree with those of others: in each group ranks are counted

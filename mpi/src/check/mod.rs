@@ -11,10 +11,10 @@ mod verdict;
 
 pub use record::{Meaning, Record, State};
 
-use crate::comm::{Comm, Lane};
-use crate::error::{Error, Result, fail};
-use crate::intercomm::ours_first;
-use crate::process::ProcessEngine;
+use crate::comm::intercomm::ours_first;
+use crate::comm::object::{Comm, Lane};
+use crate::core::error::{Error, Result, fail};
+use crate::core::process::ProcessEngine;
 use std::task::Poll;
 use tern_abi::MPI_ERR_OTHER;
 use tern_engine::{Envelope, Group, Mode, Pattern, Started, Status};

@@ -1,7 +1,7 @@
 //! What a rank tells about its collective call, so that the others can compare it with theirs.
 
-use crate::agree::{number, record};
 use crate::coll::operation::Operation;
+use crate::comm::agree::{number, record};
 use std::ffi::c_int;
 use std::fmt;
 use tern_abi::error_class_name;

@@ -5,8 +5,8 @@
 //! Calls of several threads that are not meant to be several meet each other's messages and collectives: what comes of it looks like
 //! mismatched calls, or hangs. Only waits are looked at, so that calls cost nothing; sooner or later such a thread waits.
 
-use crate::init::{is_main, provided};
-use crate::process::{Guard, Phase, die, phase};
+use crate::core::process::{Guard, Phase, die, phase};
+use crate::env::init::{is_main, provided};
 use tern_abi::*;
 
 /// Ends the job unless this thread may call. `call` is asked for the call that waits.

@@ -2,7 +2,7 @@
 //! come to the same result.
 
 use super::record::{Record, State};
-use crate::error::{Error, fail};
+use crate::core::error::{Error, fail};
 use std::ffi::c_int;
 use tern_abi::{
     MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_OTHER, MPI_ERR_ROOT, MPI_ERR_TOPOLOGY, MPI_ERR_TRUNCATE, MPI_ERR_TYPE,

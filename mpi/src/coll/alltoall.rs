@@ -2,8 +2,8 @@
 
 use super::setup::{Block, Blocks, Setup, Side, distinct, distinct_blocks};
 use super::{blocking, nonblocking, persistent};
-use crate::entry::entry;
-use crate::error::Result;
+use crate::core::entry::entry;
+use crate::core::error::Result;
 use std::ffi::c_void;
 use tern_abi::*;
 use tern_coll::Call;

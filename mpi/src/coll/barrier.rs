@@ -3,10 +3,10 @@
 use super::running::{Form, blocking_in};
 use super::shape::shape;
 use super::{Setup, nonblocking, persistent, shm};
-use crate::entry::entry;
-use crate::error::Result;
-use crate::process::enter;
-use crate::team::{self, TeamPlace};
+use crate::coll::team::{self, TeamPlace};
+use crate::core::entry::entry;
+use crate::core::error::Result;
+use crate::core::process::enter;
 use tern_abi::*;
 use tern_coll::Call;
 use tern_coll::table::forced;

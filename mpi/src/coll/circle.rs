@@ -1,8 +1,8 @@
 //! Where the collectives of a communicator can multicast.
 
 use super::shape::shape;
-use crate::error::Result;
-use crate::process::Process;
+use crate::core::error::Result;
+use crate::core::process::Process;
 use tern_abi::MPI_Comm;
 use tern_transport::Peer;
 

@@ -1,6 +1,6 @@
 //! What a person is told when the ranks of a collective do not call the same.
 
-use crate::error::{Error, fail};
+use crate::core::error::{Error, fail};
 use tern_abi::*;
 use tern_shmcoll::{Difference, Mark};
 use tern_transport::Mismatch;

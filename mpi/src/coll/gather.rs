@@ -2,8 +2,8 @@
 
 use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
 use super::{blocking, nonblocking, persistent};
-use crate::entry::entry;
-use crate::error::Result;
+use crate::core::entry::entry;
+use crate::core::error::Result;
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 use tern_coll::{Call, Data, Vector};

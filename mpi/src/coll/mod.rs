@@ -12,6 +12,8 @@ pub mod bcast;
 mod circle;
 mod differ;
 pub mod gather;
+pub mod neighbor;
+pub mod op;
 pub mod operation;
 mod port;
 pub mod reduce;
@@ -23,6 +25,7 @@ mod scratch;
 pub mod setup;
 pub mod shape;
 mod shm;
+pub mod team;
 mod told;
 
 pub use barrier::{barrier_on, last_barrier};

@@ -1,8 +1,8 @@
 //! The operation of one reduction: which function combines which elements (MPI 5.0 section 6.9).
 
-use crate::error::{Result, fail};
-use crate::op::UserFunction;
-use crate::process::Process;
+use crate::coll::op::UserFunction;
+use crate::core::error::{Result, fail};
+use crate::core::process::Process;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_mem::Basic;

@@ -5,11 +5,11 @@
 
 use super::running::{Form, Running, Stage, met, prepare};
 use super::setup::Setup;
-use crate::arguments::out;
-use crate::error::{Error, Result, fail};
-use crate::process::{Guard, Process, enter};
-use crate::request::{Ended, Object, Progress, no_request};
-use crate::wait::Waiting;
+use crate::core::arguments::out;
+use crate::core::error::{Error, Result, fail};
+use crate::core::process::{Guard, Process, enter};
+use crate::core::wait::Waiting;
+use crate::p2p::request::{Ended, Object, Progress, no_request};
 use tern_abi::*;
 
 /// The object behind the request of a collective.

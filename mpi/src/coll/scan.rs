@@ -3,8 +3,8 @@
 use super::reduce::Operands;
 use super::setup::{Setup, Side};
 use super::{blocking, nonblocking, persistent};
-use crate::entry::entry;
-use crate::error::{Result, fail};
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
 use std::ffi::c_void;
 use tern_abi::*;
 use tern_coll::Call;

@@ -1,8 +1,8 @@
 //! What schedules have to know of a communicator: rank, sizes, which ranks share a machine, and whether these can be
 //! reached by multicast.
 
-use crate::comm::Comm;
-use crate::process::Process;
+use crate::comm::object::Comm;
+use crate::core::process::Process;
 use tern_coll::{Machines, Multicast, Run};
 
 /// A communicator as schedules see it.

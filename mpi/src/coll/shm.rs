@@ -4,11 +4,11 @@
 use super::differ::{mismatched, unequal};
 use super::operation::Operation;
 use super::port::Names;
-use crate::error::{Result, fail};
+use crate::coll::team::TeamPlace;
+use crate::core::error::{Result, fail};
+use crate::core::process::{Guard, Process, enter};
+use crate::core::wait::{self, Event, Waiting};
 use crate::limits::{FIRST_LOOK_AROUND, LAST_LOOK_AROUND};
-use crate::process::{Guard, Process, enter};
-use crate::team::TeamPlace;
-use crate::wait::{self, Event, Waiting};
 use std::cell::Cell;
 use std::time::Duration;
 use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
@@ -70,7 +70,7 @@ pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bo
 }
 
 #[cold]
-fn in_use() -> Box<crate::error::Error> {
+fn in_use() -> Box<crate::core::error::Error> {
     fail(
         MPI_ERR_OTHER,
         "another thread is in a collective on this communicator: calls on one must follow each other (section 6.14)",

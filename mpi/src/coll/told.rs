@@ -1,7 +1,7 @@
 //! What a person is told of a collective in which a rank waits: its root, and how much of what.
 
 use super::port::Names;
-use crate::wait::Waiting;
+use crate::core::wait::Waiting;
 use tern_coll::{Call, Data, Root};
 use tern_job::status_page::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
 use tern_mem::Datatype;

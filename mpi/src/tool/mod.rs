@@ -106,7 +106,7 @@ macro_rules! tool_entry {
                 // SAFETY: the same contract.
                 unsafe { outcome($($p),*) }.err().unwrap_or(::tern_abi::MPI_SUCCESS)
             }
-            $crate::entry::export!(
+            $crate::core::entry::export!(
                 $(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $t),*)
             );
         };

@@ -2,7 +2,7 @@
 
 use tern_abi::{MPI_CHAR, MPI_COUNT, MPI_Datatype, MPI_INT};
 
-use crate::settings::{self, Environment};
+use crate::core::settings::{self, Environment};
 
 pub use tern_settings::{CATEGORIES, Values, Variable, indices_of, variables};
 

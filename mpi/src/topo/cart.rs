@@ -8,14 +8,14 @@ use super::order::{self, Order};
 use super::{
     Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, rank_or_null, room, store,
 };
-use crate::arguments::{array, out, out_comm};
 use crate::check::Record;
 use crate::coll::{meet_with, met};
-use crate::comm::Comm;
-use crate::comm_make::split;
-use crate::entry::entry;
-use crate::error::{Result, fail};
-use crate::process::enter;
+use crate::comm::make::split;
+use crate::comm::object::Comm;
+use crate::core::arguments::{array, out, out_comm};
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
 use std::sync::Arc;
 
 /// The call that makes a grid.

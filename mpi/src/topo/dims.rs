@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use tern_abi::MPI_ERR_DIMS;
 
 use super::length;
-use crate::arguments::out;
-use crate::entry::entry;
-use crate::error::{Result, fail};
+use crate::core::arguments::out;
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
 
 entry! {
     /// A balanced shape for a grid: fills in the dimensions that are zero.

@@ -6,15 +6,15 @@ use tern_abi::*;
 
 use super::order::{self, Order};
 use super::{Kind, Topology, length, machines, make, members, needs, rank_below, rank_or_null, store};
-use crate::agree::Circle;
-use crate::arguments::{array, out, out_comm};
 use crate::coll::alltoall::{alltoall, alltoallv};
 use crate::coll::setup::{Block, Blocks};
 use crate::coll::{blocking, met_if_checked};
-use crate::comm::Comm;
-use crate::entry::{Large, entry};
-use crate::error::{Result, fail};
-use crate::process::enter;
+use crate::comm::agree::Circle;
+use crate::comm::object::Comm;
+use crate::core::arguments::{array, out, out_comm};
+use crate::core::entry::{Large, entry};
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
 
 /// The calls that have to ask the other processes.
 const CREATE: &str = "MPI_Dist_graph_create";

@@ -6,13 +6,13 @@ use tern_abi::*;
 
 use super::order::{self, Order};
 use super::{Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, room, store};
-use crate::arguments::{array, out, out_comm};
 use crate::check::Record;
 use crate::coll::meet_with;
-use crate::comm::Comm;
-use crate::entry::entry;
-use crate::error::{Result, fail};
-use crate::process::enter;
+use crate::comm::object::Comm;
+use crate::core::arguments::{array, out, out_comm};
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
 
 /// The call that makes a graph.
 const CREATE: &str = "MPI_Graph_create";

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::{Machines, Neighbors, Pairing};
 
-use crate::arguments::out;
 use crate::coll::shape::machines_of_first;
-use crate::comm::Comm;
-use crate::comm_make::{adopt, child_context};
-use crate::entry::entry;
-use crate::error::{Error, Result, fail};
-use crate::process::enter;
+use crate::comm::make::{adopt, child_context};
+use crate::comm::object::Comm;
+use crate::core::arguments::out;
+use crate::core::entry::entry;
+use crate::core::error::{Error, Result, fail};
+use crate::core::process::enter;
 
 use cart::Grid;
 use dist_graph::Weights;

@@ -30,7 +30,7 @@ use crate::plan::{App, Plan, StdinTo};
 use crate::watch::descendants::adopt_orphans;
 use crate::watch::exit_cause::{End, Refusal};
 
-/// Makes Python show what a program prints when it prints it. In C the library does that (`mpi/src/stdio.rs`), and gfortran does it
+/// Makes Python show what a program prints when it prints it. In C the library does that (`mpi/src/core/stdio.rs`), and gfortran does it
 /// by itself.
 const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 

@@ -25,18 +25,8 @@ impl MapBy {
     /// Reads the option's value, without what follows the last colon but in `ppr:N:node`.
     pub fn parse(value: &str) -> Result<MapBy, Refusal> {
         const PARTS: [&str; 12] = [
-            "slot",
-            "core",
-            "hwthread",
-            "socket",
-            "package",
-            "numa",
-            "board",
-            "l1cache",
-            "l2cache",
-            "l3cache",
-            "user",
-            "sys",
+            "slot", "core", "hwthread", "socket", "package", "numa", "board", "l1cache", "l2cache",
+            "l3cache", "user", "sys",
         ];
         match value {
             "" => Ok(MapBy::Slot),

@@ -1,0 +1,519 @@
+//! Attributes cached on communicators and datatypes (MPI 5.0 section 7.7). Those on windows come with windows.
+//!
+//! The program's copy and delete functions are called without the process's state in hand, since they may call MPI.
+
+use crate::core::arguments::out;
+use crate::core::entry::entry;
+use crate::core::error::{Error, Result, callback_failed, fail};
+use crate::core::process::{Process, enter};
+use crate::limits::TAG_UB;
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, Ordering};
+use tern_abi::*;
+
+/// Calls of one attribute's functions within each other. Few, since a function that calls itself twice doubles them each time.
+const ATTRIBUTE_CALLS_MAX: u8 = 8;
+
+/// Attributes that the end of one object deletes, those included that delete functions set meanwhile.
+const ATTRIBUTES_DELETED_MAX: u32 = 100_000;
+
+/// The attributes of one object, in the order in which they were set: they are deleted the other way round.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    values: Vec<Attribute>,
+}
+
+/// One attribute of an object.
+#[derive(Clone, Copy, Debug)]
+struct Attribute {
+    key: c_int,
+    value: AttributeValue,
+    /// Calls of its copy and delete functions that have not returned.
+    calls: u8,
+}
+
+/// A value: the program's pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AttributeValue(pub *mut c_void);
+
+// SAFETY: the pointer is the program's own; the library only keeps and returns it.
+unsafe impl Send for AttributeValue {}
+
+impl Attributes {
+    fn get(&self, key: c_int) -> Option<AttributeValue> {
+        self.values.iter().find(|attribute| attribute.key == key).map(|attribute| attribute.value)
+    }
+
+    fn remove(&mut self, key: c_int) -> bool {
+        let before = self.values.len();
+        self.values.retain(|attribute| attribute.key != key);
+        self.values.len() < before
+    }
+
+    fn push(&mut self, key: c_int, value: AttributeValue) {
+        self.values.push(Attribute { key, value, calls: 0 });
+    }
+
+    /// The attribute's function is about to be called.
+    fn begin_call(&mut self, key: c_int) -> Result {
+        let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) else {
+            return Ok(());
+        };
+        if attribute.calls == ATTRIBUTE_CALLS_MAX {
+            return Err(too_deep(key));
+        }
+        attribute.calls += 1;
+        Ok(())
+    }
+
+    /// It has returned, and may have deleted the attribute.
+    fn end_call(&mut self, key: c_int) {
+        if let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) {
+            attribute.calls = attribute.calls.saturating_sub(1);
+        }
+    }
+}
+
+/// A key: what to do with its values, and whether it is still needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyval<Object> {
+    copy: Option<CopyAttr<Object>>,
+    delete: Option<DeleteAttr<Object>>,
+    extra_state: *mut c_void,
+    /// Attributes that have it. A freed key lives on until the last of them is gone (section 7.7.2).
+    uses: u32,
+    freed: bool,
+}
+
+/// The keys for one kind of object.
+#[derive(Debug)]
+pub struct Keys<Object>(BTreeMap<c_int, Keyval<Object>>);
+
+impl<Object: Holder> Keys<Object> {
+    fn find(&self, key: c_int) -> Result<Keyval<Object>> {
+        self.0.get(&key).copied().ok_or_else(|| no_key::<Object>(key))
+    }
+
+    fn retain(&mut self, key: c_int) {
+        if let Some(keyval) = self.0.get_mut(&key) {
+            keyval.uses += 1;
+        }
+    }
+
+    fn release(&mut self, key: c_int) {
+        let Some(keyval) = self.0.get_mut(&key) else { return };
+        keyval.uses -= 1;
+        if keyval.freed && keyval.uses == 0 {
+            self.0.remove(&key);
+        }
+    }
+}
+
+/// All keys of the program's.
+#[derive(Debug)]
+pub struct Keyvals {
+    last: c_int,
+    comms: Keys<MPI_Comm>,
+    types: Keys<MPI_Datatype>,
+}
+
+/// The program's keys are above all predefined values, as its handles are.
+const KEY_BEFORE_FIRST: c_int = 4095;
+
+impl Keyvals {
+    /// None but the predefined.
+    pub const fn new() -> Self {
+        Keyvals { last: KEY_BEFORE_FIRST, comms: Keys(BTreeMap::new()), types: Keys(BTreeMap::new()) }
+    }
+}
+
+/// Something that has attributes.
+pub trait Holder: Copy {
+    /// What it is called.
+    const NAME: &'static str;
+    /// The keys for its kind.
+    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self>;
+    /// Its attributes.
+    fn attributes(self, process: &mut Process) -> Result<&mut Attributes>;
+}
+
+impl Holder for MPI_Comm {
+    const NAME: &'static str = "communicators";
+
+    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+        &mut keyvals.comms
+    }
+
+    fn attributes(self, process: &mut Process) -> Result<&mut Attributes> {
+        Ok(&mut process.comm_mut(self)?.attributes)
+    }
+}
+
+impl Holder for MPI_Datatype {
+    const NAME: &'static str = "datatypes";
+
+    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+        &mut keyvals.types
+    }
+
+    fn attributes(self, process: &mut Process) -> Result<&mut Attributes> {
+        Ok(&mut process.types.object_mut(self)?.attributes)
+    }
+}
+
+entry! {
+    /// A key for communicators (section 7.7.2).
+    fn MPI_Comm_create_keyval(
+        comm_copy_attr_fn: Option<MPI_Comm_copy_attr_function>,
+        comm_delete_attr_fn: Option<MPI_Comm_delete_attr_function>, comm_keyval: *mut c_int, extra_state: *mut c_void,
+    ) {
+        *out("comm_keyval", comm_keyval)? = create_key(comm_copy_attr_fn, comm_delete_attr_fn, extra_state)?;
+        Ok(())
+    }
+
+    /// Ends a key for communicators.
+    fn MPI_Comm_free_keyval(comm_keyval: *mut c_int) {
+        free_key::<MPI_Comm>(&mut *out("comm_keyval", comm_keyval)?)
+    }
+
+    /// Sets an attribute; an old value is deleted first.
+    fn MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) on comm {
+        set(comm, comm_keyval, AttributeValue(attribute_val))
+    }
+
+    /// Finds an attribute.
+    fn MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on comm {
+        get_from_comm(comm, comm_keyval, attribute_val.cast(), flag)
+    }
+
+    /// Deletes an attribute.
+    fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) on comm {
+        delete(comm, comm_keyval)
+    }
+
+    /// A key for datatypes (section 7.7.4).
+    fn MPI_Type_create_keyval(
+        type_copy_attr_fn: Option<MPI_Type_copy_attr_function>,
+        type_delete_attr_fn: Option<MPI_Type_delete_attr_function>, type_keyval: *mut c_int, extra_state: *mut c_void,
+    ) {
+        *out("type_keyval", type_keyval)? = create_key(type_copy_attr_fn, type_delete_attr_fn, extra_state)?;
+        Ok(())
+    }
+
+    /// Ends a key for datatypes.
+    fn MPI_Type_free_keyval(type_keyval: *mut c_int) {
+        free_key::<MPI_Datatype>(&mut *out("type_keyval", type_keyval)?)
+    }
+
+    /// Sets an attribute of a datatype.
+    fn MPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) {
+        set(datatype, type_keyval, AttributeValue(attribute_val))
+    }
+
+    /// Finds an attribute of a datatype.
+    fn MPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
+        store(get(datatype, type_keyval)?, attribute_val.cast(), flag)
+    }
+
+    /// Deletes an attribute of a datatype.
+    fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
+        delete(datatype, type_keyval)
+    }
+}
+
+// The names of MPI-1 (deprecated).
+entry! {
+    /// `MPI_Comm_create_keyval`.
+    fn MPI_Keyval_create(
+        copy_fn: Option<MPI_Copy_function>, delete_fn: Option<MPI_Delete_function>, keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        *out("keyval", keyval)? = create_key(copy_fn, delete_fn, extra_state)?;
+        Ok(())
+    }
+
+    /// `MPI_Comm_free_keyval`.
+    fn MPI_Keyval_free(keyval: *mut c_int) {
+        free_key::<MPI_Comm>(&mut *out("keyval", keyval)?)
+    }
+
+    /// `MPI_Comm_set_attr`.
+    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) on comm {
+        set(comm, keyval, AttributeValue(attribute_val))
+    }
+
+    /// `MPI_Comm_get_attr`.
+    fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on comm {
+        get_from_comm(comm, keyval, attribute_val.cast(), flag)
+    }
+
+    /// `MPI_Comm_delete_attr`.
+    fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
+        delete(comm, keyval)
+    }
+}
+
+fn create_key<Object: Holder>(
+    copy: Option<CopyAttr<Object>>,
+    delete: Option<DeleteAttr<Object>>,
+    extra_state: *mut c_void,
+) -> Result<c_int> {
+    let mut process = enter();
+    process.engine()?;
+    let keyvals = &mut process.keyvals;
+    let full = || fail(MPI_ERR_NO_MEM, "all 2^31 attribute keys have been used");
+    keyvals.last = keyvals.last.checked_add(1).ok_or_else(full)?;
+    let key = keyvals.last;
+    let keyval = Keyval { copy, delete, extra_state, uses: 0, freed: false };
+    Object::keys(keyvals).0.insert(key, keyval);
+    Ok(key)
+}
+
+fn free_key<Object: Holder>(key: &mut c_int) -> Result {
+    let mut process = enter();
+    let keys = Object::keys(&mut process.keyvals);
+    let keyval = keys.0.get_mut(key).filter(|keyval| !keyval.freed).ok_or_else(|| no_key::<Object>(*key))?;
+    keyval.freed = true;
+    if keyval.uses == 0 {
+        keys.0.remove(key);
+    }
+    *key = MPI_KEYVAL_INVALID;
+    Ok(())
+}
+
+fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Result {
+    let old = {
+        let mut process = enter();
+        let old = object.attributes(&mut process)?.get(key);
+        if Object::keys(&mut process.keyvals).find(key)?.freed {
+            return Err(no_key::<Object>(key));
+        }
+        old
+    };
+    if let Some(old) = old {
+        delete_value(object, key, old)?;
+    }
+    let mut process = enter();
+    object.attributes(&mut process)?.push(key, value);
+    Object::keys(&mut process.keyvals).retain(key);
+    Ok(())
+}
+
+fn get<Object: Holder>(object: Object, key: c_int) -> Result<Option<AttributeValue>> {
+    let mut process = enter();
+    let value = object.attributes(&mut process)?.get(key);
+    Object::keys(&mut process.keyvals).find(key)?;
+    Ok(value)
+}
+
+fn delete<Object: Holder>(object: Object, key: c_int) -> Result {
+    match get(object, key)? {
+        Some(value) => delete_value(object, key, value),
+        None => Err(fail(MPI_ERR_KEYVAL, format!("the object has no attribute with key {key}"))),
+    }
+}
+
+/// Asks the program to delete a value, then takes it out. If the program refuses, it stays.
+fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Result {
+    let keyval = Object::keys(&mut enter().keyvals).find(key)?;
+    if let Some(function) = keyval.delete {
+        // SAFETY: the program gave this function for objects of this kind.
+        let code = call_back(object, key, || unsafe { function(object, key, value.0, keyval.extra_state) })?;
+        if code != MPI_SUCCESS {
+            return Err(callback_failed(code, "the attribute's delete function"));
+        }
+    }
+    let mut process = enter();
+    if object.attributes(&mut process)?.remove(key) {
+        Object::keys(&mut process.keyvals).release(key);
+    }
+    Ok(())
+}
+
+/// The attributes that a duplicate of a communicator has, by the copy functions of their keys.
+pub fn copy_all(from: MPI_Comm) -> Result<Attributes> {
+    copy(from)
+}
+
+/// Deletes all attributes of a communicator, by the functions of their keys.
+pub fn delete_all(comm: MPI_Comm) -> Result {
+    delete_last_to_first(comm).map_err(|error| error.at(comm))
+}
+
+/// The attributes that a duplicate of a datatype has.
+pub fn copy_type(from: MPI_Datatype) -> Result<Attributes> {
+    copy(from)
+}
+
+/// Deletes all attributes of a datatype.
+pub fn delete_type(datatype: MPI_Datatype) -> Result {
+    delete_last_to_first(datatype)
+}
+
+fn copy<Object: Holder>(from: Object) -> Result<Attributes> {
+    let old = from.attributes(&mut enter())?.clone();
+    let mut new = Attributes::default();
+    for &Attribute { key, value, .. } in &old.values {
+        match copy_value(from, key, value) {
+            Ok(None) => {}
+            Ok(Some(value)) => {
+                new.push(key, value);
+                Object::keys(&mut enter().keyvals).retain(key);
+            }
+            Err(error) => {
+                // There is no object to delete these from; their keys must not stay in use for ever.
+                let release = |copy: &Attribute| Object::keys(&mut enter().keyvals).release(copy.key);
+                new.values.iter().for_each(release);
+                return Err(error);
+            }
+        }
+    }
+    Ok(new)
+}
+
+fn copy_value<Object: Holder>(
+    from: Object,
+    key: c_int,
+    value: AttributeValue,
+) -> Result<Option<AttributeValue>> {
+    let keyval = Object::keys(&mut enter().keyvals).find(key)?;
+    let function = match copy_rule(keyval.copy) {
+        CopyRule::Never => return Ok(None),
+        CopyRule::Always => return Ok(Some(value)),
+        CopyRule::Ask(function) => function,
+    };
+    let (mut copy, mut flag) = (null_mut::<c_void>(), 0);
+    // SAFETY: the program gave this function for objects of this kind; the places for its results live through the call.
+    let call =
+        || unsafe { function(from, key, keyval.extra_state, value.0, (&raw mut copy).cast(), &mut flag) };
+    let code = call_back(from, key, call)?;
+    if code != MPI_SUCCESS {
+        return Err(callback_failed(code, "the attribute's copy function"));
+    }
+    Ok((flag != 0).then_some(AttributeValue(copy)))
+}
+
+/// The last that was set is the first to go (section 11.2.4). A delete function may set others, but not for ever.
+fn delete_last_to_first<Object: Holder>(object: Object) -> Result {
+    for _ in 0..ATTRIBUTES_DELETED_MAX {
+        let last = object.attributes(&mut enter())?.values.last().copied();
+        let Some(Attribute { key, value, .. }) = last else { return Ok(()) };
+        delete_value(object, key, value)?;
+    }
+    Err(fail(
+        MPI_ERR_OTHER,
+        format!(
+            "{ATTRIBUTES_DELETED_MAX} attributes have been deleted and there are still some: a delete function sets new ones \
+             each time that it is called"
+        ),
+    ))
+}
+
+/// Calls a copy or delete function, which may call MPI, but not come back to itself without end.
+fn call_back<Object: Holder>(object: Object, key: c_int, call: impl FnOnce() -> c_int) -> Result<c_int> {
+    object.attributes(&mut enter())?.begin_call(key)?;
+    let code = call();
+    // The function may have freed the object.
+    if let Ok(attributes) = object.attributes(&mut enter()) {
+        attributes.end_call(key);
+    }
+    Ok(code)
+}
+
+#[cold]
+fn too_deep(key: c_int) -> Box<Error> {
+    fail(
+        MPI_ERR_OTHER,
+        format!(
+            "the copy or delete function of attribute key {key} has come back to itself {ATTRIBUTE_CALLS_MAX} times: it must not \
+             set, delete or copy its own attribute, nor free or duplicate the object that has it"
+        ),
+    )
+}
+
+unsafe fn get_from_comm(
+    comm: MPI_Comm,
+    key: c_int,
+    attribute_val: *mut *mut c_void,
+    flag: *mut c_int,
+) -> Result {
+    let found = match predefined(key) {
+        Some(place) => {
+            let mut process = enter();
+            process.comm(comm)?;
+            refresh(&mut process, key).then(|| AttributeValue(place.as_ptr().cast()))
+        }
+        None => get(comm, key)?,
+    };
+    // SAFETY: by the caller.
+    unsafe { store(found, attribute_val, flag) }
+}
+
+unsafe fn store(found: Option<AttributeValue>, attribute_val: *mut *mut c_void, flag: *mut c_int) -> Result {
+    let (attribute_val, flag) = (out("attribute_val", attribute_val)?, out("flag", flag)?);
+    // SAFETY: by the caller; neither is null.
+    unsafe {
+        if let Some(value) = found {
+            *attribute_val = value.0;
+        }
+        *flag = c_int::from(found.is_some());
+    }
+    Ok(())
+}
+
+/// The predefined attributes are pointers to integers (section 9.1.2), which must stay where they are.
+fn predefined(key: c_int) -> Option<&'static AtomicI32> {
+    static TAG_MAX: AtomicI32 = AtomicI32::new(TAG_UB);
+    static IO: AtomicI32 = AtomicI32::new(MPI_ANY_SOURCE);
+    static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
+    // All ranks are on one machine and read its clock.
+    static WTIME_IS_GLOBAL: AtomicI32 = AtomicI32::new(1);
+    static APPNUM: AtomicI32 = AtomicI32::new(0);
+    static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(0);
+    static LAST_USED_CODE: AtomicI32 = AtomicI32::new(MPI_ERR_LASTCODE);
+    Some(match key {
+        MPI_TAG_UB => &TAG_MAX,
+        MPI_IO => &IO,
+        MPI_HOST => &HOST,
+        MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
+        MPI_APPNUM => &APPNUM,
+        MPI_UNIVERSE_SIZE => &UNIVERSE_SIZE,
+        MPI_LASTUSEDCODE => &LAST_USED_CODE,
+        _ => return None,
+    })
+}
+
+/// Brings a predefined attribute up to date; whether it has a value.
+fn refresh(process: &mut Process, key: c_int) -> bool {
+    let job = process.job.as_ref();
+    let value = match key {
+        MPI_APPNUM => job.and_then(|job| job.appnum).map(|number| number as c_int),
+        MPI_UNIVERSE_SIZE => job.map(|job| job.universe_size as c_int),
+        MPI_LASTUSEDCODE => Some(process.errors.last_used()),
+        _ => return true,
+    };
+    if let (Some(place), Some(value)) = (predefined(key), value) {
+        place.store(value, Ordering::Relaxed);
+    }
+    value.is_some()
+}
+
+/// Tells the program's pointers to `MPI_LASTUSEDCODE` that classes or codes were added or removed.
+pub fn last_used_code_changed(process: &mut Process) {
+    refresh(process, MPI_LASTUSEDCODE);
+}
+
+#[cold]
+fn no_key<Object: Holder>(key: c_int) -> Box<Error> {
+    let known = KEYVAL_NAMES.iter().find(|(value, _)| *value == key);
+    let text = match known {
+        Some((MPI_KEYVAL_INVALID, name)) => format!("the key is {name}"),
+        Some((_, name)) => {
+            format!("{name} is predefined: it can only be looked at, on communicators or windows")
+        }
+        None => format!("{key} is no attribute key for {}: it was freed or never was one", Object::NAME),
+    };
+    fail(MPI_ERR_KEYVAL, text)
+}

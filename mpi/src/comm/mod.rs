@@ -1,0 +1,10 @@
+//! Groups, communicators and attributes (MPI 5.0 chapter 7).
+
+pub mod agree;
+pub mod attributes;
+pub mod from_group;
+pub mod group;
+pub mod intercomm;
+pub mod make;
+pub mod object;
+pub mod query;

@@ -1,0 +1,273 @@
+//! Communicators: the object behind a handle. The entry points of chapter 7 are in `comm_make.rs`, `comm_query.rs` and
+//! `intercomm.rs`.
+
+use crate::coll::team::TeamPlace;
+use crate::comm::attributes::Attributes;
+use crate::core::handle::Kind;
+use crate::core::table::Table;
+use crate::env::info::Info;
+use crate::topo::Topology;
+use std::cell::OnceCell;
+use std::sync::Arc;
+use tern_abi::*;
+use tern_coll::Machines;
+use tern_engine::{Envelope, Group};
+use tern_job::status_page::count_of_ranks;
+use tern_transport::{Circle, Peer};
+
+/// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Lane {
+    /// The program's messages.
+    P2p = 0,
+    /// Collectives.
+    Coll = 1,
+    /// Collectives within the local group of an intercommunicator, and the library's own agreements.
+    Local = 2,
+    /// Agreements among part of the group: `MPI_Comm_create_group`, with the program's tag.
+    Part = 3,
+}
+
+/// Contexts that a communicator's members may give to its children without asking each other: all make the
+/// same communicators in the same order, so all take the same number. Unique in the job, since each block comes from
+/// the count of one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contexts {
+    next: u64,
+    left: u32,
+}
+
+impl Contexts {
+    /// A child takes one of so many parts of what is left, for its own children.
+    const CHILD_SHARE: u32 = 16;
+    /// Lowest two bits: the lane.
+    const STEP: u64 = 4;
+
+    /// No contexts.
+    pub const NONE: Contexts = Contexts { next: 0, left: 0 };
+
+    /// The block that process `leader` gives out with its count at `count`.
+    pub fn block(leader: Peer, count: u32, len: u32) -> Self {
+        Contexts { next: (u64::from(leader) << 34) | (u64::from(count) * Self::STEP), left: len }
+    }
+
+    /// The block that a peer has named by its first context.
+    pub fn named(first: u64, len: u32) -> Self {
+        Contexts { next: first, left: len }
+    }
+
+    /// The first context.
+    pub fn first(&self) -> u64 {
+        self.next
+    }
+
+    /// The first context, for a communicator, and the rest, for its children.
+    pub fn split_first(self) -> (u64, Contexts) {
+        debug_assert!(self.left > 0);
+        (self.next, Contexts { next: self.next + Self::STEP, left: self.left - 1 })
+    }
+
+    /// A child's context, and what it may give to its own children; `None` when nothing is left.
+    pub fn child(&mut self) -> Option<(u64, Contexts)> {
+        let len = (self.left / Self::CHILD_SHARE).max(1).min(self.left);
+        if len == 0 {
+            return None;
+        }
+        let child = Contexts { next: self.next, left: len }.split_first();
+        self.next += u64::from(len) * Self::STEP;
+        self.left -= len;
+        Some(child)
+    }
+}
+
+/// A communicator.
+#[derive(Debug)]
+pub struct Comm {
+    /// Its context: unique in the job, the lowest two bits are left for the [`Lane`].
+    pub context: u64,
+    /// This process's rank in the local group.
+    pub rank: u32,
+    /// The group; of an intercommunicator, the local one.
+    pub group: Group,
+    /// The remote group of an intercommunicator.
+    pub remote: Option<Group>,
+    /// Set by `MPI_Comm_set_name`, or the predefined name.
+    pub name: String,
+    /// Its error handler.
+    pub errhandler: MPI_Errhandler,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    /// Hints.
+    pub info: Info,
+    /// Counts collectives, so that each has a tag of its own.
+    pub collectives: u32,
+    /// The memory that its ranks share.
+    pub team: TeamPlace,
+    /// Contexts for communicators made from this one.
+    pub children: Contexts,
+    /// Its virtual topology (chapter 8).
+    pub topology: Option<Arc<Topology>>,
+    /// Which ranks of its group share a machine, once a collective had to know; `None` if all do.
+    pub machines: OnceCell<Option<Box<Machines>>>,
+    /// By what its collectives multicast, once one had to know; `Some(None)` where that does not work.
+    pub circle: Option<Option<Circle>>,
+}
+
+impl Comm {
+    /// A communicator without name, attributes or hints.
+    pub fn new(context: u64, rank: u32, group: Group, remote: Option<Group>) -> Self {
+        Comm {
+            context,
+            rank,
+            group,
+            remote,
+            name: String::new(),
+            errhandler: MPI_ERRORS_ARE_FATAL,
+            attributes: Attributes::default(),
+            info: Info::default(),
+            collectives: 0,
+            team: TeamPlace::Unasked,
+            children: Contexts::NONE,
+            topology: None,
+            machines: OnceCell::new(),
+            circle: None,
+        }
+    }
+
+    /// The context of a lane.
+    #[inline]
+    pub fn lane(&self, lane: Lane) -> u64 {
+        self.context | lane as u64
+    }
+
+    /// The group that ranks of point-to-point calls refer to.
+    #[inline]
+    pub fn peers(&self) -> &Group {
+        self.remote.as_ref().unwrap_or(&self.group)
+    }
+
+    /// The envelope of a message from this process.
+    #[inline]
+    pub fn envelope(&self, lane: Lane, tag: i32) -> Envelope {
+        Envelope { context: self.lane(lane), source: self.rank, tag }
+    }
+
+    /// Name and size, for a message to a person.
+    pub fn described(&self) -> String {
+        // The program chose it: it must neither break the one line of a message nor steer the terminal.
+        let name = self.name.replace(char::is_control, "?");
+        let name = if name.is_empty() { "a communicator" } else { &name };
+        match &self.remote {
+            None => format!("{name} ({}, this is {})", count_of_ranks(self.group.size()), self.rank),
+            Some(remote) => format!(
+                "{name} (intercommunicator, {} local ranks, {} remote, this is {})",
+                self.group.size(),
+                remote.size(),
+                self.rank
+            ),
+        }
+    }
+}
+
+/// All communicators.
+pub struct Comms {
+    world: Option<Box<Comm>>,
+    own: Option<Box<Comm>>,
+    others: Table<Box<Comm>>,
+}
+
+impl Comms {
+    /// None yet.
+    pub const fn new() -> Self {
+        Comms { world: None, own: None, others: Table::new(Kind::Comm) }
+    }
+
+    /// Puts the predefined ones in place, or takes them away.
+    pub fn set_predefined(&mut self, world: Option<Comm>, own: Option<Comm>) {
+        self.world = world.map(Box::new);
+        self.own = own.map(Box::new);
+    }
+
+    /// The communicator of a handle.
+    #[inline]
+    pub fn get(&self, comm: MPI_Comm) -> Option<&Comm> {
+        match comm {
+            MPI_COMM_WORLD => self.world.as_deref(),
+            MPI_COMM_SELF => self.own.as_deref(),
+            _ => self.others.get(comm.0).map(|comm| &**comm),
+        }
+    }
+
+    /// The communicator of a handle, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, comm: MPI_Comm) -> Option<&mut Comm> {
+        match comm {
+            MPI_COMM_WORLD => self.world.as_deref_mut(),
+            MPI_COMM_SELF => self.own.as_deref_mut(),
+            _ => self.others.get_mut(comm.0).map(|comm| &mut **comm),
+        }
+    }
+
+    /// Takes a communicator in; `None` when there are too many.
+    pub fn insert(&mut self, comm: Comm) -> Option<MPI_Comm> {
+        self.others.insert(Box::new(comm)).map(MPI_Comm)
+    }
+
+    /// Takes a communicator of the program's out.
+    pub fn remove(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
+        self.others.remove(comm.0)
+    }
+
+    /// Handles of the program's communicators.
+    pub fn handles(&self) -> Vec<MPI_Comm> {
+        self.others.iter().map(|(handle, _)| MPI_Comm(handle)).collect()
+    }
+
+    /// The handle of the communicator of a context, lanes aside.
+    pub fn handle_of_context(&self, context: u64) -> Option<MPI_Comm> {
+        let is = |comm: &Comm| comm.context == context & !3;
+        let predefined = [MPI_COMM_WORLD, MPI_COMM_SELF].into_iter();
+        predefined
+            .chain(self.others.iter().map(|(handle, _)| MPI_Comm(handle)))
+            .find(|&handle| self.get(handle).is_some_and(is))
+    }
+
+    /// The communicator of a context, to tell a person which one a request belongs to.
+    pub fn of_context(&self, context: u64) -> Option<&Comm> {
+        self.get(self.handle_of_context(context)?)
+    }
+}
+
+/// MPI ends: communicators are gone, the program's handles invalid.
+pub fn forget_all(process: &mut crate::core::process::Process) {
+    process.comms = Comms::new();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_on_the_line_of_a_message() {
+        let mut comm = Comm::new(0, 1, Group::range(0, 2), None);
+        assert_eq!(comm.described(), "a communicator (2 ranks, this is 1)");
+        comm.name = "a\nb\u{1b}[2J".into();
+        assert_eq!(comm.described(), "a?b?[2J (2 ranks, this is 1)");
+    }
+
+    #[test]
+    fn children_never_share_a_context() {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![Contexts::block(3, 7, 4096)];
+        while let Some(mut contexts) = open.pop() {
+            while let Some((context, own)) = contexts.child() {
+                assert!(seen.insert(context) && context & 3 == 0);
+                open.push(own);
+            }
+        }
+        assert_eq!(seen.len(), 4096);
+        assert_eq!(*seen.iter().min().unwrap(), 3 << 34 | 28);
+        assert!(*seen.iter().max().unwrap() < 3 << 34 | (28 + 4096 * 4));
+    }
+}

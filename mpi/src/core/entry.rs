@@ -1,0 +1,183 @@
+//! How an entry point gets its names.
+//!
+//! A body is written once. [`entry!`] exports it as `MPI_X` and `PMPI_X`, and with a second name also as
+//! `MPI_X_c` and `PMPI_X_c`, whose counts are `MPI_Count`. All four are jumps to the body; a
+//! profiling library may replace any `MPI_X` and call through to `PMPI_X` (MPI 5.0 section 15.2).
+
+use std::ffi::c_int;
+
+/// The type of counts and displacements in one of the two forms of a function (MPI 5.0 section 2.5.8).
+pub trait Width {
+    /// `int` or `MPI_Count`.
+    type Count: Copy + Into<i64> + TryFrom<i64>;
+    /// `int` or `MPI_Aint`: displacements in units of an extent (the v collectives).
+    type Displ: Copy + IntoWide + TryFrom<i64>;
+    /// `MPI_Aint` or `MPI_Count`: displacements, bounds and sizes in bytes (chapter 5).
+    type Address: Copy + IntoWide + TryFrom<i64>;
+    /// Whether this is the form with large counts.
+    const LARGE: bool;
+}
+
+/// The form without suffix: `int`.
+pub struct Small;
+/// The `_c` form.
+pub struct Large;
+
+impl Width for Small {
+    type Count = c_int;
+    type Displ = c_int;
+    type Address = isize;
+    const LARGE: bool = false;
+}
+
+impl Width for Large {
+    type Count = i64;
+    type Displ = isize;
+    type Address = i64;
+    const LARGE: bool = true;
+}
+
+/// The types of [`Small`] by path, for the exported signatures (a generic parameter cannot be exported).
+pub mod small {
+    /// `int`.
+    pub type Count = std::ffi::c_int;
+    /// `int`.
+    pub type Displ = std::ffi::c_int;
+    /// `MPI_Aint`.
+    pub type Address = isize;
+}
+
+/// The types of [`Large`] by path.
+pub mod large {
+    /// `MPI_Count`.
+    pub type Count = i64;
+    /// `MPI_Aint`.
+    pub type Displ = isize;
+    /// `MPI_Count`.
+    pub type Address = i64;
+}
+
+/// `isize` has no `Into<i64>` in the standard library; on the platforms of the ABI it always fits.
+pub trait IntoWide {
+    /// The same number as 64 bits.
+    fn wide(self) -> i64;
+}
+
+impl IntoWide for c_int {
+    fn wide(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl IntoWide for i64 {
+    fn wide(self) -> i64 {
+        self
+    }
+}
+
+impl IntoWide for isize {
+    fn wide(self) -> i64 {
+        self as i64
+    }
+}
+
+/// Exports a body under its standard names.
+///
+/// ```text
+/// entry! {
+///     /// Docs, with the section of the standard.
+///     fn MPI_Send, MPI_Send_c<W>(buf: *const c_void, count: W::Count, …, comm: MPI_Comm) on comm {
+///         …; Ok(())
+///     }
+/// }
+/// ```
+///
+/// The body yields [`crate::core::error::Result`]. `on comm` names the parameter, or in parentheses says the place, whose error handler an error
+/// goes to (a communicator, session, window or file handle); without it, errors go to `MPI_COMM_SELF`'s (section 9.3).
+/// Inside the body, `unsafe` operations are allowed: the caller's side of the contract is the standard's.
+macro_rules! entry {
+    () => {};
+    ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
+        const _: () = {
+            unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
+                #[inline(always)]
+                unsafe fn outcome($($p: $t),*) -> $crate::core::error::Result {
+                    #[allow(unused_unsafe)]
+                    // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
+                    unsafe { $body }
+                }
+                // SAFETY: the same contract.
+                match unsafe { outcome($($p),*) } {
+                    Ok(()) => ::tern_abi::MPI_SUCCESS,
+                    Err(error) => error.raise(stringify!($name), $crate::core::entry::place!($($on)?)),
+                }
+            }
+            $crate::core::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $t),*));
+        };
+        $crate::core::entry::entry! { $($rest)* }
+    };
+    ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
+        const _: () = {
+            unsafe extern "C" fn body<$w: $crate::core::entry::Width>($($p: $t),*) -> ::std::ffi::c_int {
+                #[inline(always)]
+                unsafe fn outcome<$w: $crate::core::entry::Width>($($p: $t),*) -> $crate::core::error::Result {
+                    #[allow(unused_unsafe)]
+                    // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
+                    unsafe { $body }
+                }
+                // SAFETY: the same contract.
+                match unsafe { outcome::<$w>($($p),*) } {
+                    Ok(()) => ::tern_abi::MPI_SUCCESS,
+                    Err(error) => {
+                        let name = if $w::LARGE { stringify!($large) } else { stringify!($name) };
+                        error.raise(name, $crate::core::entry::place!($($on)?))
+                    }
+                }
+            }
+            const _: () = {
+                use $crate::core::entry::small as $w;
+                $crate::core::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body::<$crate::core::entry::Small>, ($($p: $t),*));
+            };
+            const _: () = {
+                use $crate::core::entry::large as $w;
+                $crate::core::entry::export!($(#[$meta])* $large, concat!("P", stringify!($large)), body::<$crate::core::entry::Large>, ($($p: $t),*));
+            };
+        };
+        $crate::core::entry::entry! { $($rest)* }
+    };
+}
+
+/// One body under `MPI_X` and `PMPI_X`.
+macro_rules! export {
+    ($(#[$meta:meta])* $name:ident, $profiled:expr, $body:expr, ($($p:ident: $t:ty),*)) => {
+        $(#[$meta])*
+        /// # Safety
+        /// Pointers must be as the standard demands.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($p: $t),*) -> ::std::ffi::c_int {
+            // SAFETY: the same contract.
+            unsafe { $body($($p),*) }
+        }
+        #[unsafe(export_name = $profiled)]
+        unsafe extern "C" fn profiled($($p: $t),*) -> ::std::ffi::c_int {
+            // SAFETY: the same contract.
+            unsafe { $body($($p),*) }
+        }
+    };
+}
+
+/// Where an error of this call goes.
+macro_rules! place {
+    () => {
+        $crate::core::error::Place::None
+    };
+    (($on:expr)) => {
+        // SAFETY: the C caller vouches for its pointers here as in the body.
+        unsafe { $on }
+    };
+    ($on:ident) => {
+        $crate::core::error::Place::from($on)
+    };
+}
+
+pub(crate) use {entry, export, place};

@@ -1,0 +1,19 @@
+//! What all chapters stand on: the process and its lock, entry points, handles, waiting, progress, settings.
+
+pub mod arguments;
+pub mod departure;
+pub mod entry;
+pub mod error;
+pub mod forked;
+pub mod handle;
+pub mod lifeline;
+pub mod multicast;
+pub mod network;
+pub mod panic;
+pub mod process;
+pub mod progress;
+pub mod settings;
+pub mod stdio;
+pub mod table;
+pub mod unsupported;
+pub mod wait;

@@ -1,0 +1,58 @@
+//! Connecting this process to its job: what the launcher knows, in the transports' words.
+
+use crate::core::error::{Result, fail};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use tern_abi::MPI_ERR_OTHER;
+use tern_job::{Job, Link};
+use tern_transport::tcp::Directory;
+use tern_transport::{Config, Fabric, Outside, Place};
+
+/// Connects to the ranks of the job: by shared memory to those of this machine, by TCP to the others.
+pub fn connect(job: &mut Job, config: &Config) -> Result<Fabric> {
+    let mut place = Place {
+        me: job.rank,
+        size: job.size,
+        neighbours: (job.hosts > 1).then(|| job.places().ranks_of(job.host_of(job.rank)).collect()),
+        segment: job.segment.take(),
+        oversubscribed: job.cores.is_crowded(),
+        outside: None,
+    };
+    if place.needs_network(config) {
+        place.outside = outside(job)?;
+    }
+    Fabric::attach(place, config).map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))
+}
+
+/// How the ranks of other machines are found, if the launcher tells.
+fn outside(job: &mut Job) -> Result<Option<Outside>> {
+    let secret = job
+        .secret()
+        .map_err(|error| fail(MPI_ERR_OTHER, format!("cannot read the job's secret: {error}")))?;
+    Ok(job.link.take().map(|link| Outside { secret, directory: Box::new(ByLauncher(link)) }))
+}
+
+/// The launcher, asked for the addresses of other ranks.
+struct ByLauncher(Link);
+
+impl Directory for ByLauncher {
+    fn publish(&mut self, card: &[u8]) -> io::Result<()> {
+        self.0.publish(card)
+    }
+
+    fn ask(&mut self, rank: u32) {
+        self.0.ask(rank);
+    }
+
+    fn answer(&mut self) -> Option<(u32, Vec<u8>)> {
+        self.0.answer()
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.0.has_unsent()
+    }
+
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.0.fd().as_raw_fd())
+    }
+}

@@ -1,0 +1,287 @@
+//! Progress while the program computes, by a thread of the library's own.
+//!
+//! `TERN_PROGRESS=thread`: messages move meanwhile (the interrupt-driven controller of the MP_Lite thesis, chapter 5; interrupt
+//! mode of MPI-LAPI, section 6). The thread sleeps on the rank's doorbell, as a call that waits would, and makes progress when it
+//! rings. Over TCP the thread exists in any case, for what a call has left behind: a connection that is not made yet, bytes that
+//! the socket did not take, short messages that wait for the next one. The peer must not wait for this rank's next call.
+//!
+//! It steps aside whenever it would only be in the way: while a call of the program waits, or calls follow each other, since they
+//! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
+//! Whoever leaves the library with something to do wakes it.
+
+use crate::core::process::{Guard, Process, enter, try_enter};
+use crate::core::wait;
+use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tern_transport::threads::Serving;
+
+/// There is no thread, or it runs.
+const AWAY: u8 = 0;
+/// It waits to be woken.
+const PARKED: u8 = 1;
+/// It is to end.
+const ENDS: u8 = 2;
+/// It sleeps until the doorbell rings.
+const SLEEPS: u8 = 3;
+
+static STATE: AtomicU8 = AtomicU8::new(AWAY);
+static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
+
+fn thread() -> std::sync::MutexGuard<'static, Option<JoinHandle<()>>> {
+    THREAD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Starts the thread. The process's state must be behind its lock from now on. Without a thread, which a limit of the
+/// system may forbid, progress is made in calls only.
+pub fn start() {
+    STATE.store(AWAY, Ordering::SeqCst);
+    let serving = Serving::start();
+    *thread() = std::thread::Builder::new().name("tern-progress".into()).spawn(move || run(&serving)).ok();
+}
+
+/// Ends the thread, and waits until it has. Nobody may be in the library on its behalf.
+pub fn stop() {
+    let Some(handle) = thread().take() else { return };
+    STATE.store(ENDS, Ordering::SeqCst);
+    handle.thread().unpark();
+    if let Some(bell) = enter().bell.clone() {
+        bell.ring();
+    }
+    let _ = handle.join();
+}
+
+/// Whoever leaves the library: the thread goes on if it has something to do.
+#[inline]
+pub fn leaving(process: &mut Process) {
+    match STATE.load(Ordering::Relaxed) {
+        PARKED => wake(process),
+        SLEEPS => rouse(process),
+        _ => {}
+    }
+}
+
+/// A call has left something behind of which no bell tells: bytes that wait for the next poll, or a message that has been read, and
+/// left since nobody waited for it, and that somebody may wait for now.
+#[cold]
+fn rouse(process: &mut Process) {
+    let left = process.engine_mut().is_some_and(|engine| {
+        let transport = engine.transport();
+        transport.has_unseen() || transport.has_residue()
+    });
+    if let Some(bell) = process.bell.as_ref().filter(|_| left) {
+        bell.ring();
+    }
+}
+
+#[cold]
+fn wake(process: &mut Process) {
+    if has_work(process)
+        && STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        && let Some(handle) = &*thread()
+    {
+        handle.thread().unpark();
+    }
+}
+
+/// There is something to do, and no call that waits does it. One that sleeps wakes for what arrives.
+fn has_work(process: &mut Process) -> bool {
+    if wait::is_anybody_awake() {
+        return false;
+    }
+    let (always, collectives) = (process.progress_thread, !process.collectives.is_empty());
+    let asleep = process.sleepers > 0;
+    let Some(engine) = process.engine_mut() else { return false };
+    if asleep {
+        return engine.transport().holds_back();
+    }
+    (always && (collectives || !engine.is_idle())) || engine.transport().has_residue()
+}
+
+fn run(serving: &Serving) {
+    serving.begin();
+    ask_for_short_waits();
+    let mut naps = Naps::default();
+    while STATE.load(Ordering::SeqCst) != ENDS {
+        if naps.can_stay_out() {
+            nap(naps.longer());
+        } else {
+            turn(&mut naps);
+        }
+    }
+}
+
+/// Looks whether there is something to do. Where somebody is in the library, there is not: to wait for the lock would cost
+/// the program several times a system call.
+fn turn(naps: &mut Naps) {
+    let Some(mut process) = try_enter() else {
+        return nap(if naps.for_residue { naps.longer() } else { NAP });
+    };
+    if STATE.load(Ordering::SeqCst) == ENDS {
+        return;
+    }
+    let (others, polled) = naps.since_last(&process);
+    let has_work = has_work(&mut process);
+    let time = match process.progress_thread {
+        true => (has_work && others).then_some(NAP),
+        false => naps.for_residue(has_work, polled),
+    };
+    match time {
+        Some(time) => {
+            drop(process);
+            nap(time);
+        }
+        None if has_work => {
+            naps.shortest();
+            work(process);
+        }
+        None => {
+            park(process);
+            naps.restart();
+        }
+    }
+}
+
+/// Sleeps, unless the thread is to end.
+fn nap(time: Duration) {
+    std::thread::park_timeout(time);
+}
+
+/// When the thread lets a program that is in MPI all the time go on alone, and for how long.
+struct Naps {
+    entries: u64,
+    polls: u64,
+    /// Turns since there was something to do.
+    idle: u32,
+    /// Left-behind things are what this thread is for.
+    for_residue: bool,
+    /// The next nap for them.
+    time: Duration,
+}
+
+impl Default for Naps {
+    fn default() -> Self {
+        Naps { entries: 0, polls: 0, idle: 0, for_residue: false, time: NAP_FOR_RESIDUE }
+    }
+}
+
+impl Naps {
+    /// A nap after which the program is found to see to everything itself costs it a change of threads, up to 40 µs. The longer it has
+    /// done so, the longer it is believed: what it then leaves behind and computes is late by an eighth of that time at most.
+    fn longer(&mut self) -> Duration {
+        let now = self.time;
+        self.time = (now + now / 8).min(NAP_FOR_RESIDUE_MAX);
+        now
+    }
+
+    /// The program computes at times.
+    fn shortest(&mut self) {
+        self.time = NAP_FOR_RESIDUE;
+    }
+
+    /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
+    fn can_stay_out(&mut self) -> bool {
+        let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
+        self.idle += u32::from(stays);
+        stays
+    }
+
+    /// Whether somebody else was in the library since this was asked, and whether anybody polled.
+    fn since_last(&mut self, process: &Process) -> (bool, bool) {
+        let since = (process.entries.wrapping_sub(self.entries) > 1, process.polls != self.polls);
+        (self.entries, self.polls) = (process.entries, process.polls);
+        since
+    }
+
+    /// Every poll sees to what was left behind: what there is now is new if there was one, and gets a nap's time for the next.
+    /// A program that leaves something behind again and again finds the thread not parked, and need not wake it.
+    fn for_residue(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
+        self.for_residue = true;
+        self.idle = if has_work { 0 } else { self.idle + 1 };
+        (polled && self.idle < IDLE_NAPS_MAX).then(|| self.longer())
+    }
+
+    /// Somebody has something to do again.
+    fn restart(&mut self) {
+        self.idle = 0;
+        self.shortest();
+    }
+}
+
+/// Makes progress, or sleeps until there may be some to make.
+fn work(process: Guard) {
+    let (process, moved) = wait::progress(process);
+    let Some(bell) = process.bell.clone().filter(|_| !moved) else { return };
+    let armed = bell.arm();
+    let (mut process, moved) = wait::progress(process);
+    let stays = !moved && has_work(&mut process);
+    // Under the lock: whoever leaves the library afterwards sees it.
+    let stays = stays && STATE.compare_exchange(AWAY, SLEEPS, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    drop(process);
+    if !stays {
+        return bell.disarm();
+    }
+    bell.sleep(armed, None);
+    // Unless it is to end.
+    let _ = STATE.compare_exchange(SLEEPS, AWAY, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+fn park(process: Guard) {
+    // Under the lock: whoever leaves the library afterwards sees it.
+    let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    drop(process);
+    while parked && STATE.load(Ordering::SeqCst) == PARKED {
+        std::thread::park();
+    }
+}
+
+/// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at
+/// once (Linux 6.12; older kernels ignore it, and any may refuse).
+fn ask_for_short_waits() {
+    // SAFETY: all zero is a valid structure; the calls write and read no more than it, and change this thread alone.
+    unsafe {
+        let mut now: libc::sched_attr = std::mem::zeroed();
+        let size = size_of::<libc::sched_attr>();
+        if libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, size, 0) == 0 {
+            now.sched_runtime = SLICE_NS;
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const now, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_poll_has_seen_to_for_a_nap_is_seen_to() {
+        let mut naps = Naps::default();
+        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
+        assert!(naps.for_residue(true, true).is_some(), "the program polls");
+        assert_eq!(naps.for_residue(true, false), None);
+    }
+
+    #[test]
+    fn no_nap_is_longer_than_an_eighth_of_those_before() {
+        let mut naps = Naps::default();
+        let mut before = Duration::ZERO;
+        for _ in 0..100 {
+            let nap = naps.longer();
+            assert!(nap <= NAP_FOR_RESIDUE + before / 8 && nap <= NAP_FOR_RESIDUE_MAX, "{nap:?}");
+            before += nap;
+        }
+        assert_eq!(naps.longer(), NAP_FOR_RESIDUE_MAX);
+        naps.shortest();
+        assert_eq!(naps.longer(), NAP_FOR_RESIDUE);
+    }
+
+    #[test]
+    fn a_thread_without_work_parks_soon() {
+        let mut naps = Naps::default();
+        let turns = (0..100).take_while(|_| naps.for_residue(false, true).is_some()).count();
+        assert!((1..=IDLE_NAPS_MAX as usize).contains(&turns), "{turns}");
+        assert_eq!(naps.for_residue(false, false), None);
+    }
+}

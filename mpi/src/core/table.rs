@@ -1,0 +1,100 @@
+//! The objects of one kind, found by handle.
+
+use crate::core::handle::{self, Kind};
+
+struct Slot<T> {
+    generation: u8,
+    object: Option<T>,
+}
+
+/// Objects by handle. A slot's generation changes with each new object, so a freed handle is not
+/// taken for the object that came after it (until 256 others have been there).
+pub struct Table<T> {
+    kind: Kind,
+    slots: Vec<Slot<T>>,
+    free: Vec<usize>,
+}
+
+impl<T> Table<T> {
+    /// An empty table.
+    pub const fn new(kind: Kind) -> Self {
+        Table { kind, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Takes an object in and gives its handle value; `None` when the space of handles is used up.
+    pub fn insert(&mut self, object: T) -> Option<usize> {
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.slots[index];
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.object = Some(object);
+            return Some(handle::encode(self.kind, slot.generation, index));
+        }
+        let index = self.slots.len();
+        (index < handle::OBJECTS_MAX).then(|| {
+            self.slots.push(Slot { generation: 0, object: Some(object) });
+            handle::encode(self.kind, 0, index)
+        })
+    }
+
+    /// The object of a handle value, unless it was freed or is of another kind.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Option<&T> {
+        let (generation, index) = handle::decode(self.kind, handle)?;
+        self.slots.get(index).filter(|slot| slot.generation == generation)?.object.as_ref()
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
+        let (generation, index) = handle::decode(self.kind, handle)?;
+        self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.as_mut()
+    }
+
+    /// Takes the object out; its handle is invalid from now on.
+    pub fn remove(&mut self, handle: usize) -> Option<T> {
+        let (generation, index) = handle::decode(self.kind, handle)?;
+        let object = self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.take()?;
+        self.free.push(index);
+        Some(object)
+    }
+
+    /// Puts back under the same handle what [`Table::remove`] has just taken out.
+    pub fn put_back(&mut self, handle: usize, object: T) {
+        let Some((_, index)) = handle::decode(self.kind, handle) else { return };
+        self.free.retain(|&free| free != index);
+        self.slots[index].object = Some(object);
+    }
+
+    /// Handle values and objects.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            slot.object.as_ref().map(|object| (handle::encode(self.kind, slot.generation, index), object))
+        })
+    }
+
+    /// The same, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        let kind = self.kind;
+        self.slots.iter_mut().enumerate().filter_map(move |(index, slot)| {
+            let handle = handle::encode(kind, slot.generation, index);
+            slot.object.as_mut().map(|object| (handle, object))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_freed_handle_stays_invalid_when_its_slot_is_used_again() {
+        let mut table = Table::new(Kind::Info);
+        let first = table.insert("a").unwrap();
+        assert_eq!(table.remove(first), Some("a"));
+        let second = table.insert("b").unwrap();
+        assert_ne!(first, second);
+        assert_eq!((table.get(first), table.get(second)), (None, Some(&"b")));
+        assert_eq!(table.remove(first), None);
+        assert_eq!(table.iter().count(), 1);
+    }
+}

@@ -1,0 +1,421 @@
+//! Waiting: one policy, in one place (DESIGN section 3).
+//!
+//! Spin while the answer may be only a message's flight away, unless the ranks outnumber the cores: then the one who is
+//! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the status page
+//! in which call, so that `mpirun` can explain a hang.
+
+mod asleep;
+mod notes;
+mod polling;
+mod yielding;
+
+pub use asleep::{Asleep, Waiting};
+pub(crate) use notes::{listed, said};
+pub use polling::Polling;
+pub use yielding::Yielding;
+
+use crate::core::process::{Guard, Process, die, enter};
+use crate::limits::*;
+use crate::{check, coll};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+use tern_job::CoreBudget;
+use tern_transport::{Doorbell, Fabric, Peer};
+
+/// What a call waits for, and how it learns of it.
+pub trait Event {
+    /// What it learns.
+    type News;
+
+    /// Asked only when the wait has become long.
+    fn waiting(&self, process: &Process) -> Waiting;
+
+    /// Whether it has come. Called with the state entered; between calls other threads come in.
+    fn look(&mut self, process: &mut Process) -> Option<Self::News>;
+
+    /// The only peer whose messages can bring it, if there is one.
+    #[inline(always)]
+    fn peer(&self, _process: &Process) -> Option<Peer> {
+        None
+    }
+
+    /// Sleeps until it may have come or the bell was rung; see [`Doorbell::sleep`].
+    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
+        bell.sleep(armed, timeout);
+    }
+}
+
+/// An event that messages bring about.
+struct ByMessage<P, W, D> {
+    peer: P,
+    what: W,
+    done: D,
+}
+
+impl<T, P, W, D> Event for ByMessage<P, W, D>
+where
+    P: Fn(&Process) -> Option<Peer>,
+    W: Fn(&Process) -> Waiting,
+    D: FnMut(&mut Process) -> Option<T>,
+{
+    type News = T;
+
+    #[inline(always)]
+    fn peer(&self, process: &Process) -> Option<Peer> {
+        (self.peer)(process)
+    }
+
+    fn waiting(&self, process: &Process) -> Waiting {
+        (self.what)(process)
+    }
+
+    #[inline(always)]
+    fn look(&mut self, process: &mut Process) -> Option<T> {
+        (self.done)(process)
+    }
+}
+
+/// Waits until `done` yields something. `what` is asked only when the wait has become long.
+/// `done` is called with the state entered; between calls other threads come in.
+#[inline]
+pub fn until<T>(
+    process: Guard,
+    what: impl Fn(&Process) -> Waiting,
+    done: impl FnMut(&mut Process) -> Option<T>,
+) -> T {
+    until_event(process, ByMessage { peer: |_: &Process| None, what, done })
+}
+
+/// As [`until`], where nothing but messages of one peer's, if there is one, can bring what is waited for. `peer` is asked only
+/// where it helps to know.
+#[inline]
+pub fn until_from<T>(
+    process: Guard,
+    peer: impl Fn(&Process) -> Option<Peer>,
+    what: impl Fn(&Process) -> Waiting,
+    done: impl FnMut(&mut Process) -> Option<T>,
+) -> T {
+    until_event(process, ByMessage { peer, what, done })
+}
+
+/// Calls that wait and do not sleep: they make progress. It changes with the state entered, and is looked at without.
+static WAITS: AtomicI32 = AtomicI32::new(0);
+
+#[inline]
+fn count_waits(more: i32) {
+    WAITS.store(WAITS.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// Whether a call waits, awake. Those that sleep wake for what arrives, not for what another thread has left behind.
+#[inline]
+pub fn is_anybody_awake() -> bool {
+    WAITS.load(Ordering::Relaxed) > 0
+}
+
+/// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
+pub fn spin_polls_max(fabric: &Fabric) -> u32 {
+    if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
+}
+
+/// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
+pub fn polls_at_once(fabric: &Fabric, crowded: bool) -> u32 {
+    if crowded || fabric.is_networked() { 1 } else { POLLS_AT_ONCE_MAX }
+}
+
+/// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
+/// be several machines may share it. 0: it does not.
+pub fn polls_per_yield(fabric: &Fabric) -> u32 {
+    match (fabric.is_networked(), fabric.has_neighbours()) {
+        (false, _) => 0,
+        (true, false) => POLLS_PER_YIELD,
+        (true, true) => POLLS_PER_YIELD_NEAR,
+    }
+}
+
+/// Yields before a wait sleeps.
+pub fn yields_max(cores: &CoreBudget) -> u32 {
+    if !cores.is_crowded() {
+        return YIELDS_MAX;
+    }
+    if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
+}
+
+/// Waits for an event.
+#[inline]
+pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
+    let mut patience = Patience::new(&process);
+    if process.listens {
+        patience.peer = event.peer(&process);
+    }
+    count_waits(1);
+    loop {
+        if let Some(news) = event.look(&mut process) {
+            patience.end(&mut process);
+            count_waits(-1);
+            return news;
+        }
+        let moved;
+        (process, moved) = patience.progress(process);
+        if moved {
+            patience.restart(&mut process);
+            continue;
+        }
+        process = patience.pass(process, &mut event);
+        if let Some(news) = patience.news.take() {
+            count_waits(-1);
+            return news;
+        }
+    }
+}
+
+/// Takes what has arrived, for a call that asks and does not wait. Where ranks outnumber the cores, a program that asks
+/// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
+/// `what` is asked only when nothing has come for long.
+#[inline]
+pub fn look_again(process: Guard, what: impl FnOnce(&Process) -> Waiting) -> Guard {
+    let (mut process, moved) = progress(process);
+    // Where ranks outnumber the cores it is always time.
+    if moved || process.polls < process.polling.look_at {
+        return process;
+    }
+    polling::asked(&mut process, what);
+    if !process.crowded {
+        return process;
+    }
+    process.polling.look_at = 0;
+    progress(yield_core(process, false).0).0
+}
+
+/// Takes what has arrived and moves on what it was for; whether there was anything.
+#[inline]
+pub fn progress(process: Guard) -> (Guard, bool) {
+    progress_from(process, None)
+}
+
+// The guard stays in registers: handed over in memory and read again at once, it takes longer than all else between two polls.
+#[inline(always)]
+fn progress_from(mut process: Guard, peer: Option<Peer>) -> (Guard, bool) {
+    let moved = poll(&mut process, peer);
+    if !process.collectives.is_empty() {
+        process = coll::serve(process);
+    }
+    (process, moved)
+}
+
+/// Takes what has arrived, with a look at that peer first if there is one. Whether there was anything.
+#[inline(never)]
+fn poll(process: &mut Process, peer: Option<Peer>) -> bool {
+    process.polls = process.polls.wrapping_add(1);
+    process.engine_mut().is_some_and(|engine| match peer {
+        None => engine.poll(),
+        Some(peer) => engine.listen(peer),
+    })
+}
+
+/// How long this wait has lasted, and so what comes next.
+struct Patience<T> {
+    polls: u32,
+    spin_polls_max: u32,
+    yields: u32,
+    crowded: bool,
+    /// What has come since the wait began, or went on, came to a sleeper.
+    slept: bool,
+    /// See [`polls_per_yield`].
+    polls_per_yield: u32,
+    /// The only one who can end this wait, if there is one and it helps to know: only where ranks outnumber the cores.
+    peer: Option<Peer>,
+    began: Option<Instant>,
+    news: Option<T>,
+}
+
+impl<T> Patience<T> {
+    #[inline]
+    fn new(process: &Process) -> Self {
+        let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
+        Patience {
+            polls: 0,
+            spin_polls_max,
+            yields: 0,
+            crowded: process.crowded,
+            slept: false,
+            polls_per_yield: process.polls_per_yield,
+            peer: None,
+            began: None,
+            news: None,
+        }
+    }
+
+    /// As [`progress`]. Where ranks outnumber the cores, the one that is waited for gets this one first.
+    #[inline(always)]
+    fn progress(&mut self, mut process: Guard) -> (Guard, bool) {
+        let peer = self.peer.filter(|_| process.collectives.is_empty());
+        if peer.is_some() && self.yields == 0 && process.yielding.is_worth_it() {
+            self.yields = 1;
+            process = give_core_away(process);
+        }
+        progress_from(process, peer)
+    }
+
+    /// Something came, perhaps not what is waited for: it is worth looking again at once.
+    #[inline]
+    fn restart(&mut self, process: &mut Process) {
+        self.end(process);
+        self.polls = 0;
+        self.yields = 0;
+        self.slept = false;
+    }
+
+    /// What was waited for has come.
+    #[inline]
+    fn end(&mut self, process: &mut Process) {
+        if self.polls > 0 && !self.crowded && !self.slept {
+            self.learn(process);
+        }
+    }
+
+    /// What came only once this core was given away came from a rank that needed it: other programs crowd the machine, and
+    /// the next wait spins half as long. What came while spinning lets it spin longer again.
+    #[inline]
+    fn learn(&mut self, process: &mut Process) {
+        if self.yields > 0 {
+            process.spin_polls_max = (process.spin_polls_max / 2).max(SPIN_POLLS_MIN);
+        } else if process.spin_polls_max < process.spin_polls_most {
+            process.spin_polls_max *= 2;
+        }
+        self.spin_polls_max = process.spin_polls_max;
+    }
+
+    /// Lets time pass.
+    #[inline]
+    fn pass(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        if process.check_threads {
+            process = check::threads::refuse_others(process, |process| event.waiting(process).call);
+        }
+        if self.polls < self.spin_polls_max {
+            self.polls += 1;
+            if self.polls_per_yield > 0 && self.polls % self.polls_per_yield == 0 {
+                return self.lend_core(process, event);
+            }
+            // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
+            if !crate::core::process::threaded() {
+                return process;
+            }
+            drop(process);
+            return enter();
+        }
+        self.yield_or_sleep(process, event)
+    }
+
+    /// Ranks of what seem to be several machines may share this core, and nothing but a yield tells: it costs a fraction of the
+    /// polls since the last one if nobody else needs the core. Where it has cost much, to sleep costs less: whoever is rung gets the
+    /// core at once.
+    #[cold]
+    fn lend_core(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        if !process.yielding.is_worth_it() {
+            (self.polls, self.yields) = (self.spin_polls_max, process.yields_max);
+            return self.yield_or_sleep(process, event);
+        }
+        let (mut process, away) = yield_core(process, true);
+        // Of cheap ones there are too many to count for anything.
+        if let Some(away) = away.filter(|away| *away > YIELD_DEAR) {
+            process.yielding.learn(away);
+        }
+        process
+    }
+
+    #[cold]
+    fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
+        if self.yields < yields_max && process.yielding.is_worth_it() {
+            self.yields += 1;
+            return give_core_away(process);
+        }
+        let mut process = self.sleep(process, event);
+        process.sleepers -= 1;
+        count_waits(1);
+        // Rung: what rang is being written now or is there; no reason to be patient again from the start.
+        self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
+        self.yields = 0;
+        self.slept = true;
+        process
+    }
+
+    /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
+    fn sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
+        let mut process = unless_a_peer_is_lost(process);
+        process.sleepers += 1;
+        count_waits(-1);
+        let Some(bell) = process.bell.clone() else {
+            // Before initialisation there is nobody to ring: only another thread of this process can help.
+            drop(process);
+            std::thread::sleep(Duration::from_millis(1));
+            return enter();
+        };
+        let armed = bell.arm();
+        let moved;
+        (process, moved) = progress(process);
+        self.news = event.look(&mut process);
+        // What it has sent may be held back for more.
+        if moved || self.news.is_some() || holds_back(&mut process) {
+            bell.disarm();
+            return process;
+        }
+        let began = *self.began.get_or_insert_with(Instant::now);
+        if began.elapsed() < PUBLISH_AFTER {
+            process.leave_to_sleep();
+            event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
+            return enter();
+        }
+        self.sleep_published(process, &bell, armed, event)
+    }
+
+    /// Sleeps for as long as it takes, with the call on the status page.
+    fn sleep_published(
+        &self,
+        mut process: Guard,
+        bell: &Arc<dyn Doorbell>,
+        armed: u32,
+        event: &impl Event<News = T>,
+    ) -> Guard {
+        let waiting = event.waiting(&process);
+        let number =
+            asleep::begin(&mut process, waiting, self.began.map_or(Duration::ZERO, |began| began.elapsed()));
+        process.leave_to_sleep();
+        event.sleep(&**bell, armed, None);
+        let mut process = enter();
+        asleep::end(&mut process, number);
+        process
+    }
+}
+
+fn holds_back(process: &mut Process) -> bool {
+    process.engine_mut().is_some_and(|engine| engine.transport().holds_back())
+}
+
+/// A peer that cannot be reached any more will never send what is waited for: the job ends.
+fn unless_a_peer_is_lost(mut process: Guard) -> Guard {
+    let lost = process.engine_mut().and_then(|engine| engine.transport().failure().map(str::to_owned));
+    let Some(why) = lost else { return process };
+    drop(process);
+    die(tern_abi::MPI_ERR_OTHER, &why, false)
+}
+
+#[inline(never)]
+fn give_core_away(mut process: Guard) -> Guard {
+    let timed = process.yielding.is_timed();
+    let (mut process, away) = yield_core(process, timed);
+    if let Some(away) = away {
+        process.yielding.learn(away);
+    }
+    process
+}
+
+/// Lets whoever needs this core have it, and other threads of this process come in; how long that took, if it is asked for.
+fn yield_core(process: Guard, timed: bool) -> (Guard, Option<Duration>) {
+    let left = timed.then(Instant::now);
+    drop(process);
+    std::thread::yield_now();
+    let away = left.map(|left| left.elapsed());
+    (enter(), away)
+}

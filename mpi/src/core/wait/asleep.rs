@@ -1,0 +1,211 @@
+//! What the threads of this process that have slept long wait for, on the status page for a person to read.
+
+use super::notes;
+use crate::comm::object::Comm;
+use crate::core::process::Process;
+use crate::limits::BOARD_FURTHER_THREADS_MAX;
+use std::time::Duration;
+use tern_abi::MPI_Request;
+use tern_job::Blocked;
+use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
+
+/// What a call waits for, for a person.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The call.
+    pub call: &'static str,
+    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
+    pub peer: i32,
+    /// Tag, `ANY_TAG` or [`NO_TAG`] of the status page.
+    pub tag: i32,
+    /// Context of the communicator, if there is one.
+    pub context: Option<u64>,
+    /// Bytes of the message or buffer.
+    pub bytes: Option<u64>,
+    /// The collective that the call is or completes; empty if it is none.
+    pub collective: &'static str,
+    /// Its root, as the status page has it.
+    pub root: i32,
+    /// What is waited for is a message to this rank.
+    pub receives: bool,
+    /// The requests that are waited for, as far as there are any.
+    pub requests: Vec<MPI_Request>,
+    /// More.
+    pub detail: String,
+    /// More, in a line of its own. May be empty.
+    pub further: String,
+}
+
+impl Waiting {
+    /// In a call of which nothing more is known.
+    pub fn on(call: &'static str) -> Self {
+        Waiting {
+            call,
+            peer: NO_PEER,
+            tag: NO_TAG,
+            context: None,
+            bytes: None,
+            collective: "",
+            root: NO_ROOT,
+            receives: false,
+            requests: Vec::new(),
+            detail: String::new(),
+            further: String::new(),
+        }
+    }
+
+    /// In a collective.
+    pub fn collective(call: &'static str, context: u64) -> Self {
+        Waiting { context: Some(context), collective: call, ..Waiting::on(call) }
+    }
+
+    /// In a call that sends to or receives from a peer; wildcards as in the standard.
+    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
+        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
+        Waiting { peer, tag, context: Some(context), bytes: Some(bytes), ..Waiting::on(call) }
+    }
+
+    /// For a message to this rank.
+    pub fn to_receive(self) -> Self {
+        Waiting { receives: true, ..self }
+    }
+
+    /// For this request.
+    pub fn of(self, request: MPI_Request) -> Self {
+        Waiting { requests: vec![request], ..self }
+    }
+}
+
+/// Waits of threads that have slept long, the longest first.
+#[derive(Debug, Default)]
+pub struct Asleep {
+    waits: Vec<Wait>,
+    /// The number of the next.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Wait {
+    number: u64,
+    /// On the clock of [`tern_job::now_ns`].
+    since_ns: u64,
+    waiting: Waiting,
+}
+
+impl Asleep {
+    /// Nobody's.
+    pub const fn new() -> Self {
+        Asleep { waits: Vec::new(), next: 0 }
+    }
+
+    fn begin(&mut self, waiting: Waiting, since_ns: u64) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let at = self.waits.partition_point(|wait| wait.since_ns <= since_ns);
+        self.waits.insert(at, Wait { number, since_ns, waiting });
+        number
+    }
+
+    fn end(&mut self, number: u64) {
+        self.waits.retain(|wait| wait.number != number);
+    }
+}
+
+/// A thread of this process goes on sleeping in a call, after so long; answers with what [`end`] wants to know.
+pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration) -> u64 {
+    let since_ns = tern_job::now_ns().saturating_sub(waited.as_nanos() as u64);
+    let number = process.asleep.begin(waiting, since_ns);
+    tell(process);
+    number
+}
+
+/// It was woken.
+pub(super) fn end(process: &mut Process, number: u64) {
+    process.asleep.end(number);
+    tell(process);
+}
+
+/// Puts the wait that has lasted longest on the status page, with those of other threads beside it.
+fn tell(process: &Process) {
+    let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
+    let Some((longest, further)) = process.asleep.waits.split_first() else { return status_page.clear() };
+    let detail = with_further(&longest.waiting.detail, further, process);
+    let waits: Vec<&Waiting> = process.asleep.waits.iter().map(|wait| &wait.waiting).collect();
+    let notes = notes::notes(process, &waits);
+    with_blocked(&longest.waiting, &detail, process, |blocked| {
+        status_page.publish(&Blocked { since_ns: longest.since_ns, notes: &notes, ..*blocked });
+    });
+}
+
+/// Whether any thread sleeps in a call that stands on the status page.
+pub(super) fn is_anybody(process: &Process) -> bool {
+    !process.asleep.waits.is_empty()
+}
+
+/// What is said of a wait beside its call, and the calls of other threads.
+fn with_further(detail: &str, further: &[Wait], process: &Process) -> String {
+    let thread = |wait: &Wait| {
+        with_blocked(&wait.waiting, &wait.waiting.detail, process, |blocked| {
+            format!("another thread {blocked}")
+        })
+    };
+    let threads = further.iter().take(BOARD_FURTHER_THREADS_MAX).map(thread);
+    let left = further.len().saturating_sub(BOARD_FURTHER_THREADS_MAX);
+    let rest = (left > 0).then(|| format!("and {left} more"));
+    let own = Some(detail.to_owned()).filter(|detail| !detail.is_empty());
+    own.into_iter().chain(threads).chain(rest).collect::<Vec<_>>().join("; ")
+}
+
+/// Shows a wait as the status page has it, but for its times and notes.
+pub(super) fn with_blocked<T>(
+    waiting: &Waiting,
+    detail: &str,
+    process: &Process,
+    show: impl FnOnce(&Blocked<'_>) -> T,
+) -> T {
+    let comm = waiting.context.and_then(|context| process.comms.of_context(context));
+    show(&Blocked {
+        collective: waiting.collective,
+        peer: waiting.peer,
+        tag: waiting.tag,
+        root: waiting.root,
+        context: comm.map_or(0, |comm| comm.context),
+        comm: &comm.map_or(String::new(), called),
+        comm_size: comm.map_or(0, |comm| comm.group.size()),
+        bytes: waiting.bytes,
+        detail,
+        ..Blocked::on(waiting.call)
+    })
+}
+
+/// What a report calls a communicator, before it says how many ranks this side of it has.
+pub(super) fn called(comm: &Comm) -> String {
+    let name = |otherwise| if comm.name.is_empty() { otherwise } else { comm.name.as_str() };
+    match &comm.remote {
+        None => name("a communicator").into(),
+        Some(remote) => format!("{} (to a group of {})", name("an intercommunicator"), remote.size()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(asleep: &Asleep) -> Vec<&str> {
+        asleep.waits.iter().map(|wait| wait.waiting.call).collect()
+    }
+
+    #[test]
+    fn the_longest_comes_first_and_who_is_woken_goes() {
+        let mut asleep = Asleep::new();
+        let begin = |asleep: &mut Asleep, call, since_ns| asleep.begin(Waiting::on(call), since_ns);
+        let receive = begin(&mut asleep, "MPI_Recv", 20);
+        let barrier = begin(&mut asleep, "MPI_Barrier", 10);
+        begin(&mut asleep, "MPI_Wait", 30);
+        assert_eq!(calls(&asleep), ["MPI_Barrier", "MPI_Recv", "MPI_Wait"]);
+        asleep.end(barrier);
+        assert_eq!(calls(&asleep), ["MPI_Recv", "MPI_Wait"]);
+        asleep.end(receive);
+        assert_eq!(calls(&asleep), ["MPI_Wait"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Chapter 20: the ABI itself, and handles as integers (section 20.3).
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tern_abi::*;
+
+use crate::core::arguments::out;
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
+use crate::env::info::Info;
+
+/// What a Fortran layer has told: the library itself knows nothing of the Fortran compiler (section 20.5).
+struct Fortran {
+    /// Sizes and supported types, by key.
+    info: Option<Info>,
+    /// `.TRUE.` and `.FALSE.` by the bytes of a `LOGICAL`.
+    booleans: BTreeMap<usize, [Vec<u8>; 2]>,
+}
+
+static FORTRAN: Mutex<Fortran> = Mutex::new(Fortran { info: None, booleans: BTreeMap::new() });
+
+fn fortran() -> MutexGuard<'static, Fortran> {
+    FORTRAN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+entry! {
+    /// Version of the standard ABI, before `MPI_Init` and after `MPI_Finalize` too.
+    fn MPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) {
+        *out("abi_major", abi_major)? = MPI_ABI_VERSION;
+        *out("abi_minor", abi_minor)? = MPI_ABI_SUBVERSION;
+        Ok(())
+    }
+
+    /// Sizes in bytes of the ABI's integers, as a new info object.
+    fn MPI_Abi_get_info(info: *mut MPI_Info) {
+        let entries = [("mpi_aint_size", 8), ("mpi_count_size", 8), ("mpi_offset_size", 8)]
+            .map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
+        *out("info", info)? = enter().new_info(Info { entries: entries.into() })?;
+        Ok(())
+    }
+
+    /// What a Fortran layer has told by `MPI_Abi_set_fortran_info`, as a new info object; the null one if none has.
+    fn MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
+        let told = fortran().info.clone();
+        *out("info", info)? = told.map_or(Ok(MPI_INFO_NULL), |told| enter().new_info(told))?;
+        Ok(())
+    }
+
+    /// Tells the sizes and supported types of Fortran; once, or always the same.
+    fn MPI_Abi_set_fortran_info(info: MPI_Info) {
+        let told = enter().info(info)?.clone();
+        set_once(fortran().info.get_or_insert_with(|| told.clone()), &told, "the facts of Fortran")
+    }
+
+    /// The values of `.TRUE.` and `.FALSE.` in a `LOGICAL` of `logical_size` bytes, if they have been told.
+    fn MPI_Abi_get_fortran_booleans(
+        logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int,
+    ) {
+        let bytes = logical_bytes(logical_size)?;
+        let told = fortran().booleans.get(&bytes).cloned();
+        *out("is_set", is_set)? = c_int::from(told.is_some());
+        if let Some([yes, no]) = told {
+            out("logical_true", logical_true)?.cast::<u8>().copy_from_nonoverlapping(yes.as_ptr(), bytes);
+            out("logical_false", logical_false)?.cast::<u8>().copy_from_nonoverlapping(no.as_ptr(), bytes);
+        }
+        Ok(())
+    }
+
+    /// Tells the values of `.TRUE.` and `.FALSE.`; once for each size, or always the same.
+    fn MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) {
+        let bytes = logical_bytes(logical_size)?;
+        let yes = std::slice::from_raw_parts(out("logical_true", logical_true)?.cast::<u8>(), bytes).to_vec();
+        let no = std::slice::from_raw_parts(out("logical_false", logical_false)?.cast::<u8>(), bytes).to_vec();
+        let told = [yes, no];
+        set_once(fortran().booleans.entry(bytes).or_insert_with(|| told.clone()), &told, "the values of .TRUE. and .FALSE.")
+    }
+}
+
+/// Fortran's own sizes of a `LOGICAL`.
+fn logical_bytes(size: c_int) -> Result<usize> {
+    match size {
+        1 | 2 | 4 | 8 | 16 => Ok(size as usize),
+        _ => Err(fail(MPI_ERR_ARG, format!("logical_size is {size}, but must be 1, 2, 4, 8 or 16"))),
+    }
+}
+
+fn set_once<T: PartialEq>(kept: &T, told: &T, what: &str) -> Result {
+    if kept == told {
+        return Ok(());
+    }
+    Err(fail(MPI_ERR_ABI, format!("{what} have been set before, to something else")))
+}
+
+/// Exports the two conversions of each handle type under `MPI_X` and `PMPI_X`. Tern's handles are 31-bit
+/// integers, and the standard's smaller still, so nothing is lost on the way; any value may be converted, and
+/// the call that uses the handle looks whether it is one.
+macro_rules! conversions {
+    ($($handle:ident: $toint:ident, $fromint:ident;)*) => {$(
+        const _: () = {
+            #[doc = concat!("The integer of a handle, for Fortran: `", stringify!($toint), "`.")]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $toint(handle: $handle) -> c_int {
+                handle.0 as c_int
+            }
+            #[unsafe(export_name = concat!("P", stringify!($toint)))]
+            extern "C" fn profiled_toint(handle: $handle) -> c_int {
+                $toint(handle)
+            }
+            #[doc = concat!("The handle of an integer: `", stringify!($fromint), "`.")]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $fromint(integer: c_int) -> $handle {
+                $handle(integer as u32 as usize)
+            }
+            #[unsafe(export_name = concat!("P", stringify!($fromint)))]
+            extern "C" fn profiled_fromint(integer: c_int) -> $handle {
+                $fromint(integer)
+            }
+        };
+    )*};
+}
+
+conversions! {
+    MPI_Comm: MPI_Comm_toint, MPI_Comm_fromint;
+    MPI_Errhandler: MPI_Errhandler_toint, MPI_Errhandler_fromint;
+    MPI_File: MPI_File_toint, MPI_File_fromint;
+    MPI_Group: MPI_Group_toint, MPI_Group_fromint;
+    MPI_Info: MPI_Info_toint, MPI_Info_fromint;
+    MPI_Message: MPI_Message_toint, MPI_Message_fromint;
+    MPI_Op: MPI_Op_toint, MPI_Op_fromint;
+    MPI_Request: MPI_Request_toint, MPI_Request_fromint;
+    MPI_Session: MPI_Session_toint, MPI_Session_fromint;
+    MPI_Datatype: MPI_Type_toint, MPI_Type_fromint;
+    MPI_Win: MPI_Win_toint, MPI_Win_fromint;
+}

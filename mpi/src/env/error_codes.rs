@@ -1,0 +1,220 @@
+//! Error classes, codes and strings (MPI 5.0 sections 9.4 and 9.5): the standard's and those that the program adds. All
+//! of it works at any time (section 11.4.1).
+
+use crate::comm::attributes;
+use crate::core::arguments::{out, store_string, string};
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter_anyway;
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int};
+use tern_abi::*;
+
+/// Error classes, codes and strings that the program has added, and the last message of each class.
+pub struct Errors {
+    /// Class of each added code; a class is a code of its own class.
+    classes: BTreeMap<c_int, c_int>,
+    /// Strings of added codes.
+    strings: BTreeMap<c_int, String>,
+    /// The last error of each class, as the program will want to print it.
+    last: BTreeMap<c_int, String>,
+}
+
+impl Errors {
+    /// None yet.
+    pub const fn new() -> Self {
+        Errors { classes: BTreeMap::new(), strings: BTreeMap::new(), last: BTreeMap::new() }
+    }
+
+    /// Keeps a message, so that `MPI_Error_string` can say what happened and not only of which class it was.
+    pub fn remember(&mut self, class: c_int, message: &str) {
+        self.last.insert(class, message.to_owned());
+    }
+
+    /// `MPI_LASTUSEDCODE`.
+    pub fn last_used(&self) -> c_int {
+        self.classes.last_key_value().map_or(MPI_ERR_LASTCODE, |(&code, _)| code)
+    }
+
+    /// The class of a code that the program has added.
+    pub fn class_of_added(&self, code: c_int) -> Option<c_int> {
+        self.classes.get(&code).copied()
+    }
+
+    /// A new code; of a class of its own where none is given.
+    fn add(&mut self, class: Option<c_int>) -> Result<c_int> {
+        let full = || fail(MPI_ERR_NO_MEM, "there are no more error codes: remove some");
+        let code = self.last_used().checked_add(1).ok_or_else(full)?;
+        self.classes.insert(code, class.unwrap_or(code));
+        Ok(code)
+    }
+
+    /// Takes a code or class out, which must have no string left.
+    fn remove(&mut self, code: c_int) -> Result {
+        if self.strings.contains_key(&code) {
+            let text = format!("error code {code} still has a string: MPI_Remove_error_string removes it");
+            return Err(fail(MPI_ERR_OTHER, text));
+        }
+        self.classes.remove(&code);
+        Ok(())
+    }
+
+    fn check_added(&self, code: c_int) -> Result {
+        if self.classes.contains_key(&code) {
+            return Ok(());
+        }
+        Err(fail(MPI_ERR_ARG, format!("{code} is no error class or code that the program has added")))
+    }
+
+    fn is_added_class(&self, code: c_int) -> bool {
+        self.class_of_added(code) == Some(code)
+    }
+
+    /// What is known of a code: the text of its class, and of the last error of that class.
+    fn text(&self, code: c_int) -> String {
+        if self.classes.contains_key(&code) {
+            return self.strings.get(&code).cloned().unwrap_or_default();
+        }
+        let Some(known) = error_class(code) else {
+            return format!("{code} is no error code of MPI or the program");
+        };
+        let general = format!("{}: {}", known.name, known.text);
+        match self.last.get(&code) {
+            Some(last) => {
+                let last = last.strip_suffix(&format!(" ({general})")).unwrap_or(last);
+                format!("{general}. The last was: {last}")
+            }
+            None => general,
+        }
+    }
+}
+
+/// The class of an error code.
+pub fn class_of(code: c_int) -> c_int {
+    if error_class_name(code).is_some() {
+        return code;
+    }
+    enter_anyway().errors.class_of_added(code).unwrap_or(MPI_ERR_UNKNOWN)
+}
+
+/// A code as a person reads it.
+pub fn describe(code: c_int) -> String {
+    format!("error code {code} ({})", enter_anyway().errors.text(code))
+}
+
+entry! {
+    /// The class of a code.
+    fn MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) {
+        *out("errorclass", errorclass)? = class_of(errorcode);
+        Ok(())
+    }
+
+    /// The text of a code: of a predefined class with the last error of that class.
+    fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) {
+        let (string, resultlen) = (out("string", string)?, out("resultlen", resultlen)?);
+        let text = enter_anyway().errors.text(errorcode);
+        *resultlen = store_string(string, &text, MPI_MAX_ERROR_STRING as usize);
+        Ok(())
+    }
+
+    /// A new class (section 9.5).
+    fn MPI_Add_error_class(errorclass: *mut c_int) {
+        let errorclass = out("errorclass", errorclass)?;
+        let mut process = enter_anyway();
+        *errorclass = process.errors.add(None)?;
+        attributes::last_used_code_changed(&mut process);
+        Ok(())
+    }
+
+    /// A new code of a class.
+    fn MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) {
+        let errorcode = out("errorcode", errorcode)?;
+        let mut process = enter_anyway();
+        if error_class(errorclass).is_none() && !process.errors.is_added_class(errorclass) {
+            return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class")));
+        }
+        *errorcode = process.errors.add(Some(errorclass))?;
+        attributes::last_used_code_changed(&mut process);
+        Ok(())
+    }
+
+    /// The text of a class or code that the program has added.
+    fn MPI_Add_error_string(errorcode: c_int, string: *const c_char) {
+        let text = self::string("string", string)?;
+        if text.len() >= MPI_MAX_ERROR_STRING as usize {
+            let most = MPI_MAX_ERROR_STRING - 1;
+            return Err(fail(MPI_ERR_ARG, format!("the string has {} characters, but at most {most} are allowed", text.len())));
+        }
+        let mut process = enter_anyway();
+        process.errors.check_added(errorcode)?;
+        process.errors.strings.insert(errorcode, text.into_owned());
+        Ok(())
+    }
+
+    /// Takes a class of the program's out, which must have no codes left.
+    fn MPI_Remove_error_class(errorclass: c_int) {
+        let mut process = enter_anyway();
+        if !process.errors.is_added_class(errorclass) {
+            return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class that the program has added")));
+        }
+        let mut codes = process.errors.classes.iter();
+        if let Some((code, _)) = codes.find(|&(&code, &class)| class == errorclass && code != errorclass) {
+            return Err(fail(MPI_ERR_OTHER, format!("error code {code} is still of class {errorclass}: remove it first")));
+        }
+        process.errors.remove(errorclass)?;
+        attributes::last_used_code_changed(&mut process);
+        Ok(())
+    }
+
+    /// Takes a code of the program's out.
+    fn MPI_Remove_error_code(errorcode: c_int) {
+        let mut process = enter_anyway();
+        process.errors.check_added(errorcode)?;
+        if process.errors.is_added_class(errorcode) {
+            return Err(fail(MPI_ERR_ARG, format!("{errorcode} is an error class: MPI_Remove_error_class removes it")));
+        }
+        process.errors.remove(errorcode)?;
+        attributes::last_used_code_changed(&mut process);
+        Ok(())
+    }
+
+    /// Takes the text of a class or code of the program's away.
+    fn MPI_Remove_error_string(errorcode: c_int) {
+        let mut process = enter_anyway();
+        process.errors.check_added(errorcode)?;
+        if process.errors.strings.remove(&errorcode).is_none() {
+            return Err(fail(MPI_ERR_ARG, format!("error code {errorcode} has no string")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_counted_from_the_last_of_the_standard() {
+        let mut errors = Errors::new();
+        let class = errors.add(None).unwrap();
+        let code = errors.add(Some(class)).unwrap();
+        assert_eq!((class, code), (MPI_ERR_LASTCODE + 1, MPI_ERR_LASTCODE + 2));
+        assert_eq!((errors.last_used(), errors.class_of_added(code)), (code, Some(class)));
+        errors.strings.insert(code, "mine".into());
+        assert!(errors.remove(code).is_err());
+        errors.strings.remove(&code);
+        errors.remove(code).unwrap();
+        assert_eq!((errors.last_used(), errors.text(class)), (class, String::new()));
+    }
+
+    #[test]
+    fn a_class_tells_of_its_last_error() {
+        let mut errors = Errors::new();
+        assert_eq!(errors.text(MPI_ERR_RANK), "MPI_ERR_RANK: invalid rank");
+        errors.remember(MPI_ERR_RANK, "MPI_Send: dest is 9 (MPI_ERR_RANK: invalid rank)");
+        assert_eq!(
+            errors.text(MPI_ERR_RANK),
+            "MPI_ERR_RANK: invalid rank. The last was: MPI_Send: dest is 9"
+        );
+    }
+}

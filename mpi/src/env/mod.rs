@@ -1,0 +1,10 @@
+//! The environment, info objects, sessions, the ABI (MPI 5.0 chapters 9, 10, 11 and 20).
+
+pub mod abi;
+pub mod errhandler;
+pub mod error_codes;
+pub mod fortran;
+pub mod info;
+pub mod init;
+pub mod inquiry;
+pub mod session;

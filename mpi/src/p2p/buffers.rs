@@ -1,0 +1,187 @@
+//! The buffers of buffered mode: who has attached what, and which parts of it hold messages that have not left.
+
+use crate::core::process::ProcessEngine;
+use std::ffi::c_void;
+use std::ops::Range;
+use tern_abi::*;
+use tern_engine::{RequestId, Started, Status};
+use tern_mem::UserBuf;
+
+/// Whose buffer it is (MPI 5.0 section 3.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// The process's.
+    Process,
+    /// A communicator's.
+    Comm(MPI_Comm),
+    /// A session's.
+    Session(MPI_Session),
+}
+
+/// All attached buffers.
+pub struct Buffers {
+    attached: Vec<Attached>,
+    /// Messages that were ever kept in a buffer.
+    messages: u64,
+}
+
+/// An attached buffer.
+pub struct Attached {
+    owner: Owner,
+    base: *mut u8,
+    /// Bytes; 0 if the library finds the memory.
+    pub size: usize,
+    /// The messages in it, by address.
+    kept: Vec<Kept>,
+    /// How a message ended that could not be sent.
+    pub fault: Option<Status>,
+}
+
+// SAFETY: the address is the program's memory, given to the library until it is detached, whichever thread calls.
+unsafe impl Send for Attached {}
+
+/// A message in a buffer.
+struct Kept {
+    place: Range<usize>,
+    request: RequestId,
+    number: u64,
+}
+
+/// What the standard lets a program count for each message beside its packed bytes. Tern keeps its records elsewhere
+/// and uses the room to align the message.
+const OVERHEAD: usize = MPI_BSEND_OVERHEAD as usize;
+
+/// A cache line, for wide copies.
+const ALIGN: usize = 64;
+
+const _: () = assert!(ALIGN <= OVERHEAD);
+
+impl Buffers {
+    /// None.
+    pub const fn new() -> Self {
+        Buffers { attached: Vec::new(), messages: 0 }
+    }
+
+    /// Whether a buffer is attached there.
+    pub fn has(&self, owner: Owner) -> bool {
+        self.attached.iter().any(|attached| attached.owner == owner)
+    }
+
+    /// The buffer that is attached there.
+    pub fn get(&mut self, owner: Owner) -> Option<&mut Attached> {
+        self.attached.iter_mut().find(|attached| attached.owner == owner)
+    }
+
+    /// Who has a buffer.
+    pub fn owners(&self) -> Vec<Owner> {
+        self.attached.iter().map(|attached| attached.owner).collect()
+    }
+
+    /// Takes a buffer in.
+    pub fn attach(&mut self, attached: Attached) {
+        self.attached.push(attached);
+    }
+
+    /// Gives a buffer back: address and bytes.
+    pub fn detach(&mut self, owner: Owner) -> Option<(usize, usize)> {
+        let index = self.attached.iter().position(|attached| attached.owner == owner)?;
+        let attached = self.attached.swap_remove(index);
+        Some((attached.base.addr(), attached.size))
+    }
+
+    /// The number of the next message.
+    pub fn next_number(&self) -> u64 {
+        self.messages
+    }
+
+    /// A message was sent from `place` and stays there until it has left.
+    pub fn note(&mut self, owner: Owner, place: Range<usize>, started: Started) {
+        let number = self.messages;
+        let Some(attached) = self.get(owner) else { return };
+        match started {
+            Started::Pending(request) => attached.keep(Kept { place, request, number }),
+            Started::Done(status) => attached.ended(&status),
+        }
+        self.messages += 1;
+    }
+}
+
+impl Attached {
+    /// An empty buffer of `size` bytes.
+    pub fn new(owner: Owner, base: *mut c_void, size: usize) -> Self {
+        Attached { owner, base: base.cast(), size, kept: Vec::new(), fault: None }
+    }
+
+    /// Room for a message of `len` bytes: the first gap that is large enough.
+    pub fn place(&self, len: usize) -> Option<Range<usize>> {
+        let need = len.checked_add(OVERHEAD)?;
+        if self.is_automatic() {
+            return Some(0..0);
+        }
+        self.gaps().find(|gap| gap.len() >= need).map(|gap| gap.start..gap.start + need)
+    }
+
+    /// Bytes of the largest gap.
+    pub fn largest_gap(&self) -> usize {
+        self.gaps().map(|gap| gap.len()).max().unwrap_or(0)
+    }
+
+    /// Copies a message to its place.
+    pub fn copy_to(&self, place: &Range<usize>, message: &UserBuf) -> UserBuf {
+        let len = message.len();
+        let copy = if self.is_automatic() {
+            UserBuf::owned(len)
+        } else {
+            let start = self.base.wrapping_add(place.start);
+            let start = start.wrapping_add(start.addr().wrapping_neg() % ALIGN);
+            // SAFETY: the program has given this memory to the library until it is detached, which waits for the
+            // message. The place has room for the message and its alignment, and no other message is there.
+            unsafe { UserBuf::flat(start, len) }
+        };
+        UserBuf::copy(message, 0, &copy, 0, len);
+        copy
+    }
+
+    /// Frees the places of messages that have left.
+    pub fn reap(&mut self, engine: &mut ProcessEngine) {
+        let mut fault = None;
+        self.kept.retain(|kept| match engine.test(kept.request) {
+            Some(status) => {
+                fault = fault.or(status.fault.map(|_| status));
+                false
+            }
+            None => true,
+        });
+        self.fault = self.fault.or(fault);
+    }
+
+    /// Whether all messages have left.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Whether all messages with lower numbers than this have left.
+    pub fn is_empty_before(&self, number: u64) -> bool {
+        self.kept.iter().all(|kept| kept.number >= number)
+    }
+
+    fn is_automatic(&self) -> bool {
+        self.base.addr() == MPI_BUFFER_AUTOMATIC
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        let at = self.kept.partition_point(|other| other.place.start < kept.place.start);
+        self.kept.insert(at, kept);
+    }
+
+    fn ended(&mut self, status: &Status) {
+        self.fault = self.fault.or(status.fault.map(|_| *status));
+    }
+
+    /// What is free, by address.
+    fn gaps(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.kept.iter().map(|kept| kept.place.end));
+        let ends = self.kept.iter().map(|kept| kept.place.start).chain(std::iter::once(self.size));
+        starts.zip(ends).map(|(start, end)| start..end)
+    }
+}
