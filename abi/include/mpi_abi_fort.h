@@ -18,10 +18,10 @@ typedef struct MPI_F08_status {
 } MPI_F08_status;
 
 /* Where Fortran's own MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are. */
-extern MPI_Fint *const MPI_F_STATUS_IGNORE;
-extern MPI_Fint *const MPI_F_STATUSES_IGNORE;
-extern MPI_F08_status *const MPI_F08_STATUS_IGNORE;
-extern MPI_F08_status *const MPI_F08_STATUSES_IGNORE;
+extern MPI_Fint *MPI_F_STATUS_IGNORE;
+extern MPI_Fint *MPI_F_STATUSES_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUS_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
 
 MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
 MPI_Fint MPI_Comm_c2f(MPI_Comm comm);

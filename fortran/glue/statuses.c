@@ -9,10 +9,11 @@
 extern MPI_Status mpi_fortran_status_ignore_ __attribute__((weak));
 extern MPI_Status mpi_fortran_statuses_ignore_ __attribute__((weak));
 
-MPI_Fint *const MPI_F_STATUS_IGNORE = (MPI_Fint *)&mpi_fortran_status_ignore_;
-MPI_Fint *const MPI_F_STATUSES_IGNORE = (MPI_Fint *)&mpi_fortran_statuses_ignore_;
-MPI_F08_status *const MPI_F08_STATUS_IGNORE = (MPI_F08_status *)&mpi_fortran_status_ignore_;
-MPI_F08_status *const MPI_F08_STATUSES_IGNORE = (MPI_F08_status *)&mpi_fortran_statuses_ignore_;
+/* Not constant: MPICH and Intel MPI have these names as well, in their main library, and write to them. */
+MPI_Fint *MPI_F_STATUS_IGNORE = (MPI_Fint *)&mpi_fortran_status_ignore_;
+MPI_Fint *MPI_F_STATUSES_IGNORE = (MPI_Fint *)&mpi_fortran_statuses_ignore_;
+MPI_F08_status *MPI_F08_STATUS_IGNORE = (MPI_F08_status *)&mpi_fortran_status_ignore_;
+MPI_F08_status *MPI_F08_STATUSES_IGNORE = (MPI_F08_status *)&mpi_fortran_statuses_ignore_;
 
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "a status is the same in both languages");
 _Static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status), "a status is the same in both languages");

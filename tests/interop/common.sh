@@ -26,6 +26,15 @@ need_peer() {
     [ -n "${PEERS_VENV:-}" ] || skip "MPICH's wheel could not be installed"
 }
 
+# Intel MPI from its wheel, in an environment of its own: INTEL.
+need_intel() {
+    INTEL=${INTEL_VENV:-$here/../../build/interop-intel}
+    if [ ! -x "$INTEL/bin/mpiexec.hydra" ]; then
+        python3 -m venv "$INTEL" && "$INTEL/bin/pip" install --quiet --disable-pip-version-check impi-rt ||
+            skip "Intel MPI's wheel could not be installed"
+    fi
+}
+
 # run COMMAND...: with the time limit; shows the output if the command fails.
 run() {
     timeout "$job_seconds" "$@" >"$WORK/output" 2>&1 || {
