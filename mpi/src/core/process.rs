@@ -361,10 +361,25 @@ pub fn enter() -> Guard {
         return entered();
     }
     if BUSY.load(Ordering::Relaxed) {
-        crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+        come_back_or_meet_another();
     }
     BUSY.store(true, Ordering::Relaxed);
     Guard { locked: false, counted: true, events: 0, sleeps: false }
+}
+
+/// A thread is in the library: the one that calls, which has slept there, or another one. (Not in line: the address of a
+/// thread's own variable is a call, which a compiler may make beforehand.)
+#[cold]
+#[inline(never)]
+fn come_back_or_meet_another() {
+    crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+}
+
+/// This thread sleeps in the library.
+#[cold]
+#[inline(never)]
+fn fall_asleep() {
+    ASLEEP.store(thread_token(), Ordering::Relaxed);
 }
 
 /// Enters the library for a call that any thread may make at any time, whatever level was asked for (MPI 5.0 section 11.4.1).
@@ -432,7 +447,7 @@ impl Guard {
     #[inline]
     fn leave_alone(&self) {
         if self.sleeps {
-            ASLEEP.store(thread_token(), Ordering::Relaxed);
+            fall_asleep();
         } else {
             BUSY.store(false, Ordering::Relaxed);
         }

@@ -254,7 +254,7 @@ fn wait_explained(request: &mut MPI_Request, what: impl Fn(&Process) -> Waiting)
     if let Some(id) = plain_id(*request) {
         let status = await_plain(what, *request, id)?;
         *request = MPI_REQUEST_NULL;
-        return Ok(Some(enter().ended(&status)));
+        return Ok(Some(ended(&status)));
     }
     let mut process = enter();
     let mut progress = process.progress(request)?;
@@ -287,6 +287,19 @@ fn await_plain(what: impl Fn(&Process) -> Waiting, request: MPI_Request, id: Req
         return Err(no_request(request));
     }
     Ok(wait::until(process, what, |process| process.engine_mut()?.test(id)))
+}
+
+/// How a plain message has ended: the state is entered again only for an error.
+#[inline]
+fn ended(status: &Status) -> Ended {
+    #[cold]
+    fn explained(status: &Status) -> Ended {
+        enter().ended(status)
+    }
+    if status.fault.is_some() {
+        return explained(status);
+    }
+    Ended { status: status::from_engine(status), error: None }
 }
 
 /// Asks for one request: `None` while it goes on, `Some(None)` if it was null or inactive.
