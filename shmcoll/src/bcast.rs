@@ -14,7 +14,8 @@ impl<S: Site> ShmCall<'_, S> {
 
     fn bcast_from(&mut self, buf: &UserBuf) -> Result {
         if Self::fits_note(buf.len()) {
-            let handover = self.hand_over_writing()?;
+            let handover = self.team.hand_over_note();
+            self.free(handover)?;
             self.team.give(handover, &note_of(buf, 0, buf.len()));
             self.team.end(handover);
             return Ok(());
@@ -30,7 +31,8 @@ impl<S: Site> ShmCall<'_, S> {
 
     fn bcast_into(&mut self, buf: &UserBuf, root: u32) -> Result {
         if Self::fits_note(buf.len()) {
-            let handover = self.next_gift(root)?;
+            let handover = self.team.hand_over_note();
+            self.wait(self.team.given(handover, root))?;
             buf.write(0, &self.team.gift(handover)[..buf.len()]);
             self.team.end(handover);
             return Ok(());

@@ -228,10 +228,17 @@ impl<S: Site> ShmCall<'_, S> {
     #[inline]
     fn hand_over_writing(&mut self) -> Result<Handover, Mismatch> {
         let handover = self.team.hand_over();
+        self.free(handover)?;
+        Ok(handover)
+    }
+
+    /// Until all ranks are through with what lay where this rank writes for a handover.
+    #[inline]
+    fn free(&mut self, handover: Handover) -> Result<(), Mismatch> {
         while let Some(behind) = self.team.before(handover) {
             self.wait(behind)?;
         }
-        Ok(handover)
+        Ok(())
     }
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.

@@ -125,6 +125,10 @@ pub const NOTE_BYTES: usize = 48;
 /// waiting.
 pub const TRAYS: usize = 16;
 
+/// Handovers whose bytes all fit beside a flag, and so need no tray, that the first ranks may be ahead of the last. Where ranks share
+/// cores, each wait of a root for the last rank is a change of core for all of them.
+pub const NOTES: usize = 128;
+
 /// Bytes of a tray; all trays together lie in a second-level cache of today.
 pub const TRAY_BYTES: usize = 64 * 1024;
 
@@ -141,8 +145,8 @@ pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 pub const READERS_MAX: usize = 4;
 
 /// Flags of a room: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
-/// tray a gift and an offer a rank.
-pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS;
+/// tray a gift and an offer a rank; and gifts without a tray.
+pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS + NOTES;
 
 /// Bytes of data of a room.
 pub const TEAM_BYTES: usize = TABLES * MEETING_BYTES + TRAYS * TRAY_BYTES;

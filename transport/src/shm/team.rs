@@ -62,6 +62,8 @@ pub struct Team<L = Shared> {
     tables: [u64; TABLES],
     /// The last handover of each tray.
     trays: [u64; TRAYS],
+    /// The last handover of each of the notes.
+    notes: [u64; NOTES],
     /// All ranks have come so far.
     through: Cell<u64>,
     /// The call that this rank has left before its end, until all others have left it.
@@ -80,8 +82,9 @@ pub struct Meeting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handover {
     count: u64,
-    tray: usize,
-    /// How far all ranks have to be before its tray is free.
+    /// Its tray; those behind the last tray are notes without one.
+    place: usize,
+    /// How far all ranks have to be before that is free.
     free_at: u64,
 }
 
@@ -266,6 +269,7 @@ impl<L> Team<L> {
             meetings_before: 0,
             tables: [0; TABLES],
             trays: [0; TRAYS],
+            notes: [0; NOTES],
             through: Cell::new(0),
             left: None,
         }
@@ -415,13 +419,25 @@ impl<L: Lines> Team<L> {
         let tray = (self.calls + self.steps) as usize % TRAYS;
         // A rank is at most so many calls ahead of another, whatever these were.
         let free_at = std::mem::replace(&mut self.trays[tray], count).max(self.first_step(TRAYS as u64 - 1));
-        Handover { count, tray, free_at }
+        Handover { count, place: tray, free_at }
+    }
+
+    /// Begins the next handover of the call, in which one gives to all no more than a note: it has no tray, and more of them may
+    /// be under way.
+    #[inline]
+    pub fn hand_over_note(&mut self) -> Handover {
+        self.tell();
+        let count = self.step();
+        let note = (self.calls + self.steps) as usize % NOTES;
+        let free_at = std::mem::replace(&mut self.notes[note], count).max(self.first_step(NOTES as u64 - 1));
+        Handover { count, place: TRAYS + note, free_at }
     }
 
     /// The handover's memory: [`Team::TRAY_BYTES`].
     #[inline]
     pub fn tray(&self, handover: Handover) -> Area<'_> {
-        self.area(TABLES * MEETING_BYTES + handover.tray * TRAY_BYTES, TRAY_BYTES)
+        debug_assert!(handover.place < TRAYS, "a note has no tray");
+        self.area(TABLES * MEETING_BYTES + handover.place * TRAY_BYTES, TRAY_BYTES)
     }
 
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
@@ -563,12 +579,12 @@ impl<L: Lines> Team<L> {
 
     #[inline]
     fn gift_line(&self, handover: Handover) -> usize {
-        6 * self.ranks() + handover.tray
+        6 * self.ranks() + handover.place
     }
 
     #[inline]
     fn offer_line(&self, handover: Handover, rank: u32) -> usize {
-        6 * self.ranks() + TRAYS + handover.tray * self.ranks() + rank as usize
+        6 * self.ranks() + TRAYS + NOTES + handover.place * self.ranks() + rank as usize
     }
 
     #[inline]

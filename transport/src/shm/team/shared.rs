@@ -100,7 +100,7 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
 
 /// Flags that a team of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (6 + TRAYS) * size + TRAYS
+    (6 + TRAYS) * size + TRAYS + NOTES
 }
 
 const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
