@@ -21,6 +21,7 @@ const TESTS: &[(&str, fn())] = &[
     ("no rank leaves a meeting early", teams::nobody_is_early),
     ("meetings move data", teams::meetings_move_data),
     ("what is handed over stays until all have it", teams::handovers_keep_what_is_not_read),
+    ("a root is as far ahead as there are notes", teams::notes_are_kept_until_they_are_read),
     ("few ranks read one rank's memory at once", teams::few_read_from_one),
     ("slots are used again", teams::slots_are_used_again),
     ("those who differ part and meet again", teams::those_who_differ_part_and_meet_again),

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use tern_transport::limits::NOTES;
 use tern_transport::{
     Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, Seat, Sight, Team, Transport, Watch,
 };
@@ -82,6 +83,39 @@ fn next_handover(team: &mut Team) -> Handover {
 
 /// What all calls here are.
 const MARK: u64 = 1 << Team::MARK_BITS_RESERVED;
+
+/// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are notes.
+pub fn notes_are_kept_until_they_are_read() {
+    let waits = job::map(&job::memfd(), 4096);
+    job::run(2, true, |fabric, me| {
+        let mut team = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 });
+        let bell = fabric.doorbell();
+        for round in 0..4 * NOTES as u64 {
+            team.begin(MARK);
+            let handover = team.hand_over_note();
+            if me == 0 {
+                while let Some(behind) = team.before(handover) {
+                    assert!(round >= NOTES as u64 - 1, "round {round} waits");
+                    waits[0].store(1, Ordering::Relaxed);
+                    wait(&team, &behind, &*bell, 1);
+                }
+                let mut note = [0; Team::NOTE_BYTES];
+                note[..8].copy_from_slice(&stamp(0, round));
+                team.give(handover, &note);
+            } else {
+                while waits[0].load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                wait(&team, &team.given(handover, 0), &*bell, 1);
+                assert_eq!(team.gift(handover)[..8], stamp(0, round));
+            }
+            team.end(handover);
+        }
+        // The other rank waits for this one to begin its next call.
+        team.begin(MARK);
+        team.tell();
+    });
+}
 
 /// Roots take turns; the others take what each gave, some slowly. Nothing is written over before all have read it.
 pub fn handovers_keep_what_is_not_read() {
