@@ -166,9 +166,12 @@ impl<S: Site> ShmCall<'_, S> {
 
     #[inline]
     fn wait(&self, watch: Watch) -> Result<(), Mismatch> {
-        match self.team.look(&watch) {
+        match self.team.look_often(&watch) {
             Sight::Come => Ok(()),
-            Sight::Pending => self.site.wait(self.team, watch),
+            Sight::Pending => {
+                self.team.tell();
+                self.site.wait(self.team, watch)
+            }
             Sight::Amiss => Err(self.team.mismatch(&watch)),
         }
     }

@@ -54,7 +54,18 @@ pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bo
     }
     team.begin(mark_of_barrier().bits());
     let outcome = match tern_shmcoll::come(&mut team) {
-        (_, Arrival::Early(watch)) => wait::until_event(process, Awaited::new(&team, watch, waiting)),
+        (_, Arrival::Early(watch)) => match team.look_often(&watch) {
+            Sight::Come => {
+                team.all_have_come();
+                process.comm_mut(comm)?.team = TeamPlace::Here(team);
+                return Ok(true);
+            }
+            Sight::Pending => {
+                team.tell();
+                wait::until_event(process, Awaited::new(&team, watch, waiting))
+            }
+            Sight::Amiss => Err(team.mismatch(&watch)),
+        },
         (meeting, Arrival::Last) => {
             drop(process);
             team.open(meeting);
@@ -62,8 +73,9 @@ pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bo
         }
         (_, Arrival::Amiss) => Err(team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None })),
     };
-    if outcome.is_err() {
-        team.abandon();
+    match outcome {
+        Ok(()) => team.all_have_come(),
+        Err(_) => team.abandon(),
     }
     end(comm, team)?;
     outcome.map(|()| true).map_err(|found| mismatched(call, mark_of_barrier(), found))

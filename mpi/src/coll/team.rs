@@ -4,6 +4,7 @@ use crate::coll::shape::shape;
 use crate::comm::agree::{Circle, number, record};
 use crate::core::error::Result;
 use crate::core::process::{Process, enter};
+use crate::limits::LOOKS_AT_ONCE;
 use tern_abi::MPI_Comm;
 use tern_transport::{Peer, Seat, Team};
 
@@ -67,8 +68,14 @@ impl Process {
     }
 
     fn sit_down(&mut self, seat: Seat) -> TeamPlace {
-        let team = self.engine_mut().and_then(|engine| engine.transport().team(seat));
-        team.map_or(TeamPlace::Never, |team| TeamPlace::Here(Box::new(team)))
+        let Some(mut team) = self.engine_mut().and_then(|engine| engine.transport().team(seat)) else {
+            return TeamPlace::Never;
+        };
+        // Another rank may need this core.
+        if !self.crowded {
+            team.set_looks(LOOKS_AT_ONCE);
+        }
+        TeamPlace::Here(Box::new(team))
     }
 
     /// A slot that this process leads, clear for a new team.

@@ -46,6 +46,8 @@ pub struct Team<L = Shared> {
     lines: L,
     seat: Seat,
     has_room: bool,
+    /// See [`Team::look_often`].
+    looks: u32,
     /// Calls begun.
     calls: u64,
     /// The mark of the last one, which holds some bits of its number.
@@ -261,6 +263,7 @@ impl<L> Team<L> {
             lines,
             seat,
             has_room,
+            looks: 1,
             calls: 0,
             told: Cell::new(0),
             mark: 0,
@@ -273,6 +276,11 @@ impl<L> Team<L> {
             through: Cell::new(0),
             left: None,
         }
+    }
+
+    /// How often [`Team::look_often`] looks: once unless this is said.
+    pub fn set_looks(&mut self, looks: u32) {
+        self.looks = looks;
     }
 
     /// Its lines.
@@ -322,12 +330,10 @@ impl<L: Lines> Team<L> {
         let last = calls::call_of(self.tables[meeting.table]);
         if last < self.calls {
             let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
-            if free_at > self.through.get() {
-                // The others may be waiting for this rank in the same way.
-                self.tell();
-                if let Some(behind) = self.look_who_is_behind(free_at) {
-                    return Some(behind);
-                }
+            if free_at > self.through.get()
+                && let Some(behind) = self.look_who_is_behind(free_at, free_at)
+            {
+                return Some(behind);
             }
         }
         self.tables[meeting.table] = meeting.count;
@@ -414,7 +420,6 @@ impl<L: Lines> Team<L> {
     /// Begins the next handover of the call.
     #[inline]
     pub fn hand_over(&mut self) -> Handover {
-        self.tell();
         let count = self.step();
         let tray = (self.calls + self.steps) as usize % TRAYS;
         // A rank is at most so many calls ahead of another, whatever these were.
@@ -426,7 +431,6 @@ impl<L: Lines> Team<L> {
     /// be under way.
     #[inline]
     pub fn hand_over_note(&mut self) -> Handover {
-        self.tell();
         let count = self.step();
         let note = (self.calls + self.steps) as usize % NOTES;
         let free_at = std::mem::replace(&mut self.notes[note], count).max(self.first_step(NOTES as u64 - 1));
@@ -444,16 +448,30 @@ impl<L: Lines> Team<L> {
     /// what lay in the same tray.
     #[inline]
     pub fn before(&self, handover: Handover) -> Option<Watch> {
-        if handover.free_at <= self.through.get() { None } else { self.look_who_is_behind(handover.free_at) }
+        if handover.free_at <= self.through.get() {
+            return None;
+        }
+        self.look_who_is_behind(handover.free_at, self.halfway(handover).max(handover.free_at))
     }
 
-    fn look_who_is_behind(&self, needed: u64) -> Option<Watch> {
+    /// The handover half as many ago as may be under way. Who has to wait waits until all are through with that one: to look again
+    /// in each call would take the line from the rank that is behind, each time.
+    #[inline]
+    fn halfway(&self, handover: Handover) -> u64 {
+        match handover.place.checked_sub(TRAYS) {
+            None => self.trays[(handover.place + TRAYS / 2) % TRAYS],
+            Some(note) => self.notes[(note + NOTES / 2) % NOTES],
+        }
+    }
+
+    /// Looks whether all are as far as is needed; otherwise, what is to be waited for of the first that is not.
+    fn look_who_is_behind(&self, needed: u64, awaited: u64) -> Option<Watch> {
         let mut through = u64::MAX;
         for rank in (0..self.seat.size).filter(|&rank| rank != self.seat.rank) {
             let line = self.through_line(rank);
             let count = self.lines.count(line);
             if count < needed {
-                return Some(Watch::Progress { line, count: needed });
+                return Some(Watch::Progress { line, count: awaited });
             }
             through = through.min(count);
         }
@@ -497,12 +515,10 @@ impl<L: Lines> Team<L> {
         self.lines.note(self.offer_line(handover, rank))
     }
 
-    /// This rank is through with the handover: it has given and taken what it had to. Of a call's first one, its next call tells.
+    /// This rank is through with the handover: it has given and taken what it had to.
     #[inline]
     pub fn end(&self, handover: Handover) {
-        if calls::is_first(handover.count) {
-            return;
-        }
+        self.told.set(self.calls);
         self.lines.raise(self.through_line(self.seat.rank), handover.count, self.mark);
     }
 }
@@ -524,6 +540,18 @@ impl<L: Lines> Team<L> {
 
 /// Waiting.
 impl<L: Lines> Team<L> {
+    /// Whether it has come, or comes in the time of some looks: sooner than a wait that does other things meanwhile would end.
+    #[inline]
+    pub fn look_often(&self, watch: &Watch) -> Sight {
+        for _ in 1..self.looks {
+            let sight = self.look(watch);
+            if sight != Sight::Pending {
+                return sight;
+            }
+        }
+        self.look(watch)
+    }
+
     /// Whether it has come.
     #[inline]
     pub fn look(&self, watch: &Watch) -> Sight {

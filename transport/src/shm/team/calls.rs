@@ -27,12 +27,6 @@ pub(super) fn call_of(count: u64) -> u64 {
     count >> STEP_BITS
 }
 
-/// Whether a count is of a call's first step.
-#[inline]
-pub(super) fn is_first(count: u64) -> bool {
-    count & STEPS == 1
-}
-
 /// The count with which a call begins.
 #[inline]
 pub(super) fn first_step_of(call: u64) -> u64 {
@@ -77,7 +71,8 @@ impl<L: Lines> Team<L> {
         self.meetings_before = self.meetings;
     }
 
-    /// Says of this rank which call it has begun. All ranks do so that begin a handover, send messages or wait for long.
+    /// Says of this rank which call it has begun. All ranks do so that send messages or wait: two may wait for one another to be
+    /// through with an earlier call. What a rank gives comes first: another one's copy of this line would hold it up.
     #[inline]
     pub fn tell(&self) {
         if self.has_room && self.told.replace(self.calls) != self.calls {
