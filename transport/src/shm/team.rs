@@ -541,9 +541,11 @@ impl<L: Lines> Team<L> {
 /// Waiting.
 impl<L: Lines> Team<L> {
     /// Whether it has come, or comes in the time of some looks: sooner than a wait that does other things meanwhile would end.
+    /// Who is behind has work to do, and is not looked at so often: each look takes the line from it.
     #[inline]
     pub fn look_often(&self, watch: &Watch) -> Sight {
-        for _ in 1..self.looks {
+        let looks = if matches!(watch, Watch::Progress { .. }) { 1 } else { self.looks };
+        for _ in 1..looks {
             let sight = self.look(watch);
             if sight != Sight::Pending {
                 return sight;
