@@ -53,6 +53,11 @@ impl Outputs {
         result
     }
 
+    /// Why the kernel does not tell whether there is room for output; once.
+    pub fn take_refused(&mut self) -> Option<String> {
+        self.sinks.iter_mut().find_map(|gate| gate.sink.take_refused())
+    }
+
     /// Whether something waits to be written.
     pub fn has_pending(&self) -> bool {
         self.sinks.iter().any(|gate| gate.sink.has_pending())

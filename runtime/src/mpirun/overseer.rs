@@ -39,8 +39,13 @@ pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     let station = start(plan, &names, outputs.is_interactive())?;
     let mut overseer = Overseer::new(station, names, outputs, signals, started)?;
     let status = overseer.watch();
+    if status.is_err() {
+        // Without waiting, nothing can be seen of the job any more.
+        overseer.signal_all(Signal::KILL);
+        let _ = overseer.outputs.flush(&overseer.station.poller);
+    }
     overseer.station.disband();
-    Ok(status)
+    status
 }
 
 /// Starts the agents of the other hosts, then this host's ranks.
@@ -200,16 +205,16 @@ impl Overseer {
         self.advance_ending(Instant::now());
     }
 
-    fn watch(&mut self) -> u8 {
+    fn watch(&mut self) -> Result<u8, Refusal> {
         let mut ready = Vec::new();
         loop {
             self.flush();
             if self.ending == Ending::Over && !self.outputs.has_pending() {
-                return self.cause.as_ref().map_or(0, Cause::status);
+                return Ok(self.cause.as_ref().map_or(0, Cause::status));
             }
             let now = Instant::now();
             let timeout = self.due().map(|due| due.saturating_duration_since(now));
-            self.station.poller.wait(timeout, &mut ready);
+            self.station.poller.wait(timeout, &mut ready)?;
             for token in ready.drain(..) {
                 self.handle(token);
             }
@@ -245,6 +250,10 @@ impl Overseer {
         if let Err(failure) = self.outputs.flush(&self.station.poller) {
             self.on_write_failure(failure);
             // What has been said about it leaves now: all ranks may have ended, and then nothing wakes the loop again.
+            let _ = self.outputs.flush(&self.station.poller);
+        }
+        if let Some(refused) = self.outputs.take_refused() {
+            self.fail(Cause::OutputFailed(refused));
             let _ = self.outputs.flush(&self.station.poller);
         }
         self.station.streams.resume(&self.outputs, &self.station.poller);

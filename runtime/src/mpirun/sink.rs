@@ -12,6 +12,7 @@ use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 
 use crate::limits::{SINK_BYTES_MAX, WRITE_BYTES};
+use crate::poller::refused_call;
 
 /// Whose line it is.
 pub type Source = u32;
@@ -34,6 +35,8 @@ pub struct Sink {
     unfinished: Option<Source>,
     /// Writing has failed for good: what comes is dropped.
     broken: bool,
+    /// Why the kernel does not tell whether there is room. What is said of it is still written, with waits.
+    refused: Option<String>,
 }
 
 impl Sink {
@@ -51,7 +54,13 @@ impl Sink {
             written: 0,
             unfinished: None,
             broken: false,
+            refused: None,
         }
+    }
+
+    /// Why the kernel does not tell whether there is room; once.
+    pub fn take_refused(&mut self) -> Option<String> {
+        self.refused.take()
     }
 
     /// Takes whole lines, or a piece of one.
@@ -125,11 +134,19 @@ impl Sink {
         self.terminal
     }
 
-    fn is_writable(&self) -> bool {
+    fn is_writable(&mut self) -> bool {
         let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // An error or a closed reader shows in the write.
-        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+        match poll(&mut fds, Some(&now)) {
+            // An error or a closed reader shows in the write.
+            Ok(ready) => ready > 0,
+            Err(error @ (Errno::PERM | Errno::NOSYS)) => {
+                self.refused = Some(refused_call("ppoll", error));
+                self.can_wait = false;
+                true
+            }
+            Err(_) => false,
+        }
     }
 }
 
