@@ -26,6 +26,13 @@ pub const POLLS_PER_YIELD_NEAR: u32 = 256;
 /// The same where other programs crowd the machine: a message that is on its way already still meets a spinning rank.
 pub const SPIN_POLLS_MIN: u32 = 64;
 
+/// How long a rank that sleeps in a collective over shared memory sleeps at first, before it looks whether another one makes another
+/// call: nobody wakes it for that. Each sleep is twice as long as all before.
+pub const FIRST_LOOK_AROUND: Duration = Duration::from_millis(10);
+
+/// And at most: what it costs is not to be seen beside a blocked rank's other work.
+pub const LAST_LOOK_AROUND: Duration = Duration::from_secs(1);
+
 /// Polls after a sleep before the next, since more of the same message may be on its way.
 pub const POLLS_AFTER_SLEEP: u32 = 200;
 

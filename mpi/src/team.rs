@@ -105,18 +105,17 @@ impl Process {
     }
 }
 
-/// Lets the ranks of a communicator agree on their team, if they have not done so. Whoever returns with true knows that
-/// all have entered. An intercommunicator has none, nor have ranks on several machines or those whose calls are compared.
-pub fn agree(call: &'static str, comm: MPI_Comm) -> Result<bool> {
+/// Lets the ranks of a communicator agree on their team, if they have not done so. An intercommunicator has none, nor have ranks on several machines or those whose calls are compared.
+pub fn agree(call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let this = process.comm(comm)?;
     if !matches!(this.team, TeamPlace::Unasked) {
-        return Ok(false);
+        return Ok(());
     }
     let without = this.remote.is_some() || this.group.size() < 2;
     if without || process.check_collectives || shape(&process, this).machines.is_some() {
         process.comm_mut(comm)?.team = TeamPlace::Never;
-        return Ok(false);
+        return Ok(());
     }
     let (circle, rank, size) = (Circle::local(call, this), this.rank, this.group.size());
     let slot = if rank == 0 { process.lead_slot() } else { None };
@@ -129,5 +128,5 @@ pub fn agree(call: &'static str, comm: MPI_Comm) -> Result<bool> {
         Err(_) => TeamPlace::Never,
     };
     process.comm_mut(comm)?.team = place;
-    Ok(true)
+    Ok(())
 }

@@ -18,7 +18,7 @@ main() {
     fi
     wrong_arguments
     free_names
-    status_constants
+    named_constants
     old_programs
     fatal_errors
     another_compiler
@@ -119,21 +119,74 @@ FORTRAN
 
 # ------------------------------------------------------------ all modules have all named constants (section 19.1.2)
 
-status_constants() {
-    local module
-    for module in mpi mpi_f08; do
-        cat >"$work/constants.f90" <<FORTRAN
-program constants
-   use $module
-   implicit none
-   integer :: status(MPI_STATUS_SIZE) = 0
-   status([MPI_SOURCE, MPI_TAG, MPI_ERROR]) = [1, 2, 3]
-   if (any(status(1:3) /= [1, 2, 3])) error stop
-end program constants
-FORTRAN
-        that "$module names the places in a status" "$prefix/bin/mpifort" -o "$work/constants" "$work/constants.f90"
-        that "$module has their values" "$work/constants"
+# Each constant of the ABI's table that Fortran has, by each of the three interfaces.
+named_constants() {
+    local interface
+    for interface in mpif.h mpi mpi_f08; do
+        constants_of $interface >"$work/constants.f90"
+        that "$interface has a table to be compared with" [ "$(wc -l <"$work/constants.f90")" -gt 300 ]
+        that "$interface has all named constants" "$prefix/bin/mpifort" -o "$work/constants" "$work/constants.f90"
+        that "$interface has the ABI's values" "$work/constants"
     done
+}
+
+# constants_of INTERFACE: a program that ends badly if a value is wrong, and cannot be compiled if a name is missing.
+constants_of() {
+    local name
+    echo 'program constants'
+    [ "$1" = mpif.h ] || echo "   use $1"
+    echo '   implicit none'
+    [ "$1" != mpif.h ] || echo "   include 'mpif.h'"
+    echo '   external takes'
+    echo '   integer :: wrong = 0'
+    table | while read -r name type value; do one_constant "$1" "$name" "$type" "$value"; done
+    for name in MPI_SUBARRAYS_SUPPORTED MPI_ASYNC_PROTECTS_NONBLOCKING; do
+        # Modules have descriptors of C, mpif.h has not.
+        echo "   if ($name .neqv. $([ "$1" = mpif.h ] && echo .false. || echo .true.)) call differs('$name')"
+    done
+    echo '   if (wrong > 0) error stop'
+    echo 'contains'
+    echo '   subroutine differs(name)'
+    echo '      character(*), intent(in) :: name'
+    echo "      print '(2a)', name, ' has another value'"
+    echo '      wrong = wrong + 1'
+    echo '   end subroutine differs'
+    echo 'end program constants'
+    printf 'subroutine takes(function)\n   external function\nend subroutine takes\n'
+}
+
+# The ABI's table, and what only Fortran has. Extensions, MPI_T and the words of C for Fortran's statuses are for C alone.
+table() {
+    grep -Ev '^#|^MPIX_|^MPI_(T|F)_|^MPI_ABI_Count' "$(dirname "$0")/../../abi/tables/constants.tsv"
+    printf '%s\tint\t%s\n' MPI_SOURCE 1 MPI_TAG 2 MPI_ERROR 3 MPI_STATUS_SIZE 8 MPI_ADDRESS_KIND 8 MPI_COUNT_KIND 8 \
+        MPI_OFFSET_KIND 8 MPI_INTEGER_KIND 4
+}
+
+# one_constant INTERFACE NAME TYPE VALUE
+one_constant() {
+    local name=$2 value=$4
+    case $3 in
+    *_function\* | *_function_c\*)
+        case $1:$name in
+        # What is deprecated is not in mpi_f08, and large counts are nowhere else.
+        mpi_f08:MPI_NULL_* | mpi_f08:MPI_DUP_FN | mpi:*_C | mpif.h:*_C) ;;
+        *) echo "   call takes($name)" ;;
+        esac
+        return
+        ;;
+    *\*)
+        # Its meaning is its address.
+        echo "   if (storage_size($name) == 0) call differs('$name')"
+        return
+        ;;
+    int) case $name in MPI_MAX_*) value=$((value - 1)) ;; esac ;; # without C's final null (section 19.3.9)
+    MPI_Offset | alias) ;;
+    *) [ "$1" != mpi_f08 ] || name=$name%MPI_VAL ;;
+    esac
+    case $3 in
+    alias) echo "   if (${name} /= $value) call differs('$name')" ;;
+    *) echo "   if ($name /= $((value))) call differs('$name')" ;;
+    esac
 }
 
 # ------------------------------------------------------------ programs with mpif.h compile as they are
@@ -194,7 +247,9 @@ too_early() {
 
 another_compiler() {
     mkdir -p "$work/other"
-    printf '#!/bin/sh\nexec %s "$@"\n' "$(command -v gfortran || command -v flang)" >"$work/other/fortran"
+    # The installed modules are for all compilers that say the same.
+    printf '#!/bin/sh\n[ "$1" != --version ] || exec echo GNU Fortran, but another 99\nexec %s "$@"\n' \
+        "$(command -v gfortran || command -v flang)" >"$work/other/fortran"
     chmod +x "$work/other/fortran"
     that "modules are compiled for another compiler" env XDG_CACHE_HOME="$work/cache" "$prefix/bin/mpifort" \
         "-fc=$work/other/fortran" -o "$work/again" "$work/fatal.f90"
@@ -222,7 +277,7 @@ another_compiler() {
 
 # A compiler that kills the wrapper which has called it.
 killed_while_it_compiles() {
-    printf '#!/bin/sh\n[ "$1" = --version ] || kill -KILL $PPID\n' >"$work/other/killer"
+    printf '#!/bin/sh\ncase $1 in --version | -dumpmachine) echo killer ;; *) kill -KILL $PPID ;; esac\n' >"$work/other/killer"
     chmod +x "$work/other/killer"
     # A shell between takes the message of its end.
     XDG_CACHE_HOME="$work/cache" sh -c '"$@"; exit 0' sh "$prefix/bin/mpifort" "-fc=$work/other/killer" -c "$work/fatal.f90" \

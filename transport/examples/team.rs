@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use tern_transport::{Seat, Team, Transport};
+use tern_transport::{Arrival, Seat, Sight, Team, Transport};
 
 const ROUNDS: u32 = 5_000;
 
@@ -28,13 +28,13 @@ const POLICIES: [Policy; 5] = [
 fn main() {
     for size in [2, 8, 16] {
         common::run(size, |fabric, me| {
-            let team = fabric.team(Seat { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
+            let mut team = fabric.team(Seat { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
             let bell = fabric.doorbell();
             for policy in POLICIES {
-                meet(&team, POLICIES[1], &*bell);
+                meet(&mut team, POLICIES[1], &*bell);
                 let start = Instant::now();
                 for _ in 0..ROUNDS {
-                    meet(&team, policy, &*bell);
+                    meet(&mut team, policy, &*bell);
                 }
                 let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
                 if me == 0 {
@@ -45,16 +45,18 @@ fn main() {
     }
 }
 
-fn meet(team: &Team, policy: Policy, bell: &dyn tern_transport::Doorbell) {
-    let Some(watch) = team.arrive() else { return team.open() };
+fn meet(team: &mut Team, policy: Policy, bell: &dyn tern_transport::Doorbell) {
+    team.begin(0);
+    let meeting = team.meet();
+    let Arrival::Early(watch) = team.arrive(meeting) else { return team.open(meeting) };
     for _ in 0..policy.spins {
-        if team.is_over(&watch) {
+        if team.look(&watch) == Sight::Come {
             return;
         }
         std::hint::spin_loop();
     }
     let mut yields = 0;
-    while !team.is_over(&watch) {
+    while team.look(&watch) == Sight::Pending {
         if yields < policy.yields {
             yields = yields.saturating_add(1);
             std::thread::yield_now();

@@ -43,7 +43,7 @@ pub use fabric::{ConnectError, Fabric, Outside, Place, Tally};
 #[cfg(not(loom))]
 pub use shm::AttachError;
 #[cfg(not(loom))]
-pub use shm::team::{Area, Seat, Team, Watch};
+pub use shm::team::{Area, Arrival, Handover, Meeting, Mismatch, Seat, Sight, Team, Watch};
 use std::sync::Arc;
 use tern_mem::{BadMemory, UserBuf};
 

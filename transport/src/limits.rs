@@ -119,7 +119,7 @@ pub const TEAM_ROOMS: usize = 32;
 pub const TEAM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
-pub const NOTE_BYTES: usize = 56;
+pub const NOTE_BYTES: usize = 48;
 
 /// Trays: handovers that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
@@ -130,6 +130,9 @@ pub const TRAY_BYTES: usize = 64 * 1024;
 
 /// Bytes of each of the two halves that meetings use in turn: a quarter of such a cache.
 pub const MEETING_BYTES: usize = 512 * 1024;
+
+/// Tables, which calls use in turn: who has been in a meeting two calls ago knows without looking that the next one is free.
+pub const TABLES: usize = 4;
 
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
 pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
@@ -142,7 +145,7 @@ pub const READERS_MAX: usize = 4;
 pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS;
 
 /// Bytes of data of a room.
-pub const TEAM_BYTES: usize = 2 * MEETING_BYTES + TRAYS * TRAY_BYTES;
+pub const TEAM_BYTES: usize = TABLES * MEETING_BYTES + TRAYS * TRAY_BYTES;
 
 /// Pieces of memory handed to the kernel in one `process_vm_readv`; 2 KiB of stack.
 pub const IOVECS_PER_CALL: usize = 128;
@@ -163,7 +166,7 @@ pub const ATTACH_WAIT_MS: u64 = 2000;
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
 const _: () = assert!(HEAD_PAYLOAD_BYTES == crate::am::AM_INLINE_BYTES_MAX);
-const _: () = assert!(NOTE_BYTES + 8 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
+const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);

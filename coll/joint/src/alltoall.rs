@@ -3,14 +3,14 @@
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
-use crate::{Joint, Site, pieces, whole_lines};
+use crate::{Joint, Result, Site, parts, whole_lines};
 use tern_coll::{Buf, Data, Ty};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
 impl<S: Site> Joint<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
-    pub(crate) fn alltoall(&mut self, send: Option<Data>, recv: Data) {
+    pub(crate) fn alltoall(&mut self, send: Option<Data>, recv: Data) -> Result {
         let columns = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let into = self.buffer(columns);
         let from = match send {
@@ -31,19 +31,26 @@ impl<S: Site> Joint<'_, S> {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);
                 Fetch { offset: me * bytes, into: site.buffer(&block.slice()) }
             };
-            if self.fetch_all(send.is_some().then_some(&from), wanted) {
-                return;
+            if self.fetch_all(send.is_some().then_some(&from), wanted)? {
+                return Ok(());
             }
         }
         let room = whole_lines(Team::MEETING_BYTES / (self.size() * self.size()));
-        for (at, len) in pieces(bytes, room) {
-            self.alltoall_piece(&from, &into, bytes, (at, len));
+        for (at, len) in parts(bytes, room) {
+            self.alltoall_piece(&from, &into, bytes, (at, len))?;
         }
+        Ok(())
     }
 
     /// Bytes `at..at + len` of each block.
-    fn alltoall_piece(&mut self, from: &UserBuf, into: &UserBuf, bytes: usize, (at, len): (usize, usize)) {
-        let (meeting, me, size) = (self.team.meet(), self.me(), self.size());
+    fn alltoall_piece(
+        &mut self,
+        from: &UserBuf,
+        into: &UserBuf,
+        bytes: usize,
+        (at, len): (usize, usize),
+    ) -> Result {
+        let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
         let table = self.team.table(meeting);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
         if size == 2 {
@@ -56,9 +63,10 @@ impl<S: Site> Joint<'_, S> {
                 self.site.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
             }
         }
-        self.all_come(meeting);
+        self.all_come(meeting)?;
         for source in (0..size).filter(|&source| source != me) {
             self.site.copy(table.buf(), row(source, me), into, source * bytes + at, len);
         }
+        Ok(())
     }
 }

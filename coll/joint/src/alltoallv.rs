@@ -7,10 +7,10 @@
 
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
 use crate::way::Blocks;
-use crate::{Joint, NO_NOTE, Result, Site, Unequal, pieces, whole_lines};
+use crate::{Fault, Joint, NO_NOTE, Result, Site, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
 use tern_transport::shm::team::Note;
-use tern_transport::{Area, Remote, Team};
+use tern_transport::{Area, Meeting, Remote, Team};
 
 /// What is said of a block, in the first bytes of its cell, or of the note between two.
 #[derive(Clone, Copy)]
@@ -61,20 +61,20 @@ const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
 
 impl<S: Site> Joint<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
-        let meeting = self.team.meet();
+        let meeting = self.meet_writing()?;
         let mine = self.outlook_of(blocks);
         let mut fault = None;
         let outlook = match self.size() {
-            2 => self.tell_one(meeting, blocks, mine, &mut fault),
-            _ => self.tell_all(meeting, blocks, mine, &mut fault),
+            2 => self.tell_one(meeting, blocks, mine, &mut fault)?,
+            _ => self.tell_all(meeting, blocks, mine, &mut fault)?,
         };
         if outlook.longest > self.short_max() {
-            let fetched = !outlook.obstacle && self.fetch_long(meeting, blocks);
+            let fetched = !outlook.obstacle && self.fetch_long(meeting, blocks)?;
             if !fetched {
-                self.pass_long(blocks, outlook.longest);
+                self.pass_long(blocks, outlook.longest)?;
             }
         }
-        fault.map_or(Ok(()), Err)
+        fault.map_or(Ok(()), |found| Err(Fault::Unequal(found)))
     }
 
     /// The longest block that travels with its heading.
@@ -107,7 +107,13 @@ impl<S: Site> Joint<'_, S> {
     }
 
     /// Two ranks tell each other.
-    fn tell_one(&self, meeting: u64, blocks: &Blocks, mine: Outlook, fault: &mut Option<Unequal>) -> Outlook {
+    fn tell_one(
+        &self,
+        meeting: Meeting,
+        blocks: &Blocks,
+        mine: Outlook,
+        fault: &mut Option<Unequal>,
+    ) -> Result<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.site.buffer(&blocks.to[other]), self.site.buffer(&blocks.from[other]));
         let table = self.team.table(meeting);
@@ -122,7 +128,7 @@ impl<S: Site> Joint<'_, S> {
         }
         self.team.post(meeting, &note);
         self.keep_own(blocks, fault);
-        self.wait(self.team.posted(meeting, other as u32));
+        self.after_post(meeting)?;
         let said = self.team.post_of(meeting, other as u32);
         let len = Heading::from_bytes(&said).len();
         self.compare(other, len, into.len(), fault);
@@ -131,11 +137,17 @@ impl<S: Site> Joint<'_, S> {
         } else if len <= self.short_max() {
             self.site.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
         }
-        mine.and(&said)
+        Ok(mine.and(&said))
     }
 
     /// More than two tell each other.
-    fn tell_all(&self, meeting: u64, blocks: &Blocks, mine: Outlook, fault: &mut Option<Unequal>) -> Outlook {
+    fn tell_all(
+        &self,
+        meeting: Meeting,
+        blocks: &Blocks,
+        mine: Outlook,
+        fault: &mut Option<Unequal>,
+    ) -> Result<Outlook> {
         let table = self.team.table(meeting);
         for dest in self.others().map(|rank| rank as usize) {
             let to = self.site.buffer(&blocks.to[dest]);
@@ -146,12 +158,9 @@ impl<S: Site> Joint<'_, S> {
             }
         }
         self.team.post(meeting, &crate::note_of_word(word_of(&mine)));
-        let watch = self.team.arrive();
+        let arrival = self.team.arrive(meeting);
         self.keep_own(blocks, fault);
-        match watch {
-            Some(watch) => self.wait(watch),
-            None => self.team.open(),
-        }
+        self.after_arrival(meeting, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
             let (into, at) = (self.site.buffer(&blocks.from[source]), self.cell(source, self.me()));
             let len = heading_at(&table, at).len();
@@ -160,7 +169,7 @@ impl<S: Site> Joint<'_, S> {
                 self.site.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
-        self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank)))
+        Ok(self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank))))
     }
 
     /// What this rank has for itself.
@@ -178,19 +187,19 @@ impl<S: Site> Joint<'_, S> {
     }
 
     /// Fetches the blocks that are not short. False, at all ranks alike, if some rank could not.
-    fn fetch_long(&mut self, meeting: u64, blocks: &Blocks) -> bool {
+    fn fetch_long(&mut self, meeting: Meeting, blocks: &Blocks) -> Result<bool> {
         let fetched = self.read_in_turns(|source| {
             let said = self.heading(meeting, source as usize);
             let into = self.site.buffer(&blocks.from[source as usize]);
             let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
             said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
         });
-        let met = self.meet_with(u64::from(fetched));
-        self.all_say(met)
+        let met = self.meet_with(u64::from(fetched))?;
+        Ok(self.all_say(met))
     }
 
     /// What a rank has said of its block for this one.
-    fn heading(&self, meeting: u64, source: usize) -> Heading {
+    fn heading(&self, meeting: Meeting, source: usize) -> Heading {
         match self.size() {
             2 => Heading::from_bytes(&self.team.post_of(meeting, source as u32)),
             _ => heading_at(&self.team.table(meeting), self.cell(source, self.me())),
@@ -198,9 +207,9 @@ impl<S: Site> Joint<'_, S> {
     }
 
     /// Passes the blocks that are not short through the table, piece by piece.
-    fn pass_long(&mut self, blocks: &Blocks, longest: usize) {
+    fn pass_long(&mut self, blocks: &Blocks, longest: usize) -> Result {
         for (at, len) in pieces(longest, self.cell_bytes()) {
-            let (meeting, short_max) = (self.team.meet(), self.short_max());
+            let (meeting, short_max) = (self.meet_writing()?, self.short_max());
             let table = self.team.table(meeting);
             let left = |block: &UserBuf| match block.len() > short_max {
                 true => block.len().saturating_sub(at).min(len),
@@ -210,12 +219,13 @@ impl<S: Site> Joint<'_, S> {
                 let to = self.site.buffer(&blocks.to[dest]);
                 self.site.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
             }
-            self.all_come(meeting);
+            self.all_come(meeting)?;
             for source in self.others().map(|rank| rank as usize) {
                 let into = self.site.buffer(&blocks.from[source]);
                 self.site.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
             }
         }
+        Ok(())
     }
 }
 

@@ -1,15 +1,22 @@
 //! Barrier: a meeting without data.
 
+use crate::Mark;
+use tern_coll::Collective;
 use tern_transport::shm::team::Lines;
-use tern_transport::{Team, Watch};
+use tern_transport::{Arrival, Meeting, Team};
 
-/// Comes to a barrier: what to wait for, or `None` if this rank is the last, and has to call [`Team::open`].
+/// The mark of a barrier.
+pub const fn mark_of_barrier() -> Mark {
+    Mark::bare(Collective::Barrier)
+}
+
+/// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the meeting.
 #[inline]
-pub fn come<L: Lines>(team: &mut Team<L>) -> Option<Watch> {
+pub fn come<L: Lines>(team: &mut Team<L>) -> (Meeting, Arrival) {
+    let meeting = team.meet();
     if team.size() == 2 && team.has_room() {
-        let meeting = team.meet();
         team.come(meeting);
-        return Some(team.posted(meeting, 1 - team.rank()));
+        return (meeting, Arrival::Early(team.posted(meeting, 1 - team.rank())));
     }
-    team.arrive()
+    (meeting, team.arrive(meeting))
 }

@@ -1,10 +1,10 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{Joint, Site, note_of_word, word_of};
+use crate::{Joint, Result, Site, note_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::TEAM_RANKS_MAX;
-use tern_transport::{Remote, Team};
+use tern_transport::{Meeting, Remote, Team};
 
 const _: () = assert!(TEAM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 
@@ -17,16 +17,20 @@ pub(crate) struct Fetch {
 impl<S: Site> Joint<'_, S> {
     /// Each rank tells where its data lie and fetches what `wanted` names of each other rank; nobody's data may change until
     /// all have what they want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
-    pub(crate) fn fetch_all(&mut self, from: Option<&UserBuf>, wanted: impl Fn(u32) -> Fetch) -> bool {
+    pub(crate) fn fetch_all(
+        &mut self,
+        from: Option<&UserBuf>,
+        wanted: impl Fn(u32) -> Fetch,
+    ) -> Result<bool> {
         let from = from.filter(|_| self.can_fetch());
         let address = from.and_then(UserBuf::as_flat).map_or(0, |(base, _)| base as u64);
-        let told = self.meet_with(address);
+        let told = self.meet_with(address)?;
         if !self.all_say(told) {
-            return false;
+            return Ok(false);
         }
         let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
-        let met = self.meet_with(u64::from(fetched));
-        self.all_say(met)
+        let met = self.meet_with(u64::from(fetched))?;
+        Ok(self.all_say(met))
     }
 
     /// The other ranks, in an order in which no two turn to the same one at once (MPI for the T3D, section 3.3).
@@ -67,7 +71,7 @@ impl<S: Site> Joint<'_, S> {
         self.site.can_get(self.others())
     }
 
-    fn fetch(&self, told: u64, rank: u32, fetch: &Fetch) -> bool {
+    fn fetch(&self, told: Meeting, rank: u32, fetch: &Fetch) -> bool {
         let addr = word_of(&self.team.post_of(told, rank)).wrapping_add(fetch.offset as u64);
         self.get(rank, Remote { addr, len: fetch.into.len() as u64 }, &fetch.into)
     }
@@ -78,18 +82,18 @@ impl<S: Site> Joint<'_, S> {
     }
 
     /// A meeting in which each rank leaves a word for all.
-    pub(crate) fn meet_with(&mut self, word: u64) -> u64 {
+    pub(crate) fn meet_with(&mut self, word: u64) -> Result<Meeting> {
         let meeting = self.team.meet();
         self.team.post(meeting, &note_of_word(word));
         match self.size() {
-            2 => self.wait(self.team.posted(meeting, self.other())),
-            _ => self.all_come(meeting),
+            2 => self.after_post(meeting)?,
+            _ => self.all_come(meeting)?,
         }
-        meeting
+        Ok(meeting)
     }
 
     /// Whether no rank left zero.
-    pub(crate) fn all_say(&self, meeting: u64) -> bool {
+    pub(crate) fn all_say(&self, meeting: Meeting) -> bool {
         (0..self.team.size()).all(|rank| word_of(&self.team.post_of(meeting, rank)) != 0)
     }
 }

@@ -1,22 +1,21 @@
 //! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
 
-use crate::{Joint, NO_NOTE, Site, note_of};
+use crate::{Joint, NO_NOTE, Result, Site, note_of};
 use tern_coll::{Buf, Data, Span, Ty};
 use tern_mem::UserBuf;
 
 impl<S: Site> Joint<'_, S> {
     /// Without `send`, the root's own block is in its place.
-    pub(crate) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) {
+    pub(crate) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) -> Result {
         let own = send.map(|send| self.buffer(send.in_send()));
         if self.team.rank() == root {
-            self.gather_here(own.as_ref(), recv);
-        } else if let Some(own) = own {
-            self.offer(&own);
+            return self.gather_here(own.as_ref(), recv);
         }
+        own.map_or(Ok(()), |own| self.offer(&own))
     }
 
-    fn offer(&mut self, own: &UserBuf) {
-        let (handover, bytes) = (self.hand_over_writing(), own.len());
+    fn offer(&mut self, own: &UserBuf) -> Result {
+        let (handover, bytes) = (self.hand_over_writing()?, own.len());
         if Self::fits_note(bytes) {
             self.team.offer(handover, &note_of(own, 0, bytes));
         } else {
@@ -24,14 +23,15 @@ impl<S: Site> Joint<'_, S> {
             self.team.offer(handover, &NO_NOTE);
         }
         self.team.end(handover);
+        Ok(())
     }
 
-    fn gather_here(&mut self, own: Option<&UserBuf>, recv: Data) {
+    fn gather_here(&mut self, own: Option<&UserBuf>, recv: Data) -> Result {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
         let (handover, bytes) = (self.team.hand_over(), recv.bytes() as usize);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
             let at = rank as usize * bytes;
-            self.wait(self.team.offered(handover, rank));
+            self.wait(self.team.offered(handover, rank))?;
             if Self::fits_note(bytes) {
                 all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
             } else {
@@ -42,21 +42,21 @@ impl<S: Site> Joint<'_, S> {
             self.site.copy(own, 0, &all, self.me() * bytes, bytes);
         }
         self.team.end(handover);
+        Ok(())
     }
 
     /// Without `recv`, the root's own block stays where it is.
-    pub(crate) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) {
+    pub(crate) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) -> Result {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
         if self.team.rank() == root {
-            self.scatter_here(send, own.as_ref());
-        } else if let Some(own) = own {
-            self.take(&own);
+            return self.scatter_here(send, own.as_ref());
         }
+        own.map_or(Ok(()), |own| self.take(&own, root))
     }
 
-    fn scatter_here(&mut self, send: Data, own: Option<&UserBuf>) {
+    fn scatter_here(&mut self, send: Data, own: Option<&UserBuf>) -> Result {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
-        let (handover, bytes) = (self.hand_over_writing(), send.bytes() as usize);
+        let (handover, bytes) = (self.hand_over_writing()?, send.bytes() as usize);
         if Self::fits_note(all.len()) {
             self.team.give(handover, &note_of(&all, 0, all.len()));
         } else {
@@ -67,18 +67,20 @@ impl<S: Site> Joint<'_, S> {
             self.site.copy(&all, self.me() * bytes, own, 0, bytes);
         }
         self.team.end(handover);
+        Ok(())
     }
 
-    fn take(&mut self, own: &UserBuf) {
+    fn take(&mut self, own: &UserBuf, root: u32) -> Result {
         let (handover, bytes) = (self.team.hand_over(), own.len());
         let at = self.me() * bytes;
-        self.wait(self.team.given(handover));
+        self.wait(self.team.given(handover, root))?;
         if Self::fits_note(bytes * self.size()) {
             own.write(0, &self.team.gift(handover)[at..at + bytes]);
         } else {
             self.site.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
         }
         self.team.end(handover);
+        Ok(())
     }
 }
 

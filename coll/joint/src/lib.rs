@@ -15,13 +15,15 @@ mod bcast;
 mod direct;
 mod gather;
 pub mod limits;
+mod mark;
 mod operand;
 mod reduce;
 mod reduce_scatter;
 mod scan;
 mod way;
 
-pub use barrier::come;
+pub use barrier::{come, mark_of_barrier};
+pub use mark::{Difference, Mark, OperationCode};
 pub use operand::Operand;
 pub use way::{Blocks, Habits, Order, Way};
 
@@ -30,7 +32,7 @@ use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::team::{Lines, Note};
-use tern_transport::{Remote, Team, Watch};
+use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, Sight, Team, Watch};
 
 /// No note: a flag alone says what there is to say.
 const NO_NOTE: Note = [0; Team::NOTE_BYTES];
@@ -46,8 +48,8 @@ pub trait Site {
     /// The memory of elements of the program's.
     fn buffer(&self, slice: &Slice) -> UserBuf;
 
-    /// Waits until what is watched has come.
-    fn wait(&self, team: &Team<Self::Lines>, watch: Watch);
+    /// Waits until what is watched has come, or it is known why it will not.
+    fn wait(&self, team: &Team<Self::Lines>, watch: Watch) -> std::result::Result<(), Mismatch>;
 
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
@@ -65,7 +67,16 @@ pub trait Site {
     fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool;
 }
 
-/// Two sides of a call do not describe the same data.
+/// Why a call fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Two sides of a call do not describe the same data.
+    Unequal(Unequal),
+    /// Another rank makes another call.
+    Mismatch(Mismatch),
+}
+
+/// Two sides of a call do not describe the same data, and the ranks have stayed in step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unequal {
     /// Who sent.
@@ -76,8 +87,14 @@ pub struct Unequal {
     pub room: usize,
 }
 
+impl From<Mismatch> for Fault {
+    fn from(found: Mismatch) -> Fault {
+        Fault::Mismatch(found)
+    }
+}
+
 /// What a call comes to.
-pub type Result = std::result::Result<(), Unequal>;
+pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
 
 /// A collective under way over shared memory.
 struct Joint<'a, S: Site> {
@@ -85,20 +102,34 @@ struct Joint<'a, S: Site> {
     site: &'a S,
 }
 
-/// Does what `way` says.
+/// Does what `way` says, in a call that [`begin`] has begun.
 pub fn run<S: Site>(team: &mut Team<S::Lines>, site: &S, way: &Way, blocks: &Blocks) -> Result {
-    Joint { team, site }.go(way, blocks)
+    let outcome = Joint { team, site }.go(way, blocks);
+    if matches!(outcome, Err(Fault::Mismatch(_))) {
+        team.abandon();
+    }
+    outcome
+}
+
+/// Begins a call with this mark, whichever way it goes.
+#[inline]
+pub fn begin<S: Site>(team: &mut Team<S::Lines>, site: &S, mark: Mark) {
+    while let Some(behind) = team.unsettled() {
+        // Nobody who has not begun this call can make another one.
+        let _ = site.wait(team, behind);
+    }
+    team.begin(mark.bits());
 }
 
 impl<S: Site> Joint<'_, S> {
     fn go(&mut self, way: &Way, blocks: &Blocks) -> Result {
         match *way {
-            Way::Bcast { data, root } => return self.bcast(data, root),
+            Way::Bcast { data, root } => self.bcast(data, root),
             Way::Reduce { data, in_place, root } => self.reduce(data, in_place, root),
             Way::Allreduce { data, in_place } => self.allreduce(data, in_place),
             Way::Accumulate { data, in_place, root } => self.accumulate(data, in_place, root),
             Way::ReduceScatter { layout, longest, in_place } => {
-                self.reduce_scatter(layout, longest, in_place, blocks);
+                self.reduce_scatter(layout, longest, in_place, blocks)
             }
             Way::Scan { data, in_place } => self.scan(data, in_place, Reach::Inclusive),
             Way::Exscan { data, in_place } => self.scan(data, in_place, Reach::Exclusive),
@@ -106,10 +137,9 @@ impl<S: Site> Joint<'_, S> {
             Way::Scatter { send, recv, root } => self.scatter(send, recv, root),
             Way::Allgather { send, recv } => self.allgather(send, recv),
             Way::Alltoall { send, recv } => self.alltoall(send, recv),
-            Way::Allgatherv { send, longest } => return self.allgatherv(send, longest, blocks),
-            Way::Alltoallv => return self.alltoallv(blocks),
+            Way::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
+            Way::Alltoallv => self.alltoallv(blocks),
         }
-        Ok(())
     }
 
     #[inline]
@@ -135,50 +165,82 @@ impl<S: Site> Joint<'_, S> {
     }
 
     #[inline]
-    fn wait(&self, watch: Watch) {
-        if !self.team.is_over(&watch) {
-            self.site.wait(self.team, watch);
+    fn wait(&self, watch: Watch) -> Result<(), Mismatch> {
+        match self.team.look(&watch) {
+            Sight::Come => Ok(()),
+            Sight::Pending => self.site.wait(self.team, watch),
+            Sight::Amiss => Err(self.team.mismatch(&watch)),
         }
+    }
+
+    /// Begins a meeting in which this rank writes to the table, once that is free.
+    #[inline]
+    fn meet_writing(&mut self) -> Result<Meeting, Mismatch> {
+        let meeting = self.team.meet();
+        while let Some(behind) = self.team.before_table(meeting) {
+            self.wait(behind)?;
+        }
+        Ok(meeting)
     }
 
     /// Until all ranks have come to a meeting.
     #[inline]
-    fn all_come(&self, meeting: u64) {
-        self.all_come_after(meeting, || ());
+    fn all_come(&self, meeting: Meeting) -> Result<(), Mismatch> {
+        self.all_come_after(meeting, || ())
     }
 
     /// As [`Joint::all_come`]; of more than two ranks, the one that comes last does something for all first.
     #[inline]
-    fn all_come_after(&self, meeting: u64, last: impl FnOnce()) {
+    fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> Result<(), Mismatch> {
         if self.size() == 2 {
             self.team.come(meeting);
-            return self.wait(self.team.posted(meeting, self.other()));
+            return self.after_post(meeting);
         }
-        match self.team.arrive() {
-            Some(watch) => self.wait(watch),
-            None => {
-                last();
-                self.team.open();
-            }
-        }
+        self.after_arrival(meeting, self.team.arrive(meeting), last)
     }
 
-    /// Begins a handover in which this rank writes: its number, once the tray is free.
+    /// Until all have come, of more than two ranks, to a meeting at which this one has arrived.
     #[inline]
-    fn hand_over_writing(&mut self) -> u64 {
+    fn after_arrival(&self, meeting: Meeting, arrival: Arrival, last: impl FnOnce()) -> Result<(), Mismatch> {
+        match arrival {
+            Arrival::Early(watch) => self.wait(watch)?,
+            Arrival::Last => {
+                last();
+                self.team.open(meeting);
+            }
+            Arrival::Amiss => {
+                return Err(self.team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
+            }
+        }
+        self.team.all_have_come();
+        Ok(())
+    }
+
+    /// Until the other one of two has come, to a meeting for which this one's flag is raised.
+    #[inline]
+    fn after_post(&self, meeting: Meeting) -> Result<(), Mismatch> {
+        self.wait(self.team.posted(meeting, self.other()))?;
+        self.team.all_have_come();
+        Ok(())
+    }
+
+    /// Begins a handover in which this rank writes, once the tray is free.
+    #[inline]
+    fn hand_over_writing(&mut self) -> Result<Handover, Mismatch> {
         let handover = self.team.hand_over();
         while let Some(behind) = self.team.before(handover) {
-            self.wait(behind);
+            self.wait(behind)?;
         }
-        handover
+        Ok(handover)
     }
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
-    fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) {
+    fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> Result {
         let (meeting, other) = (self.team.meet(), self.other());
         self.team.post(meeting, &note_of(from.0, from.1, from.2));
-        self.wait(self.team.posted(meeting, other));
+        self.after_post(meeting)?;
         into.0.write(into.1, &self.team.post_of(meeting, other)[..into.2]);
+        Ok(())
     }
 
     /// Whether two ranks exchange so many bytes by their flags.
@@ -219,6 +281,12 @@ fn word_of(note: &Note) -> u64 {
 /// Pieces of at most `piece` bytes of `bytes` bytes: where each begins, and its length.
 fn pieces(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(piece).map(move |at| (at, piece.min(bytes - at)))
+}
+
+/// The same, of nothing one piece of nothing: for ways in which all meet for each piece.
+fn parts(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
+    let empty = (bytes == 0).then_some((0, 0));
+    empty.into_iter().chain(pieces(bytes, piece))
 }
 
 /// The cache lines that so many bytes hold, in bytes.

@@ -3,12 +3,12 @@
 
 use crate::direct::{Fetch, part};
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::{Joint, NO_NOTE, Operand, Site, note_of};
+use crate::{Joint, NO_NOTE, Operand, Result, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::team::Note;
-use tern_transport::{Area, Team};
+use tern_transport::{Area, Handover, Meeting, Team};
 
 /// The operands of one call.
 struct Operands {
@@ -38,81 +38,83 @@ impl<S: Site> Joint<'_, S> {
 
 /// To all.
 impl<S: Site> Joint<'_, S> {
-    pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) {
+    pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) -> Result {
         let operands = self.operands(data, in_place);
         let result = self.buffer(data.in_recv());
-        if self.size() == 2 && self.reduce_pair(&operands, &result) {
-            return;
+        if self.size() == 2 && self.reduce_pair(&operands, &result)? {
+            return Ok(());
         }
-        let (meeting, step) = (self.team.meet(), step_of(operands.bytes));
+        let (meeting, step) = (self.meet_writing()?, step_of(operands.bytes));
         let table = self.team.table(meeting);
         let place = self.me() * step;
         table.will_write(place, operands.bytes);
         self.site.copy(&operands.own, 0, table.buf(), place, operands.bytes);
         if self.size() == 2 {
-            self.all_come(meeting);
+            self.all_come(meeting)?;
             let place = |at| Operand::within(&table, at, operands.bytes);
             let result = Operand::of(&result);
-            return self.site.combine_into(place(0), place(step), result, operands.count);
+            self.site.combine_into(place(0), place(step), result, operands.count);
+            return Ok(());
         }
         let last = (self.size() - 1) * step;
         self.all_come_after(meeting, || {
             self.combine_all(&table, step, &operands);
-        });
+        })?;
         self.site.copy(table.buf(), last, &result, 0, operands.bytes);
+        Ok(())
     }
 
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
-    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) -> bool {
+    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) -> Result<bool> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
-        // The half of the last of the meetings that this takes, one to swap or two to fetch, which need no table: what was there
-        // has been read, and nobody writes there again before a meeting to which this rank comes later.
-        let half = self.team.next_meeting() + u64::from(!self.swaps(operands.bytes));
-        let theirs = self.team.table(half).part(place, operands.bytes);
+        // This rank's own place in a table, once both have come to a meeting that needs none: what was there
+        // has been read, and nobody else writes there.
+        let theirs = self.team.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
-            self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes));
-        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs) {
-            return false;
+            self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes))?;
+        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
+            return Ok(false);
         }
         let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));
         let (left, right) = if other == 1 { (own, theirs) } else { (theirs, own) };
         self.site.combine_into(left, right, Operand::of(result), operands.count);
-        true
+        Ok(true)
     }
 
-    fn fetch_operands(&mut self, operands: &Operands, into: &UserBuf) -> bool {
+    fn fetch_operands(&mut self, operands: &Operands, into: &UserBuf) -> Result<bool> {
         self.fetch_all(Some(&operands.own), |_| Fetch { offset: 0, into: into.clone() })
     }
 }
 
 /// To the root.
 impl<S: Site> Joint<'_, S> {
-    pub(crate) fn reduce(&mut self, data: Data, in_place: bool, root: u32) {
+    pub(crate) fn reduce(&mut self, data: Data, in_place: bool, root: u32) -> Result {
         let is_root = self.team.rank() == root;
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
-            true if is_root => self.reduce_offers(&operands, &self.buffer(data.in_recv())),
-            false if is_root => self.reduce_tray(&operands, &self.buffer(data.in_recv())),
+            true if is_root => return self.reduce_offers(&operands, &self.buffer(data.in_recv())),
+            false if is_root => return self.reduce_tray(&operands, &self.buffer(data.in_recv())),
             true => {
-                let handover = self.hand_over_writing();
+                let handover = self.hand_over_writing()?;
                 self.team.offer(handover, &note_of(&operands.own, 0, operands.bytes));
                 self.team.end(handover);
             }
             false => {
-                let handover = self.hand_over_writing();
+                let handover = self.hand_over_writing()?;
                 let place = self.me() * step_of(operands.bytes);
                 self.site.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
                 self.team.offer(handover, &NO_NOTE);
                 self.team.end(handover);
             }
         }
+        Ok(())
     }
 
-    fn reduce_offers(&mut self, operands: &Operands, result: &UserBuf) {
+    fn reduce_offers(&mut self, operands: &Operands, result: &UserBuf) -> Result {
         let handover = self.team.hand_over();
         let mut sum: Option<Note> = None;
         for rank in (0..self.team.size()).rev() {
-            let mut left = self.offer_from(handover, rank, operands);
+            let mut left = self.offer_from(handover, rank, operands)?;
             if let Some(mut right) = sum {
                 self.site.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
                 left = right;
@@ -121,26 +123,28 @@ impl<S: Site> Joint<'_, S> {
         }
         result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
         self.team.end(handover);
+        Ok(())
     }
 
-    fn offer_from(&self, handover: u64, rank: u32, operands: &Operands) -> Note {
+    fn offer_from(&self, handover: Handover, rank: u32, operands: &Operands) -> Result<Note> {
         if rank == self.team.rank() {
-            return note_of(&operands.own, 0, operands.bytes);
+            return Ok(note_of(&operands.own, 0, operands.bytes));
         }
-        self.wait(self.team.offered(handover, rank));
-        self.team.offer_of(handover, rank)
+        self.wait(self.team.offered(handover, rank))?;
+        Ok(self.team.offer_of(handover, rank))
     }
 
-    fn reduce_tray(&mut self, operands: &Operands, result: &UserBuf) {
-        let (handover, step) = (self.hand_over_writing(), step_of(operands.bytes));
+    fn reduce_tray(&mut self, operands: &Operands, result: &UserBuf) -> Result {
+        let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
         let tray = self.team.tray(handover);
         self.site.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
-            self.wait(self.team.offered(handover, rank));
+            self.wait(self.team.offered(handover, rank))?;
         }
         let last = self.combine_all(&tray, step, operands);
         self.site.copy(tray.buf(), last, result, 0, operands.bytes);
         self.team.end(handover);
+        Ok(())
     }
 }
 
@@ -149,40 +153,45 @@ impl<S: Site> Joint<'_, S> {
     /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
-    pub(crate) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) {
+    pub(crate) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) -> Result {
         let takes = root.is_none_or(|root| root == self.team.rank());
         let own = data.operand(in_place && takes);
         let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
         for first in (0..data.count).step_by(room as usize) {
             let count = room.min(data.count - first);
             let result = takes.then(|| part(data.in_recv(), first, count));
-            self.accumulate_round(part(own, first, count), result);
+            self.accumulate_round(part(own, first, count), result)?;
         }
+        Ok(())
     }
 
-    fn accumulate_round(&mut self, own: Span, result: Option<Span>) {
-        let meeting = self.team.meet();
+    fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> Result {
+        let meeting = self.meet_writing()?;
         let (me, size) = (self.team.rank(), self.team.size());
         let slices = Slices { count: own.count, size };
         for turn in 0..size {
             let slice = (me + size - turn) % size;
             if turn > 0 {
-                self.wait(self.team.turn(meeting, slice, turn));
+                // Rank `slice + turn - 1` had it before: in the ring, the one before this.
+                self.wait(self.team.turn(meeting, slice, turn, (me + size - 1) % size))?;
             }
             self.add_to(meeting, slices.of(slice), own, turn == 0);
             self.team.pass_turn(meeting, slice, turn + 1);
         }
-        let Some(result) = result else { return };
+        // The last turn comes after those of all others.
+        self.team.all_have_come();
+        let Some(result) = result else { return Ok(()) };
         for slice in (1..=size).map(|step| (me + step) % size) {
-            self.wait(self.team.turn(meeting, slice, size));
+            self.wait(self.team.turn(meeting, slice, size, (slice + size - 1) % size))?;
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
             self.site.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
         }
+        Ok(())
     }
 
-    fn add_to(&self, meeting: u64, (first, count): (u64, u64), own: Span, is_first: bool) {
+    fn add_to(&self, meeting: Meeting, (first, count): (u64, u64), own: Span, is_first: bool) {
         let from = self.buffer(part(own, first, count));
         let (table, at) = (self.team.table(meeting), (first * own.layout.size) as usize);
         if count == 0 {

@@ -3,9 +3,9 @@
 use crate::limits::JOINT_SCATTERED_BYTES_MAX;
 use crate::reduce::step_of;
 use crate::way::Blocks;
-use crate::{Joint, Operand, Site, note_of, whole_lines};
+use crate::{Joint, Operand, Result, Site, note_of, whole_lines};
 use tern_coll::{Layout, Slice};
-use tern_transport::Team;
+use tern_transport::{Meeting, Team};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]
@@ -31,7 +31,13 @@ impl Part {
 
 impl<S: Site> Joint<'_, S> {
     /// `longest` is the number of elements of the longest block.
-    pub(crate) fn reduce_scatter(&mut self, layout: Layout, longest: u64, in_place: bool, blocks: &Blocks) {
+    pub(crate) fn reduce_scatter(
+        &mut self,
+        layout: Layout,
+        longest: u64,
+        in_place: bool,
+        blocks: &Blocks,
+    ) -> Result {
         let count: u64 = blocks.to.iter().map(|block| block.count).sum();
         if self.size() == 2 {
             return self.scatter_notes(blocks);
@@ -43,27 +49,29 @@ impl<S: Site> Joint<'_, S> {
         }
         let room = whole_lines(Team::MEETING_BYTES / self.size()) as u64 / layout.size;
         for first in (0..longest).step_by(room as usize) {
-            self.scatter_in_turns(Part { first, count: room, layout }, in_place, blocks);
+            self.scatter_in_turns(Part { first, count: room, layout }, in_place, blocks)?;
         }
+        Ok(())
     }
 
     /// Two ranks tell each other what the other needs.
-    fn scatter_notes(&mut self, blocks: &Blocks) {
+    fn scatter_notes(&mut self, blocks: &Blocks) -> Result {
         let (meeting, other) = (self.team.meet(), self.other());
         let [mine, theirs] = [self.me(), other as usize].map(|rank| self.site.buffer(&blocks.to[rank]));
         self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
         let mut own = note_of(&mine, 0, mine.len());
-        self.wait(self.team.posted(meeting, other));
+        self.after_post(meeting)?;
         let mut told = self.team.post_of(meeting, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
         self.site.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
         self.site.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
+        Ok(())
     }
 
     /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
-    fn scatter_whole(&mut self, whole: &Slice, blocks: &Blocks) {
+    fn scatter_whole(&mut self, whole: &Slice, blocks: &Blocks) -> Result {
         let own = self.site.buffer(whole);
-        let (meeting, bytes, step) = (self.team.meet(), own.len(), step_of(own.len()));
+        let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
         let table = self.team.table(meeting);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
         table.will_write(place, bytes);
@@ -74,10 +82,11 @@ impl<S: Site> Joint<'_, S> {
                     (Operand::within(&table, rank * step, bytes), Operand::within(&table, last, bytes));
                 self.site.combine(left, right, whole.count);
             }
-        });
+        })?;
         let result = self.site.buffer(&blocks.from[0]);
         let at = (blocks.to[self.me()].offset - whole.offset) as usize;
         self.site.copy(table.buf(), last + at, &result, 0, result.len());
+        Ok(())
     }
 
     /// The table holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
@@ -85,25 +94,29 @@ impl<S: Site> Joint<'_, S> {
     ///
     /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
     /// which this rank has added already.
-    fn scatter_in_turns(&mut self, part: Part, in_place: bool, blocks: &Blocks) {
-        let meeting = self.team.meet();
+    fn scatter_in_turns(&mut self, part: Part, in_place: bool, blocks: &Blocks) -> Result {
+        let meeting = self.meet_writing()?;
         let (me, size) = (self.team.rank(), self.team.size());
         for turn in 0..size {
             let block = (me + size - 1 - turn) % size;
             if turn > 0 {
-                self.wait(self.team.turn(meeting, block, turn));
+                self.wait(self.team.turn(meeting, block, turn, (me + size - 1) % size))?;
             }
             let at = block as usize * part.bytes();
             let own = part.of(&blocks.to[block as usize]);
             if block == me {
-                return self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
+                self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
+                // Its turns went round all ranks.
+                self.team.all_have_come();
+                break;
             }
             self.add_to_block(meeting, at, &own, turn == 0);
             self.team.pass_turn(meeting, block, turn + 1);
         }
+        Ok(())
     }
 
-    fn add_to_block(&self, meeting: u64, at: usize, own: &Slice, is_first: bool) {
+    fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
         let (from, table) = (self.site.buffer(own), self.team.table(meeting));
         match is_first {
             true => self.site.copy(&from, 0, table.buf(), at, from.len()),
@@ -114,7 +127,7 @@ impl<S: Site> Joint<'_, S> {
         }
     }
 
-    fn finish_block(&self, meeting: u64, at: usize, own: &Slice, result: &Slice, in_place: bool) {
+    fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
         let (from, table) = (self.site.buffer(own), self.team.table(meeting));
         let (result, sum) = (self.site.buffer(result), Operand::within(&table, at, from.len()));
         if in_place {

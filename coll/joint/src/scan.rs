@@ -7,11 +7,11 @@
 use crate::direct::part;
 use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
 use crate::reduce::step_of;
-use crate::{Joint, NO_NOTE, Operand, Site, note_of};
+use crate::{Joint, NO_NOTE, Operand, Result, Site, note_of};
 use tern_coll::{Data, Span};
 use tern_mem::UserBuf;
-use tern_transport::Team;
 use tern_transport::shm::team::Note;
+use tern_transport::{Handover, Team};
 
 /// Bytes that go from rank to rank at once: a rank reads one half of a tray and writes the other.
 const PIECE_BYTES: usize = Team::TRAY_BYTES / 2;
@@ -37,22 +37,23 @@ struct Scan {
 }
 
 impl<S: Site> Joint<'_, S> {
-    pub(crate) fn scan(&mut self, data: Data, in_place: bool, reach: Reach) {
+    pub(crate) fn scan(&mut self, data: Data, in_place: bool, reach: Reach) -> Result {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
         if few && Self::fits_note(bytes) {
-            self.scan_notes(&self.scan_of(own, result, reach));
+            self.scan_notes(&self.scan_of(own, result, reach))
         } else if few && step_of(bytes) * self.size() <= Team::TRAY_BYTES {
-            self.scan_tray(&self.scan_of(own, result, reach));
+            self.scan_tray(&self.scan_of(own, result, reach))
         } else if bytes <= JOINT_REDUCE_BYTES_MAX {
-            self.scan_table(&self.scan_of(own, result, reach));
+            self.scan_table(&self.scan_of(own, result, reach))
         } else {
             let most = PIECE_BYTES as u64 / data.layout.size;
             for first in (0..data.count).step_by(most as usize) {
                 let count = most.min(data.count - first);
                 let (own, result) = (part(own, first, count), part(result, first, count));
-                self.scan_piece(&self.scan_of(own, result, reach));
+                self.scan_piece(&self.scan_of(own, result, reach))?;
             }
+            Ok(())
         }
     }
 
@@ -66,15 +67,15 @@ impl<S: Site> Joint<'_, S> {
     }
 
     /// Operands travel in the lines of the flags.
-    fn scan_notes(&mut self, scan: &Scan) {
-        let handover = self.hand_over_writing();
+    fn scan_notes(&mut self, scan: &Scan) -> Result {
+        let handover = self.hand_over_writing()?;
         let own = note_of(&scan.own, 0, scan.bytes);
         if !self.is_highest() {
             self.team.offer(handover, &own);
         }
         let mut sum: Option<Note> = (scan.reach == Inclusive).then_some(own);
         for rank in (0..self.team.rank()).rev() {
-            self.wait(self.team.offered(handover, rank));
+            self.wait(self.team.offered(handover, rank))?;
             let mut left = self.team.offer_of(handover, rank);
             if let Some(mut right) = sum {
                 self.site.combine(Operand::note(&mut left), Operand::note(&mut right), scan.count);
@@ -86,11 +87,12 @@ impl<S: Site> Joint<'_, S> {
         if let Some(sum) = sum {
             scan.result.write(0, &sum[..scan.bytes]);
         }
+        Ok(())
     }
 
     /// Operands lie side by side in a tray.
-    fn scan_tray(&mut self, scan: &Scan) {
-        let (handover, step) = (self.hand_over_writing(), step_of(scan.bytes));
+    fn scan_tray(&mut self, scan: &Scan) -> Result {
+        let (handover, step) = (self.hand_over_writing()?, step_of(scan.bytes));
         let tray = self.team.tray(handover);
         if !self.is_highest() {
             self.site.copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
@@ -101,7 +103,7 @@ impl<S: Site> Joint<'_, S> {
             self.site.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
         for rank in (0..self.me()).rev() {
-            self.wait(self.team.offered(handover, rank as u32));
+            self.wait(self.team.offered(handover, rank as u32))?;
             match is_begun {
                 true => {
                     let left = Operand::within(&tray, rank * step, scan.bytes);
@@ -112,11 +114,12 @@ impl<S: Site> Joint<'_, S> {
             is_begun = true;
         }
         self.team.end(handover);
+        Ok(())
     }
 
     /// Operands lie side by side in the table, and become results there.
-    fn scan_table(&mut self, scan: &Scan) {
-        let (meeting, step) = (self.team.meet(), step_of(scan.bytes));
+    fn scan_table(&mut self, scan: &Scan) -> Result {
+        let (meeting, step) = (self.meet_writing()?, step_of(scan.bytes));
         let table = self.team.table(meeting);
         table.will_write(self.me() * step, scan.bytes);
         self.site.copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
@@ -125,28 +128,30 @@ impl<S: Site> Joint<'_, S> {
                 let place = |rank| Operand::within(&table, rank * step, scan.bytes);
                 self.site.combine(place(rank - 1), place(rank), scan.count);
             }
-        });
+        })?;
         let from = if scan.reach == Inclusive { Some(self.me()) } else { self.me().checked_sub(1) };
         if let Some(from) = from {
             self.site.copy(table.buf(), from * step, &scan.result, 0, scan.bytes);
         }
+        Ok(())
     }
 
     /// A piece goes from each rank to the next, which combines it with its own.
-    fn scan_piece(&mut self, scan: &Scan) {
+    fn scan_piece(&mut self, scan: &Scan) -> Result {
         let me = self.me();
         // Who gets something from below knows by it that the tray is free.
-        let handover = if me == 0 { self.hand_over_writing() } else { self.team.hand_over() };
+        let handover = if me == 0 { self.hand_over_writing()? } else { self.team.hand_over() };
         if me == 0 {
             self.begin_piece(handover, scan);
         } else {
-            self.wait(self.team.offered(handover, me as u32 - 1));
+            self.wait(self.team.offered(handover, me as u32 - 1))?;
             self.add_to_piece(handover, scan);
         }
         self.team.end(handover);
+        Ok(())
     }
 
-    fn begin_piece(&self, handover: u64, scan: &Scan) {
+    fn begin_piece(&self, handover: Handover, scan: &Scan) {
         self.site.copy(&scan.own, 0, self.team.tray(handover).buf(), 0, scan.bytes);
         self.team.offer(handover, &NO_NOTE);
         if scan.reach == Inclusive {
@@ -154,7 +159,7 @@ impl<S: Site> Joint<'_, S> {
         }
     }
 
-    fn add_to_piece(&self, handover: u64, scan: &Scan) {
+    fn add_to_piece(&self, handover: Handover, scan: &Scan) {
         let tray = self.team.tray(handover);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));

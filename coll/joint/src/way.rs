@@ -153,7 +153,7 @@ impl Way {
         }
         let bytes = way.block_bytes(comm.rank)?;
         let fits = way.fits(bytes, size) && !(habits.by_cells && way.is_faster_by_cells(bytes, size));
-        (bytes > 0 && fits).then(|| way.for_bytes(bytes, size, habits.by_cells))
+        fits.then(|| way.for_bytes(bytes, size, habits.by_cells))
     }
 
     /// The way without regard to bytes.

@@ -71,6 +71,11 @@ impl Chains {
         }
     }
 
+    /// Makes room for so many chains.
+    pub fn reserve(&mut self, chains: usize) {
+        self.ends.reserve(chains.saturating_sub(self.ends.len()));
+    }
+
     /// Forgets all chains (all nodes have been taken out).
     pub fn clear(&mut self) {
         self.ends.clear();

@@ -64,8 +64,13 @@ impl<T: Copy> Fifo<T> {
         }
     }
 
+    /// Entry `at`, which is there.
+    pub fn get(&self, at: usize) -> &T {
+        &self.entries[self.slot(at)]
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|at| &self.entries[self.slot(at)])
+        (0..self.len).map(|at| self.get(at))
     }
 
     /// Where the first entry that is as asked lies, if it is among the first `within`.
@@ -73,22 +78,23 @@ impl<T: Copy> Fifo<T> {
         self.iter().take(within).position(is)
     }
 
-    /// Takes out entry `at`, which is there; those before it move up.
+    /// Takes out entry `at`, which is there; those on its shorter side move up.
     pub fn remove(&mut self, at: usize) -> T {
         let entry = self.entries[self.slot(at)];
+        if at > self.len / 2 {
+            for at in at + 1..self.len {
+                let (from, to) = (self.slot(at), self.slot(at - 1));
+                self.entries[to] = self.entries[from];
+            }
+            self.len -= 1;
+            return entry;
+        }
         for at in (0..at).rev() {
             let (from, to) = (self.slot(at), self.slot(at + 1));
             self.entries[to] = self.entries[from];
         }
         self.pop_front();
         entry
-    }
-
-    /// Takes out everything, in order.
-    pub fn take_all(&mut self) -> Vec<T> {
-        let all = self.iter().copied().collect();
-        (self.head, self.len) = (0, 0);
-        all
     }
 }
 
@@ -118,7 +124,6 @@ mod tests {
             assert_eq!((fifo.len(), fifo.front()), (model.len(), model.front()));
         }
         assert!(fifo.iter().eq(model.iter()));
-        assert_eq!(fifo.take_all(), Vec::from(model));
-        assert_eq!((fifo.len(), fifo.front()), (0, None));
+        assert!((0..model.len()).all(|at| fifo.get(at) == &model[at]));
     }
 }

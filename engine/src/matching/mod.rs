@@ -3,10 +3,10 @@
 //! MPI 5.0 section 3.5: of the receives that fit an arriving message, the one posted first gets it; of
 //! the messages that fit a receive, the one that arrived first is taken. The thesis and the T3D paper search one
 //! list, which costs as much as it is long. Here it is a list as long as searches end among its first
-//! [`SEARCH_ENTRIES_MAX`] entries, as they do in most programs however many entries follow. The first search that does
-//! not hangs all entries into bins by (context, source, tag), wildcards being keys of their own, each with a stamp
-//! of its arrival, so that the oldest of at most four bins' heads is the right one. When nothing is left, it is a list
-//! again.
+//! [`SEARCH_ENTRIES_MAX`] entries, as they do in most programs however many entries follow. From the first search that does
+//! not, entries go into bins by (context, source, tag), wildcards being keys of their own, each with a stamp
+//! of its arrival, so that the oldest of at most four bins' heads is the right one. They go there a few in each search and
+//! when another comes, the oldest first; the rest is searched one by one. When nothing is left, it is a list again.
 
 mod chains;
 mod fifo;
@@ -19,6 +19,17 @@ pub use unexpected::Unexpected;
 
 /// So many entries are looked at one by one: that is as fast as hashing.
 pub const SEARCH_ENTRIES_MAX: usize = 16;
+
+/// So many entries go from the rest to the chains in a search, and one of so many of the rest besides. To put one into a chain
+/// takes as long as to look at some hundred: what a search does for those that follow then costs about as much as the search.
+const CHAINED_PER_SEARCH: usize = 32;
+const REST_PER_CHAINED: usize = 256;
+/// So many go there when one more comes: the rest becomes shorter.
+const CHAINED_PER_ENTRY: usize = 2;
+
+fn chained_per_search(rest: usize) -> usize {
+    CHAINED_PER_SEARCH + rest / REST_PER_CHAINED
+}
 
 /// `MPI_ANY_SOURCE` in a [`Pattern`].
 pub const ANY_SOURCE: u32 = u32::MAX;

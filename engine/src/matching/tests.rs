@@ -94,3 +94,74 @@ fn order_is_kept_when_the_list_turns_into_bins_and_back() {
         assert!(unexpected.is_empty());
     }
 }
+
+/// Each message goes through the list, the rest and the chains at some time, and wild searches come at all times.
+#[test]
+fn many_messages_agree_with_one_list() {
+    let (mut unexpected, mut messages, mut word) =
+        (Unexpected::default(), Vec::<(Envelope, u32)>::new(), 7u64);
+    let mut random = |limit: u64| {
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (word >> 33) % limit
+    };
+    for id in 0u32..6_000 {
+        let envelope = Envelope { context: 1, source: random(4) as u32, tag: random(400) as i32 };
+        let wildness = if random(50) == 0 { random(4) as usize } else { 0 };
+        let pattern = envelope.pattern(wildness);
+        match random(if id < 2_000 { 40 } else { 6 }) {
+            0..2 => {
+                let expected = take_first(&mut messages, |(e, _)| pattern.fits(e)).map(|(_, id)| id);
+                assert_eq!(unexpected.take(&pattern), expected);
+            }
+            2 if !messages.is_empty() => {
+                let (_, id) = messages.remove(random(messages.len() as u64) as usize);
+                unexpected.withdraw(id);
+            }
+            3 => {
+                let expected = messages.iter().find(|(e, _)| pattern.fits(e)).map(|&(_, id)| id);
+                assert_eq!(unexpected.find(&pattern), expected);
+            }
+            _ => {
+                unexpected.keep(envelope, id);
+                messages.push((envelope, id));
+            }
+        }
+        assert!(
+            messages.iter().map(|&(_, id)| id).take(50).eq(unexpected.some(usize::MAX).into_iter().take(50))
+        );
+        assert_eq!(unexpected.len(), messages.len());
+    }
+}
+
+/// Each receive goes through the list, the rest and the bins at some time, among wild ones.
+#[test]
+fn many_receives_agree_with_one_list() {
+    let (mut posted, mut receives, mut word) = (Posted::default(), Vec::<(Pattern, u32)>::new(), 1u64);
+    let mut random = |limit: u64| {
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (word >> 33) % limit
+    };
+    for id in 0u32..6_000 {
+        let envelope = Envelope { context: 1, source: random(4) as u32, tag: random(400) as i32 };
+        let wildness = if random(50) == 0 { random(4) as usize } else { 0 };
+        match random(if id < 2_000 { 40 } else { 6 }) {
+            0..2 => {
+                let expected = take_first(&mut receives, |(p, _)| p.fits(&envelope)).map(|(_, id)| id);
+                assert_eq!(posted.take(&envelope), expected);
+            }
+            2 if !receives.is_empty() => {
+                let (pattern, id) = receives.remove(random(receives.len() as u64) as usize);
+                assert!(posted.withdraw(&pattern, id));
+            }
+            3 => {
+                let expected = receives.iter().any(|(p, _)| p.fits(&envelope));
+                assert_eq!(posted.has_one_for(&envelope), expected);
+            }
+            _ => {
+                posted.post(envelope.pattern(wildness), id);
+                receives.push((envelope.pattern(wildness), id));
+            }
+        }
+        assert_eq!(posted.len(), receives.len());
+    }
+}

@@ -1,6 +1,6 @@
 //! Allgather (MPI 5.0 section 6.7).
 
-use super::setup::{Block, Blocks, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Setup, Side, distinct_in, distinct_in_blocks};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -80,7 +80,7 @@ entry! {
 pub unsafe fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
     let own = contribution(setup, send)?;
     let all = setup.recv(Side::Recv, recv)?;
-    distinct(send, recv, all.layout.size)?;
+    distinct_in(setup, recv, send, all.layout)?;
     setup.plan(&Call::Allgather { send: own, recv: all });
     Ok(())
 }
@@ -93,6 +93,7 @@ pub unsafe fn allgatherv(setup: &mut Setup, send: Block, recv: Blocks) -> Result
     let own = contribution(setup, send)?;
     // SAFETY: by the caller.
     let all = unsafe { setup.recv_blocks(&recv, setup.peers())? };
+    distinct_in_blocks(setup, &recv, &all, send)?;
     setup.plan(&Call::Allgatherv { send: own, recv: all });
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! All to all (MPI 5.0 section 6.8).
 
-use super::setup::{Block, Blocks, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Setup, Side, distinct, distinct_blocks};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -135,6 +135,9 @@ pub unsafe fn alltoallv(setup: &mut Setup, send: Blocks, recv: Blocks) -> Result
     };
     // SAFETY: by the caller.
     let all = unsafe { setup.recv_blocks(&recv, setup.peers())? };
+    if let Some(own) = &own {
+        distinct_blocks((&send, own), (&recv, &all))?;
+    }
     setup.plan(&Call::Alltoallv { send: own, recv: all });
     Ok(())
 }
@@ -156,6 +159,9 @@ pub unsafe fn alltoallw(
     };
     // SAFETY: by the caller.
     let all = unsafe { setup.each_blocks(Side::Recv, &recv, ranks, &mut recv_layouts)? };
+    if let Some(own) = &own {
+        distinct_blocks((&send, own), (&recv, &all))?;
+    }
     setup.plan(&Call::Alltoallw { send: own, recv: all });
     Ok(())
 }

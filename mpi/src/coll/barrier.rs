@@ -47,9 +47,8 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     }
     if matches!(found.team, TeamPlace::Unasked) {
         drop(process);
-        if team::agree(call, comm)? {
-            return Ok(());
-        }
+        // All ranks count this call, whatever the others make.
+        team::agree(call, comm)?;
         process = enter();
     }
     if joint::meet(process, call, comm)? {

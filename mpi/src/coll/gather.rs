@@ -1,6 +1,6 @@
 //! Gather (MPI 5.0 section 6.5).
 
-use super::setup::{Block, Blocks, Roles, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -83,7 +83,7 @@ pub unsafe fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -
     let own = contribution(setup, send, roles)?;
     let all = if roles.is_root { setup.recv(Side::Recv, recv)? } else { Data::default() };
     if roles.is_root && roles.is_leaf {
-        distinct(send, recv, all.layout.size)?;
+        distinct_in(setup, recv, send, all.layout)?;
     }
     setup.plan(&Call::Gather { send: own, recv: all, root: roles.root });
     Ok(())
@@ -101,6 +101,9 @@ pub unsafe fn gatherv(setup: &mut Setup, send: Block, recv: Blocks, root: c_int)
         true => unsafe { setup.recv_blocks(&recv, setup.peers())? },
         false => Vector::default(),
     };
+    if roles.is_root && roles.is_leaf {
+        distinct_in_blocks(setup, &recv, &all, send)?;
+    }
     setup.plan(&Call::Gatherv { send: own, recv: all, root: roles.root });
     Ok(())
 }

@@ -10,6 +10,7 @@ pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
 mod circle;
+mod differ;
 pub mod gather;
 mod joint;
 pub mod operation;

@@ -1,5 +1,6 @@
 //! What the names in a schedule stand for in one call, and the engine as the port that schedules run on.
 
+use super::differ::{SAME_DATA, unequal};
 use super::operation::Operation;
 use super::scratch::Scratch;
 use super::told::Told;
@@ -13,9 +14,6 @@ use tern_coll::{Buf, Peer, Port, Slice, Temp, Ty};
 use tern_engine::{Envelope, Fault, Group, Mode, Pattern, RequestId, Started, Status};
 use tern_mem::{Datatype, UserBuf};
 use tern_transport::Circle;
-
-/// What to do about lengths that differ.
-const SAME_DATA: &str = "counts and datatypes must describe the same data on all ranks (section 6.1)";
 
 /// One side of a call: a buffer and its type or types.
 #[derive(Debug)]
@@ -246,22 +244,6 @@ impl Names {
     }
 }
 
-/// Rank `rank` sent other lengths than this one expects.
-#[cold]
-pub fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -> Box<Error> {
-    let text = match sent > room {
-        true => format!(
-            "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {SAME_DATA}"
-        ),
-        false => {
-            format!(
-                "rank {rank} sent only {sent} bytes in this {call}, this rank expects {room}: {SAME_DATA}"
-            )
-        }
-    };
-    fail(MPI_ERR_TRUNCATE, text)
-}
-
 /// Bytes between two ends; too many for the address space become too many for any memory.
 fn length((low, high): (i128, i128)) -> usize {
     usize::try_from(high - low).unwrap_or(usize::MAX)
@@ -271,10 +253,26 @@ fn length((low, high): (i128, i128)) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub struct Handle {
     id: RequestId,
+    /// The rank at its other end; of a multicast, none.
+    rank: Option<u32>,
     /// Bytes that a receive expects.
     expected: Option<u64>,
     /// The rank in the world whose multicast it is.
     listens_to: Option<tern_transport::Peer>,
+}
+
+impl Handle {
+    /// The rank at the other end, unless it is a multicast.
+    pub fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    /// Nobody waits for it any longer: what has met no message is taken back, what is under way completes by itself.
+    #[cold]
+    pub fn give_up(self, engine: &mut ProcessEngine) {
+        engine.cancel(self.id);
+        engine.detach(self.id);
+    }
 }
 
 /// A step that has to be done without the state held: a function of the program's on two slices.
@@ -293,9 +291,9 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    fn started(&mut self, started: Started, expected: Option<u64>) -> Option<Handle> {
+    fn started(&mut self, started: Started, rank: Option<u32>, expected: Option<u64>) -> Option<Handle> {
         match started {
-            Started::Pending(id) => Some(Handle { id, expected, listens_to: None }),
+            Started::Pending(id) => Some(Handle { id, rank, expected, listens_to: None }),
             Started::Done(status) => {
                 self.names.note(&status, expected);
                 None
@@ -314,7 +312,7 @@ impl Port for Ground<'_> {
         let Some(peer) = reach.group.peer(rank) else { return Ok(None) };
         let envelope = Envelope { context: reach.context, source: self.names.rank, tag: self.names.tag };
         let started = self.engine.send(Mode::Standard, peer, envelope, &buf, signature);
-        Ok(self.started(started, None))
+        Ok(self.started(started, Some(rank), None))
     }
 
     fn irecv(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
@@ -322,7 +320,7 @@ impl Port for Ground<'_> {
         let (reach, rank) = self.names.reach(from);
         let pattern = Pattern { context: reach.context, source: rank, tag: self.names.tag };
         let started = self.engine.receive(pattern, &buf, signature);
-        Ok(self.started(started, Some(buf.len() as u64)))
+        Ok(self.started(started, Some(rank), Some(buf.len() as u64)))
     }
 
     fn imulticast(&mut self, to: &[u32], from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
@@ -333,7 +331,7 @@ impl Port for Ground<'_> {
         names.listeners.extend(to.iter().filter_map(|rank| names.local.group.peer(*rank)));
         let envelope = Envelope { context: names.local.context, source: names.rank, tag: names.tag };
         let started = self.engine.cast(circle, &names.listeners, envelope, &buf, signature);
-        Ok(self.started(started, None))
+        Ok(self.started(started, None, None))
     }
 
     fn ilisten(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {

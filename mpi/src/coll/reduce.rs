@@ -151,10 +151,23 @@ impl Operands {
         setup.result(self.recvbuf, if in_place { send } else { recv }.bytes())?;
         if !in_place {
             setup.operand(self.sendbuf, send.bytes())?;
-            let block = |buf, data: Data| Block { buf, count: data.count as i64, datatype: self.datatype };
-            distinct(block(self.sendbuf, send), block(self.recvbuf, recv), send.layout.size)?;
+            self.distinct(send)?;
         }
         Ok(in_place)
+    }
+
+    /// Refuses one address for both buffers. By the length of the whole, which all ranks have in common: what a rank keeps of a
+    /// reduction that is scattered may be nothing.
+    pub fn distinct(&self, whole: Data) -> Result {
+        let block = |buf| Block::of(buf, whole.count as i64, self.datatype);
+        distinct(block(self.sendbuf), block(self.recvbuf), whole.layout.size)
+    }
+
+    /// Refuses a receive buffer that is this rank's own block of the send buffer.
+    fn distinct_from_own(&self, before: u64, own: Data) -> Result {
+        let block = |buf| Block::of(buf, own.count as i64, self.datatype);
+        let own_block = block(self.sendbuf).after(before as i64, own.layout);
+        distinct(own_block, block(self.recvbuf), own.layout.size)
     }
 }
 
@@ -205,6 +218,7 @@ pub unsafe fn reduce_scatter(setup: &mut Setup, operands: Operands, counts: Arra
     let commutative = setup.operation(operands.op, operands.datatype)?;
     let own = Data::new(counts.count(setup.rank() as usize), all.layout);
     let in_place = operands.buffers(setup, all, own)?;
+    operands.distinct_from_own(counts.sum_before(setup.rank() as usize), own)?;
     setup.plan(&Call::ReduceScatter { counts, layout: all.layout, in_place, commutative });
     Ok(())
 }
@@ -218,6 +232,7 @@ pub unsafe fn reduce_scatter_block(setup: &mut Setup, operands: Operands, count:
     let all = setup.elements(count.saturating_mul(setup.size().into()), operands.datatype)?;
     let commutative = setup.operation(operands.op, operands.datatype)?;
     let in_place = operands.buffers(setup, all, data)?;
+    operands.distinct_from_own(data.count.wrapping_mul(setup.rank().into()), data)?;
     setup.plan(&Call::ReduceScatterBlock { data, in_place, commutative });
     Ok(())
 }

@@ -2,7 +2,8 @@
 //! come.
 
 use super::circle;
-use super::joint::{self, Blocks, Way};
+use super::differ::mismatched;
+use super::joint::{self, Blocks, Patience, Way};
 use super::port::{CallOut, Ground, Handle, Names};
 use super::setup::Setup;
 use crate::check::{Check, Record, State};
@@ -14,9 +15,11 @@ use crate::team::{self, TeamPlace};
 use crate::wait::{self, Event, Waiting};
 use std::cell::Cell;
 use std::task::Poll;
+use std::time::Duration;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
-use tern_transport::Team;
+use tern_joint::Mark;
+use tern_transport::{Doorbell, Mismatch, Team};
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]
@@ -24,7 +27,9 @@ pub struct Running {
     pub(super) schedule: Schedule,
     pub(super) names: Names,
     /// The call is blocking, and the communicator has a team that can move data.
-    pub(super) may_join: bool,
+    pub(super) has_team: bool,
+    /// With which mark the team's ranks come.
+    pub(super) mark: Mark,
     /// The call may use multicasts, where the communicator has them.
     pub(super) may_multicast: bool,
     /// How the call goes over shared memory; without this, by the schedule.
@@ -67,10 +72,7 @@ pub(super) fn blocking_in(
         process = enter();
     }
     let mut running = prepare(call, comm, &mut process, form, plan)?;
-    let outcome = match running.way.take() {
-        Some(way) => joint::run(process, comm, &running.names, &way, &running.blocks),
-        None => running.run(process),
-    };
+    let outcome = if running.has_team { running.run_in_team(process, comm) } else { running.run(process) };
     running.keep();
     outcome
 }
@@ -120,6 +122,37 @@ impl Event for Steps<'_> {
     #[inline]
     fn look(&mut self, process: &mut Process) -> Option<Stage> {
         process.engine_mut().map_or(Some(Stage::Ended), |engine| self.0.advance(engine))
+    }
+}
+
+/// The same, or what another rank of the team does instead.
+struct StepsBeside<'a> {
+    steps: Steps<'a>,
+    team: &'a Team,
+    patience: Patience,
+    /// At the last look.
+    seen: Cell<Option<Mismatch>>,
+}
+
+impl Event for StepsBeside<'_> {
+    type News = std::result::Result<Stage, Mismatch>;
+
+    fn waiting(&self, process: &Process) -> Waiting {
+        self.steps.waiting(process)
+    }
+
+    #[inline]
+    fn look(&mut self, process: &mut Process) -> Option<Self::News> {
+        self.steps.look(process).map(Ok).or_else(|| self.patience.found().map(Err))
+    }
+
+    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
+        let awaited = self.steps.0.exec.waits_for().iter().filter_map(Handle::rank);
+        let found = self.team.obstacle_beside(awaited);
+        // Those who are gone may have left messages, for which there is one more look.
+        let is_sure = self.seen.replace(found) == found;
+        let most = self.patience.sleep_for(found.filter(|_| is_sure), timeout);
+        bell.sleep(armed, most.or(Some(Duration::ZERO)));
     }
 }
 
@@ -180,7 +213,7 @@ impl Running {
         if process.check_collectives {
             self.record = Record::named(call);
         }
-        self.may_join = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
+        self.has_team = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
         if outcome.is_ok() || process.check_collectives {
@@ -205,14 +238,56 @@ impl Running {
 
     fn run(&mut self, mut process: Guard) -> Result {
         loop {
-            let stage = wait::until_event(process, Steps(self));
-            match stage {
+            match wait::until_event(process, Steps(self)) {
                 Stage::Ended => break,
                 Stage::CallOut(operands) => self.names.combine(&operands),
             }
             process = enter();
         }
         self.names.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Where the communicator has a team, all its ranks' calls are compared, whichever way they go.
+    fn run_in_team(&mut self, process: Guard, comm: MPI_Comm) -> Result {
+        let mut team = joint::begin(process, comm, &self.names, self.mark)?;
+        let outcome = match self.way.take() {
+            Some(way) => joint::run(&mut team, &self.names, self.mark, &way, &self.blocks),
+            None => self.run_beside(&mut team),
+        };
+        joint::end(comm, team)?;
+        outcome
+    }
+
+    /// Runs to the end by messages, or until it turns out that another rank makes another call.
+    fn run_beside(&mut self, team: &mut Team) -> Result {
+        team.tell();
+        loop {
+            let steps = StepsBeside {
+                steps: Steps(self),
+                team,
+                patience: Patience::default(),
+                seen: Cell::new(None),
+            };
+            match wait::until_event(enter(), steps) {
+                Ok(Stage::Ended) => return self.names.failure.take().map_or(Ok(()), Err),
+                Ok(Stage::CallOut(operands)) => self.names.combine(&operands),
+                Err(found) => {
+                    self.give_up();
+                    team.abandon();
+                    return Err(mismatched(self.names.call, self.mark, found));
+                }
+            }
+        }
+    }
+
+    /// What has not been received yet will not touch the program's memory. What was sent may still be taken.
+    #[cold]
+    fn give_up(&mut self) {
+        let mut process = enter();
+        let Some(engine) = process.engine_mut() else { return };
+        for handle in self.exec.abandon() {
+            handle.give_up(engine);
+        }
     }
 
     /// Takes all steps that can be taken; `None` while messages are awaited.

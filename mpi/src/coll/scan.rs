@@ -87,9 +87,11 @@ pub unsafe fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Resul
     let data = setup.elements(count, operands.datatype)?;
     setup.operation(operands.op, operands.datatype)?;
     let in_place = match setup.rank() {
-        // Rank 0 has no result, so its recvbuf is not significant, unless it holds the operand.
+        // Rank 0 has no result, so its recvbuf is not significant, unless it holds the operand. One address for both is refused as
+        // at the other ranks, or they would wait for this one.
         0 if !setup.in_place(Side::Send, operands.sendbuf, true)? => {
             setup.operand(operands.sendbuf, data.bytes())?;
+            operands.distinct(data)?;
             false
         }
         _ => operands.buffers(setup, data, data)?,

@@ -1,6 +1,6 @@
 //! Scatter (MPI 5.0 section 6.6).
 
-use super::setup::{Block, Blocks, Roles, Setup, Side, distinct};
+use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
 use super::{blocking, nonblocking, persistent};
 use crate::entry::entry;
 use crate::error::Result;
@@ -82,7 +82,7 @@ pub unsafe fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) 
     let all = if roles.is_root { setup.send(send)? } else { Data::default() };
     let own = share(setup, recv, roles)?;
     if roles.is_root && roles.is_leaf {
-        distinct(send, recv, all.layout.size)?;
+        distinct_in(setup, send, recv, all.layout)?;
     }
     setup.plan(&Call::Scatter { send: all, recv: own, root: roles.root });
     Ok(())
@@ -100,6 +100,9 @@ pub unsafe fn scatterv(setup: &mut Setup, send: Blocks, recv: Block, root: c_int
         false => Vector::default(),
     };
     let own = share(setup, recv, roles)?;
+    if roles.is_root && roles.is_leaf {
+        distinct_in_blocks(setup, &send, &all, recv)?;
+    }
     setup.plan(&Call::Scatterv { send: all, recv: own, root: roles.root });
     Ok(())
 }

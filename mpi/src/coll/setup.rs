@@ -10,7 +10,7 @@ use crate::arguments::{self, array, present};
 use crate::check::{Meaning, Record};
 use crate::comm::Comm;
 use crate::entry::Width;
-use crate::error::{Result, fail};
+use crate::error::{Error, Result, fail};
 use crate::process::Process;
 use crate::topo;
 use std::ffi::{c_int, c_void};
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::table::forced;
 use tern_coll::{Call, Data, Layout, Neighbors, Numbers, Root, Types, Vector};
+use tern_joint::Mark;
 use tern_mem::Datatype;
 
 /// `(buf, count, datatype)` of a call.
@@ -35,6 +36,12 @@ impl Block {
     /// The arguments of an entry point.
     pub fn of(buf: *const c_void, count: impl Into<i64>, datatype: MPI_Datatype) -> Self {
         Block { buf, count: count.into(), datatype }
+    }
+
+    /// The block that lies so many elements further on.
+    pub fn after(self, elements: i64, layout: Layout) -> Self {
+        let bytes = elements.wrapping_mul(layout.extent) as isize;
+        Block { buf: self.buf.wrapping_byte_offset(bytes), ..self }
     }
 }
 
@@ -179,7 +186,11 @@ impl<'a> Setup<'a> {
             let (send, recv) = (names.send.datatype.as_deref(), names.recv.datatype.as_deref());
             self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
         }
-        if self.running.may_join && forced(&self.process.coll_rows, &shape, call).is_none() {
+        if self.running.has_team {
+            let operation = joint::code(self.running.names.operation.as_ref());
+            self.running.mark = Mark::of(call, &shape, operation);
+        }
+        if self.running.has_team && forced(&self.process.coll_rows, &shape, call).is_none() {
             let order = joint::order(self.running.names.operation.as_ref());
             let &Process { check_types, by_cells, .. } = self.process;
             self.running.way = Way::of(call, &shape, order, Habits { check_types, by_cells });
@@ -439,13 +450,66 @@ fn checked_bytes(data: &Data) -> Result<u64> {
 
 /// The two buffers of a call must not be the same memory (section 6.1): refuses what is certainly wrong. Different
 /// datatypes at one address may name different bytes of it, and elements without bytes, of `size` 0, none.
+///
+/// Programs make this mistake at all ranks of a call alike. So every rank that has both buffers asks, and asks for what they
+/// all have in common, or some are refused and the others wait.
 pub fn distinct(send: Block, recv: Block, size: u64) -> Result {
     let same = send.buf == recv.buf && send.datatype == recv.datatype;
     if same && !send.buf.is_null() && send.count > 0 && recv.count > 0 && size > 0 {
-        return Err(fail(
-            MPI_ERR_BUFFER,
-            "sendbuf and recvbuf are the same memory: use MPI_IN_PLACE to have one buffer for both",
-        ));
+        return Err(shared());
     }
     Ok(())
+}
+
+/// The same where the one buffer is `whole`, a block of each rank in the order of ranks: the address given is that of the whole
+/// or of this rank's own block.
+pub fn distinct_in(setup: &Setup, whole: Block, block: Block, layout: Layout) -> Result {
+    distinct(whole, block, layout.size)?;
+    if setup.is_inter() {
+        return Ok(());
+    }
+    let blocks = whole.count.wrapping_mul(setup.rank().into());
+    distinct(whole.after(blocks, layout), block, layout.size)
+}
+
+/// The same where `whole` has blocks of any length at any place. The address of the whole is that of a block whose displacement
+/// is 0.
+pub fn distinct_in_blocks(setup: &Setup, whole: &Blocks, vector: &Vector, block: Block) -> Result {
+    let Types::One(layout) = vector.types else { return Ok(()) };
+    let at = |rank: usize| {
+        let first = Block { buf: whole.buf, count: vector.counts.get(rank), datatype: whole.datatype };
+        first.after(vector.displs.get(rank), layout)
+    };
+    if !setup.is_inter() {
+        distinct(at(setup.rank() as usize), block, layout.size)?;
+    }
+    if whole.buf == block.buf {
+        (0..vector.counts.len()).try_for_each(|rank| distinct(at(rank), block, layout.size))?;
+    }
+    Ok(())
+}
+
+/// The same of calls with blocks on both sides: what goes to a rank lies where something comes from it.
+pub fn distinct_blocks<T: PartialEq>(send: (&Blocks<T>, &Vector), recv: (&Blocks<T>, &Vector)) -> Result {
+    if send.0.buf != recv.0.buf || send.0.datatype != recv.0.datatype {
+        return Ok(());
+    }
+    let (send, recv) = (send.1, recv.1);
+    let is_shared = |rank: usize| {
+        let size = match recv.types {
+            Types::One(layout) => layout.size,
+            Types::Each(layouts) => layouts[rank].size,
+        };
+        let counts = send.counts.get(rank).min(recv.counts.get(rank));
+        size > 0 && counts > 0 && send.displs.get(rank) == recv.displs.get(rank)
+    };
+    if (0..recv.counts.len()).any(is_shared) { Err(shared()) } else { Ok(()) }
+}
+
+#[cold]
+fn shared() -> Box<Error> {
+    fail(
+        MPI_ERR_BUFFER,
+        "sendbuf and recvbuf are the same memory: use MPI_IN_PLACE to have one buffer for both",
+    )
 }

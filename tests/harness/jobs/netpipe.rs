@@ -22,6 +22,7 @@ const PLAUSIBLE_S: std::ops::Range<f64> = 1e-8..10.0;
 pub const TESTS: &[Test] = &[
     Test { name: "tern netpipe over shm", run: over_shm },
     Test { name: "tern netpipe over tcp", run: over_tcp },
+    Test { name: "tern netpipe until it is steady", run: until_steady },
     Test { name: "tern netpipe between hosts", run: between_hosts },
     Test { name: "tern netpipe without its other host", run: no_host },
     Test { name: "tern netpipe ended by a signal", run: ended },
@@ -61,6 +62,34 @@ fn over_tcp(jobs: &Jobs<'_>) -> Verdict {
     }
     run.finding("overlap", "interrupt_thread_8_s", PLAUSIBLE_S)?;
     run.check_files(&["curves-signature.svg", "comms2-throughput.png", "overlap-time.svg"])?;
+    passed()
+}
+
+/// Without a number of turns, each size has as many as it needs, and the report says how steady it is.
+fn until_steady(jobs: &Jobs<'_>) -> Verdict {
+    let words = ["--only", "tern,raw", "--to", "64k", "--limit", "5s"];
+    let run = Run::new(jobs, "steady", &words)?;
+    let curves = run.section("curves")?;
+    for system in ["tern", "raw"] {
+        run.check_curve(curves, system, &[1, 1 << 10, 1 << 16])?;
+        run.finding("curves", &format!("{system}.steady_part"), 0.0..1.1)?;
+        run.finding("curves", &format!("{system}.spread_max"), 0.0..100.0)?;
+        run.expect(
+            run.outcome
+                .stdout
+                .lines()
+                .any(|line| line.contains(system) && line.contains("figures are steady")),
+            &format!("it says how steady the figures of {system} are"),
+        )?;
+    }
+    for point in
+        curves["curves"].as_array().into_iter().flatten().filter_map(|curve| curve["points"].as_array())
+    {
+        for point in point {
+            let (trials, spread) = (point["trials"].as_u64(), point["spread"].as_f64());
+            run.expect(trials >= Some(3) && spread >= Some(0.0), &format!("{point} has turns and a spread"))?;
+        }
+    }
     passed()
 }
 

@@ -1,6 +1,7 @@
 //! Grids of wrong programs (`tests/wrong/`): what a user must see of each mistake, over each transport.
 
 mod blocking;
+mod collectives;
 mod environment;
 mod launch;
 
@@ -10,6 +11,7 @@ use crate::report::Report;
 /// Runs what the options select.
 pub fn run(options: &Options, report: &Report) {
     blocking::run(options, report);
+    collectives::run(options, report);
     environment::run(options, report);
     launch::run(options, report);
 }

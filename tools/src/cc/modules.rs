@@ -4,12 +4,16 @@
 //! tree holds the modules' sources, and a folder of compiled modules is named by the compiler: its path, size and date.
 //! Installation makes the folder for the compiler it finds; for any other compiler, `mpifort` makes one in the user's
 //! cache before it compiles.
+//!
+//! The same compiler has several names, and its date changes when it is installed again. So a folder also holds what its
+//! compiler says it is, and a compiler that says the same takes the installed modules.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::hash::{Hash, Hasher};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,23 +35,57 @@ pub fn installed_compiler() -> &'static str {
     COMPILERS.into_iter().find(|name| in_path(OsStr::new(name)).is_some()).unwrap_or(COMPILERS[0])
 }
 
+/// In a folder of modules: what their compiler says it is.
+const IDENTITY: &str = "compiler";
+
 /// The folder of the modules for this compiler: where they are, or else where they will be.
 pub fn folder(tree: &Tree, compiler: &Compiler) -> PathBuf {
     let name = folder_name(tree, compiler);
-    made(tree, &name).unwrap_or_else(|| folders::cache().unwrap_or_else(folders::temporary).join(name))
+    let later = |name| folders::cache().unwrap_or_else(folders::temporary).join(name);
+    made(tree, compiler, &name).unwrap_or_else(|| later(name))
 }
 
-/// The folder of that name which holds all modules.
-fn made(tree: &Tree, name: &str) -> Option<PathBuf> {
+/// The folder that holds all modules for a compiler whose folder has this name. Those of the installation are preferred: build
+/// systems write down what they are told, and a cache may go away.
+fn made(tree: &Tree, compiler: &Compiler, name: &str) -> Option<PathBuf> {
+    let installed = tree.installed_modules();
+    let by_name = |place: PathBuf| Some(place.join(name)).filter(|folder| folders::is_whole(folder));
+    if let Some(folder) = by_name(installed.clone()) {
+        return Some(folder);
+    }
     let temporary = Some(folders::temporary()).filter(|_| folders::temporary_is_ours());
-    let places = [Some(tree.installed_modules()), folders::cache(), temporary];
-    places.into_iter().flatten().map(|place| place.join(name)).find(|folder| folders::is_whole(folder))
+    let own = [folders::cache(), temporary].into_iter().flatten().find_map(by_name);
+    // Nobody asks a compiler whose answer is written down.
+    let known = own.as_ref().and_then(|folder| fs::read_to_string(folder.join(IDENTITY)).ok());
+    installed_as(&installed, || known.unwrap_or_else(|| identity(tree, compiler))).or(own)
+}
+
+/// The installed folder of a compiler that says the same.
+fn installed_as(installed: &Path, identity: impl FnOnce() -> String) -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = fs::read_dir(installed).ok()?.flatten().map(|entry| entry.path()).collect();
+    let folders: Vec<PathBuf> = folders.into_iter().filter(|folder| folders::is_whole(folder)).collect();
+    if folders.is_empty() {
+        return None;
+    }
+    let wanted = identity();
+    let is_it = |folder: &PathBuf| fs::read_to_string(folder.join(IDENTITY)).is_ok_and(|here| here == wanted);
+    folders.into_iter().find(is_it)
+}
+
+/// What the compiler says it is and what it compiles for, its options, and the sources: all that modules depend on.
+fn identity(tree: &Tree, compiler: &Compiler) -> String {
+    let mut hash = DefaultHasher::new();
+    hash_sources(tree, &mut hash);
+    let options: Vec<_> = compiler.words.iter().filter(|word| word.as_bytes().starts_with(b"-")).collect();
+    let said = ["--version", "-dumpmachine"].map(|question| answer(compiler, question));
+    let said = said.map(|answer| String::from_utf8_lossy(&answer).into_owned()).concat();
+    format!("{said}{options:?}\nsources {:016x}\n", hash.finish())
 }
 
 /// Compiles the modules for this compiler unless that has been done.
 pub fn ensure(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
     let name = folder_name(tree, compiler);
-    if made(tree, &name).is_some() {
+    if made(tree, compiler, &name).is_some() {
         return Ok(());
     }
     make(tree, compiler, &place_for_new()?.join(name))
@@ -84,25 +122,32 @@ pub fn install(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
     make(tree, compiler, &folder)
 }
 
-/// `gfortran-` and a number that changes with the compiler and with the sources.
+/// The compiler's name, links followed, and a number that changes with the compiler and with the sources.
 fn folder_name(tree: &Tree, compiler: &Compiler) -> String {
     let mut hash = DefaultHasher::new();
+    let mut program = None;
     for word in &compiler.words {
-        word.hash(&mut hash);
-        if let Some((path, metadata)) = in_path(word) {
-            path.hash(&mut hash);
-            // Seconds: what was unpacked from an image has lost the rest.
-            (metadata.size(), metadata.mtime()).hash(&mut hash);
-            if speaks_for_another(word, &path) {
-                version(compiler).hash(&mut hash);
-            }
+        let Some((path, metadata)) = in_path(word) else {
+            word.hash(&mut hash);
+            continue;
+        };
+        path.hash(&mut hash);
+        // Seconds: what was unpacked from an image has lost the rest.
+        (metadata.size(), metadata.mtime()).hash(&mut hash);
+        if speaks_for_another(word, &path) {
+            answer(compiler, "--version").hash(&mut hash);
         }
+        program = program.or(path.file_name().map(OsStr::to_os_string));
     }
-    for source in SOURCES {
-        fs::read(tree.module_sources().join(source)).ok().hash(&mut hash);
-    }
-    let program = compiler.words.first().map(|word| Path::new(word).file_name().unwrap_or(word));
+    hash_sources(tree, &mut hash);
+    let program = program.or_else(|| Some(Path::new(compiler.words.first()?).file_name()?.into()));
     format!("{}-{:016x}", program.unwrap_or_default().to_string_lossy(), hash.finish())
+}
+
+fn hash_sources(tree: &Tree, hash: &mut DefaultHasher) {
+    for source in SOURCES {
+        fs::read(tree.module_sources().join(source)).ok().hash(hash);
+    }
 }
 
 /// Whether a program is a script, or a link to a program of another name (as of ccache): then the compiler that it
@@ -115,10 +160,10 @@ fn speaks_for_another(called: &OsStr, path: &Path) -> bool {
     is_script || !name(path).contains(&name(Path::new(called)))
 }
 
-/// What the compiler says it is.
-fn version(compiler: &Compiler) -> Vec<u8> {
+/// What the compiler says about itself.
+fn answer(compiler: &Compiler, question: &str) -> Vec<u8> {
     let mut command = Command::new(&compiler.words[0]);
-    command.args(&compiler.words[1..]).arg("--version");
+    command.args(&compiler.words[1..]).arg(question);
     command.output().map(|output| output.stdout).unwrap_or_default()
 }
 
@@ -146,6 +191,7 @@ fn make(tree: &Tree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
     let work = Work::begin(folder).map_err(cannot)?;
     compile(compiler, &sources, work.path())?;
     archive(work.path())?;
+    fs::write(work.path().join(IDENTITY), identity(tree, compiler)).map_err(cannot)?;
     folders::seal(work.path()).map_err(cannot)?;
     folders::publish(work.path(), folder)
 }

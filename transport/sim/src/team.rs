@@ -19,9 +19,9 @@ use crate::program::Program;
 use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
 use tern_coll::{Algorithm, Call, Collective, Query};
-use tern_joint::{Blocks, Habits, Order, Way};
+use tern_joint::{Blocks, Fault, Habits, Mark, Order, Way, mark_of_barrier};
 use tern_transport::limits::TEAM_RANKS_MAX;
-use tern_transport::{Seat, Team};
+use tern_transport::{Arrival, Mismatch, Seat, Team};
 
 use lines::Priced;
 use site::Rank;
@@ -116,10 +116,14 @@ fn live(
     for call in 1..=job.repeats {
         let root = job.root_of(call);
         match program.way(collective, rank, root) {
-            Some(Plan::Barrier) => barrier(&mut team, &stage, rank, params),
+            Some(Plan::Barrier) => {
+                tern_joint::begin(&mut team, &site, mark_of_barrier());
+                barrier(&mut team, &stage, rank, params);
+            }
             Some(Plan::Way(way)) => {
                 stage.charge(rank, picos(params.compute.call_ns));
                 let blocks = program.blocks(collective, rank, root);
+                tern_joint::begin(&mut team, &site, Mark::bare(collective));
                 if let Err(found) = tern_joint::run(&mut team, &site, &way, &blocks) {
                     defect.get_or_insert_with(|| found.into_defect(rank));
                 }
@@ -134,8 +138,8 @@ fn live(
 fn barrier(team: &mut Team<Priced>, stage: &Stage, rank: u32, params: &Params) {
     stage.charge(rank, picos(params.team.come_ns));
     match tern_joint::come(team) {
-        Some(watch) => stage.wait(rank, watch),
-        None => team.open(),
+        (_, Arrival::Early(watch)) => stage.wait(rank, watch),
+        (meeting, _) => team.open(meeting),
     }
 }
 
@@ -143,9 +147,13 @@ trait IntoDefect {
     fn into_defect(self, rank: u32) -> Defect;
 }
 
-impl IntoDefect for tern_joint::Unequal {
+impl IntoDefect for Fault {
     fn into_defect(self, rank: u32) -> Defect {
-        let (from, bytes, expected) = (self.rank, self.sent as u64, u32::try_from(self.room).ok());
+        let (from, bytes, expected) = match self {
+            Fault::Unequal(found) => (found.rank, found.sent as u64, u32::try_from(found.room).ok()),
+            Fault::Mismatch(Mismatch::Unlike { rank, mark }) => (rank, Mark::from_bits(mark).bytes(), None),
+            Fault::Mismatch(Mismatch::Gone { rank: from }) => (from.unwrap_or(rank), 0, None),
+        };
         Defect::Message { rank, from, bytes, expected, fault: None }
     }
 }

@@ -45,7 +45,7 @@ fn two_ranks_meet_in_the_time_of_a_line() {
     let expected = params.team.come_ns + params.team.exchange_ns;
     assert!((barrier / expected - 1.0).abs() < 0.02, "{barrier} for {expected}");
     // Up to what fits into a line, the same; what does not comes by lines of its own.
-    let [small, line, lines] = [8, 56, 120].map(|bytes| time(shared(Collective::Allgather, 2, bytes)));
+    let [small, line, lines] = [8, 48, 120].map(|bytes| time(shared(Collective::Allgather, 2, bytes)));
     assert!(
         (line / small - 1.0).abs() < 0.05 && lines > line + params.team.lines_ns,
         "{small} {line} {lines}"

@@ -1,5 +1,5 @@
-//! A line that one rank writes at a time and others wait for: a count that only grows, and what fits beside it. Or, in other
-//! lines, a count of those who do something now.
+//! A line that one rank writes at a time and others wait for: a count that only grows, the mark of the call that it belongs to, and
+//! what fits beside them. Or, in other lines, a count of those who do something now.
 
 use crate::limits::NOTE_BYTES;
 use crate::sync::{AtomicU64, Ordering};
@@ -14,28 +14,36 @@ const WORDS: usize = NOTE_BYTES / size_of::<u64>();
 #[cfg_attr(not(loom), repr(align(64)))]
 pub(crate) struct Flag {
     count: AtomicU64,
+    mark: AtomicU64,
     note: [AtomicU64; WORDS],
 }
 
 impl Flag {
     /// What has been written before this, here and elsewhere, is visible to whoever sees the count.
     #[inline]
-    pub(crate) fn raise(&self, count: u64) {
+    pub(crate) fn raise(&self, count: u64, mark: u64) {
+        self.mark.store(mark, Ordering::Relaxed);
         self.count.store(count, Ordering::Release);
     }
 
     /// Leaves a note and raises the flag.
     #[inline]
-    pub(crate) fn raise_with(&self, count: u64, note: &Note) {
+    pub(crate) fn raise_with(&self, count: u64, mark: u64, note: &Note) {
         for (word, bytes) in self.note.iter().zip(note.chunks_exact(8)) {
             word.store(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")), Ordering::Relaxed);
         }
-        self.raise(count);
+        self.raise(count, mark);
     }
 
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
+    }
+
+    /// The mark of whoever raised the flag last; to be read as the note is.
+    #[inline]
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.load(Ordering::Relaxed)
     }
 
     /// The note of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
@@ -68,14 +76,16 @@ impl Flag {
     /// The half of the count that changes, for the kernel to compare and sleep on.
     #[cfg(not(loom))]
     pub(crate) fn futex_word(&self) -> &std::sync::atomic::AtomicU32 {
-        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: within the count, and aligned. Only its address is used: the kernel reads it.
-        unsafe { &*self.count.as_ptr().cast::<std::sync::atomic::AtomicU32>().add(half) }
+        super::futex::changing_half(&self.count)
     }
 
     #[cfg(loom)]
     pub(crate) fn new() -> Self {
-        Flag { count: AtomicU64::new(0), note: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Flag {
+            count: AtomicU64::new(0),
+            mark: AtomicU64::new(0),
+            note: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
     }
 }
 
@@ -106,7 +116,7 @@ mod models {
             let meet = |lines: &[[Flag; 2]; 2], me: usize| {
                 for meeting in 1..=3u64 {
                     let pair = &lines[meeting as usize % 2];
-                    pair[me].raise_with(meeting, &note(10 * me as u8 + meeting as u8));
+                    pair[me].raise_with(meeting, 0, &note(10 * me as u8 + meeting as u8));
                     wait(&pair[1 - me], meeting);
                     assert_eq!(pair[1 - me].note(), note(10 * (1 - me) as u8 + meeting as u8));
                 }
@@ -128,12 +138,12 @@ mod models {
                 for round in 1..=2u64 {
                     wait(&theirs[0], round);
                     assert_eq!(theirs[0].note(), note(round as u8));
-                    theirs[1].raise(round);
+                    theirs[1].raise(round, 0);
                 }
             });
             for round in 1..=2u64 {
                 wait(&lines[1], round - 1);
-                lines[0].raise_with(round, &note(round as u8));
+                lines[0].raise_with(round, 0, &note(round as u8));
             }
             taker.join().unwrap();
         });

@@ -1,6 +1,6 @@
 //! The system calls of sleeping and waking.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
 /// Sleeps while `word` is `expected`, until woken, interrupted or the time is over. The word may be shared
@@ -88,4 +88,11 @@ fn monotonic_now() -> Duration {
 
 fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// The half of a count that changes, for the kernel to compare and sleep on.
+pub(crate) fn changing_half(count: &AtomicU64) -> &AtomicU32 {
+    let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+    // SAFETY: within the count, and aligned. Only its address is used: the kernel reads it.
+    unsafe { &*count.as_ptr().cast::<AtomicU32>().add(half) }
 }

@@ -18,6 +18,7 @@ use super::bell::BellWords;
 use super::flag::Flag;
 use super::layout::Layout;
 use super::ring::RingMemory;
+use super::team::Arrivals;
 
 /// First words of a rank's region, each group on a line of its own by who writes it.
 #[repr(C)]
@@ -74,9 +75,13 @@ pub(crate) struct ShareSlot {
 /// mostly read.
 #[repr(C, align(128))]
 pub(crate) struct TeamLines {
-    pub(crate) arrived: AtomicU32,
-    pub(crate) generation: AtomicU32,
-    apart: [u64; 7],
+    /// Who has arrived at the meeting under way, and with which mark.
+    pub(crate) arrivals: Arrivals,
+    /// The last meeting that all have come to.
+    pub(crate) gate: AtomicU64,
+    /// The mark that all came with.
+    pub(crate) gate_mark: AtomicU64,
+    apart: [u64; 5],
     /// In steps of two: who sleeps; the lowest bit: sleepers cannot make others fence.
     pub(crate) sleepers: AtomicU32,
     /// Ranks that have left for good.

@@ -3,21 +3,27 @@
 //!
 //! There are two ways to use it, each with memory of its own:
 //!
-//! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its data lie in
-//!   one of two halves of an area, which meetings use in turn: whoever has left a meeting knows that all have left
-//!   the one before, and may write into that one's half again.
+//! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
+//!   of one of two halves, which meetings use in turn: whoever has left a meeting knows that all have left
+//!   the one before. Its data lie in one of several tables, which calls use in turn.
 //! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
 //!   of several trays. A tray is used again once all ranks have said that they are through with what it held before.
 //!
 //! In both, small data travel in the line of the flag that announces them. A flag has one writer at a time, and only
 //! counts upwards, so nothing has to be cleared between calls.
 //!
-//! Who arrives at a meeting of more than two ranks counts up one word, and whoever comes last moves the generation
-//! on, which is what the others wait for: one line is looked at, and one system call wakes all who sleep. Two ranks
+//! Who arrives at a meeting of more than two ranks counts up one word, and whoever comes last opens the gate,
+//! which is what the others wait for: one line is looked at, and one system call wakes all who sleep. Two ranks
 //! need no such count: each looks at the other's flag.
+//!
+//! A wrong program brings ranks together whose calls differ. Each call therefore has a number and a mark, which all flags of
+//! the call carry: see `calls`.
 
+mod arrivals;
+mod calls;
 mod shared;
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
@@ -27,6 +33,8 @@ use super::hints;
 use crate::Peer;
 use crate::limits::*;
 
+pub(crate) use arrivals::Arrivals;
+pub use calls::Mismatch;
 pub use shared::Shared;
 pub(crate) use shared::clear;
 
@@ -38,24 +46,58 @@ pub struct Team<L = Shared> {
     lines: L,
     seat: Seat,
     has_room: bool,
-    /// Meetings begun.
+    /// Calls begun.
+    calls: u64,
+    /// The mark of the last one, which holds some bits of its number.
+    mark: u64,
+    /// The last one that this rank has told the others of.
+    told: Cell<u64>,
+    /// Meetings and handovers begun in it.
+    steps: u64,
+    /// Meetings begun in all calls.
     meetings: u64,
-    /// Handovers begun.
-    handovers: u64,
-    /// All ranks are through with so many handovers.
-    through: u64,
+    /// So many had been begun before this call.
+    meetings_before: u64,
+    /// The last meeting of each table.
+    tables: [u64; TABLES],
+    /// The last handover of each tray.
+    trays: [u64; TRAYS],
+    /// All ranks have come so far.
+    through: Cell<u64>,
+    /// The call that this rank has left before its end, until all others have left it.
+    left: Option<u64>,
+}
+
+/// A meeting that has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    count: u64,
+    half: usize,
+    table: usize,
+}
+
+/// A handover that has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handover {
+    count: u64,
+    tray: usize,
+    /// How far all ranks have to be before its tray is free.
+    free_at: u64,
 }
 
 /// The lines of a team: its flags, which are numbered, the words by which more than two ranks meet, and its data.
 pub trait Lines {
     /// Raises a flag. What this rank has written before is visible to whoever sees the count.
-    fn raise(&self, line: usize, count: u64);
+    fn raise(&self, line: usize, count: u64, mark: u64);
 
     /// Leaves a note beside the flag and raises it.
-    fn raise_with(&self, line: usize, count: u64, note: &Note);
+    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note);
 
     /// How far a flag is raised.
     fn count(&self, line: usize) -> u64;
+
+    /// The mark beside a flag that was raised.
+    fn mark(&self, line: usize) -> u64;
 
     /// The note beside a flag that was raised.
     fn note(&self, line: usize) -> Note;
@@ -66,17 +108,43 @@ pub trait Lines {
     /// Counts a flag down by one.
     fn leave(&self, line: usize);
 
-    /// Counts this rank as arrived, one of `size`: the generation that it has to see the end of, or `None` if it is the last.
-    fn arrive(&self, size: u32) -> Option<u32>;
+    /// Counts this rank as arrived at meeting `count`.
+    fn arrive(&self, count: u64, mark: u64) -> Arrived;
 
-    /// Ends the generation: the next one begins to arrive.
-    fn open(&self);
+    /// Forgets those who arrived at a meeting that nobody will complete, if nobody has arrived since.
+    fn forget_arrivals(&self, seen: u64);
 
-    /// The generation.
-    fn generation(&self) -> u32;
+    /// Opens the gate of meeting `count`, to which all have come, and says with which mark.
+    fn open(&self, count: u64, mark: u64);
+
+    /// The last meeting whose gate was opened.
+    fn gate(&self) -> u64;
+
+    /// The mark that all came to it with.
+    fn gate_mark(&self) -> u64;
 
     /// Some of the team's data.
     fn data(&self, offset: usize, bytes: usize) -> UserBuf;
+}
+
+/// What a rank finds that counts itself as arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrived {
+    /// So many have arrived with it; whether all with the same mark.
+    Number(u32, bool),
+    /// Others have arrived at another meeting: this rank was not counted. The word as it was found.
+    Elsewhere(u64),
+}
+
+/// What follows for a rank that has arrived at a meeting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// Others have yet to come.
+    Early(Watch),
+    /// All have come: this rank calls [`Team::open`].
+    Last,
+    /// Others make another call: they have been told, or have gone on.
+    Amiss,
 }
 
 /// Which team, and which of its ranks.
@@ -94,12 +162,25 @@ pub struct Seat {
 
 /// What a rank waits for: one word of shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "only this module makes and reads it")]
 pub enum Watch {
-    /// The last one arrives at the meeting: the generation is this one no more.
-    Generation(u32),
-    /// A flag is raised so far.
-    #[allow(missing_docs, reason = "only this module makes and reads it")]
-    Flag { line: usize, count: u64 },
+    /// The gate of a meeting opens.
+    Gate { count: u64 },
+    /// Rank `by` raises a flag in this call.
+    Flag { line: usize, count: u64, by: u32 },
+    /// A rank gets so far or farther.
+    Progress { line: usize, count: u64 },
+}
+
+/// What a look at a watched word shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// It has not come.
+    Pending,
+    /// It has come.
+    Come,
+    /// It will not come: another rank makes another call. See [`Team::mismatch`].
+    Amiss,
 }
 
 /// A part of the shared memory. Only bytes that no other rank is told to touch now may be touched: that is what the
@@ -173,7 +254,21 @@ impl<L> Team<L> {
     /// If there is no such rank.
     pub fn over(lines: L, seat: Seat, has_room: bool) -> Self {
         assert!(seat.rank < seat.size, "rank {} of {}", seat.rank, seat.size);
-        Team { lines, seat, has_room, meetings: 0, handovers: 0, through: 0 }
+        Team {
+            lines,
+            seat,
+            has_room,
+            calls: 0,
+            told: Cell::new(0),
+            mark: 0,
+            steps: 0,
+            meetings: 0,
+            meetings_before: 0,
+            tables: [0; TABLES],
+            trays: [0; TRAYS],
+            through: Cell::new(0),
+            left: None,
+        }
     }
 
     /// Its lines.
@@ -208,155 +303,191 @@ impl<L> Team<L> {
 
 /// Meetings.
 impl<L: Lines> Team<L> {
-    /// Begins the next meeting; its number.
+    /// Begins the next meeting of the call.
     #[inline]
-    pub fn meet(&mut self) -> u64 {
+    pub fn meet(&mut self) -> Meeting {
+        let table = (self.calls + self.meetings - self.meetings_before) as usize % TABLES;
         self.meetings += 1;
-        self.meetings
+        Meeting { count: self.step(), half: (self.meetings % 2) as usize, table }
     }
 
-    /// The number that [`Team::meet`] will give.
+    /// What must be waited for before this rank may write to the meeting's table, if anything: a rank that has not left the call
+    /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
-    pub fn next_meeting(&self) -> u64 {
-        self.meetings + 1
+    pub fn before_table(&mut self, meeting: Meeting) -> Option<Watch> {
+        let last = calls::call_of(self.tables[meeting.table]);
+        if last < self.calls {
+            let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
+            if free_at > self.through.get() {
+                // The others may be waiting for this rank in the same way.
+                self.tell();
+                if let Some(behind) = self.look_who_is_behind(free_at) {
+                    return Some(behind);
+                }
+            }
+        }
+        self.tables[meeting.table] = meeting.count;
+        None
     }
 
-    /// The meeting's memory: [`Team::MEETING_BYTES`].
+    /// All have come to a meeting of this call: they have left those before.
     #[inline]
-    pub fn table(&self, meeting: u64) -> Area<'_> {
-        let half = (meeting % 2) as usize;
-        self.area(half * MEETING_BYTES, MEETING_BYTES)
+    pub fn all_have_come(&self) {
+        self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// Arrives: what this rank has written is ready. `None` if it is the last, and has to call [`Team::open`].
+    /// The meeting's memory, [`Team::MEETING_BYTES`]: to write there, [`Team::before_table`] must say that nobody is behind.
     #[inline]
-    pub fn arrive(&self) -> Option<Watch> {
-        self.lines.arrive(self.seat.size).map(Watch::Generation)
+    pub fn table(&self, meeting: Meeting) -> Area<'_> {
+        self.area(meeting.table * MEETING_BYTES, MEETING_BYTES)
+    }
+
+    /// The table of the call's first meeting, for a rank's own use once all have come to one.
+    #[inline]
+    pub fn scratch(&self) -> Area<'_> {
+        self.area(self.calls as usize % TABLES * MEETING_BYTES, MEETING_BYTES)
+    }
+
+    /// Arrives: what this rank has written is ready.
+    #[inline]
+    pub fn arrive(&self, meeting: Meeting) -> Arrival {
+        // Whoever finds this rank's arrival where others arrived at an earlier meeting has to know that it is the newer one.
+        self.tell();
+        match self.lines.arrive(meeting.count, self.mark) {
+            Arrived::Number(number, _) if number < self.seat.size => {
+                Arrival::Early(Watch::Gate { count: meeting.count })
+            }
+            Arrived::Number(_, true) => Arrival::Last,
+            other => self.arrived_amiss(meeting, other),
+        }
     }
 
     /// All may leave: whoever came last says so.
     #[inline]
-    pub fn open(&self) {
-        self.lines.open();
+    pub fn open(&self, meeting: Meeting) {
+        self.lines.open(meeting.count, self.mark);
     }
 
     /// Arrives by this rank's flag.
     #[inline]
-    pub fn come(&self, meeting: u64) {
-        self.lines.raise(self.post_line(meeting, self.seat.rank), meeting);
+    pub fn come(&self, meeting: Meeting) {
+        self.lines.raise(self.post_line(meeting, self.seat.rank), meeting.count, self.mark);
     }
 
     /// Arrives by this rank's flag, with a note.
     #[inline]
-    pub fn post(&self, meeting: u64, note: &Note) {
-        self.lines.raise_with(self.post_line(meeting, self.seat.rank), meeting, note);
+    pub fn post(&self, meeting: Meeting, note: &Note) {
+        self.lines.raise_with(self.post_line(meeting, self.seat.rank), meeting.count, self.mark, note);
     }
 
     /// The arrival of a rank by its flag.
     #[inline]
-    pub fn posted(&self, meeting: u64, rank: u32) -> Watch {
-        Watch::Flag { line: self.post_line(meeting, rank), count: meeting }
+    pub fn posted(&self, meeting: Meeting, rank: u32) -> Watch {
+        Watch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
     }
 
     /// The note of a rank that has arrived.
     #[inline]
-    pub fn post_of(&self, meeting: u64, rank: u32) -> Note {
+    pub fn post_of(&self, meeting: Meeting, rank: u32) -> Note {
         self.lines.note(self.post_line(meeting, rank))
     }
 
-    /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one.
+    /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one. That was rank `by`.
     #[inline]
-    pub fn turn(&self, meeting: u64, slice: u32, turn: u32) -> Watch {
-        Watch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn) }
+    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> Watch {
+        Watch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
     }
 
     /// Leaves slice `slice` to the next rank, as the `turn`-th.
     #[inline]
-    pub fn pass_turn(&self, meeting: u64, slice: u32, turn: u32) {
-        self.lines.raise(self.turn_line(meeting, slice), turn_count(meeting, turn));
+    pub fn pass_turn(&self, meeting: Meeting, slice: u32, turn: u32) {
+        self.lines.raise(self.turn_line(meeting, slice), turn_count(meeting, turn), self.mark);
     }
 }
 
 /// Handovers.
 impl<L: Lines> Team<L> {
-    /// Begins the next handover; its number.
+    /// Begins the next handover of the call.
     #[inline]
-    pub fn hand_over(&mut self) -> u64 {
-        self.handovers += 1;
-        self.handovers
+    pub fn hand_over(&mut self) -> Handover {
+        self.tell();
+        let count = self.step();
+        let tray = (self.calls + self.steps) as usize % TRAYS;
+        // A rank is at most so many calls ahead of another, whatever these were.
+        let free_at = std::mem::replace(&mut self.trays[tray], count).max(self.first_step(TRAYS as u64 - 1));
+        Handover { count, tray, free_at }
     }
 
     /// The handover's memory: [`Team::TRAY_BYTES`].
     #[inline]
-    pub fn tray(&self, handover: u64) -> Area<'_> {
-        let tray = (handover % TRAYS as u64) as usize;
-        self.area(2 * MEETING_BYTES + tray * TRAY_BYTES, TRAY_BYTES)
+    pub fn tray(&self, handover: Handover) -> Area<'_> {
+        self.area(TABLES * MEETING_BYTES + handover.tray * TRAY_BYTES, TRAY_BYTES)
     }
 
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
     /// what lay in the same tray.
     #[inline]
-    pub fn before(&mut self, handover: u64) -> Option<Watch> {
-        if handover <= self.through + TRAYS as u64 {
-            return None;
-        }
-        self.look_who_is_behind(handover - TRAYS as u64)
+    pub fn before(&self, handover: Handover) -> Option<Watch> {
+        if handover.free_at <= self.through.get() { None } else { self.look_who_is_behind(handover.free_at) }
     }
 
-    fn look_who_is_behind(&mut self, needed: u64) -> Option<Watch> {
-        let mut through = self.handovers;
+    fn look_who_is_behind(&self, needed: u64) -> Option<Watch> {
+        let mut through = u64::MAX;
         for rank in (0..self.seat.size).filter(|&rank| rank != self.seat.rank) {
             let line = self.through_line(rank);
             let count = self.lines.count(line);
             if count < needed {
-                return Some(Watch::Flag { line, count: needed });
+                return Some(Watch::Progress { line, count: needed });
             }
             through = through.min(count);
         }
-        self.through = through;
+        self.through.set(through);
         None
     }
 
     /// Gives to all: with a note, and with what lies in the tray.
     #[inline]
-    pub fn give(&self, handover: u64, note: &Note) {
-        self.lines.raise_with(self.gift_line(handover), handover, note);
+    pub fn give(&self, handover: Handover, note: &Note) {
+        self.lines.raise_with(self.gift_line(handover), handover.count, self.mark, note);
     }
 
-    /// What the one has given.
+    /// What the one, rank `by`, has given.
     #[inline]
-    pub fn given(&self, handover: u64) -> Watch {
-        Watch::Flag { line: self.gift_line(handover), count: handover }
+    pub fn given(&self, handover: Handover, by: u32) -> Watch {
+        Watch::Flag { line: self.gift_line(handover), count: handover.count, by }
     }
 
     /// The note of who has given.
     #[inline]
-    pub fn gift(&self, handover: u64) -> Note {
+    pub fn gift(&self, handover: Handover) -> Note {
         self.lines.note(self.gift_line(handover))
     }
 
     /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the tray.
     #[inline]
-    pub fn offer(&self, handover: u64, note: &Note) {
-        self.lines.raise_with(self.offer_line(handover, self.seat.rank), handover, note);
+    pub fn offer(&self, handover: Handover, note: &Note) {
+        self.lines.raise_with(self.offer_line(handover, self.seat.rank), handover.count, self.mark, note);
     }
 
     /// What a rank gives to the one.
     #[inline]
-    pub fn offered(&self, handover: u64, rank: u32) -> Watch {
-        Watch::Flag { line: self.offer_line(handover, rank), count: handover }
+    pub fn offered(&self, handover: Handover, rank: u32) -> Watch {
+        Watch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
     }
 
     /// The note of a rank that has given to the one.
     #[inline]
-    pub fn offer_of(&self, handover: u64, rank: u32) -> Note {
+    pub fn offer_of(&self, handover: Handover, rank: u32) -> Note {
         self.lines.note(self.offer_line(handover, rank))
     }
 
-    /// This rank is through with the handover: it has given and taken what it had to.
+    /// This rank is through with the handover: it has given and taken what it had to. Of a call's first one, its next call tells.
     #[inline]
-    pub fn end(&self, handover: u64) {
-        self.lines.raise(self.through_line(self.seat.rank), handover);
+    pub fn end(&self, handover: Handover) {
+        if calls::is_first(handover.count) {
+            return;
+        }
+        self.lines.raise(self.through_line(self.seat.rank), handover.count, self.mark);
     }
 }
 
@@ -379,11 +510,24 @@ impl<L: Lines> Team<L> {
 impl<L: Lines> Team<L> {
     /// Whether it has come.
     #[inline]
-    pub fn is_over(&self, watch: &Watch) -> bool {
+    pub fn look(&self, watch: &Watch) -> Sight {
         match *watch {
-            Watch::Generation(old) => self.lines.generation() != old,
-            Watch::Flag { line, count } => self.lines.count(line) >= count,
+            Watch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
+            Watch::Flag { line, count, .. } => {
+                self.sight(self.lines.count(line), count, || self.lines.mark(line))
+            }
+            Watch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
+            Watch::Progress { .. } => Sight::Pending,
         }
+    }
+
+    /// What is awaited is raised to exactly this count, since it is not raised again before all ranks of the call have seen it.
+    #[inline]
+    fn sight(&self, seen: u64, wanted: u64, mark: impl FnOnce() -> u64) -> Sight {
+        if seen < wanted {
+            return Sight::Pending;
+        }
+        if seen == wanted && mark() == self.mark { Sight::Come } else { Sight::Amiss }
     }
 }
 
@@ -398,13 +542,13 @@ impl<L: Lines> Team<L> {
     // In the order of these functions, and packed by the team's size: a small team touches few pages.
 
     #[inline]
-    fn post_line(&self, meeting: u64, rank: u32) -> usize {
-        (meeting % 2) as usize * self.ranks() + rank as usize
+    fn post_line(&self, meeting: Meeting, rank: u32) -> usize {
+        meeting.half * self.ranks() + rank as usize
     }
 
     #[inline]
-    fn turn_line(&self, meeting: u64, slice: u32) -> usize {
-        (2 + (meeting % 2) as usize) * self.ranks() + slice as usize
+    fn turn_line(&self, meeting: Meeting, slice: u32) -> usize {
+        (2 + meeting.half) * self.ranks() + slice as usize
     }
 
     #[inline]
@@ -418,14 +562,13 @@ impl<L: Lines> Team<L> {
     }
 
     #[inline]
-    fn gift_line(&self, handover: u64) -> usize {
-        6 * self.ranks() + (handover % TRAYS as u64) as usize
+    fn gift_line(&self, handover: Handover) -> usize {
+        6 * self.ranks() + handover.tray
     }
 
     #[inline]
-    fn offer_line(&self, handover: u64, rank: u32) -> usize {
-        let tray = (handover % TRAYS as u64) as usize;
-        6 * self.ranks() + TRAYS + tray * self.ranks() + rank as usize
+    fn offer_line(&self, handover: Handover, rank: u32) -> usize {
+        6 * self.ranks() + TRAYS + handover.tray * self.ranks() + rank as usize
     }
 
     #[inline]
@@ -434,8 +577,9 @@ impl<L: Lines> Team<L> {
     }
 }
 
-/// Turns of one meeting count up from here.
+/// Turns of one meeting count up from here: they are more than meetings, so a call has fewer meetings with turns.
 #[inline]
-fn turn_count(meeting: u64, turn: u32) -> u64 {
-    meeting * (TEAM_RANKS_MAX as u64 + 1) + u64::from(turn)
+fn turn_count(meeting: Meeting, turn: u32) -> u64 {
+    let (call, step) = (meeting.count & !calls::STEPS, meeting.count & calls::STEPS);
+    call | (step * (TEAM_RANKS_MAX as u64 + 1) + u64::from(turn))
 }

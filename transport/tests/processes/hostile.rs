@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tern_transport::{Config, Seat, Team, Token, Transfer, Transport, shm};
+use tern_transport::{Arrival, Config, Seat, Team, Token, Transfer, Transport, shm};
 
 use crate::job::{self, Rank, flat, remote};
 use fastrand::Rng;
@@ -78,16 +78,20 @@ fn use_everything(rank: &mut Rank, peer: u32, random: &mut Rng) {
 
 fn use_team(rank: &mut Rank, me: u32) {
     let mut team = rank.fabric.team(Seat { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
+    team.begin(0);
     let meeting = team.meet();
     team.post(meeting, &team.post_of(meeting, 1 - me));
     team.table(meeting).buf().write(Team::MEETING_BYTES - 8, &[1; 8]);
-    match team.arrive() {
-        Some(watch) => team.sleep(&watch, None, Some(Duration::from_micros(10))),
-        None => team.open(),
+    match team.arrive(meeting) {
+        Arrival::Early(watch) => team.sleep(&watch, None, Some(Duration::from_micros(10))),
+        Arrival::Last => team.open(meeting),
+        Arrival::Amiss => team.abandon(),
     }
     let handover = team.hand_over();
     team.before(handover);
     team.offer(handover, &team.gift(handover));
-    team.sleep(&team.offered(handover, 1 - me), None, Some(Duration::from_micros(10)));
+    let offered = team.offered(handover, 1 - me);
+    team.sleep(&offered, None, Some(Duration::from_micros(10)));
+    let _ = (team.look(&offered), team.mismatch(&offered), team.obstacle(&offered), team.unsettled());
     team.end(handover);
 }

@@ -23,6 +23,7 @@ const TESTS: &[(&str, fn())] = &[
     ("what is handed over stays until all have it", teams::handovers_keep_what_is_not_read),
     ("few ranks read one rank's memory at once", teams::few_read_from_one),
     ("slots are used again", teams::slots_are_used_again),
+    ("those who differ part and meet again", teams::those_who_differ_part_and_meet_again),
     ("a rank asleep in a meeting hears its bell", teams::bell_wakes),
     ("whoever waits for room is rung: small messages", room::small),
     ("whoever waits for room is rung: messages of several lines", room::lines),

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tern_transport::{Doorbell, Fabric, Seat, Team, Transport, Watch};
+use tern_transport::{
+    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, Seat, Sight, Team, Transport, Watch,
+};
 
 use crate::job::{self, Rank};
 use fastrand::Rng;
@@ -15,15 +17,13 @@ pub fn nobody_is_early() {
     for (size, slot) in [(2, 0), (3, 255), (8, 17)] {
         let rounds = job::map(&job::memfd(), 4096);
         job::run(size, true, |fabric, me| {
-            let (team, bell) =
-                (team(&fabric, Seat { leader: size - 1, slot, rank: me, size }), fabric.doorbell());
+            let mut team = team(&fabric, Seat { leader: size - 1, slot, rank: me, size });
+            let bell = fabric.doorbell();
             let mut random = Rng::with_seed(9 + u64::from(me));
             for round in 1..=ROUNDS {
                 rounds[me as usize].store(round, Ordering::Relaxed);
-                match team.arrive() {
-                    Some(watch) => wait(&team, &watch, &*bell, random.u64(..6)),
-                    None => team.open(),
-                }
+                let meeting = next_meeting(&mut team);
+                arrive(&team, meeting, &*bell, random.u64(..6));
                 for other in &rounds[..size as usize] {
                     assert!(other.load(Ordering::Relaxed) >= round, "somebody is still before the barrier");
                 }
@@ -39,7 +39,7 @@ pub fn meetings_move_data() {
             let mut team = team(&fabric, Seat { leader: 0, slot: 3, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
             for round in 0..ROUNDS {
-                let meeting = team.meet();
+                let meeting = next_meeting(&mut team);
                 team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
                 gather_round(&team, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
@@ -52,16 +52,36 @@ pub fn meetings_move_data() {
     }
 }
 
-fn gather_round(team: &Team, meeting: u64, bell: &dyn Doorbell, yields: u64) {
+fn gather_round(team: &Team, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
     if team.size() == 2 {
         team.post(meeting, &[0; Team::NOTE_BYTES]);
         return wait(team, &team.posted(meeting, 1 - team.rank()), bell, yields);
     }
-    match team.arrive() {
-        Some(watch) => wait(team, &watch, bell, yields),
-        None => team.open(),
+    arrive(team, meeting, bell, yields);
+}
+
+fn arrive(team: &Team, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
+    match team.arrive(meeting) {
+        Arrival::Early(watch) => wait(team, &watch, bell, yields),
+        Arrival::Last => team.open(meeting),
+        Arrival::Amiss => panic!("all make the same call"),
     }
 }
+
+/// That of a call of its own.
+fn next_meeting(team: &mut Team) -> Meeting {
+    team.begin(MARK);
+    team.meet()
+}
+
+/// That of a call of its own.
+fn next_handover(team: &mut Team) -> Handover {
+    team.begin(MARK);
+    team.hand_over()
+}
+
+/// What all calls here are.
+const MARK: u64 = 1 << Team::MARK_BITS_RESERVED;
 
 /// Roots take turns; the others take what each gave, some slowly. Nothing is written over before all have read it.
 pub fn handovers_keep_what_is_not_read() {
@@ -70,7 +90,7 @@ pub fn handovers_keep_what_is_not_read() {
         let mut team = team(&fabric, Seat { leader: 2, slot: 0, rank: me, size: SIZE });
         let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(77 + u64::from(me)));
         for round in 0..ROUNDS {
-            let handover = team.hand_over();
+            let handover = next_handover(&mut team);
             let root = (round % u64::from(SIZE)) as u32;
             if root == me {
                 while let Some(behind) = team.before(handover) {
@@ -81,7 +101,7 @@ pub fn handovers_keep_what_is_not_read() {
                 note[..8].copy_from_slice(&stamp(me, round));
                 team.give(handover, &note);
             } else {
-                wait(&team, &team.given(handover), &*bell, random.u64(..4));
+                wait(&team, &team.given(handover, root), &*bell, random.u64(..4));
                 if random.u64(..40) == 0 {
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -128,34 +148,37 @@ fn team(fabric: &Fabric, seat: Seat) -> Team {
 
 fn wait(team: &Team, watch: &Watch, bell: &dyn Doorbell, yields: u64) {
     for _ in 0..yields {
-        if team.is_over(watch) {
+        if team.look(watch) == Sight::Come {
             return;
         }
         std::thread::yield_now();
     }
     let start = Instant::now();
-    while !team.is_over(watch) {
+    while team.look(watch) == Sight::Pending {
         let armed = (yields % 2 == 0).then(|| bell.arm());
         team.sleep(watch, armed, Some(Duration::from_secs(10)));
     }
+    assert_eq!(team.look(watch), Sight::Come);
     assert!(start.elapsed() < Duration::from_secs(5), "a wake-up was lost");
 }
 
 /// Rank 0 sleeps in a meeting that rank 1 comes to only after it had an answer to its message.
 pub fn bell_wakes() {
     job::run(2, false, |fabric: Fabric, me| {
-        let (team, bell) = (team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 }), fabric.doorbell());
+        let mut team = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 });
+        let bell = fabric.doorbell();
         let mut rank = Rank::new(fabric);
         if me == 1 {
             std::thread::sleep(Duration::from_millis(20));
             rank.send(0, 1, &mut []);
             rank.receive();
         }
-        let Some(watch) = team.arrive() else { return team.open() };
+        let meeting = next_meeting(&mut team);
+        let Arrival::Early(watch) = team.arrive(meeting) else { return team.open(meeting) };
         let start = Instant::now();
-        while !team.is_over(&watch) {
+        while team.look(&watch) == Sight::Pending {
             let armed = bell.arm();
-            if rank.fabric.poll(&mut rank.mail) || team.is_over(&watch) {
+            if rank.fabric.poll(&mut rank.mail) || team.look(&watch) == Sight::Come {
                 bell.disarm();
             } else {
                 team.sleep(&watch, Some(armed), Some(Duration::from_secs(10)));
@@ -172,33 +195,114 @@ pub fn bell_wakes() {
 pub fn slots_are_used_again() {
     job::run(3, false, |fabric, me| {
         let bell = fabric.doorbell();
+        let mut world = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 3 });
         for (turn, size) in [3, 2, 3].into_iter().enumerate() {
             // A meeting over the world's slot, so that nobody comes before the leader has cleared.
-            let world = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 3 });
             if me == 0 && turn > 0 {
                 let last = [3, 2, 3][turn - 1];
                 while !fabric.clear_team(1, last) {
                     std::thread::yield_now();
                 }
             }
-            match world.arrive() {
-                Some(watch) => wait(&world, &watch, &*bell, 1),
-                None => world.open(),
-            }
+            let meeting = next_meeting(&mut world);
+            arrive(&world, meeting, &*bell, 1);
             if me >= size {
                 continue;
             }
             let mut team = team(&fabric, Seat { leader: 0, slot: 1, rank: me, size });
             for _ in 0..40 {
-                let handover = team.hand_over();
+                let handover = next_handover(&mut team);
                 while let Some(behind) = team.before(handover) {
                     wait(&team, &behind, &*bell, 1);
                 }
                 team.end(handover);
-                let meeting = team.meet();
+                let meeting = next_meeting(&mut team);
                 gather_round(&team, meeting, &*bell, 2);
             }
             team.leave();
         }
     });
+}
+
+/// In some rounds one rank makes another call, by a meeting, a handover or not at all: all that wait for it leave the call, and the
+/// next one is right, however late the others are.
+pub fn those_who_differ_part_and_meet_again() {
+    for size in [2, 3, 5] {
+        job::run(size, true, |fabric, me| {
+            let mut team = team(&fabric, Seat { leader: 0, slot: 4, rank: me, size });
+            let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(31 + u64::from(me)));
+            // The same at all ranks.
+            let mut plan = Rng::with_seed(8);
+            for round in 0..ROUNDS {
+                let (odd, how) = (plan.u32(..size), plan.u32(..6));
+                if random.u64(..30) == 0 {
+                    std::thread::sleep(Duration::from_micros(300));
+                }
+                if how < 3 {
+                    part(&mut team, me == odd, how, &*bell);
+                }
+                let meeting = next_settled_meeting(&mut team, &*bell);
+                team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&team, meeting, &*bell, random.u64(..3));
+                for rank in 0..size {
+                    let mut seen = [0; 8];
+                    team.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
+                }
+            }
+        });
+    }
+}
+
+fn next_settled_meeting(team: &mut Team, bell: &dyn Doorbell) -> Meeting {
+    while let Some(watch) = team.unsettled() {
+        wait(team, &watch, bell, 1);
+    }
+    next_meeting(team)
+}
+
+/// A call in which one rank is `odd`: all find out.
+fn part(team: &mut Team, odd: bool, how: u32, bell: &dyn Doorbell) {
+    while let Some(watch) = team.unsettled() {
+        wait(team, &watch, bell, 1);
+    }
+    let me = team.rank();
+    team.begin(if odd { 2 * MARK } else { MARK });
+    let watch = match (odd, how) {
+        (false, _) | (true, 0) => {
+            let meeting = team.meet();
+            team.table(meeting).buf().write(0, &[0xee; 64]);
+            match (team.size(), team.arrive(meeting)) {
+                (_, Arrival::Early(watch)) => Some(watch),
+                (_, Arrival::Last) => panic!("one differs"),
+                (_, Arrival::Amiss) => None,
+            }
+        }
+        (true, 1) => {
+            let handover = team.hand_over();
+            Some(team.offered(handover, if me == 0 { 1 } else { 0 }))
+        }
+        (true, _) => None,
+    };
+    let found = watch.map(|watch| part_at(team, &watch, bell));
+    assert!(!matches!(found, Some(Mismatch::Unlike { rank, .. }) if rank == me));
+    team.abandon();
+}
+
+/// Why what is watched does not come.
+fn part_at(team: &Team, watch: &Watch, bell: &dyn Doorbell) -> Mismatch {
+    let start = Instant::now();
+    loop {
+        assert!(start.elapsed() < Duration::from_secs(5), "nobody says that the calls differ");
+        match team.look(watch) {
+            Sight::Come => panic!("one differs"),
+            Sight::Amiss => return team.mismatch(watch),
+            Sight::Pending => {}
+        }
+        if let Some(found) = team.obstacle(watch) {
+            return found;
+        }
+        let armed = Some(bell.arm());
+        team.sleep(watch, armed, Some(Duration::from_micros(200)));
+    }
 }

@@ -22,7 +22,7 @@ pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
     let job = |work, ranks, settings| Job {
         work,
         ranks,
-        sizes: &lab.options.bytes,
+        sizes: lab.options.bytes.clone(),
         point_s: lab.options.point_s,
         settings,
     };
@@ -38,7 +38,7 @@ pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
         }
     }
     let conclude = Box::new(move |curves| section(curves, (least, most)));
-    Ok(Study { name: "bcast", entrants, trials: lab.options.trials, conclude })
+    Ok(Study { name: "bcast", entrants, turns: lab.options.turns, conclude })
 }
 
 /// Tern with a setting of its own.

@@ -4,6 +4,7 @@
 use super::fit;
 use super::samples::Curve;
 use super::section::{Chart, Grid, Section, mbps};
+use super::steadiness;
 use super::systems::{Job, Work};
 use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
@@ -28,8 +29,8 @@ pub fn comms2(lab: &Lab) -> Study {
 
 fn study(lab: &Lab, work: Work, name: &'static str, conclude: fn(Vec<Curve>) -> Section) -> Study {
     let sizes = lab.bases();
-    let job = Job { work, ranks: 2, sizes: &sizes, point_s: lab.options.point_s, settings: vec![] };
-    Study { name, entrants: lab.everyone(&job), trials: lab.options.trials, conclude: Box::new(conclude) }
+    let job = Job { work, ranks: 2, sizes, point_s: lab.options.point_s, settings: vec![] };
+    Study { name, entrants: lab.everyone(&job), turns: lab.options.turns, conclude: Box::new(conclude) }
 }
 
 fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
@@ -47,7 +48,7 @@ fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
         name,
         title: title.into(),
         notes,
-        tables: vec![lines, points(&curves)],
+        tables: vec![lines, points(&curves), steadiness::grid(&curves)],
         findings,
         charts,
         curves,

@@ -5,6 +5,7 @@ use super::limits::THROUGHPUT_FROM_BYTES;
 use super::samples::{Curve, Point};
 use super::section::{Chart, Grid, Section, Trace, Unit, mbps};
 use super::sizes;
+use super::steadiness;
 use super::systems::{Job, Work};
 use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
@@ -12,13 +13,12 @@ use super::words::{percent, size, time};
 /// What the curves are made of.
 pub fn study(lab: &Lab) -> Study {
     let sizes = lab.sizes();
-    let job =
-        Job { work: Work::PingPong, ranks: 2, sizes: &sizes, point_s: lab.options.point_s, settings: vec![] };
+    let job = Job { work: Work::PingPong, ranks: 2, sizes, point_s: lab.options.point_s, settings: vec![] };
     let conclude = |curves: Vec<Curve>| section("curves", "One message back and forth (ping-pong)", curves);
     Study {
         name: "ping-pong",
         entrants: lab.everyone(&job),
-        trials: lab.options.trials,
+        turns: lab.options.turns,
         conclude: Box::new(conclude),
     }
 }
@@ -52,7 +52,7 @@ pub fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
         Chart::times(&format!("{name}-time"), &format!("{title}: time of one way"), labelled()),
         signature(name, title, &curves),
     ];
-    let tables = vec![times(&curves), throughputs(&curves)];
+    let tables = vec![times(&curves), throughputs(&curves), steadiness::grid(&curves)];
     let (notes, findings) = against_raw(&curves);
     Section { name, title: title.into(), notes, findings, tables, charts, curves }
 }
@@ -72,8 +72,8 @@ fn signature(name: &str, title: &str, curves: &[Curve]) -> Chart {
     }
 }
 
-/// Sizes that tables show: without neighbours of others.
-fn shown(curves: &[Curve]) -> Vec<u64> {
+/// The sizes that tables show: without neighbours of others.
+pub fn shown(curves: &[Curve]) -> Vec<u64> {
     let mut all: Vec<u64> = curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     all.sort_unstable();
     all.dedup();

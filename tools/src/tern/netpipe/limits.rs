@@ -16,7 +16,7 @@ pub const ASKED_BYTES_MAX: u64 = 1 << 30;
 pub const POINT_S: f64 = 0.02;
 
 /// The same of a quick run.
-pub const QUICK_POINT_S: f64 = 0.005;
+pub const QUICK_POINT_S: f64 = 0.01;
 
 /// Time for each of the four times of one size that overlap is computed from, seconds: transfers of 4 MiB over a
 /// gigabit take 35 ms.
@@ -25,11 +25,23 @@ pub const OVERLAP_POINT_S: f64 = 0.3;
 /// The same of a quick run.
 pub const QUICK_OVERLAP_POINT_S: f64 = 0.05;
 
-/// How often every system has its turn.
+/// How often every system has its turn at every size, at least.
 pub const TRIALS: u32 = 5;
 
 /// The same of a quick run.
-pub const QUICK_TRIALS: u32 = 2;
+pub const QUICK_TRIALS: u32 = 3;
+
+/// A figure is steady when it has come out so often, the deviations below left out.
+pub const STEADY_TRIALS: usize = 3;
+
+/// So much may what has come out differ, as a part of it.
+pub const STEADY_SPREAD: f64 = 0.03;
+
+/// How long sizes whose figures are not steady get further turns, seconds.
+pub const LIMIT_S: f64 = 300.0;
+
+/// The same of a quick run.
+pub const QUICK_LIMIT_S: f64 = 60.0;
 
 /// More trials than this are a mistake.
 pub const TRIALS_MAX: u32 = 1000;

@@ -19,6 +19,7 @@ mod report;
 mod samples;
 mod section;
 mod sizes;
+mod steadiness;
 mod systems;
 mod thresholds;
 mod turns;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::limits::{
-    ASKED_BYTES_MAX, BYTES_MAX, COLLECTIVE_BYTES, PERTURBATION_BYTES, POINT_S, QUICK_BYTES_MAX,
-    QUICK_POINT_S, QUICK_TRIALS, TRIALS, TRIALS_MAX,
+    ASKED_BYTES_MAX, BYTES_MAX, COLLECTIVE_BYTES, LIMIT_S, PERTURBATION_BYTES, POINT_S, QUICK_BYTES_MAX,
+    QUICK_LIMIT_S, QUICK_POINT_S, QUICK_TRIALS, TRIALS, TRIALS_MAX,
 };
+use super::turns::Turns;
 use crate::sim::units::{parse_count, parse_time};
 use clap::{Args, ValueEnum, value_parser};
 
@@ -82,9 +83,12 @@ pub struct Arguments {
     /// Measure each size also B bytes smaller and larger; 0: do not [default: 3]
     #[arg(long, value_name = "B", value_parser = parse_count, help_heading = EFFORT)]
     perturb: Option<u64>,
-    /// Turns of every system [default: 5]
+    /// Turns of every system, whether figures are steady or not [default: 5, and more where they are not]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(TRIALS_MAX)), help_heading = EFFORT)]
     trials: Option<u32>,
+    /// How long sizes whose figures are not steady get further turns [default: 300s, with --quick 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, conflicts_with = "trials", help_heading = EFFORT)]
+    limit: Option<f64>,
     /// Time for one size in one turn, which decides how often a message is sent [default: 20ms]
     #[arg(long, value_name = "TIME", value_parser = parse_point, help_heading = EFFORT)]
     point: Option<f64>,
@@ -178,7 +182,7 @@ pub struct Options {
     /// Sizes of collectives.
     pub bytes: Vec<u64>,
     pub perturbation: u64,
-    pub trials: u32,
+    pub turns: Turns,
     pub point_s: f64,
     pub output: PathBuf,
 }
@@ -209,6 +213,16 @@ impl Options {
         let quick = arguments.quick;
         let either = |quickly, thoroughly| if quick { quickly } else { thoroughly };
         let bytes = arguments.bytes;
+        let turns = match arguments.trials {
+            Some(trials) => Turns { least: trials, most: trials, limit_s: 0.0 },
+            None => Turns {
+                least: if quick { QUICK_TRIALS } else { TRIALS },
+                most: TRIALS_MAX,
+                limit_s: arguments.limit.unwrap_or(if quick { QUICK_LIMIT_S } else { LIMIT_S }),
+            },
+        };
+        // What is measured shares the time.
+        let turns = Turns { limit_s: turns.limit_s / what.len() as f64, ..turns };
         let options = Options {
             what,
             place: Place {
@@ -226,7 +240,7 @@ impl Options {
             to: arguments.to.unwrap_or(either(QUICK_BYTES_MAX, BYTES_MAX)),
             bytes: if bytes.is_empty() { COLLECTIVE_BYTES.to_vec() } else { bytes },
             perturbation: arguments.perturb.unwrap_or(either(0, PERTURBATION_BYTES)),
-            trials: arguments.trials.unwrap_or(if quick { QUICK_TRIALS } else { TRIALS }),
+            turns,
             point_s: arguments.point.unwrap_or(if quick { QUICK_POINT_S } else { POINT_S }),
             output: arguments.output,
         };
@@ -367,6 +381,12 @@ fn parse_peer(word: &str) -> Result<Asked, String> {
     Ok(Asked { name: name.into(), mpicc: mpicc.into(), mpirun: mpirun.into() })
 }
 
+fn parse_limit(word: &str) -> Result<f64, String> {
+    let seconds = parse_time(word)? / 1e9;
+    let limit = Some(seconds).filter(|seconds| *seconds >= 1.0);
+    limit.ok_or_else(|| "it must be at least 1s".into())
+}
+
 fn parse_point(word: &str) -> Result<f64, String> {
     let seconds = parse_time(word)? / 1e9;
     let point = Some(seconds).filter(|seconds| (1e-4..=60.0).contains(seconds));
@@ -393,16 +413,19 @@ mod tests {
     fn without_a_name_it_is_the_curves() {
         let options = parse("").unwrap();
         assert_eq!(options.what, [What::Curves]);
-        assert_eq!((options.from, options.to, options.perturbation, options.trials), (1, 16 << 20, 3, 5));
+        assert_eq!((options.from, options.to, options.perturbation), (1, 16 << 20, 3));
+        assert_eq!((options.turns.least, options.turns.limit_s), (5, 300.0));
         assert!(options.wants("tern") && options.wants("mpich"));
     }
 
     #[test]
     fn what_is_said_exactly_counts_more_than_quick() {
         let options = parse("--trials 7 --to 64k --quick --comms2 --curves --comms2").unwrap();
-        assert_eq!((options.trials, options.to, options.perturbation), (7, 64 << 10, 0));
+        assert_eq!((options.turns.least, options.turns.most), (7, 7));
+        assert_eq!((options.to, options.perturbation), (64 << 10, 0));
         assert_eq!(options.what, [What::Curves, What::Comms2]);
         assert_eq!(parse("--all").unwrap().what.len(), 5);
+        assert_eq!(parse("--all --limit 20s").unwrap().turns.limit_s, 4.0);
         assert!((parse("--point 1.5ms").unwrap().point_s - 1.5e-3).abs() < 1e-12);
     }
 
@@ -436,6 +459,8 @@ mod tests {
         assert!(refusal("--from 9 --to 8").contains("--from 9"));
         assert!(refusal("--to 2g").contains("1g"));
         assert!(refusal("--trials 0").contains("1..="));
+        assert!(refusal("--trials 3 --limit 9s").contains("--limit"));
+        assert!(refusal("--limit 60").contains("at least 1s"));
         assert!(refusal("--point 1ns").contains("100us"));
         assert!(refusal("--peer mpich").contains("NAME=MPICC,MPIRUN"));
         assert!(refusal("--collective scan").contains("'scan'"));

@@ -15,9 +15,9 @@ const MODES: [(&str, &str); 2] = [("tern, poll", "poll"), ("tern, thread", "thre
 /// Both modes take turns.
 pub fn study(lab: &Lab) -> Study {
     let point_s = if lab.options.quick { QUICK_OVERLAP_POINT_S } else { OVERLAP_POINT_S };
-    let entrant = |(name, mode): (&str, &str), work, sizes, point_s| {
+    let entrant = |(name, mode): (&str, &str), work, sizes: &[u64], point_s| {
         let settings = vec![("TERN_PROGRESS".into(), mode.into())];
-        let job = Job { work, ranks: 2, sizes, point_s, settings };
+        let job = Job { work, ranks: 2, sizes: sizes.to_vec(), point_s, settings };
         lab.tern(0, &job).map(|entrant| Entrant { system: name.into(), ..entrant })
     };
     let mut entrants = Vec::new();
@@ -27,7 +27,7 @@ pub fn study(lab: &Lab) -> Study {
     }
     // Without the thread nothing would come while the receiver computes.
     entrants.extend(entrant(MODES[1], Work::Interrupt, INTERRUPT_BYTES, lab.options.point_s));
-    Study { name: "overlap", entrants, trials: lab.options.trials, conclude: Box::new(section) }
+    Study { name: "overlap", entrants, turns: lab.options.turns, conclude: Box::new(section) }
 }
 
 fn section(curves: Vec<Curve>) -> Section {

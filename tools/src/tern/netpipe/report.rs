@@ -155,6 +155,7 @@ fn curve_json(curve: &Curve) -> Value {
                 "best_s": point.best_s,
                 "median_s": point.median_s,
                 "trials": point.trials,
+                "spread": point.spread,
             })
         })
         .collect();

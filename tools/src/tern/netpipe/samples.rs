@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::limits::{STEADY_SPREAD, STEADY_TRIALS};
+
 /// One line of a job's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
@@ -35,6 +37,16 @@ pub struct Point {
     pub median_s: f64,
     /// How many trials there were.
     pub trials: usize,
+    /// By what part the slowest of the best three trials is slower than the fastest; `None` of fewer.
+    pub spread: Option<f64>,
+}
+
+impl Point {
+    /// Whether further trials would show the same: what disturbs a machine makes it slower, so the fastest times of a few trials
+    /// are alike when nothing has disturbed them.
+    pub fn is_steady(&self) -> bool {
+        self.spread.is_some_and(|spread| spread <= STEADY_SPREAD)
+    }
 }
 
 /// A metric of one system, over sizes.
@@ -82,9 +94,12 @@ impl Curve {
 }
 
 fn summary(readings: &[Reading]) -> Point {
-    let best_s = readings.iter().map(|reading| reading.best_s).fold(f64::INFINITY, f64::min);
+    let mut bests: Vec<f64> = readings.iter().map(|reading| reading.best_s).collect();
+    bests.sort_unstable_by(f64::total_cmp);
+    let best_s = bests.first().copied().unwrap_or(f64::INFINITY);
+    let spread = bests.get(STEADY_TRIALS - 1).map(|slower_s| slower_s / best_s - 1.0);
     let median_s = median(readings.iter().map(|reading| reading.median_s).collect());
-    Point { best_s, median_s, trials: readings.len() }
+    Point { best_s, median_s, trials: readings.len(), spread }
 }
 
 /// The middle number; of an even number of them the mean of the two in the middle.
@@ -131,9 +146,21 @@ pub mod tests {
         for (best_s, median_s) in [(3.0, 5.0), (1.0, 9.0), (2.0, 4.0)] {
             curve.add(Reading { metric: "pingpong".into(), bytes: 8, best_s, median_s });
         }
-        assert_eq!(curve.at(8), Some(Point { best_s: 1.0, median_s: 5.0, trials: 3 }));
+        assert_eq!(curve.at(8), Some(Point { best_s: 1.0, median_s: 5.0, trials: 3, spread: Some(2.0) }));
         assert_eq!(curve.throughput(8), Some(8.0));
         assert_eq!(curve.at(9), None);
+    }
+
+    #[test]
+    fn a_figure_is_steady_when_three_trials_agree_whatever_the_others_were() {
+        let mut curve = Curve::new("tern", 0, "pingpong");
+        let mut is_steady_after = |best_s: f64| {
+            curve.add(Reading { metric: "pingpong".into(), bytes: 8, best_s, median_s: best_s });
+            curve.at(8).is_some_and(|point| point.is_steady())
+        };
+        assert!(![1.02, 9.0, 1.0, 5.0].map(&mut is_steady_after).contains(&true));
+        assert!(is_steady_after(1.025));
+        assert!(!is_steady_after(0.9), "what is faster shows that all others were disturbed");
     }
 
     #[test]

@@ -38,13 +38,13 @@ pub enum System {
 
 /// One job.
 #[derive(Clone, Debug)]
-pub struct Job<'a> {
+pub struct Job {
     /// What its ranks do.
     pub work: Work,
     /// How many they are.
     pub ranks: u32,
     /// With so many bytes.
-    pub sizes: &'a [u64],
+    pub sizes: Vec<u64>,
     /// Time for each of them, seconds.
     pub point_s: f64,
     /// Settings of Tern.
@@ -54,8 +54,10 @@ pub struct Job<'a> {
 /// What starts jobs here.
 #[derive(Clone, Debug)]
 pub struct Starter {
-    mpirun: PathBuf,
-    program: PathBuf,
+    /// Tern's launcher.
+    pub mpirun: PathBuf,
+    /// What its ranks run.
+    pub program: PathBuf,
     /// Where the ranks run.
     pub place: Place,
     /// What peers' launchers call to reach a host, if there is anything to call.
@@ -70,7 +72,7 @@ impl Starter {
     }
 
     /// How a system does this job; `None` if it cannot.
-    pub fn invocation(&self, system: &System, job: &Job<'_>) -> Option<Invocation> {
+    pub fn invocation(&self, system: &System, job: &Job) -> Option<Invocation> {
         let words = |options: Vec<String>, program: &PathBuf| {
             let mut words = options;
             words.push(program.display().to_string());
@@ -97,7 +99,7 @@ impl Starter {
         }
     }
 
-    fn options(&self, job: &Job<'_>) -> Vec<String> {
+    fn options(&self, job: &Job) -> Vec<String> {
         let mut words = vec!["-n".into(), job.ranks.to_string()];
         words.extend(["--timeout".into(), format!("{:.0}", job.limit_s())]);
         if let Some(hosts) = self.hosts(job.ranks) {
@@ -109,7 +111,7 @@ impl Starter {
         words
     }
 
-    fn settings(&self, job: &Job<'_>) -> Vec<(String, String)> {
+    fn settings(&self, job: &Job) -> Vec<(String, String)> {
         let mut settings = job.settings.clone();
         if self.place.transport != Transport::Auto {
             settings.push(("TERN_TRANSPORT".into(), self.place.transport.name().into()));
@@ -185,7 +187,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-impl Job<'_> {
+impl Job {
     /// How long it may take: each point several times its budget, on a slow network.
     fn limit_s(&self) -> f64 {
         JOB_EXTRA_S + POINT_PATIENCE * self.point_s * self.sizes.len() as f64
@@ -230,9 +232,9 @@ mod tests {
         Starter { mpirun: "/t/bin/mpirun".into(), program: "/t/netpipe".into(), place, remote_shell: shell }
     }
 
-    fn job(work: Work, ranks: u32) -> Job<'static> {
+    fn job(work: Work, ranks: u32) -> Job {
         let settings = vec![("TERN_PROGRESS".into(), "thread".into())];
-        Job { work, ranks, sizes: &[1, 64], point_s: 0.5, settings }
+        Job { work, ranks, sizes: vec![1, 64], point_s: 0.5, settings }
     }
 
     fn peer(flavour: Flavour) -> System {

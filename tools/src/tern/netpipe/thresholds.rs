@@ -19,7 +19,7 @@ pub fn study(lab: &Lab) -> Study {
     let job = |settings| Job {
         work: Work::PingPong,
         ranks: 2,
-        sizes: &sizes,
+        sizes: sizes.clone(),
         point_s: lab.options.point_s,
         settings,
     };
@@ -27,7 +27,7 @@ pub fn study(lab: &Lab) -> Study {
     let mut entrants: Vec<_> = thresholds.iter().filter_map(with).collect();
     // What the machine itself does at these sizes is no dip of the protocol's.
     entrants.extend(lab.raw(&job(vec![])).filter(|_| is_network));
-    Study { name: "thresholds", entrants, trials: lab.options.trials, conclude: Box::new(section) }
+    Study { name: "thresholds", entrants, turns: lab.options.turns, conclude: Box::new(section) }
 }
 
 /// Makes this the largest message that is sent at once.

@@ -1,10 +1,15 @@
 //! Systems take turns: what disturbs the machine for a while disturbs all of them, and ratios are of one run.
 
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::rc::Rc;
+use std::time::Instant;
+
 use super::options::Options;
 use super::samples::{Curve, Reading};
 use super::section::Section;
+use super::steadiness;
 use super::systems::{Job, Starter, System};
-use crate::run::Invocation;
 use crate::tune::progress::Progress;
 
 /// All that takes part, and what is asked for.
@@ -25,7 +30,34 @@ pub struct Entrant {
     /// What else tells them from others of the system.
     pub parameter: u64,
     /// What it runs.
-    pub run: Invocation,
+    pub runs: Rc<dyn Measure>,
+}
+
+/// What has a time for each of some sizes.
+pub trait Measure: Debug {
+    /// All of them.
+    fn sizes(&self) -> &[u64];
+    /// Measures at some of them.
+    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String>;
+}
+
+/// A job of a system.
+#[derive(Debug)]
+struct Started {
+    starter: Starter,
+    system: System,
+    job: Job,
+}
+
+/// How often each has its turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turns {
+    /// At every size.
+    pub least: u32,
+    /// At sizes where figures are not steady.
+    pub most: u32,
+    /// How long there may be more than the least, seconds.
+    pub limit_s: f64,
 }
 
 /// What is measured in turns, and what is made of it.
@@ -35,75 +67,159 @@ pub struct Study {
     /// Who takes part.
     pub entrants: Vec<Entrant>,
     /// How often each has its turn.
-    pub trials: u32,
+    pub turns: Turns,
     /// Makes a part of the report of all curves.
     pub conclude: Box<dyn Fn(Vec<Curve>) -> Section>,
 }
 
 impl Lab {
     /// A system that does a job, if it can.
-    pub fn entrant(&self, system: &System, parameter: u64, job: &Job<'_>) -> Option<Entrant> {
-        let run = self.starter.invocation(system, job)?;
-        Some(Entrant { system: system.name().into(), parameter, run })
+    pub fn entrant(&self, system: &System, parameter: u64, job: &Job) -> Option<Entrant> {
+        self.starter.invocation(system, job)?;
+        let started = Started { starter: self.starter.clone(), system: system.clone(), job: job.clone() };
+        Some(Entrant { system: system.name().into(), parameter, runs: Rc::new(started) })
     }
 
     /// Tern itself, if it takes part, with settings of its own.
-    pub fn tern(&self, parameter: u64, job: &Job<'_>) -> Option<Entrant> {
+    pub fn tern(&self, parameter: u64, job: &Job) -> Option<Entrant> {
         let tern = self.systems.iter().find(|system| matches!(system, System::Tern))?;
         self.entrant(tern, parameter, job)
     }
 
     /// Sockets that are polled, if they take part.
-    pub fn raw(&self, job: &Job<'_>) -> Option<Entrant> {
+    pub fn raw(&self, job: &Job) -> Option<Entrant> {
         let raw = self.systems.iter().find(|system| matches!(system, System::RawPolled))?;
         self.entrant(raw, 0, job)
     }
 
     /// All systems that can do a job.
-    pub fn everyone(&self, job: &Job<'_>) -> Vec<Entrant> {
+    pub fn everyone(&self, job: &Job) -> Vec<Entrant> {
         self.systems.iter().filter_map(|system| self.entrant(system, 0, job)).collect()
     }
 }
 
+impl Measure for Started {
+    fn sizes(&self) -> &[u64] {
+        &self.job.sizes
+    }
+
+    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String> {
+        let job = Job { sizes, ..self.job.clone() };
+        let run = self.starter.invocation(&self.system, &job).ok_or("it cannot do this")?;
+        let output = run.run()?;
+        let readings: Vec<Reading> = output.lines().filter_map(Reading::parse).collect();
+        if readings.is_empty() { Err(format!("{run} printed no result")) } else { Ok(readings) }
+    }
+}
+
 impl Study {
-    /// How many jobs it takes.
+    /// How many jobs it takes at least.
     pub fn jobs(&self) -> u64 {
-        self.entrants.len() as u64 * u64::from(self.trials)
+        self.entrants.len() as u64 * u64::from(self.turns.least)
     }
 
     /// Runs all of them. Who fails is left out from then on, with a note; Tern must not fail.
     pub fn run(&self, progress: &Progress) -> Result<Section, String> {
-        let number = self.entrants.len();
-        let (mut curves, mut notes) = (Vec::new(), Vec::new());
-        let mut is_out = vec![false; number];
-        for trial in 0..self.trials as usize {
-            for turn in 0..number {
-                // Each has another neighbour before it every time.
-                let index = (turn + trial) % number;
-                let entrant = &self.entrants[index];
-                progress.step(&format!(
-                    "{}, {}, turn {} of {}",
-                    self.name,
-                    entrant.system,
-                    trial + 1,
-                    self.trials
-                ));
-                if is_out[index] {
-                    continue;
-                }
-                match entrant.measure() {
-                    Ok(readings) => collect(&mut curves, entrant, readings),
-                    Err(error) if entrant.is_tern() => return Err(error),
-                    Err(error) => {
-                        is_out[index] = true;
-                        notes.push(format!("{} is left out: {error}", entrant.system));
-                    }
+        let is_out = vec![false; self.entrants.len()];
+        let mut rounds =
+            Rounds { study: self, started: Instant::now(), curves: vec![], notes: vec![], is_out };
+        for round in 0..self.turns.least {
+            rounds.all_measure(round, None, progress)?;
+        }
+        let mut round = self.turns.least;
+        while round < self.turns.most && rounds.left_s() > 0.0 {
+            let sizes = rounds.unsteady();
+            let jobs = rounds.entrants_at(&sizes);
+            if jobs == 0 {
+                break;
+            }
+            progress.extend(jobs);
+            rounds.all_measure(round, Some(&sizes), progress)?;
+            round += 1;
+        }
+        let Rounds { curves, notes, .. } = rounds;
+        let steadiness = steadiness::tell(&curves);
+        let mut section = (self.conclude)(curves);
+        section.notes.extend(steadiness.notes.into_iter().chain(notes));
+        section.findings.extend(steadiness.findings);
+        Ok(section)
+    }
+}
+
+/// What has been measured until now.
+struct Rounds<'a> {
+    study: &'a Study,
+    started: Instant,
+    curves: Vec<Curve>,
+    notes: Vec<String>,
+    /// Which entrants have failed.
+    is_out: Vec<bool>,
+}
+
+impl Rounds<'_> {
+    /// Each entrant has its turn, at these of its sizes.
+    fn all_measure(
+        &mut self,
+        round: u32,
+        sizes: Option<&BTreeSet<u64>>,
+        progress: &Progress,
+    ) -> Result<(), String> {
+        let number = self.study.entrants.len();
+        for turn in 0..number {
+            // Each has another neighbor before it every time.
+            let index = (turn + round as usize) % number;
+            let entrant = &self.study.entrants[index];
+            let own = entrant.sizes_among(sizes);
+            if sizes.is_none() || !own.is_empty() {
+                progress.step(&self.what(entrant, round, own.len()));
+            }
+            if self.is_out[index] || own.is_empty() {
+                continue;
+            }
+            match entrant.runs.measure(own) {
+                Ok(readings) => collect(&mut self.curves, entrant, readings),
+                Err(error) if entrant.is_tern() => return Err(error),
+                Err(error) => {
+                    self.is_out[index] = true;
+                    self.notes.push(format!("{} is left out: {error}", entrant.system));
                 }
             }
         }
-        let mut section = (self.conclude)(curves);
-        section.notes.extend(notes);
-        Ok(section)
+        Ok(())
+    }
+
+    /// How long there may be further turns, seconds.
+    fn left_s(&self) -> f64 {
+        self.study.turns.limit_s - self.started.elapsed().as_secs_f64()
+    }
+
+    /// What is done, for the bar, which does not know of turns that may follow.
+    fn what(&self, entrant: &Entrant, round: u32, sizes: usize) -> String {
+        let (name, least, turn) = (self.study.name, self.study.turns.least, round + 1);
+        match turn <= least {
+            true => format!("{name}, {}, turn {turn} of {least}", entrant.system),
+            false => {
+                let all = entrant.runs.sizes().len();
+                let (system, left_s) = (&entrant.system, self.left_s().max(0.0));
+                format!(
+                    "{name}, {system}, turn {turn}: {sizes} of {all} sizes not steady, {left_s:.0} s left at most"
+                )
+            }
+        }
+    }
+
+    /// Sizes at which some figure is not steady. All have a further turn there: ratios are of one run.
+    fn unsteady(&self) -> BTreeSet<u64> {
+        let points = self.curves.iter().flat_map(Curve::points);
+        points.filter(|(_, point)| !point.is_steady()).map(|(bytes, _)| bytes).collect()
+    }
+
+    /// How many entrants have any of these sizes.
+    fn entrants_at(&self, sizes: &BTreeSet<u64>) -> u64 {
+        let entrants = self.study.entrants.iter().zip(&self.is_out);
+        let at =
+            |(entrant, is_out): &(&Entrant, &bool)| !**is_out && !entrant.sizes_among(Some(sizes)).is_empty();
+        entrants.filter(at).count() as u64
     }
 }
 
@@ -113,10 +229,9 @@ impl Entrant {
         self.system == "tern" || self.system.starts_with("tern, ")
     }
 
-    fn measure(&self) -> Result<Vec<Reading>, String> {
-        let output = self.run.run()?;
-        let readings: Vec<Reading> = output.lines().filter_map(Reading::parse).collect();
-        if readings.is_empty() { Err(format!("{} printed no result", self.run)) } else { Ok(readings) }
+    fn sizes_among(&self, sizes: Option<&BTreeSet<u64>>) -> Vec<u64> {
+        let is_asked = |bytes: &u64| sizes.is_none_or(|sizes| sizes.contains(bytes));
+        self.runs.sizes().iter().copied().filter(is_asked).collect()
     }
 }
 
@@ -139,43 +254,133 @@ fn collect(curves: &mut Vec<Curve>, entrant: &Entrant, readings: Vec<Reading>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
 
-    fn entrant(system: &str, script: &str) -> Entrant {
-        let words = vec!["-c".into(), script.into()];
-        let run = Invocation { program: "/bin/sh".into(), words, settings: vec![], limit_s: 20.0 };
-        Entrant { system: system.into(), parameter: 0, run }
+    /// What each turn is asked for, and the seconds that each size then takes.
+    type Asked = Rc<RefCell<Vec<Vec<u64>>>>;
+
+    struct Model<F> {
+        sizes: Vec<u64>,
+        asked: Asked,
+        time_s: F,
     }
 
-    fn study(entrants: Vec<Entrant>) -> Study {
+    impl<F> Debug for Model<F> {
+        fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(text, "{:?}", self.sizes)
+        }
+    }
+
+    impl<F: Fn(usize, u64) -> Result<f64, String>> Measure for Model<F> {
+        fn sizes(&self) -> &[u64] {
+            &self.sizes
+        }
+
+        fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String> {
+            let turn = self.asked.borrow().len();
+            self.asked.borrow_mut().push(sizes.clone());
+            let reading = |bytes| {
+                let best_s = (self.time_s)(turn, bytes)?;
+                Ok(Reading { metric: "a".into(), bytes, best_s, median_s: best_s })
+            };
+            sizes.into_iter().map(reading).collect()
+        }
+    }
+
+    fn entrant(
+        system: &str,
+        time_s: impl Fn(usize, u64) -> Result<f64, String> + 'static,
+    ) -> (Entrant, Asked) {
+        let asked = Asked::default();
+        let runs = Rc::new(Model { sizes: vec![1, 2, 4], asked: asked.clone(), time_s });
+        (Entrant { system: system.into(), parameter: 0, runs }, asked)
+    }
+
+    const STEADY: Turns = Turns { least: 3, most: 20, limit_s: 100.0 };
+
+    fn study(entrants: Vec<Entrant>, turns: Turns) -> Study {
         let conclude = |curves| Section { curves, ..Section::default() };
-        Study { name: "test", entrants, trials: 3, conclude: Box::new(conclude) }
+        Study { name: "test", entrants, turns, conclude: Box::new(conclude) }
+    }
+
+    fn run(entrants: Vec<Entrant>, turns: Turns) -> Result<Section, String> {
+        study(entrants, turns).run(&Progress::new(6))
+    }
+
+    fn trials(section: &Section, system: &str) -> Vec<(u64, usize)> {
+        let curve = section.curves.iter().find(|curve| curve.system == system).expect("a curve");
+        curve.points().map(|(bytes, point)| (bytes, point.trials)).collect()
     }
 
     #[test]
-    fn readings_of_all_turns_come_together() {
-        let tern =
-            entrant("tern", "echo result a 1 2 3; echo noise; echo result b 1 4 5; echo result a 2 6 7");
-        let section =
-            study(vec![tern, entrant("raw", "echo result a 1 1 1")]).run(&Progress::new(6)).unwrap();
-        let found: Vec<_> = section.curves.iter().map(|curve| (&*curve.system, &*curve.metric)).collect();
-        assert_eq!(found.len(), 3, "{found:?}");
-        let a = section.curves.iter().find(|curve| curve.system == "tern" && curve.metric == "a").unwrap();
-        assert_eq!(
-            a.points().map(|(bytes, point)| (bytes, point.trials)).collect::<Vec<_>>(),
-            [(1, 3), (2, 3)]
+    fn steady_figures_take_the_least_turns() {
+        let (tern, _) = entrant("tern", |_, bytes| Ok(bytes as f64));
+        let (raw, _) = entrant("raw", |turn, bytes| Ok(bytes as f64 + turn as f64 * 0.01));
+        let section = run(vec![tern, raw], STEADY).unwrap();
+        for system in ["tern", "raw"] {
+            assert_eq!(trials(&section, system), [(1, 3), (2, 3), (4, 3)]);
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_disturbed_gets_further_turns_of_all() {
+        // Something else runs in two of three turns, and makes messages of 2 bytes slow.
+        let (tern, asked) = entrant("tern", |turn, bytes| {
+            Ok(if bytes == 2 && turn % 3 != 0 { 9.0 + turn as f64 } else { 1.0 })
+        });
+        let (raw, of_raw) = entrant("raw", |_, _| Ok(1.0));
+        let section = run(vec![tern, raw], STEADY).unwrap();
+        assert_eq!(trials(&section, "tern"), [(1, 3), (2, 7), (4, 3)]);
+        assert_eq!(trials(&section, "raw"), [(1, 3), (2, 7), (4, 3)]);
+        assert_eq!(asked.borrow()[3..], vec![vec![2u64]; 4]);
+        assert_eq!(asked, of_raw);
+        assert!(section.curves.iter().all(|curve| curve.at(2).unwrap().best_s == 1.0));
+    }
+
+    #[test]
+    fn turns_end_where_nothing_becomes_steady() {
+        let noise = |turn: usize, _| Ok(1.0 / (turn + 1) as f64);
+        for (turns, expected) in [
+            (STEADY, STEADY.most as usize),
+            (Turns { limit_s: 0.0, ..STEADY }, 3),
+            (Turns { least: 2, most: 2, limit_s: 0.0 }, 2),
+        ] {
+            let section = run(vec![entrant("tern", noise).0], turns).unwrap();
+            assert_eq!(trials(&section, "tern")[0], (1, expected));
+        }
+    }
+
+    #[test]
+    fn a_report_says_how_steady_it_is() {
+        let (tern, _) =
+            entrant("tern", |turn, bytes| Ok(if bytes == 4 { 1.0 + turn as f64 * 0.1 } else { 1.0 }));
+        let section = run(vec![tern], Turns { most: 4, ..STEADY }).unwrap();
+        let expected = "tern: 2 of 3 figures are steady: the best 3 turns differ by at most 3.0 %; at 4 they differ by 20.0 %";
+        assert_eq!(section.notes, [expected]);
+        assert!(
+            section.findings.iter().any(|(name, value)| name == "tern.steady_part" && *value == 2.0 / 3.0)
         );
     }
 
     #[test]
     fn a_peer_that_fails_is_left_out_and_tern_must_not_fail() {
-        let tern = entrant("tern", "echo result a 1 2 3");
-        let broken = entrant("broken", "echo no such host >&2; exit 1");
-        let silent = entrant("silent", "true");
-        let section = study(vec![tern, broken.clone(), silent]).run(&Progress::new(9)).unwrap();
-        let notes = section.notes.join("; ");
-        assert!(notes.contains("broken is left out") && notes.contains("no such host"), "{notes}");
-        assert!(notes.contains("silent is left out") && notes.contains("printed no result"), "{notes}");
+        let (tern, _) = entrant("tern", |_, _| Ok(1.0));
+        let (broken, asked) = entrant("broken", |_, _| Err("no such host".into()));
+        let section = run(vec![tern, broken.clone()], STEADY).unwrap();
+        assert!(section.notes.contains(&"broken is left out: no such host".into()), "{:?}", section.notes);
+        assert_eq!(asked.borrow().len(), 1);
         let broken = Entrant { system: "tern, thread".into(), ..broken };
-        assert!(study(vec![broken]).run(&Progress::new(3)).is_err());
+        assert!(run(vec![broken], STEADY).is_err());
+    }
+
+    #[test]
+    fn a_job_that_prints_no_result_has_failed() {
+        let place = super::super::options::Place::default();
+        let starter =
+            Starter { mpirun: "/bin/true".into(), program: "/t/netpipe".into(), place, remote_shell: None };
+        let work = super::super::systems::Work::PingPong;
+        let job = Job { work, ranks: 2, sizes: vec![1], point_s: 0.01, settings: vec![] };
+        let silent = Started { starter, system: System::Tern, job };
+        assert!(silent.measure(vec![1]).unwrap_err().contains("printed no result"));
     }
 }

@@ -35,6 +35,11 @@ impl Progress {
         self.bar.set_message(what.to_owned());
     }
 
+    /// So many more jobs are to come.
+    pub fn extend(&self, jobs: u64) {
+        self.bar.inc_length(jobs);
+    }
+
     /// So many jobs have ended, or were not needed.
     pub fn reach(&self, jobs: u64) {
         self.under_way.set(false);

@@ -3,7 +3,7 @@
 use super::stage::Stage;
 use std::sync::Arc;
 use tern_mem::UserBuf;
-use tern_transport::shm::team::{Lines, Note};
+use tern_transport::shm::team::{Arrived, Lines, Note};
 
 /// A rank's view of the stage.
 pub struct Priced {
@@ -19,16 +19,20 @@ impl Priced {
 }
 
 impl Lines for Priced {
-    fn raise(&self, line: usize, count: u64) {
-        self.stage.raise(self.rank, line, count, None);
+    fn raise(&self, line: usize, count: u64, mark: u64) {
+        self.stage.raise(self.rank, line, (count, mark), None);
     }
 
-    fn raise_with(&self, line: usize, count: u64, note: &Note) {
-        self.stage.raise(self.rank, line, count, Some(note));
+    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
+        self.stage.raise(self.rank, line, (count, mark), Some(note));
     }
 
     fn count(&self, line: usize) -> u64 {
         self.stage.count(self.rank, line)
+    }
+
+    fn mark(&self, line: usize) -> u64 {
+        self.stage.mark(line)
     }
 
     fn note(&self, line: usize) -> Note {
@@ -43,16 +47,23 @@ impl Lines for Priced {
         self.stage.add(self.rank, line, None);
     }
 
-    fn arrive(&self, size: u32) -> Option<u32> {
-        self.stage.arrive(self.rank, size)
+    fn arrive(&self, _: u64, _: u64) -> Arrived {
+        Arrived::Number(self.stage.arrive(self.rank), true)
     }
 
-    fn open(&self) {
-        self.stage.open(self.rank);
+    /// Simulated ranks all make the same calls.
+    fn forget_arrivals(&self, _: u64) {}
+
+    fn open(&self, count: u64, mark: u64) {
+        self.stage.open(self.rank, count, mark);
     }
 
-    fn generation(&self) -> u32 {
-        self.stage.generation(self.rank)
+    fn gate(&self) -> u64 {
+        self.stage.gate(self.rank)
+    }
+
+    fn gate_mark(&self) -> u64 {
+        self.stage.gate_mark()
     }
 
     fn data(&self, offset: usize, bytes: usize) -> UserBuf {

@@ -13,7 +13,7 @@ use tern_coll::Slice;
 use tern_joint::{Operand, Site};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::{Remote, Team, Watch};
+use tern_transport::{Mismatch, Remote, Team, Watch};
 
 /// One rank.
 pub struct Rank<'a> {
@@ -120,8 +120,9 @@ impl Site for Rank<'_> {
         memory.buffer(self.rank, slice, self.element_bytes).expect("a call names memory that it has")
     }
 
-    fn wait(&self, _: &Team<Priced>, watch: Watch) {
+    fn wait(&self, _: &Team<Priced>, watch: Watch) -> Result<(), Mismatch> {
         self.stage.wait(self.rank, watch);
+        Ok(())
     }
 
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize) {

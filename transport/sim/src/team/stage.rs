@@ -62,6 +62,7 @@ struct Core {
 #[derive(Clone, Copy)]
 struct Flag {
     count: u64,
+    mark: u64,
     note: Note,
     visible: Picos,
     holders: u64,
@@ -73,8 +74,10 @@ struct Flag {
 #[derive(Default)]
 struct Words {
     arrived: u32,
-    generation: u32,
-    /// When the last generation's end can be seen.
+    gate: u64,
+    gate_before: u64,
+    gate_mark: u64,
+    /// When it can be seen that the gate has opened.
     visible: Picos,
     /// Until when the line is on its way to one who counts.
     busy_until: Picos,
@@ -222,11 +225,21 @@ impl Stage {
         count
     }
 
-    /// The generation, as the rank sees it.
-    pub fn generation(&self, rank: u32) -> u32 {
+    /// The last meeting whose gate was opened, as the rank sees it.
+    pub fn gate(&self, rank: u32) -> u64 {
         let state = self.turn(rank);
         let is_seen = state.words.visible <= state.lives[rank as usize].clock;
-        if is_seen { state.words.generation } else { state.words.generation.wrapping_sub(1) }
+        if is_seen { state.words.gate } else { state.words.gate_before }
+    }
+
+    /// The mark beside it.
+    pub fn gate_mark(&self) -> u64 {
+        self.lock().words.gate_mark
+    }
+
+    /// The mark beside a flag.
+    pub fn mark(&self, line: usize) -> u64 {
+        self.lock().flag(line).mark
     }
 
     /// The note beside a flag, which nobody changes before this rank has said that it is through with it.
@@ -235,12 +248,12 @@ impl Stage {
     }
 
     /// Raises a flag; the store is on its way while the rank goes on.
-    pub fn raise(&self, rank: u32, line: usize, count: u64, note: Option<&Note>) {
+    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), note: Option<&Note>) {
         let mut state = self.turn(rank);
         let (clock, core) = (state.lives[rank as usize].clock, state.core_bit(rank));
         let flag = state.flag(line);
         let is_elsewhere = flag.holders & !core != 0;
-        (flag.before, flag.count) = (flag.count, count);
+        (flag.before, flag.count, flag.mark) = (flag.count, count, mark);
         flag.visible = clock + if is_elsewhere { self.prices.transfer } else { 0 };
         flag.holders = core;
         if let Some(note) = note {
@@ -249,8 +262,10 @@ impl Stage {
         let visible = flag.visible;
         state.raised += 1;
         let is_it = |watch: &Watch| match *watch {
-            Watch::Flag { line: at, count: needed } => at == line && needed <= count,
-            Watch::Generation(_) => false,
+            Watch::Flag { line: at, count: needed, .. } | Watch::Progress { line: at, count: needed } => {
+                at == line && needed <= count
+            }
+            Watch::Gate { .. } => false,
         };
         state.wake(is_it, visible);
     }
@@ -271,7 +286,7 @@ impl Stage {
     }
 
     /// Counts a rank as arrived: ranks do so one after the other.
-    pub fn arrive(&self, rank: u32, size: u32) -> Option<u32> {
+    pub fn arrive(&self, rank: u32) -> u32 {
         let mut state = self.turn(rank);
         let begins = state.lives[rank as usize].clock.max(state.words.busy_until);
         let ends = begins + self.prices.transfer;
@@ -280,17 +295,24 @@ impl Stage {
         state.lives[rank as usize].fetches = false;
         state.words.arrived += 1;
         state.raised += 1;
-        (state.words.arrived < size).then_some(state.words.generation)
+        state.words.arrived
     }
 
     /// All may leave.
-    pub fn open(&self, rank: u32) {
+    pub fn open(&self, rank: u32, count: u64, mark: u64) {
         let mut state = self.turn(rank);
         let clock = state.lives[rank as usize].clock + self.prices.transfer;
         state.lives[rank as usize].clock = clock;
-        let generation = state.words.generation.wrapping_add(1);
-        state.words = Words { arrived: 0, generation, visible: clock, busy_until: clock };
-        state.wake(|watch| matches!(watch, Watch::Generation(_)), clock);
+        let gate_before = state.words.gate;
+        state.words = Words {
+            arrived: 0,
+            gate: count,
+            gate_before,
+            gate_mark: mark,
+            visible: clock,
+            busy_until: clock,
+        };
+        state.wake(|watch| matches!(watch, Watch::Gate { .. }), clock);
     }
 
     /// The rank reads some of the team's data: how many of their lines come from another core, and whether they are the first
@@ -338,7 +360,7 @@ impl Stage {
 impl State {
     fn flag(&mut self, line: usize) -> &mut Flag {
         let note = [0; tern_transport::limits::NOTE_BYTES];
-        self.flags.entry(line).or_insert(Flag { count: 0, note, visible: 0, holders: 0, before: 0 })
+        self.flags.entry(line).or_insert(Flag { count: 0, mark: 0, note, visible: 0, holders: 0, before: 0 })
     }
 
     fn core_bit(&self, rank: u32) -> u64 {
@@ -359,22 +381,22 @@ impl State {
     /// Who watched a word reads it now.
     fn look(&mut self, watch: &Watch, rank: u32, transfer: Picos) {
         match *watch {
-            Watch::Flag { line, .. } => self.fetch_flag(rank, line, transfer),
-            Watch::Generation(_) => self.lives[rank as usize].clock += transfer,
+            Watch::Flag { line, .. } | Watch::Progress { line, .. } => self.fetch_flag(rank, line, transfer),
+            Watch::Gate { .. } => self.lives[rank as usize].clock += transfer,
         }
     }
 
     /// `None`: the rank has seen before that it has come. Otherwise when that can be seen, if it was done already.
     fn comes(&mut self, watch: &Watch) -> Option<Option<Picos>> {
         match *watch {
-            Watch::Flag { line, count } => {
+            Watch::Flag { line, count, .. } | Watch::Progress { line, count } => {
                 let flag = self.flag(line);
                 if flag.before >= count {
                     return None;
                 }
                 Some((flag.count >= count).then_some(flag.visible))
             }
-            Watch::Generation(old) => Some((self.words.generation != old).then_some(self.words.visible)),
+            Watch::Gate { count } => Some((self.words.gate >= count).then_some(self.words.visible)),
         }
     }
 

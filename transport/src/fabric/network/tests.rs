@@ -8,6 +8,7 @@ use super::*;
 use crate::conformance::{Keeper, buf_of, header, pattern, send};
 use crate::fabric::Outside;
 use crate::shm;
+use crate::shm::team::Sight;
 use crate::tcp::tests::{Cards, SECRET};
 
 /// Takes one message a poll, as the engine does while no receive is posted.
@@ -104,9 +105,9 @@ fn the_ranks_of_one_machine_have_a_team() {
     let (mut one, mut two) = (ranks[1].team(seat(0)).unwrap(), ranks[2].team(seat(1)).unwrap());
     assert_eq!(one.seat().leader, 2);
     let (meeting, met) = (one.meet(), two.meet());
-    assert!(!two.is_over(&two.posted(met, 0)));
+    assert_eq!(two.look(&two.posted(met, 0)), Sight::Pending);
     one.post(meeting, &[7; Team::NOTE_BYTES]);
-    assert!(two.is_over(&two.posted(met, 0)));
+    assert_eq!(two.look(&two.posted(met, 0)), Sight::Come);
     assert_eq!(two.post_of(met, 0), [7; Team::NOTE_BYTES]);
     one.leave();
     assert!(!ranks[2].clear_team(1, 2), "one is still there");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::{Lines, Note, Seat, Team, Watch};
+use super::{Arrived, Lines, Note, Seat, Team, Watch};
 use crate::Peer;
 use crate::doorbell::Doorbell;
 use crate::limits::*;
@@ -90,8 +90,10 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
     if (slot as usize) < TEAM_ROOMS && size as usize <= TEAM_RANKS_MAX {
         let flags = segment.team_flags(leader, slot);
         // SAFETY: the room has so many, and the segment is mapped.
-        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0));
+        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0, 0));
     }
+    lines.arrivals.clear();
+    lines.gate.store(0, Ordering::Relaxed);
     lines.left.store(0, Ordering::Release);
     true
 }
@@ -105,22 +107,27 @@ const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
 
 impl Lines for Shared {
     #[inline]
-    fn raise(&self, line: usize, count: u64) {
+    fn raise(&self, line: usize, count: u64, mark: u64) {
         let flag = self.flag(line);
-        flag.raise(count);
+        flag.raise(count, mark);
         self.raised(flag);
     }
 
     #[inline]
-    fn raise_with(&self, line: usize, count: u64, note: &Note) {
+    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
         let flag = self.flag(line);
-        flag.raise_with(count, note);
+        flag.raise_with(count, mark, note);
         self.raised(flag);
     }
 
     #[inline]
     fn count(&self, line: usize) -> u64 {
         self.flag(line).count()
+    }
+
+    #[inline]
+    fn mark(&self, line: usize) -> u64 {
+        self.flag(line).mark()
     }
 
     #[inline]
@@ -139,26 +146,33 @@ impl Lines for Shared {
     }
 
     #[inline]
-    fn arrive(&self, size: u32) -> Option<u32> {
-        let words = self.words();
-        let generation = words.generation.load(Ordering::Acquire);
-        let last = words.arrived.fetch_add(1, Ordering::AcqRel) + 1 >= size;
-        (!last).then_some(generation)
+    fn arrive(&self, count: u64, mark: u64) -> Arrived {
+        self.words().arrivals.arrive(count, mark)
+    }
+
+    fn forget_arrivals(&self, seen: u64) {
+        self.words().arrivals.forget(seen);
     }
 
     #[inline]
-    fn open(&self) {
+    fn open(&self, count: u64, mark: u64) {
         let words = self.words();
-        words.arrived.store(0, Ordering::Relaxed);
-        words.generation.fetch_add(1, Ordering::SeqCst);
+        words.arrivals.clear();
+        words.gate_mark.store(mark, Ordering::Relaxed);
+        words.gate.swap(count, Ordering::SeqCst);
         if words.sleepers.load(Ordering::SeqCst) & !NEEDS_FENCE != 0 {
-            futex::wake_all(&words.generation);
+            futex::wake_all(futex::changing_half(&words.gate));
         }
     }
 
     #[inline]
-    fn generation(&self) -> u32 {
-        self.words().generation.load(Ordering::Acquire)
+    fn gate(&self) -> u64 {
+        self.words().gate.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn gate_mark(&self) -> u64 {
+        self.words().gate_mark.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -214,15 +228,15 @@ impl Shared {
         let words = self.words();
         words.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
         self.bell.fence_all();
-        match *watch {
-            Watch::Generation(old) => self.sleep_on((&words.generation, old), armed, timeout),
-            Watch::Flag { line, count } => {
+        let (word, count, seen) = match *watch {
+            Watch::Gate { count } => (futex::changing_half(&words.gate), count, self.gate()),
+            Watch::Flag { line, count, .. } | Watch::Progress { line, count } => {
                 let flag = self.flag(line);
-                let seen = flag.count();
-                if seen < count {
-                    self.sleep_on((flag.futex_word(), seen as u32), armed, timeout);
-                }
+                (flag.futex_word(), count, flag.count())
             }
+        };
+        if seen < count {
+            self.sleep_on((word, seen as u32), armed, timeout);
         }
         words.sleepers.fetch_sub(SLEEPER, Ordering::SeqCst);
         if armed.is_some() {

@@ -1,0 +1,213 @@
+//! Calls whose ranks differ: how they are noticed, and how the next call comes out right all the same.
+//!
+//! All ranks make the same calls in the same order, so each counts them. A *mark* says what the call is: all ranks must
+//! come with the same. The count of a flag is the call's number and the step within the call; beside it stands the mark. So a
+//! flag of another call, or of a rank that calls something else, is never taken for what is awaited.
+//!
+//! Who waits for long looks at what the others say of themselves: each leaves the number and the mark of its call beside how far it
+//! has come. It does so where others may go on without it, in handovers and messages, where it is counted as arrived, and wherever it
+//! waits for long itself. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
+//! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
+
+use super::{Arrival, Arrived, Lines, Meeting, Sight, Team, Watch};
+
+/// Bits of a count that number the steps of a call; those above number calls.
+const STEP_BITS: u32 = 24;
+pub(super) const STEPS: u64 = (1 << STEP_BITS) - 1;
+/// The step of a rank that has left the call.
+const HAS_LEFT: u64 = STEPS;
+/// Bits of a mark in which the call's number is: what a rank says of its call is read in two parts, which must belong together.
+const CALL_BITS: u64 = 0xf;
+/// The mark of a gate that was opened for ranks with different marks.
+const UNLIKE: u64 = u64::MAX;
+
+/// The number of the call that a count is of.
+#[inline]
+pub(super) fn call_of(count: u64) -> u64 {
+    count >> STEP_BITS
+}
+
+/// Whether a count is of a call's first step.
+#[inline]
+pub(super) fn is_first(count: u64) -> bool {
+    count & STEPS == 1
+}
+
+/// The count with which a call begins.
+#[inline]
+pub(super) fn first_step_of(call: u64) -> u64 {
+    call << STEP_BITS
+}
+
+/// What another rank does instead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mismatch {
+    /// It makes this call with another mark.
+    Unlike {
+        /// The rank.
+        rank: u32,
+        /// Its mark.
+        mark: u64,
+    },
+    /// It has left the call, or has gone on to later ones.
+    Gone {
+        /// The rank, if it can be told.
+        rank: Option<u32>,
+    },
+}
+
+/// What a rank says of itself.
+struct Card {
+    count: u64,
+    mark: u64,
+}
+
+impl Team {
+    /// Bits of a mark that are the team's: all others are the caller's.
+    pub const MARK_BITS_RESERVED: u32 = CALL_BITS.count_ones();
+}
+
+impl<L: Lines> Team<L> {
+    /// Begins the next call. All ranks have to come with the same mark, whose lowest [`Team::MARK_BITS_RESERVED`] bits are zero.
+    #[inline]
+    pub fn begin(&mut self, mark: u64) {
+        self.calls += 1;
+        self.steps = 0;
+        self.mark = mark | (self.calls & CALL_BITS);
+        self.meetings_before = self.meetings;
+    }
+
+    /// Says of this rank which call it has begun. All ranks do so that begin a handover, send messages or wait for long.
+    #[inline]
+    pub fn tell(&self) {
+        if self.has_room && self.told.replace(self.calls) != self.calls {
+            self.lines.raise(self.through_line(self.seat.rank), first_step_of(self.calls), self.mark);
+        }
+    }
+
+    /// The count of the next step.
+    #[inline]
+    pub(super) fn step(&mut self) -> u64 {
+        self.steps += 1;
+        self.calls << STEP_BITS | self.steps
+    }
+
+    /// Where the call begins that is so many before this one.
+    #[inline]
+    pub(super) fn first_step(&self, before: u64) -> u64 {
+        self.calls.saturating_sub(before) << STEP_BITS
+    }
+
+    /// Leaves the call, because of a [`Mismatch`]. Nobody waits for this rank there any longer.
+    pub fn abandon(&mut self) {
+        self.meetings = self.meetings_before;
+        if !self.has_room {
+            return;
+        }
+        self.left = Some(self.calls);
+        self.told.set(self.calls);
+        self.lines.raise(self.through_line(self.seat.rank), self.calls << STEP_BITS | HAS_LEFT, self.mark);
+    }
+
+    /// What has to be waited for before this rank may begin its next call, if anything: a rank that has not yet left a
+    /// call that this one has abandoned. Until then that one can read what this rank came with.
+    #[inline]
+    pub fn unsettled(&mut self) -> Option<Watch> {
+        self.left?;
+        self.look_who_stays()
+    }
+
+    #[cold]
+    fn look_who_stays(&mut self) -> Option<Watch> {
+        let count = self.left? << STEP_BITS | HAS_LEFT;
+        let lines = self.others().map(|rank| self.through_line(rank));
+        let behind = lines.into_iter().find(|&line| self.lines.count(line) < count);
+        if behind.is_none() {
+            self.left = None;
+        }
+        behind.map(|line| Watch::Progress { line, count })
+    }
+
+    /// Why what is watched will not come, after a [`Sight::Amiss`].
+    #[cold]
+    pub fn mismatch(&self, watch: &Watch) -> Mismatch {
+        if let Watch::Flag { line, count, by } = *watch
+            && self.lines.count(line) == count
+        {
+            return Mismatch::Unlike { rank: by, mark: self.lines.mark(line) & !CALL_BITS };
+        }
+        self.first_mismatch().unwrap_or(Mismatch::Gone { rank: None })
+    }
+
+    /// Why what has not come yet will not come, if that can be told: for those who have waited for a while.
+    #[cold]
+    pub fn obstacle(&self, watch: &Watch) -> Option<Mismatch> {
+        if !self.has_room {
+            return None;
+        }
+        self.tell();
+        let found = match *watch {
+            Watch::Gate { .. } => self.first_mismatch(),
+            Watch::Flag { by, .. } => self.unlike(by).or_else(|| self.gone(by)),
+            Watch::Progress { .. } => None,
+        };
+        // Whoever has gone on may have done its part before.
+        found.filter(|_| self.look(watch) == Sight::Pending)
+    }
+
+    /// Another rank's call that is not this one's, if there is one.
+    #[cold]
+    pub fn first_mismatch(&self) -> Option<Mismatch> {
+        self.others()
+            .find_map(|rank| self.unlike(rank))
+            .or_else(|| self.others().find_map(|rank| self.gone(rank)))
+    }
+
+    /// Another rank makes this call with another mark, or one of those that are `awaited` has left it: for a rank whose call goes by
+    /// messages, and which has waited for a while.
+    #[cold]
+    pub fn obstacle_beside(&self, mut awaited: impl Iterator<Item = u32>) -> Option<Mismatch> {
+        let unlike = self.others().find_map(|rank| self.unlike(rank));
+        unlike.or_else(|| awaited.find_map(|rank| self.gone(rank)))
+    }
+
+    /// The rank makes this call with another mark.
+    fn unlike(&self, rank: u32) -> Option<Mismatch> {
+        let card = self.card(rank)?;
+        let differs = card.count >> STEP_BITS == self.calls && card.mark != self.mark;
+        differs.then_some(Mismatch::Unlike { rank, mark: card.mark & !CALL_BITS })
+    }
+
+    /// The rank has left this call.
+    fn gone(&self, rank: u32) -> Option<Mismatch> {
+        let count = self.lines.count(self.through_line(rank));
+        (count >= self.calls << STEP_BITS | HAS_LEFT).then_some(Mismatch::Gone { rank: Some(rank) })
+    }
+
+    /// What a rank says of itself, unless it is just saying something else.
+    fn card(&self, rank: u32) -> Option<Card> {
+        let line = self.through_line(rank);
+        let card = Card { count: self.lines.count(line), mark: self.lines.mark(line) };
+        (card.mark & CALL_BITS == (card.count >> STEP_BITS) & CALL_BITS).then_some(card)
+    }
+
+    fn others(&self) -> impl Iterator<Item = u32> + use<L> {
+        let me = self.seat.rank;
+        (0..self.seat.size).filter(move |&rank| rank != me)
+    }
+
+    /// This rank is the last to arrive, and marks differ; or others have arrived elsewhere.
+    #[cold]
+    pub(super) fn arrived_amiss(&self, meeting: Meeting, arrived: Arrived) -> Arrival {
+        let Arrived::Elsewhere(seen) = arrived else {
+            self.lines.open(meeting.count, UNLIKE);
+            return Arrival::Amiss;
+        };
+        if self.has_room && self.others().any(|rank| self.gone(rank).is_some()) {
+            return Arrival::Amiss;
+        }
+        // They arrived at an earlier meeting, and left it because of a mismatch.
+        self.lines.forget_arrivals(seen);
+        self.arrive(meeting)
+    }
+}
