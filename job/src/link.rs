@@ -154,7 +154,7 @@ impl Pipes {
         match self.control.with(wait) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "mpirun does not read the control pipe")),
             Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(io::Error::other(format!("poll: {error}"))),
         }
     }
 }

@@ -119,14 +119,28 @@ impl Poller {
     }
 
     /// Sleeps until something is ready or the time has passed, and appends what is ready.
-    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Token>) {
+    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Token>) -> Result<(), Refusal> {
         let timeout = timeout.map(|time| Timespec {
             tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
         });
-        // Interrupted by a signal: the signal itself is ready next time.
-        let _ = epoll::wait(&self.set, spare_capacity(&mut self.events), timeout.as_ref());
+        match epoll::wait(&self.set, spare_capacity(&mut self.events), timeout.as_ref()) {
+            // Interrupted by a signal: the signal itself is ready next time.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Refusal::system("cannot wait", refused_call("epoll_wait", error))),
+        }
         ready.extend(self.events.drain(..).map(|event| Token::unpack(event.data.u64())));
+        Ok(())
+    }
+}
+
+/// Why a wait failed, in words. Nothing but a filter of system calls refuses a wait.
+fn refused_call(call: &str, error: Errno) -> String {
+    match error {
+        Errno::PERM | Errno::NOSYS => {
+            format!("{call}: {error}; a container whose filter of system calls (seccomp) allows it is needed")
+        }
+        error => format!("{call}: {error}"),
     }
 }
 

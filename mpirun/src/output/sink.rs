@@ -125,11 +125,19 @@ impl Sink {
         self.terminal
     }
 
-    fn is_writable(&self) -> bool {
+    fn is_writable(&mut self) -> bool {
         let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // An error or a closed reader shows in the write.
-        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+        match poll(&mut fds, Some(&now)) {
+            // An error or a closed reader shows in the write.
+            Ok(ready) => ready > 0,
+            // A filter of system calls may refuse to tell whether there is room: then each write waits for it.
+            Err(Errno::PERM | Errno::NOSYS) => {
+                self.can_wait = false;
+                true
+            }
+            Err(_) => false,
+        }
     }
 }
 

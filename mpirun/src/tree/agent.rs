@@ -130,7 +130,11 @@ impl Parent {
     }
 
     fn wait_and_read(&mut self, poller: &mut Poller) -> Option<()> {
-        poller.wait(Some(BEAT), &mut Vec::new());
+        if let Err(refusal) = poller.wait(Some(BEAT), &mut Vec::new()) {
+            // The parent reads standard error once this agent has ended.
+            eprintln!("{refusal}");
+            return None;
+        }
         self.from.read().ok()
     }
 
@@ -166,7 +170,10 @@ impl Agent {
             let dues = [Some(self.beat_at), self.node.due()];
             let due = dues.into_iter().flatten().min();
             let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
-            self.node.poller.wait(timeout, &mut ready);
+            if let Err(refusal) = self.node.poller.wait(timeout, &mut ready) {
+                self.refuse(&refusal);
+                break;
+            }
             for token in ready.drain(..) {
                 self.handle(token);
             }
@@ -174,6 +181,13 @@ impl Agent {
         }
         self.node.signal(Signal::KILL);
         self.node.disband();
+    }
+
+    /// Says why nothing can be seen of the ranks here any more.
+    fn refuse(&mut self, refusal: &Refusal) {
+        let (host, message, status) = (self.host, refusal.to_string(), refusal.status());
+        self.parent.to.push(&Up::Refused { host, message, status });
+        self.parent.to.flush(&self.node.poller);
     }
 
     fn parent_is_there(&self) -> bool {

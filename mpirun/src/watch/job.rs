@@ -39,8 +39,13 @@ pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     let node = start(plan, &names, outputs.is_interactive())?;
     let mut supervisor = JobSupervisor::new(node, names, outputs, signals, started)?;
     let status = supervisor.watch();
+    if status.is_err() {
+        // Without waiting, nothing can be seen of the job any more.
+        supervisor.signal_all(Signal::KILL);
+        let _ = supervisor.outputs.flush(&supervisor.node.poller);
+    }
     supervisor.node.disband();
-    Ok(status)
+    status
 }
 
 /// Starts the agents of the other hosts, then this host's ranks.
@@ -199,16 +204,16 @@ impl JobSupervisor {
         self.advance_drain(Instant::now());
     }
 
-    fn watch(&mut self) -> u8 {
+    fn watch(&mut self) -> Result<u8, Refusal> {
         let mut ready = Vec::new();
         loop {
             self.flush();
             if self.drain == Drain::Over && !self.outputs.has_pending() {
-                return self.cause.as_ref().map_or(0, Cause::status);
+                return Ok(self.cause.as_ref().map_or(0, Cause::status));
             }
             let now = Instant::now();
             let timeout = self.due().map(|due| due.saturating_duration_since(now));
-            self.node.poller.wait(timeout, &mut ready);
+            self.node.poller.wait(timeout, &mut ready)?;
             for token in ready.drain(..) {
                 self.handle(token);
             }

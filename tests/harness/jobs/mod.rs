@@ -14,6 +14,7 @@ mod net;
 mod netpipe;
 mod places;
 mod prints;
+mod refused;
 mod reports;
 mod settings;
 mod ssh;
@@ -63,6 +64,7 @@ pub fn run(options: &Options, report: &Report) {
         .chain(mpiexec::TESTS)
         .chain(reports::TESTS)
         .chain(places::TESTS)
+        .chain(refused::TESTS)
         .chain(prints::TESTS)
         .chain(leftovers::TESTS)
         .chain(tables::TESTS)

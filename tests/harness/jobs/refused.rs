@@ -1,0 +1,118 @@
+//! What containers take away: system calls that a filter refuses, `/proc`, `/dev`, the user. A job runs all the same, or one sentence
+//! says what is missing; it never hangs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::places::{as_nobody, is_reachable};
+use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
+use crate::compile::compile;
+use crate::process::Outcome;
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    Test { name: "a filter around mpirun refuses a wait", run: around_mpirun },
+    Test { name: "a filter around ranks refuses a wait", run: around_ranks },
+    Test { name: "no /proc", run: no_proc },
+    Test { name: "an empty /dev", run: empty_dev },
+    Test { name: "ranks that become another user", run: other_user },
+];
+
+const ROUTES: [&str; 2] = ["shm", "tcp"];
+const ERRORS: [&str; 2] = ["EPERM", "ENOSYS"];
+
+/// Calls by which a process waits, each with what `mpirun` says of it: nothing where it does without. `epoll_wait` has another name on
+/// some processors. (`poll` is not among them: Rust's own start needs it.)
+const WAITS: [(&str, Option<&str>); 3] = [
+    ("ppoll", None),
+    ("epoll_pwait2", None),
+    ("epoll_wait,epoll_pwait,epoll_pwait2", Some("mpirun: cannot wait: epoll_wait: ")),
+];
+
+fn filter(jobs: &Jobs<'_>) -> Result<PathBuf, String> {
+    compile(jobs.options, &jobs.options.root.join("tests/wrong/refused_call.c"))
+}
+
+/// This kernel has no such filters, or forbids them.
+fn has_no_filter(outcome: &Outcome) -> bool {
+    outcome.code() == Some(125)
+}
+
+fn around_mpirun(jobs: &Jobs<'_>) -> Verdict {
+    let (filter, program) = (filter(jobs)?, jobs.conformance("p2p_blocking")?);
+    for (calls, said) in WAITS {
+        for error in ERRORS {
+            let mut command = Command::new(&filter);
+            command.args([error, calls]).arg(jobs.options.mpirun()).args(["-n", "2"]).arg(&program);
+            let outcome = run_command(&mut command)?;
+            if has_no_filter(&outcome) {
+                return skip("this kernel allows no filter");
+            }
+            let Some(said) = said else {
+                expect_code(&outcome, 0)?;
+                continue;
+            };
+            let is_told = outcome.stderr.starts_with(said) && outcome.stderr.contains("seccomp");
+            expect(is_told && outcome.stderr.lines().count() == 1, "one sentence names the call", &outcome)?;
+            expect_code(&outcome, 1)?;
+        }
+    }
+    passed()
+}
+
+fn around_ranks(jobs: &Jobs<'_>) -> Verdict {
+    let (filter, program) = (filter(jobs)?, jobs.conformance("p2p_blocking")?);
+    for (calls, _) in WAITS {
+        for (error, route) in ERRORS.into_iter().zip(ROUTES) {
+            let mut command = jobs.mpirun(3);
+            command.env("TERN_TRANSPORT", route).arg(&filter).args([error, calls]).arg(&program);
+            let outcome = run_command(&mut command)?;
+            if has_no_filter(&outcome) {
+                return skip("this kernel allows no filter");
+            }
+            expect_code(&outcome, 0)?;
+        }
+    }
+    passed()
+}
+
+fn no_proc(jobs: &Jobs<'_>) -> Verdict {
+    in_a_place(jobs, "mount -t tmpfs -o ro,size=4k none /proc || exit 77; exec \"$@\"")
+}
+
+fn empty_dev(jobs: &Jobs<'_>) -> Verdict {
+    in_a_place(jobs, "mount -t tmpfs -o ro,size=4k none /dev || exit 77; exec \"$@\"")
+}
+
+/// A job over each route, in a mount namespace of its own that the script changes.
+fn in_a_place(jobs: &Jobs<'_>, script: &str) -> Verdict {
+    let program = jobs.conformance("p2p_blocking")?;
+    for route in ROUTES {
+        let mut command = Command::new("unshare");
+        command.env("TERN_TRANSPORT", route).args(["--mount", "sh", "-c", script, "-"]);
+        command.arg(jobs.options.mpirun()).args(["-n", "3"]).arg(&program);
+        let outcome = run_command(&mut command)?;
+        if outcome.code() == Some(77) || outcome.stderr.contains("unshare failed") {
+            return skip("needs the right to mount");
+        }
+        expect_code(&outcome, 0)?;
+    }
+    passed()
+}
+
+fn other_user(jobs: &Jobs<'_>) -> Verdict {
+    let program = jobs.conformance("p2p_blocking")?;
+    if !rustix::process::geteuid().is_root() {
+        return skip("needs root to become another user");
+    }
+    if !is_reachable(&program)? {
+        return skip("another user cannot reach the build folder");
+    }
+    for route in ROUTES {
+        let wrapped = as_nobody(&program);
+        let mut command = jobs.mpirun(3);
+        command.env("TERN_TRANSPORT", route).arg(wrapped.get_program()).args(wrapped.get_args());
+        expect_code(&run_command(&mut command)?, 0)?;
+    }
+    passed()
+}
