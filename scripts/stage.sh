@@ -98,9 +98,12 @@ place_manual_pages() {
     mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
         "$share/fish/vendor_completions.d"
     "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
-    "$built/tern" completions bash >"$share/bash-completion/completions/tern"
-    "$built/tern" completions zsh >"$share/zsh/site-functions/_tern"
-    "$built/tern" completions fish >"$share/fish/vendor_completions.d/tern.fish"
+    point mpirun.1 "$share/man/man1/mpiexec.1"
+    for name in tern mpirun mpiexec; do
+        "$built/tern" completions bash "$name" >"$share/bash-completion/completions/$name"
+        "$built/tern" completions zsh "$name" >"$share/zsh/site-functions/_$name"
+        "$built/tern" completions fish "$name" >"$share/fish/vendor_completions.d/$name.fish"
+    done
 }
 
 # What `tern tune` and `tern netpipe` run. Without a C compiler all else works.
