@@ -52,9 +52,10 @@ place_programs() {
     put 755 "$built/mpirun" "$prefix/bin/mpirun"
     point mpirun "$prefix/bin/mpiexec"
     put 755 "$built/tern" "$prefix/bin/tern"
-    # Copies, not links: the wrapper looks at its name, and some build systems resolve links.
-    for name in mpicc mpicxx mpic++ mpifort mpif77 mpif90; do
-        put 755 "$built/tern-cc" "$prefix/bin/$name"
+    # One file with many names. The wrapper looks at its name, and some build systems resolve symbolic links.
+    put 755 "$built/tern-cc" "$prefix/bin/mpicc"
+    for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        share mpicc "$prefix/bin/$name"
     done
 }
 
@@ -126,6 +127,12 @@ place_measure() {
 # put MODE FROM TO: a copy that appears at once.
 put() {
     cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
+}
+
+# share NAME OTHER: another name for a file in the same folder, or a copy where the file system has no such names.
+share() {
+    { ln "${2%/*}/$1" "$2.new.$$" 2>/dev/null || cp -p "${2%/*}/$1" "$2.new.$$"; } && mv -f "$2.new.$$" "$2" ||
+        fail "cannot write $2"
 }
 
 # point TARGET LINK: a symbolic link that appears at once.
