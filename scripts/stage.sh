@@ -1,14 +1,17 @@
 #!/bin/sh
 # Builds Tern optimised and lays it out under a prefix: bin, include, lib, libexec, share.
 #
-#   scripts/stage.sh [--no-build] PREFIX
+#   scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX
 #
+# Debug symbols stay inside, or are left out, or go to files in .debug folders, where debuggers look for them.
 # Needs no root if PREFIX can be written. Safe to repeat, also under a running job: each file is replaced by
 # a rename, so a program that runs keeps the file it has.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 built=${CARGO_TARGET_DIR:-$root/target}/release
+
+usage="usage: scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX"
 
 fail() {
     echo "stage.sh: $*" >&2
@@ -17,11 +20,17 @@ fail() {
 
 main() {
     build=yes
-    if [ "${1:-}" = --no-build ]; then
-        build=no
+    symbols=inside
+    while [ $# -gt 1 ]; do
+        case $1 in
+        --no-build) build=no ;;
+        --symbols) symbols=$2 && shift ;;
+        *) fail "$usage" ;;
+        esac
         shift
-    fi
-    [ $# -eq 1 ] && [ -n "$1" ] || fail "usage: scripts/stage.sh [--no-build] PREFIX"
+    done
+    [ $# -eq 1 ] && [ -n "$1" ] || fail "$usage"
+    case $symbols in inside | none | apart) ;; *) fail "$usage" ;; esac
     [ "$build" = no ] || build_all
     mkdir -p "$1" || fail "cannot make $1; choose another PREFIX"
     prefix=$(cd "$1" && pwd)
@@ -34,6 +43,7 @@ main() {
     place_documents
     place_manual_pages
     "$root/scripts/stage-fortran.sh" "$prefix"
+    [ "$symbols" = inside ] || slim "$prefix/lib/libmpifort_abi.so.1"
     place_measure
 }
 
@@ -49,11 +59,11 @@ check_built() {
 }
 
 place_programs() {
-    put 755 "$built/mpirun" "$prefix/bin/mpirun"
+    put_binary "$built/mpirun" "$prefix/bin/mpirun"
     point mpirun "$prefix/bin/mpiexec"
-    put 755 "$built/tern" "$prefix/bin/tern"
+    put_binary "$built/tern" "$prefix/bin/tern"
     # One file with many names. The wrapper looks at its name, and some build systems resolve symbolic links.
-    put 755 "$built/tern-cc" "$prefix/bin/mpicc"
+    put_binary "$built/tern-cc" "$prefix/bin/mpicc"
     for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
         share mpicc "$prefix/bin/$name"
     done
@@ -62,7 +72,7 @@ place_programs() {
 place_library() {
     put 644 "$root/abi/include/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
     put 644 "$root/abi/include/mpi.h" "$prefix/include/mpi.h"
-    put 755 "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
+    put_binary "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
     point libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
     package_file >"$prefix/lib/pkgconfig/.mpi.pc.$$"
     put 644 "$prefix/lib/pkgconfig/.mpi.pc.$$" "$prefix/lib/pkgconfig/mpi.pc"
@@ -91,6 +101,7 @@ place_documents() {
             mkdir -p "$(dirname "$prefix/share/doc/tern/$name")"
             put 644 "$root/$name" "$prefix/share/doc/tern/$name"
         done
+    "$root/scripts/notices.sh" >"$prefix/share/doc/tern/NOTICES.md" || fail "the notices of the crates cannot be written"
 }
 
 # Both come from the definition of the command line.
@@ -122,6 +133,28 @@ place_measure() {
             echo "stage.sh: tern tune and tern netpipe will not work: $name.c could not be compiled" >&2
         fi
     done
+}
+
+# put_binary FROM TO: a program or library, with its debug symbols where they are wanted.
+put_binary() {
+    if [ "$symbols" = inside ]; then
+        put 755 "$1" "$2"
+        return
+    fi
+    cp "$1" "$2.new.$$" && chmod 755 "$2.new.$$" && strip --strip-unneeded "$2.new.$$" || fail "cannot write $2"
+    [ "$symbols" = none ] || keep_symbols "$1" "$2.new.$$" "${2%/*}/.debug" "${2##*/}.debug"
+    mv -f "$2.new.$$" "$2" || fail "cannot write $2"
+}
+
+# keep_symbols FROM STRIPPED FOLDER NAME: the symbols in a file of their own, which the stripped file names.
+keep_symbols() {
+    mkdir -p "$3" && objcopy --only-keep-debug "$1" "$3/$4" && chmod 644 "$3/$4" &&
+        objcopy --add-gnu-debuglink="$3/$4" "$2" || fail "cannot write $3/$4"
+}
+
+# slim FILE: without what only debuggers need.
+slim() {
+    strip --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
 }
 
 # put MODE FROM TO: a copy that appears at once.

@@ -19,6 +19,10 @@ main() {
     check "mpicc --version names Tern after the compiler" version_names_tern
     check "mpirun and mpiexec have manual pages" has_pages
     check "shells complete tern, mpirun and mpiexec" has_completions
+    check "notices name the crates inside with their licenses" has_notices
+    check "make install honors DESTDIR, and strips" installs
+    check "make install-debug keeps the symbols apart" keeps_symbols
+    check "make uninstall leaves nothing, and nothing of others is lost" uninstalls
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
@@ -84,6 +88,50 @@ has_completions() {
             grep -q "$name" "$prefix/share/$file" || { echo "share/$file"; return 1; }
         done
     done
+}
+
+has_notices() {
+    file=$prefix/share/doc/tern/NOTICES.md
+    grep -q '^| clap [0-9.]* | MIT OR Apache-2.0 |' "$file" && grep -q 'Permission is hereby granted' "$file" &&
+        grep -q 'Apache License' "$file" && ! grep -q '^| tern-' "$file"
+}
+
+# make_it TARGET: into a place of its own, of what has been built already.
+make_it() {
+    make -s -C "$root" "$1" DESTDIR="$work/packages" PREFIX=/opt/tern
+}
+
+has_symbols() {
+    readelf -SW "$1" | grep -q '\.debug_info'
+}
+
+installs() {
+    make_it install || return 1
+    tree=$work/packages/opt/tern
+    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1 lib/libmpifort_abi.so.1; do
+        ! has_symbols "$tree/$file" && ! readelf -SW "$tree/$file" | grep -q '\.symtab' || { echo "$file has symbols"; return 1; }
+    done
+    [ ! -e "$tree/bin/.debug" ] && ! grep -rIl "$work" "$tree/bin" "$tree/include" "$tree/lib/pkgconfig" || return 1
+    printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n' >"$work/x.c"
+    "$tree/bin/mpicc" -o "$work/x" "$work/x.c" && "$tree/bin/mpirun" -n 2 "$work/x"
+}
+
+keeps_symbols() {
+    make_it install-debug || return 1
+    tree=$work/packages/opt/tern
+    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1; do
+        ! has_symbols "$tree/$file" && has_symbols "$tree/${file%/*}/.debug/${file##*/}.debug" &&
+            readelf -p .gnu_debuglink "$tree/$file" | grep -q "${file##*/}.debug" || { echo "$file"; return 1; }
+    done
+}
+
+uninstalls() {
+    tree=$work/packages/opt/tern
+    mkdir -p "$tree/lib" && echo other >"$tree/lib/libother.a"
+    make_it uninstall || return 1
+    left=$(find "$tree" ! -type d)
+    [ "$left" = "$tree/lib/libother.a" ] || { echo "left: $left"; return 1; }
+    ! make_it uninstall 2>/dev/null
 }
 
 main
