@@ -111,11 +111,23 @@ place_manual_pages() {
         "$share/fish/vendor_completions.d"
     "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
     point mpirun.1 "$share/man/man1/mpiexec.1"
+    wrapper_page >"$share/man/man1/mpicc.1"
+    for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        point mpicc.1 "$share/man/man1/$name.1"
+    done
     for name in tern mpirun mpiexec; do
         "$built/tern" completions bash "$name" >"$share/bash-completion/completions/$name"
         "$built/tern" completions zsh "$name" >"$share/zsh/site-functions/_$name"
         "$built/tern" completions fish "$name" >"$share/fish/vendor_completions.d/$name.fish"
     done
+}
+
+# The wrapper's own help, as a page.
+wrapper_page() {
+    printf '.TH MPICC 1 "" "Tern"\n.SH NAME\nmpicc, mpicxx, mpifort \\- compile and link MPI programs\n'
+    printf '.SH SYNOPSIS\nmpicc [options] files\n.SH DESCRIPTION\n.nf\n'
+    "$prefix/bin/mpicc" -help | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"
+    printf '.fi\n'
 }
 
 # What `tern tune` and `tern netpipe` run. Without a C compiler all else works.

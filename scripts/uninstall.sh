@@ -17,6 +17,9 @@ rm -f include/mpi.h include/mpif.h include/mpi_abi_fort.h lib/pkgconfig/mpi.pc
 rm -f lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi_abi_c2f.a lib/libmpifort_abi.so lib/libmpifort_abi.so.1
 rm -f lib/.debug/libmpi_abi.so.1.debug
 rm -f share/man/man1/mpirun.1 share/man/man1/mpiexec.1 share/man/man1/tern.1 share/man/man1/tern-*.1
+for name in mpicc mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+    rm -f "share/man/man1/$name.1"
+done
 for name in tern mpirun mpiexec; do
     rm -f "share/bash-completion/completions/$name" "share/zsh/site-functions/_$name" \
         "share/fish/vendor_completions.d/$name.fish"

@@ -17,7 +17,7 @@ main() {
     check "the wrappers are one file" wrappers_are_one
     check "each wrapper answers --showme" wrappers_answer
     check "mpicc --version names Tern after the compiler" version_names_tern
-    check "mpirun and mpiexec have manual pages" has_pages
+    check "mpirun, mpiexec and the wrappers have manual pages" has_pages
     check "shells complete tern, mpirun and mpiexec" has_completions
     check "notices name the crates inside with their licenses" has_notices
     check "make install honors DESTDIR, and strips" installs
@@ -79,7 +79,8 @@ version_names_tern() {
 
 has_pages() {
     grep -q 'mpirun \[options\] program' "$prefix/share/man/man1/mpirun.1" &&
-        [ "$prefix/share/man/man1/mpiexec.1" -ef "$prefix/share/man/man1/mpirun.1" ]
+        [ "$prefix/share/man/man1/mpiexec.1" -ef "$prefix/share/man/man1/mpirun.1" ] &&
+        grep -q 'showme:WHAT' "$prefix/share/man/man1/mpif90.1"
 }
 
 has_completions() {

@@ -12,8 +12,10 @@ pub const PROGRAM: &str = "program";
 /// How the command is used.
 pub const USAGE: &str = "mpirun [options] program [arguments] [: [options] program [arguments]] ...";
 
-const ABOUT: &str = "Starts programs as the ranks of one MPI job, on this machine unless hosts are named. Every long \
-    option may be written with one dash or two, and with a space or '=' before its value.";
+const ABOUT: &str = "Starts programs as the ranks of one MPI job, on this machine unless hosts are named";
+
+const DASHES: &str =
+    "Every long option may be written with one dash or two, and with a space or '=' before its value.";
 
 const AFTER: &str = "\
 Options of other launchers are known, too: each is done, or a line says what to use instead; with -v, those that change
@@ -30,9 +32,12 @@ pub fn command() -> Command {
     let command = Command::new("mpirun")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
+        .long_about(format!("{ABOUT}. {DASHES}"))
         .after_help(AFTER)
         .override_usage(USAGE)
-        .help_template("{usage-heading} {usage}\n\n{about}\n\n{all-args}{after-help}\n")
+        .help_template(format!(
+            "{{usage-heading}} {{usage}}\n\n{{about}}.\n{DASHES}\n\n{{all-args}}{{after-help}}\n"
+        ))
         .max_term_width(120)
         .args_override_self(true)
         .disable_help_flag(true)

@@ -49,7 +49,8 @@ fn modifier(settings: &mut Settings, word: &str, value: &str) -> Result<(), Refu
     match name.as_str() {
         // What happens anyway.
         "" | "oversubscribe" | "inherit" => {}
-        "span" | "nooversubscribe" | "noinherit" | "nolocal" | "hwtcpus" | "corecpus" | "ordered" => {
+        "nooversubscribe" => settings.slots_bind = true,
+        "span" | "noinherit" | "nolocal" | "hwtcpus" | "corecpus" | "ordered" => {
             settings.remarks.push(format!("'{word}' in option --map-by {value} changes nothing"));
         }
         _ => {
@@ -101,13 +102,21 @@ pub fn output(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Names of launchers that `-launcher` of MPICH takes, and that are no commands here.
+const BOOTSTRAPS: [&str; 8] = ["fork", "slurm", "ll", "lsf", "sge", "pbs", "manual", "persist"];
+
+/// The launcher that a word of MPICH means; none, if it is a command.
+pub fn known_launcher(value: &str) -> Option<Result<Vec<String>, Refusal>> {
+    BOOTSTRAPS.contains(&value).then(|| bootstrap(value))
+}
+
 /// Reads the value of `-bootstrap`, which names a launcher; `fork` is for this host, where none is needed.
 pub fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
     match value {
         "ssh" | "fork" => Ok(Vec::new()),
         "rsh" => Ok(vec!["rsh".into()]),
         _ => Err(Refusal::usage(format!(
-            "option --bootstrap: '{value}' is none of ssh, rsh, fork; --launcher CMD takes any command that is called as \
+            "option --bootstrap or --launcher: '{value}' is none of ssh, rsh, fork; --launcher CMD takes any command that is called as \
              'CMD HOST COMMAND', such as 'srun -N 1 -n 1 -w'"
         ))),
     }
@@ -216,6 +225,8 @@ mod tests {
         output(&mut settings, "tag,TIMESTAMP,dir=/tmp/x").unwrap();
         assert!(settings.output.tag && settings.output.timestamp && settings.output.files[1].is_some());
         assert!(output(&mut settings, "dri=/tmp/x").unwrap_err().to_string().contains("'dri=/tmp/x'"));
+        assert!(known_launcher("srun -N 1").is_none() && known_launcher("fork").unwrap().unwrap().is_empty());
+        assert!(mapped("slot:NOOVERSUBSCRIBE").unwrap().slots_bind);
         assert!(bootstrap("slurm").unwrap_err().to_string().contains("srun"));
     }
 

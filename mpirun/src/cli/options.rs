@@ -247,6 +247,9 @@ fn number_of(what: &str, name: &str, value: &str) -> Result<u32, Refusal> {
 
 /// A command with its own options, such as `ssh -p 2222`.
 fn launcher(value: &str) -> Result<Vec<String>, Refusal> {
+    if let Some(known) = habits::known_launcher(value) {
+        return known;
+    }
     launcher::words(value).ok_or_else(|| {
         Refusal::usage(format!("option --launcher needs a command with all its quotes closed, not '{value}'"))
     })
@@ -299,6 +302,7 @@ fn export(option: &str, value: OsString) -> Result<Option<(OsString, OsString)>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::table::rows;
 
     fn parse_line(line: &str) -> Result<Request, Refusal> {
         parse(line.split_whitespace().map(OsString::from).collect(), |_| None)
@@ -359,6 +363,29 @@ mod tests {
         assert_eq!(settings.environment, [("A".into(), "1".into()), ("B".into(), "2=3".into())]);
         assert!(refusal("-x TERN_SURELY_NOT_SET a").contains("not set"));
         assert!(refusal("-genv = 1 a").contains("no name"));
+    }
+
+    #[test]
+    fn options_may_come_several_times() {
+        let settings = run("-x A=1 -x B=2 -env C 3 -env D 4 -H a -H b -l -l -n 1 -n 2 p");
+        assert_eq!(settings.environment, [("A".into(), "1".into()), ("B".into(), "2".into())]);
+        assert_eq!(settings.apps[0].environment, [("C".into(), "3".into()), ("D".into(), "4".into())]);
+        assert_eq!((settings.apps[0].hosts.join(" "), settings.apps[0].count), ("a b".into(), Some(2)));
+    }
+
+    #[test]
+    fn no_line_makes_it_panic() {
+        let names = rows().flat_map(|row| row.0).flat_map(|name| [format!("-{name}"), format!("--{name}=1")]);
+        let others = ["1", "a", ":", "--", "-", "", "=", "-=", "--=", "node:", "ppr:1:core", "/nonexistent"];
+        let words: Vec<String> = names.chain(others.map(String::from)).collect();
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..3000 {
+            let line: Vec<OsString> =
+                (0..random.usize(0..8)).map(|_| words[random.usize(..words.len())].clone().into()).collect();
+            if let Err(refusal) = parse(line.clone(), |_| None) {
+                assert_eq!(refusal.to_string().lines().count(), 1, "{line:?}");
+            }
+        }
     }
 
     #[test]
