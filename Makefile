@@ -11,7 +11,7 @@ STAGE     := $(BUILD)/prefix
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test testnet bench docs install build stage fmt lint clean setup setup-run
+.PHONY: help run test testnet bench docs install install-debug uninstall build stage fmt lint clean setup setup-run
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,8 +29,14 @@ testnet: setup-run stage ## HOSTS=4 RATE=0 CMD=...: hosts in network namespaces 
 bench: setup stage ## measure Tern, the raw limits and the other MPI libraries side by side
 	@scripts/bench.sh "$(STAGE)"
 
-install: setup-run ## install under PREFIX (default ~/.local)
-	@scripts/stage.sh "$(PREFIX)"
+install: setup-run ## install under PREFIX (default ~/.local); with DESTDIR, below that folder, for packages
+	@scripts/stage.sh --symbols none "$(DESTDIR)$(PREFIX)"
+
+install-debug: setup-run ## the same with debug symbols, in .debug folders beside what they belong to
+	@scripts/stage.sh --symbols apart "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## remove what install has put under PREFIX
+	@scripts/uninstall.sh "$(DESTDIR)$(PREFIX)"
 
 build: setup-run ## compile everything, optimised
 	@$(CARGO) build --release --workspace

@@ -1,14 +1,17 @@
 #!/bin/sh
 # Builds Tern optimised and lays it out under a prefix: bin, include, lib, libexec, share.
 #
-#   scripts/stage.sh [--no-build] PREFIX
+#   scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX
 #
+# Debug symbols stay inside, or are left out, or go to files in .debug folders, where debuggers look for them.
 # Needs no root if PREFIX can be written. Safe to repeat, also under a running job: each file is replaced by
 # a rename, so a program that runs keeps the file it has.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 built=${CARGO_TARGET_DIR:-$root/target}/release
+
+usage="usage: scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX"
 
 fail() {
     echo "stage.sh: $*" >&2
@@ -17,11 +20,17 @@ fail() {
 
 main() {
     build=yes
-    if [ "${1:-}" = --no-build ]; then
-        build=no
+    symbols=inside
+    while [ $# -gt 1 ]; do
+        case $1 in
+        --no-build) build=no ;;
+        --symbols) symbols=$2 && shift ;;
+        *) fail "$usage" ;;
+        esac
         shift
-    fi
-    [ $# -eq 1 ] && [ -n "$1" ] || fail "usage: scripts/stage.sh [--no-build] PREFIX"
+    done
+    [ $# -eq 1 ] && [ -n "$1" ] || fail "$usage"
+    case $symbols in inside | none | apart) ;; *) fail "$usage" ;; esac
     [ "$build" = no ] || build_all
     mkdir -p "$1" || fail "cannot make $1; choose another PREFIX"
     prefix=$(cd "$1" && pwd)
@@ -34,6 +43,7 @@ main() {
     place_documents
     place_manual_pages
     "$root/scripts/stage-fortran.sh" "$prefix"
+    [ "$symbols" = inside ] || slim "$prefix/lib/libmpifort_abi.so.1"
     place_measure
 }
 
@@ -49,19 +59,20 @@ check_built() {
 }
 
 place_programs() {
-    put 755 "$built/mpirun" "$prefix/bin/mpirun"
+    put_binary "$built/mpirun" "$prefix/bin/mpirun"
     point mpirun "$prefix/bin/mpiexec"
-    put 755 "$built/tern" "$prefix/bin/tern"
-    # Copies, not links: the wrapper looks at its name, and some build systems resolve links.
-    for name in mpicc mpicxx mpic++ mpifort mpif77 mpif90; do
-        put 755 "$built/tern-cc" "$prefix/bin/$name"
+    put_binary "$built/tern" "$prefix/bin/tern"
+    # One file with many names. The wrapper looks at its name, and some build systems resolve symbolic links.
+    put_binary "$built/tern-cc" "$prefix/bin/mpicc"
+    for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        share mpicc "$prefix/bin/$name"
     done
 }
 
 place_library() {
     put 644 "$root/abi/include/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
     put 644 "$root/abi/include/mpi.h" "$prefix/include/mpi.h"
-    put 755 "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
+    put_binary "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
     point libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
     package_file >"$prefix/lib/pkgconfig/.mpi.pc.$$"
     put 644 "$prefix/lib/pkgconfig/.mpi.pc.$$" "$prefix/lib/pkgconfig/mpi.pc"
@@ -90,6 +101,7 @@ place_documents() {
             mkdir -p "$(dirname "$prefix/share/doc/tern/$name")"
             put 644 "$root/$name" "$prefix/share/doc/tern/$name"
         done
+    "$root/scripts/notices.sh" >"$prefix/share/doc/tern/NOTICES.md" || fail "the notices of the crates cannot be written"
 }
 
 # Both come from the definition of the command line.
@@ -98,9 +110,24 @@ place_manual_pages() {
     mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
         "$share/fish/vendor_completions.d"
     "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
-    "$built/tern" completions bash >"$share/bash-completion/completions/tern"
-    "$built/tern" completions zsh >"$share/zsh/site-functions/_tern"
-    "$built/tern" completions fish >"$share/fish/vendor_completions.d/tern.fish"
+    point mpirun.1 "$share/man/man1/mpiexec.1"
+    wrapper_page >"$share/man/man1/mpicc.1"
+    for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        point mpicc.1 "$share/man/man1/$name.1"
+    done
+    for name in tern mpirun mpiexec; do
+        "$built/tern" completions bash "$name" >"$share/bash-completion/completions/$name"
+        "$built/tern" completions zsh "$name" >"$share/zsh/site-functions/_$name"
+        "$built/tern" completions fish "$name" >"$share/fish/vendor_completions.d/$name.fish"
+    done
+}
+
+# The wrapper's own help, as a page.
+wrapper_page() {
+    printf '.TH MPICC 1 "" "Tern"\n.SH NAME\nmpicc, mpicxx, mpifort \\- compile and link MPI programs\n'
+    printf '.SH SYNOPSIS\nmpicc [options] files\n.SH DESCRIPTION\n.nf\n'
+    "$prefix/bin/mpicc" -help | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"
+    printf '.fi\n'
 }
 
 # What `tern tune` and `tern netpipe` run. Without a C compiler all else works.
@@ -120,9 +147,37 @@ place_measure() {
     done
 }
 
+# put_binary FROM TO: a program or library, with its debug symbols where they are wanted.
+put_binary() {
+    if [ "$symbols" = inside ]; then
+        put 755 "$1" "$2"
+        return
+    fi
+    cp "$1" "$2.new.$$" && chmod 755 "$2.new.$$" && strip --strip-unneeded "$2.new.$$" || fail "cannot write $2"
+    [ "$symbols" = none ] || keep_symbols "$1" "$2.new.$$" "${2%/*}/.debug" "${2##*/}.debug"
+    mv -f "$2.new.$$" "$2" || fail "cannot write $2"
+}
+
+# keep_symbols FROM STRIPPED FOLDER NAME: the symbols in a file of their own, which the stripped file names.
+keep_symbols() {
+    mkdir -p "$3" && objcopy --only-keep-debug "$1" "$3/$4" && chmod 644 "$3/$4" &&
+        objcopy --add-gnu-debuglink="$3/$4" "$2" || fail "cannot write $3/$4"
+}
+
+# slim FILE: without what only debuggers need.
+slim() {
+    strip --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
+}
+
 # put MODE FROM TO: a copy that appears at once.
 put() {
     cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
+}
+
+# share NAME OTHER: another name for a file in the same folder, or a copy where the file system has no such names.
+share() {
+    { ln "${2%/*}/$1" "$2.new.$$" 2>/dev/null || cp -p "${2%/*}/$1" "$2.new.$$"; } && mv -f "$2.new.$$" "$2" ||
+        fail "cannot write $2"
 }
 
 # point TARGET LINK: a symbolic link that appears at once.

@@ -29,10 +29,19 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use cli::options::Request;
-use cli::{habits, help, options};
+use cli::{definition, habits, options};
 use launch::watchdog;
 use tree::agent;
 use watch::exit_cause::Refusal;
+
+/// The command line of `mpirun`, for manual pages and completions.
+pub fn command() -> clap::Command {
+    definition::command()
+}
+
+pub use cli::definition::USAGE;
+/// The page of options for the manual.
+pub use cli::manual::page as options_page;
 
 /// What the program `mpirun` does.
 pub fn main() -> ExitCode {
@@ -57,15 +66,29 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// `mpirun -info`.
+fn about() -> String {
+    let place = std::env::current_exe().map_or("unknown".into(), |path| path.display().to_string());
+    format!(
+        "mpirun (Tern) {}\nprogram: {place}\nlaunchers: ssh, or any command by --launcher\nstart of ranks: Tern's own, PMI-1\n\
+         'tern info' lists machine, transports and settings\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
 fn serve(arguments: Vec<OsString>) -> Result<u8, Refusal> {
     let request = options::parse(arguments, |name| std::env::var(name).ok())?;
     match request {
         Request::Help => {
-            print!("{}", help::TEXT);
+            print!("{}", definition::command().render_help());
             Ok(0)
         }
         Request::Version => {
             println!("mpirun (Tern) {}", env!("CARGO_PKG_VERSION"));
+            Ok(0)
+        }
+        Request::Info => {
+            print!("{}", about());
             Ok(0)
         }
         Request::Run(mut settings) => {

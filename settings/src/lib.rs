@@ -74,6 +74,8 @@ pub enum Values {
     Set(&'static [&'static str], fn(&Environment, usize) -> bool, fn(&mut Environment, usize)),
     /// The name of a file, or nothing. The file is read by who uses it.
     File(fn(&Environment) -> &str, fn(&mut Environment, &str)),
+    /// Text of this form, or nothing. The second function says whether it was understood.
+    Text(&'static str, fn(&Environment) -> String, fn(&mut Environment, &str) -> Option<()>),
 }
 
 /// Variables that belong together.
@@ -228,6 +230,7 @@ impl Values {
                 }
             }
             Values::File(_, set) => set(all, value),
+            Values::Text(_, _, set) => set(all, value).ok_or(Fault::Unknown)?,
         }
         Ok(())
     }
@@ -242,6 +245,7 @@ impl Values {
                 on.map(|(_, word)| *word).collect::<Vec<_>>().join(",")
             }
             Values::File(get, _) => get(all).to_owned(),
+            Values::Text(_, get, _) => get(all),
         }
     }
 
@@ -253,6 +257,7 @@ impl Values {
             Values::Choice(words, ..) => text::one_of(words),
             Values::Set(words, ..) => format!("a list of: {}", words.join(", ")),
             Values::File(..) => "a file".into(),
+            Values::Text(form, ..) => (*form).into(),
         }
     }
 }

@@ -5,6 +5,7 @@ use tern_engine::settings::Rendezvous;
 use tern_transport::accord::ACCORD_SETTINGS_MAX;
 use tern_transport::config::Checksum;
 use tern_transport::copies::Copies;
+use tern_transport::reach::{Interfaces, Ports};
 use tern_transport::{Medium, Route};
 
 /// The variables that the library reads, by category.
@@ -28,6 +29,7 @@ pub const SHARED: &[&str] = &[
     "TERN_CHECK",
     "TERN_CREDIT_BYTES",
     "TERN_TRANSPORT",
+    "TERN_PORTS",
     "TERN_MULTICAST",
     "TERN_TCP_EAGER_BYTES",
     "TERN_TCP_CHECKSUM",
@@ -134,6 +136,24 @@ const NETWORK: Category = Category {
                 &Route::WORDS,
                 |all| all.transport.route as usize,
                 |all, at| all.transport.route = Route::ALL[at],
+            ),
+        },
+        Variable {
+            name: "TERN_INTERFACE",
+            meaning: "The network interfaces at which other machines reach this rank; unless it is set, all. mpirun -iface sets it. Each rank may have its own.",
+            values: Values::Text(
+                "names, addresses or networks, as in eth0,10.1.0.0/16",
+                |all| all.transport.tcp.interfaces.text().into(),
+                |all, text| Interfaces::parse(text).map(|found| all.transport.tcp.interfaces = found),
+            ),
+        },
+        Variable {
+            name: "TERN_PORTS",
+            meaning: "The ports at which ranks are reached, TCP and UDP; the last of them is for multicasts. Unless it is set, the kernel chooses.",
+            values: Values::Text(
+                "first-last, as in 40000-40100",
+                |all| all.transport.tcp.ports.text(),
+                |all, text| Ports::parse(text).map(|ports| all.transport.tcp.ports = ports),
             ),
         },
         Variable {

@@ -94,7 +94,7 @@ fn what_ranks_must_share_is_a_variable_and_its_value_has_a_mark_of_its_own() {
         assert!(variable(name).is_some(), "{name}");
     }
     // What a category promises for all of its variables that change what travels.
-    let own = ["TERN_MULTICAST_PARITY", "TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
+    let own = ["TERN_INTERFACE", "TERN_MULTICAST_PARITY", "TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
     for category in
         CATEGORIES.iter().filter(|category| category.description.contains("the same on all ranks"))
     {

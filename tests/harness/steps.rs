@@ -61,6 +61,7 @@ pub fn outside_suites(options: &Options, report: &Report) {
     let kernels = ["cargo", "run", "--quiet", "--release", "--package", "tern-mem", "--example", "kernels"];
     step(options, report, "reduction kernels", &kernels);
     suite(options, report, "Fortran", &["tests/fortran/run.sh", &prefix], count_last_line);
+    suite(options, report, "installation", &["tests/install.sh", &prefix], count_last_line);
     suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
     suite(options, report, "mpi4py", &["scripts/mpi4py.sh", &prefix], count_last_line);
 }

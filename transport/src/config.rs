@@ -7,6 +7,7 @@ use crate::limits::{
     PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES,
     TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
 };
+use crate::reach::{Interfaces, Ports};
 use std::time::Duration;
 
 /// Which transport carries messages between ranks.
@@ -152,6 +153,10 @@ pub struct TcpConfig {
     pub peer_timeout_s: u32,
     /// `TERN_TCP_CUTS`: a test breaks a connection once in about so many sends; 0 never.
     pub cuts: u32,
+    /// `TERN_INTERFACE`: where other machines reach this rank.
+    pub interfaces: Interfaces,
+    /// `TERN_PORTS`; the same on all ranks.
+    pub ports: Ports,
     /// All ranks of the job are on this machine, so that no other one needs to reach this rank.
     pub local: bool,
 }
@@ -165,6 +170,8 @@ impl Default for TcpConfig {
             encrypt: false,
             peer_timeout_s: PEER_TIMEOUT_S,
             cuts: 0,
+            interfaces: Interfaces::default(),
+            ports: Ports::default(),
             local: false,
         }
     }

@@ -22,6 +22,7 @@ pub mod fabric;
 pub mod limits;
 #[cfg(not(loom))]
 pub mod loopback;
+pub mod reach;
 pub mod shm;
 #[cfg(not(loom))]
 pub mod signals;

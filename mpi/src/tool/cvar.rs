@@ -21,7 +21,9 @@ fn of_handle(handle: MPI_T_cvar_handle) -> Outcome<&'static Variable> {
 /// How many elements of its type a variable has.
 fn count_of(variable: &Variable) -> c_int {
     match variable.values {
-        Values::Set(..) | Values::File(..) => variable.value(&settings()).len() as c_int + 1,
+        Values::Set(..) | Values::File(..) | Values::Text(..) => {
+            variable.value(&settings()).len() as c_int + 1
+        }
         _ => 1,
     }
 }
@@ -38,7 +40,7 @@ unsafe fn read(variable: &Variable, buf: *mut c_void) {
             Values::Number(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings) as MPI_Count),
             Values::Switch(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings).into()),
             Values::Choice(_, get, _) => buf.cast::<c_int>().write_unaligned(get(&settings) as c_int),
-            Values::Set(..) | Values::File(..) => {
+            Values::Set(..) | Values::File(..) | Values::Text(..) => {
                 let mut length = count_of(variable);
                 put_text(buf.cast(), &mut length, &variable.value(&settings));
             }

@@ -11,7 +11,7 @@ pub fn type_of(variable: &Variable) -> MPI_Datatype {
     match variable.values {
         Values::Number(..) | Values::Switch(..) => MPI_COUNT,
         Values::Choice(..) => MPI_INT,
-        Values::Set(..) | Values::File(..) => MPI_CHAR,
+        Values::Set(..) | Values::File(..) | Values::Text(..) => MPI_CHAR,
     }
 }
 

@@ -1,6 +1,9 @@
 //! The command line: what users of `mpirun` and of other launchers write.
 
+pub mod dashes;
+pub mod definition;
 pub mod habits;
-pub mod help;
+pub mod manual;
 pub mod options;
 pub mod standard;
+pub mod table;

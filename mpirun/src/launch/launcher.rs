@@ -31,8 +31,15 @@ pub fn name(launcher: &[String]) -> String {
     if launcher.is_empty() { SSH[0].into() } else { launcher.join(" ") }
 }
 
-/// Where this program lies: the agents must find it at the same place.
-pub fn own_program() -> std::io::Result<String> {
+/// The program of the agents: that of the installation under `prefix`, or at the same place as this one.
+pub fn program(prefix: Option<&str>) -> std::io::Result<String> {
+    match prefix {
+        Some(prefix) => Ok(format!("{}/bin/mpirun", prefix.trim_end_matches('/'))),
+        None => own_program(),
+    }
+}
+
+fn own_program() -> std::io::Result<String> {
     let path: PathBuf = std::env::current_exe()?;
     path.into_os_string().into_string().map_err(|path| {
         std::io::Error::other(format!("the path of mpirun, {path:?}, cannot be written for a remote shell"))
@@ -60,6 +67,12 @@ mod tests {
             let output = Command::new("sh").args(["-c", &script]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), odd);
         }
+    }
+
+    #[test]
+    fn agents_lie_where_the_prefix_says() {
+        assert_eq!(program(Some("/opt/tern/")).unwrap(), "/opt/tern/bin/mpirun");
+        assert_eq!(program(None).unwrap(), own_program().unwrap());
     }
 
     #[test]

@@ -116,8 +116,8 @@ pub fn start(
 ) -> Result<Started, Refusal> {
     adopt_orphans();
     let share = JobResources::new(&plan.places, secret)?;
-    let binding = Binding::new(plan.settings.bind)?;
     let numbers = plan.own_ranks();
+    let binding = Binding::new(&plan.settings.bind, numbers.len() as u32)?;
     if numbers.is_empty() {
         return Ok((Vec::new(), share, binding));
     }

@@ -1,5 +1,7 @@
 //! Lines of the ranks on their way to the terminal, and standard input on its way to the ranks.
 
+pub mod clock;
+pub mod files;
 pub mod lines;
 pub mod outputs;
 pub mod sink;

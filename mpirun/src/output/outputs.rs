@@ -1,7 +1,11 @@
 //! `mpirun`'s own standard output and standard error, into which the lines of all ranks flow.
 
-use rustix::io::Errno;
+use std::time::Duration;
 
+use rustix::io::Errno;
+use tern_job::NodeMap;
+
+use crate::output::files::{Files, Style, Writer};
 use crate::output::sink::{OWN, Sink, same_place};
 use crate::output::streams::LineSink;
 use crate::poller::{Poller, Token};
@@ -12,6 +16,20 @@ pub struct Outputs {
     sinks: Vec<Gate>,
     /// Which sink is standard output and which standard error: the same one if both lead to one place.
     sink_of: [usize; 2],
+    style: Style,
+    files: Files,
+    places: Places,
+    /// A file could not be written; 0 is standard output.
+    failure: Option<(usize, Errno)>,
+}
+
+/// Where the ranks run: files can be named by it.
+#[derive(Debug)]
+pub struct Places {
+    /// Names of the hosts.
+    pub names: Vec<String>,
+    /// The host of each rank.
+    pub map: NodeMap,
 }
 
 #[derive(Debug)]
@@ -22,13 +40,14 @@ struct Gate {
 }
 
 impl Outputs {
-    /// The process's own; if `tagged`, each line gets its rank as a prefix.
-    pub fn new(tagged: bool) -> Outputs {
+    /// The process's own, for lines in this form.
+    pub fn new(style: Style, places: Places) -> Outputs {
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         let one_place = same_place(stdout, stderr);
-        let gate = |fd| Gate { sink: Sink::new(fd, tagged), waiting: false };
+        let gate = |fd| Gate { sink: Sink::new(fd, style.tag, style.timestamp), waiting: false };
         let sinks: Vec<_> = if one_place { vec![gate(stdout)] } else { vec![gate(stdout), gate(stderr)] };
-        Outputs { sinks, sink_of: [0, usize::from(!one_place)] }
+        let sink_of = [0, usize::from(!one_place)];
+        Outputs { sinks, sink_of, style, files: Files::default(), places, failure: None }
     }
 
     /// Whether a person sits at the terminal.
@@ -44,13 +63,38 @@ impl Outputs {
 
     /// Writes what the sinks take. An error names the stream: 0 is standard output.
     pub fn flush(&mut self, poller: &Poller) -> Result<(), (usize, Errno)> {
-        let mut result = Ok(());
+        let mut result = self.failure.take().map_or(Ok(()), Err);
         for (index, gate) in self.sinks.iter_mut().enumerate() {
             if let Err(error) = gate.flush(index as u32, poller) {
                 result = Err((index, error));
             }
         }
         result
+    }
+
+    /// Writes all that there is, however long it takes.
+    pub fn flush_at_once(&mut self) {
+        while self.has_pending() && self.sinks.iter_mut().all(|gate| gate.sink.flush().is_ok()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Writes to the rank's file, if there is one. Whether `mpirun`'s own output gets the same.
+    fn write_file(&mut self, rank: u32, error: bool, bytes: &[u8]) -> bool {
+        let Some(pattern) = &self.style.files[usize::from(error)] else { return true };
+        let (host, copies) = (self.places.map.host_of(rank), pattern.copies);
+        let of = Writer {
+            rank,
+            digits: (self.places.map.size() - 1).to_string().len(),
+            host,
+            host_name: &self.places.names[host as usize],
+        };
+        if let Err((path, error)) = self.files.write(pattern, &of, bytes) {
+            self.style.files = [None, None];
+            self.say(&format!("cannot write {}: {error}", path.display()));
+            self.failure = Some((0, Errno::from_io_error(&error).unwrap_or(Errno::IO)));
+        }
+        copies
     }
 
     /// Whether something waits to be written.
@@ -61,10 +105,15 @@ impl Outputs {
 
 impl LineSink for Outputs {
     fn take(&mut self, rank: u32, error: bool, bytes: &[u8]) {
+        let error = error && !self.style.merge;
+        if !self.write_file(rank, error, bytes) {
+            return;
+        }
         self.sinks[self.sink_of[usize::from(error)]].sink.push(rank, bytes);
     }
 
     fn is_full(&self, error: bool) -> bool {
+        let error = error && !self.style.merge;
         self.sinks[self.sink_of[usize::from(error)]].sink.is_full()
     }
 }

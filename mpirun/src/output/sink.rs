@@ -6,12 +6,14 @@
 
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::SystemTime;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 
 use crate::limits::{SINK_BYTES_MAX, WRITE_BYTES};
+use crate::output::clock;
 
 /// Whose line it is.
 pub type Source = u32;
@@ -27,6 +29,7 @@ pub struct Sink {
     can_wait: bool,
     terminal: bool,
     tagged: bool,
+    stamped: bool,
     pending: Vec<u8>,
     /// Bytes of `pending` that have been written.
     written: usize,
@@ -37,8 +40,8 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// A sink on `fd`; if `tagged`, each line gets its rank as a prefix.
-    pub fn new(fd: BorrowedFd<'static>, tagged: bool) -> Sink {
+    /// A sink on `fd`; if `tagged`, each line gets its rank as a prefix, and if `stamped`, the time.
+    pub fn new(fd: BorrowedFd<'static>, tagged: bool, stamped: bool) -> Sink {
         let kind = fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
         let can_wait = matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
         let terminal = rustix::termios::isatty(fd);
@@ -47,6 +50,7 @@ impl Sink {
             can_wait,
             terminal,
             tagged,
+            stamped,
             pending: Vec::new(),
             written: 0,
             unfinished: None,
@@ -63,7 +67,7 @@ impl Sink {
             self.pending.push(b'\n');
             self.unfinished = None;
         }
-        if self.tagged && source != OWN {
+        if (self.tagged || self.stamped) && source != OWN {
             self.push_tagged(source, bytes);
         } else {
             self.pending.extend_from_slice(bytes);
@@ -74,11 +78,20 @@ impl Sink {
     fn push_tagged(&mut self, source: Source, bytes: &[u8]) {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.unfinished.is_none() {
-                // Writing to a vector cannot fail.
-                let _ = write!(self.pending, "[{source}] ");
+                self.push_prefix(source);
             }
             self.pending.extend_from_slice(line);
             self.unfinished = (line.last() != Some(&b'\n')).then_some(source);
+        }
+    }
+
+    /// Writing to a vector cannot fail.
+    fn push_prefix(&mut self, source: Source) {
+        if self.stamped {
+            let _ = write!(self.pending, "{} ", clock::utc(SystemTime::now()));
+        }
+        if self.tagged {
+            let _ = write!(self.pending, "[{source}] ");
         }
     }
 
@@ -160,7 +173,7 @@ mod tests {
     use super::*;
 
     fn sink(tagged: bool) -> Sink {
-        Sink::new(rustix::stdio::stdout(), tagged)
+        Sink::new(rustix::stdio::stdout(), tagged, false)
     }
 
     fn text(sink: &Sink) -> &str {

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use tern_job::NodeMap;
 
 use crate::limits::TREE_ARITY;
+use crate::output::files::Style;
 use crate::plan::hosts::is_local;
-use crate::plan::placement::{MapBy, Placement, place};
-use crate::plan::topology::Bind;
+use crate::plan::placement::{MapBy, Placement, RankBy, place};
+use crate::plan::topology::{Bind, ranges};
 use crate::watch::exit_cause::Refusal;
 
 /// One program of the command line.
@@ -60,8 +61,10 @@ pub struct Settings {
     pub apps: Vec<App>,
     /// Variables for all of them.
     pub environment: Vec<(OsString, OsString)>,
-    /// Prefix each line with its rank.
-    pub tag_output: bool,
+    /// Where the output of ranks goes, and in which form.
+    pub output: Style,
+    /// Say nothing about what changes nothing.
+    pub quiet: bool,
     /// End the job after this time.
     pub timeout: Option<Duration>,
     /// Who gets standard input.
@@ -76,6 +79,18 @@ pub struct Settings {
     pub hostfile: Option<PathBuf>,
     /// How ranks are spread over the hosts.
     pub map_by: MapBy,
+    /// How they are numbered.
+    pub rank_by: RankBy,
+    /// Whether there may be no more ranks than slots.
+    pub slots_bind: bool,
+    /// Say which ranks run where.
+    pub show_map: bool,
+    /// Say which hosts may be used.
+    pub show_allocation: bool,
+    /// Say which ranks would run where, and start nothing.
+    pub dry_run: bool,
+    /// Where Tern lies on other hosts, if not where it lies here.
+    pub prefix: Option<String>,
     /// The command that runs others on a host; empty is `ssh`.
     pub launcher: Vec<String>,
     /// Hosts that one `mpirun` or agent starts by itself; `None` is the usual number.
@@ -103,20 +118,25 @@ pub struct Plan {
     pub here: Option<u32>,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe: u32,
+    /// The hosts that may be used, with their slots.
+    pub allocation: Vec<(String, u32)>,
 }
 
 impl Plan {
     /// Fills in the defaults and checks what can be checked before anything runs.
     pub fn new(mut settings: Settings) -> Result<Plan, Refusal> {
-        let cores = tern_job::cores();
-        let Placement { hosts, host_of, slots } = place(&mut settings, cores)?;
+        let cores = match settings.bind.cpus.len() as u32 {
+            0 => tern_job::cores(),
+            named => tern_job::cores().min(named),
+        };
+        let Placement { hosts, host_of, slots, allocation } = place(&mut settings, cores)?;
         let counts = settings.apps.iter().map(|app| app.count.unwrap_or_default() as usize).enumerate();
         let app_of: Vec<usize> = counts.flat_map(|(app, count)| std::iter::repeat_n(app, count)).collect();
         check_stdin(settings.stdin, app_of.len() as u32)?;
         let here = hosts.iter().position(|host| is_local(host)).map(|host| host as u32);
         let universe = slots.max(app_of.len() as u32);
-        let plan =
-            Plan { settings, app_of, cores, hosts, places: NodeMap::of(host_of.into_iter()), here, universe };
+        let places = NodeMap::of(host_of.into_iter());
+        let plan = Plan { settings, app_of, cores, hosts, places, here, universe, allocation };
         plan.check_directories()?;
         Ok(plan)
     }
@@ -139,6 +159,22 @@ impl Plan {
     /// How many hosts are started from here at most.
     pub fn tree(&self) -> usize {
         self.settings.tree.unwrap_or(TREE_ARITY) as usize
+    }
+
+    /// The hosts that may be used, a line each.
+    pub fn describe_allocation(&self) -> Vec<String> {
+        let line = |(host, slots): &(String, u32)| format!("host {host}: {slots} slots");
+        self.allocation.iter().map(line).collect()
+    }
+
+    /// Which ranks run on which host, a line each.
+    pub fn describe_map(&self) -> Vec<String> {
+        let line = |(host, name): (u32, &String)| {
+            let ranks: Vec<u32> = self.places.ranks_of(host).collect();
+            let s = if ranks.len() == 1 { "" } else { "s" };
+            format!("host {name}: rank{s} {}", ranges(&ranks))
+        };
+        (0..).zip(&self.hosts).map(line).collect()
     }
 
     /// A missing directory would otherwise look like a missing program.

@@ -60,6 +60,44 @@ fn unknown(value: &str) -> Refusal {
     ))
 }
 
+/// In which order ranks are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RankBy {
+    /// As they are placed.
+    #[default]
+    Place,
+    /// All of the first host, then those of the next.
+    Slot,
+    /// One of each host in turn.
+    Node,
+}
+
+impl RankBy {
+    /// Gives the ranks of one program, placed on these seats, other numbers.
+    fn number(self, seats: &mut [u32]) {
+        let mut counts: Vec<(u32, usize)> = Vec::new();
+        for &seat in &*seats {
+            match counts.iter_mut().find(|(other, _)| *other == seat) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((seat, 1)),
+            }
+        }
+        let in_order: Vec<u32> = match self {
+            RankBy::Place => return,
+            RankBy::Slot => {
+                counts.into_iter().flat_map(|(seat, count)| std::iter::repeat_n(seat, count)).collect()
+            }
+            RankBy::Node => {
+                let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
+                let turn =
+                    |turn| counts.iter().filter(move |(_, count)| turn < *count).map(|(seat, _)| *seat);
+                (0..most).flat_map(turn).collect()
+            }
+        };
+        seats.copy_from_slice(&in_order);
+    }
+}
+
 /// The hosts of a job, and how its ranks are spread over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -69,6 +107,8 @@ pub struct Placement {
     pub host_of: Vec<u32>,
     /// Slots of all hosts that were named.
     pub slots: u32,
+    /// All hosts that were named, with their slots.
+    pub allocation: Vec<(String, u32)>,
 }
 
 /// A host with the ranks that it has been given.
@@ -80,17 +120,33 @@ struct Seat {
 /// Fills in how many ranks each program has, and places them.
 pub fn place(settings: &mut Settings, cores: u32) -> Result<Placement, Refusal> {
     let common = settings.hostfile.as_deref().map(read).transpose()?;
-    let mut builder = Builder { seats: Vec::new(), host_of: Vec::new(), map_by: settings.map_by };
+    let mut builder =
+        Builder { seats: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
     for app in &mut settings.apps {
         let pool = pool(app, common.as_deref())?;
-        let offered = pool.as_ref().map_or(cores, |pool| offered(pool, settings.map_by));
+        builder.named |= pool.is_some();
+        let offered = match (&pool, settings.map_by) {
+            (Some(pool), map_by) => offered(pool, map_by),
+            (None, MapBy::PerNode(number)) => number,
+            (None, _) => cores,
+        };
         let count = *app.count.get_or_insert(offered.min(RANKS_MAX));
         if builder.host_of.len() + count as usize > RANKS_MAX as usize {
             return Err(Refusal::usage(format!("a job has at most {RANKS_MAX} ranks")));
         }
+        let first = builder.host_of.len();
         builder.place(pool, count);
+        settings.rank_by.number(&mut builder.host_of[first..]);
     }
-    builder.finish()
+    let ranks = builder.host_of.len() as u32;
+    let placement = builder.finish(cores)?;
+    let slots = placement.allocation.iter().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
+    if settings.slots_bind && ranks > slots {
+        return Err(Refusal::usage(format!(
+            "--nooversubscribe: {ranks} ranks are more than there are slots, which are {slots}"
+        )));
+    }
+    Ok(placement)
 }
 
 fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
@@ -127,6 +183,8 @@ struct Builder {
     seats: Vec<Seat>,
     host_of: Vec<u32>,
     map_by: MapBy,
+    /// Whether the user has named hosts.
+    named: bool,
 }
 
 impl Builder {
@@ -183,7 +241,12 @@ impl Builder {
     }
 
     /// Hosts without ranks take no part.
-    fn finish(self) -> Result<Placement, Refusal> {
+    fn finish(self, cores: u32) -> Result<Placement, Refusal> {
+        let slots_of = |seat: &Seat| (seat.host.name.clone(), slots(&seat.host));
+        let allocation: Vec<(String, u32)> = match self.named {
+            true => self.seats.iter().map(slots_of).collect(),
+            false => vec![("localhost".into(), cores)],
+        };
         let slots = self.seats.iter().map(|seat| slots(&seat.host)).fold(0, u32::saturating_add);
         let mut number_of = vec![None; self.seats.len()];
         let mut hosts = Vec::new();
@@ -198,7 +261,7 @@ impl Builder {
         if hosts.len() > HOSTS_MAX as usize {
             return Err(Refusal::usage(format!("a job has at most {HOSTS_MAX} hosts")));
         }
-        Ok(Placement { hosts, host_of, slots })
+        Ok(Placement { hosts, host_of, slots, allocation })
     }
 }
 
@@ -256,6 +319,29 @@ mod tests {
         assert_eq!(both([1, 2], "a,b", MapBy::Node), [0, 1, 0]);
         assert_eq!(both([1, 3], "a,b", MapBy::PerNode(2)), [0, 0, 1, 1]);
         assert_eq!(of(4, "a,b:3", MapBy::Node), [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn ranks_are_numbered_as_asked() {
+        let numbered = |rank_by: RankBy, seats: &[u32]| {
+            let mut seats = seats.to_vec();
+            rank_by.number(&mut seats);
+            seats
+        };
+        assert_eq!(numbered(RankBy::Place, &[1, 0, 1]), [1, 0, 1]);
+        assert_eq!(numbered(RankBy::Slot, &[0, 1, 0, 1, 0]), [0, 0, 0, 1, 1]);
+        assert_eq!(numbered(RankBy::Node, &[0, 0, 0, 1, 2, 2]), [0, 1, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn slots_can_be_a_bound() {
+        let placed = |count| {
+            let mut settings =
+                Settings { apps: vec![app(Some(count), "a:2,b")], slots_bind: true, ..Settings::default() };
+            place(&mut settings, 2)
+        };
+        assert_eq!(placed(3).unwrap().allocation, [("a".into(), 2), ("b".into(), 1)]);
+        assert!(placed(4).unwrap_err().to_string().contains("which are 3"));
     }
 
     #[test]

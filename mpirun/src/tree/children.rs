@@ -165,7 +165,7 @@ impl ChildAgent {
         poller: &Poller,
         watchdog: &mut std::io::Result<Watchdog>,
     ) -> std::io::Result<ChildAgent> {
-        let program = launcher::own_program()?;
+        let program = launcher::program(orders.prefix.as_deref())?;
         let name = orders.hosts.first().map(|(_, name)| name.clone()).unwrap_or_default();
         let mut command = launcher::command(&orders.launcher, &name, &program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);

@@ -125,6 +125,8 @@ pub struct Orders {
     pub universe: u32,
     /// See [`Settings::launcher`].
     pub launcher: Vec<String>,
+    /// See [`Settings::prefix`].
+    pub prefix: Option<String>,
     /// See [`Settings::tree`].
     pub tree: Option<u32>,
 }
@@ -149,12 +151,13 @@ impl Orders {
             inherited,
             directory: std::env::current_dir().unwrap_or_default().into_os_string(),
             stdin: settings.stdin,
-            bind: settings.bind,
+            bind: settings.bind.clone(),
             report_bindings: settings.report_bindings,
             verbose: settings.verbose,
             interactive,
             universe: plan.universe,
             launcher: settings.launcher.clone(),
+            prefix: settings.prefix.clone(),
             tree: settings.tree,
         }
     }
@@ -173,17 +176,18 @@ impl Orders {
             apps: self.apps.clone(),
             environment: self.environment.clone(),
             stdin: self.stdin,
-            bind: self.bind,
+            bind: self.bind.clone(),
             report_bindings: self.report_bindings,
             verbose: self.verbose,
             map_by: MapBy::default(),
             launcher: self.launcher.clone(),
+            prefix: self.prefix.clone(),
             tree: self.tree,
             ..Settings::default()
         };
         let cores = tern_job::cores();
-        let hosts = Vec::new();
-        Some(Plan { settings, app_of, cores, hosts, places, here: Some(here), universe: self.universe })
+        let (hosts, allocation, universe) = (Vec::new(), Vec::new(), self.universe);
+        Some(Plan { settings, app_of, cores, hosts, places, here: Some(here), universe, allocation })
     }
 }
 

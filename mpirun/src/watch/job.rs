@@ -16,7 +16,7 @@ use crate::limits::{
     ABANDON_GRACE, BEAT, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK,
     REPORT_MAX, TERM_GRACE,
 };
-use crate::output::outputs::Outputs;
+use crate::output::outputs::{Outputs, Places};
 use crate::output::stdin::Feed;
 use crate::output::streams::LineSink;
 use crate::plan::Plan;
@@ -34,8 +34,18 @@ use crate::watch::signals::Signals;
 pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     let started = Instant::now();
     let signals = Signals::catch()?;
-    let outputs = Outputs::new(plan.settings.tag_output);
+    let (map, allocation) = (plan.describe_map(), plan.describe_allocation());
     let names = std::mem::take(&mut plan.hosts);
+    let places = Places { names: names.clone(), map: plan.places.clone() };
+    let mut outputs = Outputs::new(plan.settings.output.clone(), places);
+    let settings = &plan.settings;
+    let lists = [(settings.show_allocation, allocation), (settings.show_map || settings.dry_run, map)];
+    let shown = lists.into_iter().filter(|(shown, _)| *shown).flat_map(|(_, lines)| lines);
+    shown.for_each(|line| outputs.say(&line));
+    if settings.dry_run {
+        outputs.flush_at_once();
+        return Ok(0);
+    }
     let node = start(plan, &names, outputs.is_interactive())?;
     let mut supervisor = JobSupervisor::new(node, names, outputs, signals, started)?;
     let status = supervisor.watch();
@@ -198,7 +208,8 @@ impl JobSupervisor {
         if settings.verbose && !settings.without_effect.is_empty() {
             self.outputs.say(&format!("without effect: {}", settings.without_effect.join(" ")));
         }
-        self.node.plan.settings.remarks.iter().for_each(|remark| self.outputs.say(remark));
+        let remarks = settings.remarks.iter().filter(|_| !settings.quiet);
+        remarks.for_each(|remark| self.outputs.say(remark));
         self.take_events();
         // Where no launcher could be run, nothing more will happen.
         self.advance_drain(Instant::now());

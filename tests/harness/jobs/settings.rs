@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "settings differ on one host", run: one_host },
     Test { name: "settings differ between hosts", run: two_hosts },
     Test { name: "settings that may differ", run: may_differ },
+    Test { name: "settings of interfaces and ports", run: reached_where_told },
     Test { name: "settings that would send secrets in clear", run: in_clear },
 ];
 
@@ -38,6 +39,29 @@ fn expect_named(outcome: &Outcome, names: &[&str]) -> Result<(), String> {
     expect(outcome.code().is_some_and(|code| code != 0), "it is an error", outcome)?;
     expect_said(outcome, &["other settings"])?;
     expect_said(outcome, names)
+}
+
+/// Ranks of two hosts that meet over the loop-back interface only, at ports of a range; and what is said of mistakes.
+fn reached_where_told(jobs: &Jobs<'_>) -> Verdict {
+    let run = |option: &[&str], variables: &[(&str, &str)]| {
+        let mut mpirun = hosts::mpirun(jobs, "a:2,b:2");
+        mpirun.args(option).envs(variables.iter().copied());
+        run_command(mpirun.arg(jobs.conformance("coll_data")?))
+    };
+    let ports = ("TERN_PORTS", "47000-47063");
+    for transport in ["tcp", "urtp"] {
+        expect_code(&run(&["-iface", "lo"], &[ports, ("TERN_TRANSPORT", transport)])?, 0)?;
+    }
+    for (name, value, words) in [
+        ("TERN_INTERFACE", "nothere0", "no interface of this machine"),
+        ("TERN_INTERFACE", "10.0.0.0/33", "names, addresses or networks"),
+        ("TERN_PORTS", "47000", "first-last"),
+    ] {
+        let outcome = run(&[], &[(name, value)])?;
+        expect(outcome.code().is_some_and(|code| code != 0), "it is an error", &outcome)?;
+        expect_said(&outcome, &[&format!("{name}={value}"), words])?;
+    }
+    passed()
 }
 
 /// Datagrams are not encrypted: a job that asks for both ends before it has sent anything by them.

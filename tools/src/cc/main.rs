@@ -1,7 +1,7 @@
 //! `mpicc`, `mpicxx` and `mpifort`: the system's compiler with the flags that find `mpi.h`, Fortran's modules and
 //! `libmpi_abi.so`.
 //!
-//! One program under several names (also `mpic++`, `mpif77`, `mpif90`); it looks at how it was called. It finds its
+//! One program under several names (also `mpic++`, `mpiCC`, `mpif77`, `mpif90`); it looks at how it was called. It finds its
 //! header and library from its own place, so an installed tree can be moved.
 
 #![forbid(unsafe_code)]
@@ -14,7 +14,7 @@ mod query;
 mod request;
 mod words;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -52,8 +52,18 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
             println!("{}", query.answer(&compiler, &tree, &request));
             Ok(())
         }
+        None if request.asks_version() => tell_version(name, &compiler),
         None => compile(&compiler, &tree, &request),
     }
+}
+
+/// The compiler's own answer, then Tern: build systems look at the first line.
+fn tell_version(name: &str, compiler: &Compiler) -> Result<(), String> {
+    let (program, arguments) = (&compiler.words[0], &compiler.words[1..]);
+    let status = Command::new(program).args(arguments).arg("--version").status();
+    let status = status.map_err(|error| cannot_start(compiler, program, &error))?;
+    println!("{name}: calls {} with Tern {}", words::quote(&compiler.words), env!("CARGO_PKG_VERSION"));
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", program.to_string_lossy())) }
 }
 
 /// Becomes the compiler; returns only if that fails.
@@ -64,11 +74,14 @@ fn compile(compiler: &Compiler, tree: &Tree, request: &Request) -> Result<(), St
     }
     let line = query::command_line(compiler, tree, request);
     let error = Command::new(&line[0]).args(&line[1..]).exec();
-    Err(format!(
-        "cannot start the compiler {:?} ({}): {error}; set {} or give {}=COMPILER",
-        line[0],
+    Err(cannot_start(compiler, &line[0], &error))
+}
+
+fn cannot_start(compiler: &Compiler, program: &OsStr, error: &std::io::Error) -> String {
+    format!(
+        "cannot start the compiler {program:?} ({}): {error}; set {} or give {}=COMPILER",
         compiler.origin,
         compiler.language.variable(),
         compiler.language.option()
-    ))
+    )
 }

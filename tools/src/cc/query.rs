@@ -39,7 +39,8 @@ All options but these go to the compiler:
   -show, -showme       print the command instead of running it
   -compile-info        print the command of a compilation
   -link-info           print the command of a link
-  -showme:WHAT         print compile, link, command, incdirs, libdirs, libs or version
+  -showme:WHAT         print compile, link, command, incdirs, libdirs, libs, version or help
+  --version            print the compiler's version and Tern's
   -cc=COMPILER         C compiler (also from MPICC_CC; default cc)
   -cxx=COMPILER        C++ compiler (also from MPICXX_CXX; default c++)
   -fc=COMPILER         Fortran compiler (also from MPIFORT_FC; default gfortran, or what there is)

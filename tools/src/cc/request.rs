@@ -45,6 +45,11 @@ impl Request {
         self.has_input && !self.stops_early
     }
 
+    /// Whether only the version is asked for.
+    pub fn asks_version(&self) -> bool {
+        self.args == ["--version"] && self.query.is_none()
+    }
+
     /// Handles an option of the wrapper; false leaves it to the compiler.
     fn take_own(&mut self, arg: &OsStr) -> bool {
         if let Some(query) = arg.to_str().and_then(Query::of_option) {
@@ -145,6 +150,12 @@ mod tests {
     fn without_input_there_is_nothing_to_link() {
         assert!(!parse("-v").links());
         assert!(!parse("--version -o out -I include").links());
+    }
+
+    #[test]
+    fn the_version_is_asked_for_alone() {
+        assert!(parse("--version").asks_version() && parse("-cc=clang --version").asks_version());
+        assert!(!parse("--version x.c").asks_version() && !parse("-show --version").asks_version());
     }
 
     #[test]

@@ -33,7 +33,13 @@ pub enum Command {
     Completions {
         /// The shell
         shell: Shell,
+        /// The program whose command line they complete
+        #[arg(default_value = "tern", value_parser = ["tern", "mpirun", "mpiexec"])]
+        program: String,
     },
+    /// Print the options of mpirun as a page of the manual
+    #[command(hide = true)]
+    OptionsPage,
     /// Write the manual pages to a folder, as the installation does
     #[command(hide = true)]
     ManualPages {

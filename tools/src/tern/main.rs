@@ -60,7 +60,8 @@ fn answer(command: Command) -> Result<String, String> {
         Command::Sim(arguments) => sim::answer(arguments),
         Command::Tune(arguments) => tune::run(&arguments.options()?),
         Command::Netpipe(arguments) => netpipe::answer(arguments),
-        Command::Completions { shell } => Ok(manual::completions(shell)),
+        Command::Completions { shell, program } => Ok(manual::completions(shell, &program)),
+        Command::OptionsPage => Ok(tern_mpirun::options_page()),
         Command::ManualPages { folder } => manual::write_pages(&folder),
     }
 }

@@ -14,6 +14,7 @@ use super::{ConnectError, Place, Tally};
 use crate::config::{Config, Medium, Route, TcpConfig};
 use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
 use crate::loopback::Loopback;
+use crate::reach::Ports;
 use crate::shm::bell::Bell;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, Shm};
@@ -35,6 +36,7 @@ pub(super) struct Network {
     route: Route,
     /// See [`Config::multicast_parity`].
     parity: u8,
+    ports: Ports,
     tcp: Tcp,
     packets: Option<Packets>,
     here: Option<Here>,
@@ -81,6 +83,7 @@ impl Network {
             secret,
             route,
             parity,
+            ports: config.tcp.ports,
             tcp,
             packets: None,
             here,
@@ -150,7 +153,8 @@ impl Network {
         // Those of another medium are closed first.
         self.packets = None;
         let place = (self.me, self.size);
-        let packets = Packets::open(place, &self.secret, (medium, address), self.parity, self.tcp.bell())?;
+        let packets =
+            Packets::open(place, &self.secret, (medium, address, self.ports), self.parity, self.tcp.bell())?;
         self.packets = Some(packets);
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::detour::Detours;
 use crate::Peer;
 use crate::config::Medium;
 use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
+use crate::reach::Ports;
 use crate::tcp::SocketBell;
 use crate::urtp::link::{EtherConfig, EtherLink, Interface, Link, UdpConfig, UdpLink};
 use crate::urtp::{Manner, Urtp};
@@ -28,7 +29,7 @@ impl Packets {
     pub fn open(
         (me, size): (Peer, u32),
         secret: &[u8],
-        (medium, address): (Medium, IpAddr),
+        (medium, address, ports): (Medium, IpAddr, Ports),
         parity: u8,
         bell: &Arc<SocketBell>,
     ) -> io::Result<Packets> {
@@ -36,7 +37,7 @@ impl Packets {
         let manner = manner(&interface, parity);
         let link: Box<dyn Link + Send> = match medium {
             Medium::Ethernet => Box::new(EtherLink::new(&EtherConfig { me, size, secret, interface })?),
-            _ => Box::new(UdpLink::new(&UdpConfig::new(me, size, secret, interface))?),
+            _ => Box::new(UdpLink::new(&UdpConfig { ports, ..UdpConfig::new(me, size, secret, interface) })?),
         };
         let urtp = Urtp::new(link, me, size, manner, bell.clone());
         Ok(Packets { urtp, multicasts: false, carries_messages: false, detours: Detours::default() })

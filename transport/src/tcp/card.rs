@@ -10,6 +10,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
 use super::files::with_room;
+use crate::reach::Interfaces;
 
 /// Bytes of a card at most.
 pub const CARD_BYTES_MAX: usize = 512;
@@ -31,14 +32,12 @@ pub(crate) struct Card {
 pub(crate) type Candidate = (SocketAddr, Result<(), String>);
 
 impl Card {
-    /// All addresses of this machine's interfaces that are up.
-    pub(crate) fn of_this_machine(port: u16) -> io::Result<Card> {
-        let mut addresses = Vec::new();
-        for interface in getifaddrs()?.filter(|i| i.flags.contains(InterfaceFlags::IFF_UP)) {
-            let Some(address) = interface.address else { continue };
-            let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
-            let v6 = address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip()));
-            addresses.extend(v4.or(v6).filter(|ip| !is_link_local(ip)));
+    /// All addresses of this machine's interfaces that are up and may be used.
+    pub(crate) fn of_this_machine(port: u16, interfaces: &Interfaces) -> io::Result<Card> {
+        let mut addresses = addresses(interfaces)?;
+        if !interfaces.is_all() {
+            addresses.truncate(ADDRESSES_MAX);
+            return Ok(Card { port, addresses });
         }
         // Loop-back is always there, whatever `ifconfig lo` says, and last: it means something on every machine.
         addresses.retain(|ip| !ip.is_loopback());
@@ -104,6 +103,26 @@ impl Card {
     }
 }
 
+/// The addresses of this machine's interfaces that are up and may be used. An error if interfaces were named and none has one.
+pub(crate) fn addresses(interfaces: &Interfaces) -> io::Result<Vec<IpAddr>> {
+    let mut addresses = Vec::new();
+    for interface in getifaddrs()?.filter(|i| i.flags.contains(InterfaceFlags::IFF_UP)) {
+        let Some(address) = interface.address else { continue };
+        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+        let v6 = address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip()));
+        let usable = |ip: &IpAddr| !is_link_local(ip) && interfaces.have(&interface.interface_name, *ip);
+        addresses.extend(v4.or(v6).filter(usable));
+    }
+    if addresses.is_empty() && !interfaces.is_all() {
+        let text = interfaces.text();
+        let error = format!(
+            "TERN_INTERFACE={text}: no interface of this machine that is up has such a name or address"
+        );
+        return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, error));
+    }
+    Ok(addresses)
+}
+
 /// Loop-back comes before other own addresses, and IPv4 before IPv6, which has no route on some machines.
 fn own_rank(source: IpAddr) -> u8 {
     if source.is_ipv4() { 1 } else { 3 }
@@ -148,11 +167,19 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_reached_by_loop_back_if_by_nothing_else() {
-        let card = Card::of_this_machine(9).unwrap();
+        let card = Card::of_this_machine(9, &Interfaces::default()).unwrap();
         assert_eq!(Card::parse(&card.bytes()).as_ref(), Some(&card));
         let candidates = card.candidates();
         let loop_back = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
         assert!(candidates.contains(&(loop_back, Ok(()))), "{candidates:?}");
+    }
+
+    #[test]
+    fn only_interfaces_that_may_be_used_are_named() {
+        let lo = Interfaces::parse("127.0.0.0/8").unwrap();
+        assert_eq!(Card::of_this_machine(9, &lo).unwrap().addresses, [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        let none = Interfaces::parse("nothere0").unwrap();
+        assert!(Card::of_this_machine(9, &none).unwrap_err().to_string().contains("TERN_INTERFACE=nothere0"));
     }
 
     #[test]

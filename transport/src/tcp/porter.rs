@@ -9,18 +9,21 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::bell::SocketBell;
-use super::card::Card;
+use super::card::{Card, addresses};
 use super::dialer::Identity;
 use super::files::with_room;
 use super::greeting::{Greeting, prepare, seed};
 use super::handshake::{HELLO_BYTES, Keys, PROOF_BYTES, Server, Verdict};
 use crate::Peer;
+use crate::config::TcpConfig;
 use crate::limits::{ACCEPTS_PER_ROUND_MAX, BACKLOG, STRANGER_S, STRANGERS_MAX, UNREACHABLE_S};
+use crate::reach::Interfaces;
 
 /// Lets peers in.
 pub(crate) struct Porter {
     listener: Socket,
     port: u16,
+    interfaces: Interfaces,
     strangers: Vec<Stranger>,
     /// Since when nobody can be let in, and why.
     failing: Option<(Instant, String)>,
@@ -81,18 +84,17 @@ impl Guest {
 }
 
 impl Porter {
-    /// Listens on a port of the kernel's choice, by IPv6 and IPv4 where both exist; a `local` one is for this machine alone.
-    pub(crate) fn new(local: bool) -> io::Result<Self> {
-        let [first, second]: [IpAddr; 2] = if local {
-            [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
-        } else {
-            [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()]
-        };
-        let listener = listen((first, 0).into()).or_else(|_| listen((second, 0).into()))?;
+    /// Listens, by IPv6 and IPv4 where both exist; for this machine alone, where all ranks are on it.
+    pub(crate) fn new(config: &TcpConfig) -> io::Result<Self> {
+        let [first, second] = listening_addresses(config)?;
+        let listen = |address: IpAddr| config.ports.bind(|port| listen((address, port).into()));
+        let listener =
+            listen(first).or_else(|error| if second == first { Err(error) } else { listen(second) })?;
         let port = listener.local_addr()?.as_socket().map_or(0, |address| address.port());
         Ok(Porter {
             listener,
             port,
+            interfaces: config.interfaces,
             strangers: Vec::new(),
             failing: None,
             closed: None,
@@ -104,9 +106,9 @@ impl Porter {
     /// Where to find this rank.
     pub(crate) fn card(&self) -> io::Result<Card> {
         let address = self.listener.local_addr()?.as_socket().map(|address| address.ip());
-        match address.filter(IpAddr::is_loopback) {
+        match address.filter(|address| !address.is_unspecified()) {
             Some(address) => Ok(Card { port: self.port, addresses: vec![address] }),
-            None => Card::of_this_machine(self.port),
+            None => Card::of_this_machine(self.port, &self.interfaces),
         }
     }
 
@@ -266,6 +268,19 @@ impl Stranger {
 /// The listening socket is closed, or its number is that of something else.
 fn is_closed(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EOPNOTSUPP))
+}
+
+/// Where to listen, and where else if that cannot be. The only address that may be used is all that is listened at.
+fn listening_addresses(config: &TcpConfig) -> io::Result<[IpAddr; 2]> {
+    if config.local {
+        return Ok([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+    }
+    if !config.interfaces.is_all()
+        && let [only] = addresses(&config.interfaces)?[..]
+    {
+        return Ok([only, only]);
+    }
+    Ok([Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()])
 }
 
 fn listen(address: SocketAddr) -> io::Result<Socket> {

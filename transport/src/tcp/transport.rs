@@ -73,7 +73,7 @@ impl Tcp {
         mut directory: Box<dyn Directory>,
         config: TcpConfig,
     ) -> Result<Tcp, TcpError> {
-        let porter = Porter::new(config.local).map_err(TcpError::Listen)?;
+        let porter = Porter::new(&config).map_err(TcpError::Listen)?;
         let bell = Arc::new(SocketBell::new().map_err(TcpError::Wait)?);
         let card = porter.card().map_err(TcpError::Listen)?;
         directory.publish(&card.bytes()).map_err(TcpError::Publish)?;

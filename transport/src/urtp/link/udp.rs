@@ -19,6 +19,7 @@ use super::seal::Keys;
 use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
 use crate::Peer;
 use crate::limits::*;
+use crate::reach::Ports;
 use crate::sockopt::{set_option, words_of_option};
 
 const UDP_HEADER_BYTES: usize = 8;
@@ -39,6 +40,8 @@ pub struct UdpConfig<'a> {
     pub secret: &'a [u8],
     /// Leads to the peers.
     pub interface: Interface,
+    /// Where it may be reached.
+    pub ports: Ports,
     /// Whether other ranks of the job on this machine shall hear what this one multicasts.
     pub neighbours: bool,
     /// Bytes of a datagram at most, if fewer than the interface carries.
@@ -61,6 +64,7 @@ impl<'a> UdpConfig<'a> {
             size,
             secret,
             interface,
+            ports: Ports::default(),
             neighbours: true,
             datagram_bytes_max: DATAGRAM_BYTES_MAX,
             segment: true,
@@ -99,7 +103,7 @@ impl UdpLink {
         let keys = Keys::new(config.secret);
         let interface = config.interface.clone();
         let wanted = Wanted { job: keys.job, me: config.me, lead: UDP_HEADER_BYTES as u32 };
-        let own = open(config, wanted, SocketAddr::new(interface.address, 0))?;
+        let own = config.ports.bind(|port| open(config, wanted, SocketAddr::new(interface.address, port)))?;
         let shared = open_shared(config, wanted, keys.job)?;
         let coalesced = [&own, &shared].map(|socket| config.coalesce && coalesce(socket));
         let limits = limits(config, &own, &shared)?;
@@ -107,7 +111,7 @@ impl UdpLink {
         let mut link = UdpLink {
             sleeper: Sleeper::new(&[own.as_raw_fd(), shared.as_raw_fd()])?,
             peers: vec![None; config.size as usize],
-            groups: group_addresses(&interface, keys.job),
+            groups: group_addresses(&interface, keys.job, multicast_port(config.ports, keys.job)),
             outbound: Outbound::new(config.me, keys.clone(), first_count()),
             inbound: Inbound::new(config.me, config.size, keys),
             intake: Intake::new(if coalesced.contains(&true) { 1 << 16 } else { datagram }),
@@ -369,28 +373,29 @@ fn open_shared(config: &UdpConfig<'_>, wanted: Wanted, job: u32) -> io::Result<S
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let port = multicast_port(job);
+    let port = multicast_port(config.ports, job);
     open(config, wanted, SocketAddr::new(any, port)).map_err(|error| {
         io::Error::new(error.kind(), format!("no socket for multicasts at port {port}: {error}"))
     })
 }
 
 /// The same on all hosts. Jobs that share one do not see each other all the same.
-fn multicast_port(job: u32) -> u16 {
-    MULTICAST_PORT_MIN + (job % u32::from(u16::MAX - MULTICAST_PORT_MIN)) as u16
+fn multicast_port(ports: Ports, job: u32) -> u16 {
+    let usual = || MULTICAST_PORT_MIN + (job % u32::from(u16::MAX - MULTICAST_PORT_MIN)) as u16;
+    ports.multicast().unwrap_or_else(usual)
 }
 
 /// The job's multicast addresses: of the local scope of RFC 2365, and of a link for a time (RFC 4291 section 2.7).
-fn group_addresses(interface: &Interface, job: u32) -> Vec<(SocketAddr, Address, u32)> {
+fn group_addresses(interface: &Interface, job: u32, port: u16) -> Vec<(SocketAddr, Address, u32)> {
     let [a, b, c, d] = job.to_be_bytes();
     let address = |slot: u32| -> SocketAddr {
         let last = (d & 0xf0) | slot as u8;
         match interface.address {
-            IpAddr::V4(_) => (Ipv4Addr::new(239, 255, c, last), multicast_port(job)).into(),
+            IpAddr::V4(_) => (Ipv4Addr::new(239, 255, c, last), port).into(),
             IpAddr::V6(_) => {
                 let [upper, lower] = [[a, b], [c, last]].map(u16::from_be_bytes);
                 let group = Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0x7465, upper, lower);
-                SocketAddrV6::new(group, multicast_port(job), 0, interface.index).into()
+                SocketAddrV6::new(group, port, 0, interface.index).into()
             }
         }
     };

@@ -1,0 +1,138 @@
+#!/bin/sh
+# What an installation is: wrappers under all their names, manual pages, completions. Prints what failed; the last line counts.
+#
+#   tests/install.sh PREFIX
+#
+# PREFIX is a tree that scripts/stage.sh has made.
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$(cd "${1:?usage: tests/install.sh PREFIX}" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+main() {
+    check "the wrappers are one file" wrappers_are_one
+    check "each wrapper answers --showme" wrappers_answer
+    check "mpicc --version names Tern after the compiler" version_names_tern
+    check "mpirun, mpiexec and the wrappers have manual pages" has_pages
+    check "shells complete tern, mpirun and mpiexec" has_completions
+    check "notices name the crates inside with their licenses" has_notices
+    check "make install honors DESTDIR, and strips" installs
+    check "make install-debug keeps the symbols apart" keeps_symbols
+    check "make uninstall leaves nothing, and nothing of others is lost" uninstalls
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# check WHAT COMMAND: one test; what it prints is shown where it fails.
+check() {
+    if $2 >"$work/said" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        sed 's/^/    /' "$work/said"
+    fi
+}
+
+wrappers_are_one() {
+    for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        [ "$prefix/bin/$name" -ef "$prefix/bin/mpicc" ] || { echo "$name is another file"; return 1; }
+    done
+}
+
+wrappers_answer() {
+    for name in mpicc mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
+        says "-I$prefix/include" "$name" --showme:compile || return 1
+        says "-L$prefix/lib" "$name" -showme:link || return 1
+        says "$prefix/include" "$name" --showme:incdirs || return 1
+        says "$prefix/lib" "$name" --showme:libdirs || return 1
+        says mpi_abi "$name" --showme:libs || return 1
+        says Tern "$name" --showme:version || return 1
+        says "-I$prefix/include" "$name" -compile_info || return 1
+        says -lmpi_abi "$name" -link_info || return 1
+        says "x.c -I$prefix/include" "$name" -show -c x.c || return 1
+    done
+}
+
+# says WORDS WRAPPER ARGUMENTS...: the answer has these words.
+says() {
+    words=$1
+    shift
+    name=$1
+    shift
+    answer=$("$prefix/bin/$name" "$@") || { echo "$name $*: failed"; return 1; }
+    case $answer in
+    *"$words"*) ;;
+    *) echo "$name $*: no '$words' in: $answer" && return 1 ;;
+    esac
+}
+
+version_names_tern() {
+    "$prefix/bin/mpicc" --version >"$work/version" || return 1
+    cat "$work/version"
+    [ "$(head -n 1 "$work/version")" = "$(cc --version | head -n 1)" ] && grep -q '^mpicc: calls cc with Tern ' "$work/version"
+}
+
+has_pages() {
+    grep -q 'mpirun \[options\] program' "$prefix/share/man/man1/mpirun.1" &&
+        [ "$prefix/share/man/man1/mpiexec.1" -ef "$prefix/share/man/man1/mpirun.1" ] &&
+        grep -q 'showme:WHAT' "$prefix/share/man/man1/mpif90.1"
+}
+
+has_completions() {
+    for name in tern mpirun mpiexec; do
+        for file in bash-completion/completions/$name zsh/site-functions/_$name fish/vendor_completions.d/$name.fish; do
+            grep -q "$name" "$prefix/share/$file" || { echo "share/$file"; return 1; }
+        done
+    done
+}
+
+has_notices() {
+    file=$prefix/share/doc/tern/NOTICES.md
+    grep -q '^| clap [0-9.]* | MIT OR Apache-2.0 |' "$file" && grep -q 'Permission is hereby granted' "$file" &&
+        grep -q 'Apache License' "$file" && ! grep -q '^| tern-' "$file"
+}
+
+# make_it TARGET: into a place of its own, of what has been built already.
+make_it() {
+    make -s -C "$root" "$1" DESTDIR="$work/packages" PREFIX=/opt/tern
+}
+
+has_symbols() {
+    readelf -SW "$1" | grep -q '\.debug_info'
+}
+
+installs() {
+    make_it install || return 1
+    tree=$work/packages/opt/tern
+    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1 lib/libmpifort_abi.so.1; do
+        ! has_symbols "$tree/$file" && ! readelf -SW "$tree/$file" | grep -q '\.symtab' || { echo "$file has symbols"; return 1; }
+    done
+    [ ! -e "$tree/bin/.debug" ] && ! grep -rIl "$work" "$tree/bin" "$tree/include" "$tree/lib/pkgconfig" || return 1
+    printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n' >"$work/x.c"
+    "$tree/bin/mpicc" -o "$work/x" "$work/x.c" && "$tree/bin/mpirun" -n 2 "$work/x"
+}
+
+keeps_symbols() {
+    make_it install-debug || return 1
+    tree=$work/packages/opt/tern
+    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1; do
+        ! has_symbols "$tree/$file" && has_symbols "$tree/${file%/*}/.debug/${file##*/}.debug" &&
+            readelf -p .gnu_debuglink "$tree/$file" | grep -q "${file##*/}.debug" || { echo "$file"; return 1; }
+    done
+}
+
+uninstalls() {
+    tree=$work/packages/opt/tern
+    mkdir -p "$tree/lib" && echo other >"$tree/lib/libother.a"
+    make_it uninstall || return 1
+    left=$(find "$tree" ! -type d)
+    [ "$left" = "$tree/lib/libother.a" ] || { echo "left: $left"; return 1; }
+    ! make_it uninstall 2>/dev/null
+}
+
+main
