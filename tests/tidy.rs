@@ -37,6 +37,7 @@ const SKIPPED_FOLDERS: &[&str] = &[".git", "target", "build", "__pycache__"];
 const ROOT_FILES: &[&str] = &[
     ".gitignore",
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
@@ -45,6 +46,7 @@ const ROOT_FILES: &[&str] = &[
     "LICENSE-MIT",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "rustfmt.toml",
 ];
 
