@@ -128,9 +128,9 @@ impl Fabric {
     }
 
     /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts; takes up to
-    /// [`PROBE_MS`](crate::limits::PROBE_MS). It goes on in [`Transport::poll`] until [`Fabric::end_probe`].
-    pub fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
-        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.begin_probe(members)
+    /// [`PROBE_MS`](crate::limits::PROBE_MS), where ranks share cores so many times as long as take turns on one. It goes on in [`Transport::poll`] until [`Fabric::end_probe`].
+    pub fn begin_probe(&mut self, members: &[Peer], ranks_per_core: u32) -> io::Result<()> {
+        self.network.as_mut().ok_or(io::ErrorKind::Unsupported)?.begin_probe(members, ranks_per_core)
     }
 
     /// Whether everybody has been heard, or the time is over.

@@ -407,8 +407,12 @@ pub const MULTICAST_ADDRESSES: u32 = 16;
 /// First of the ports that jobs multicast to: beyond those that Linux gives to whoever asks for any.
 pub const MULTICAST_PORT_MIN: u16 = 61_000;
 
-/// Milliseconds in which members must have heard each other: start-up takes as long at most where multicast does not work.
+/// Milliseconds in which members must have heard each other: start-up takes as long at most where multicast does not work. Where ranks
+/// share cores, as many times as long.
 pub const PROBE_MS: u64 = 100;
+
+/// So many times as long at most: a job whose multicasts do not work has to start, too.
+pub const PROBE_TIMES_MAX: u32 = 100;
 
 /// Milliseconds until a hello is said again, at first and at most: eight in all, and that all are lost at a rate of 5 in 100 happens
 /// once in 25 billion.

@@ -274,7 +274,8 @@ fn look(far: &Circle) -> Result<Observation> {
 fn first_look(far: &Circle) -> Result<Observation> {
     let members: Vec<Peer> = far.group.members().collect();
     let mut process = enter();
-    if process.engine()?.transport().begin_probe(&members).is_err() {
+    let ranks_per_core = process.job.as_ref().map_or(1, |job| job.cores.ranks_per_core());
+    if process.engine()?.transport().begin_probe(&members, ranks_per_core).is_err() {
         return Ok(Observation::no_link(far.member(far.rank)));
     }
     wait::until(

@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "multicast: two jobs at once", run: two_jobs },
     Test { name: "multicast: a rank dies", run: rank_dies },
     Test { name: "multicast: communicators that come and go", run: come_and_go },
+    Test { name: "datagrams: 128 ranks on one node", run: many_on_a_node },
 ];
 
 /// By how much the memory of a rank may grow while communicators come and go: what is kept of ranks that may meet again.
@@ -51,6 +52,15 @@ fn mpirun(net: &Net, jobs: &Jobs<'_>, each: u32) -> Result<Command, String> {
     let mut command = net.mpirun(jobs, each);
     command.arg("-v").args(["-x", &format!("TERN_COLL_TABLE={}", by_multicast(jobs)?.display())]);
     Ok(command)
+}
+
+/// Each rank is as if alone on its host, and waits for the others' turns on the cores.
+fn many_on_a_node(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = jobs.mpirun(128);
+    let outcome = run_command(command.env("TERN_TRANSPORT", "urtp").arg(jobs.job()?).arg("hello"))?;
+    expect_code(&outcome, 0)?;
+    expect(outcome.stdout.lines().count() == 128, "all ranks have met", &outcome)?;
+    passed()
 }
 
 fn expect_used(outcome: &Outcome) -> Result<(), String> {

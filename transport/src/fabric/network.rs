@@ -159,8 +159,8 @@ impl Network {
         Ok(())
     }
 
-    pub(super) fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
-        self.packets.as_mut().ok_or(io::ErrorKind::NotConnected)?.urtp.begin_probe(members)
+    pub(super) fn begin_probe(&mut self, members: &[Peer], ranks_per_core: u32) -> io::Result<()> {
+        self.packets.as_mut().ok_or(io::ErrorKind::NotConnected)?.urtp.begin_probe(members, ranks_per_core)
     }
 
     pub(super) fn has_probed(&self) -> bool {

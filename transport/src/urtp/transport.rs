@@ -88,8 +88,8 @@ impl Urtp {
     }
 
     /// Begins to find out whether these ranks, all of which do the same now, hear each other's multicasts.
-    pub(crate) fn begin_probe(&mut self, members: &[Peer]) -> io::Result<()> {
-        self.probing = Some(Probing::new(self.channel.link_mut(), self.me, members)?);
+    pub(crate) fn begin_probe(&mut self, members: &[Peer], ranks_per_core: u32) -> io::Result<()> {
+        self.probing = Some(Probing::new(self.channel.link_mut(), self.me, members, ranks_per_core)?);
         self.interest = POLLS_OF_INTEREST;
         Ok(())
     }

@@ -302,7 +302,7 @@ fn ranks_learn_where_the_others_are_and_the_probe_finds_them() {
     // In one thread: of several, one may not get a core for as long as a probe lasts.
     let (mut ranks, mut keepers) = (job(3, 1472, 0), keepers(3));
     for rank in &mut ranks {
-        rank.begin_probe(&[0, 1, 2]).unwrap();
+        rank.begin_probe(&[0, 1, 2], 1).unwrap();
     }
     poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(Urtp::has_probed));
     let observed: Vec<_> = ranks.iter().map(|rank| rank.observed().unwrap()).collect();
@@ -313,7 +313,7 @@ fn ranks_learn_where_the_others_are_and_the_probe_finds_them() {
 fn a_hello_to_one_who_has_found_out_is_no_fault() {
     let (mut ranks, mut keepers) = (job(3, 1472, 0), keepers(3));
     for rank in &mut ranks[..2] {
-        rank.begin_probe(&[0, 1]).unwrap();
+        rank.begin_probe(&[0, 1], 1).unwrap();
     }
     // Rank 0 is the first to say it, and loop-back delivers at once, so that the hello waits for rank 1.
     ranks[0].poll(&mut keepers[0]);
