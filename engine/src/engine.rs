@@ -97,6 +97,11 @@ impl<T: Transport> Engine<T> {
         Engine { transport, core }
     }
 
+    /// The transport, to ask it.
+    pub fn transport_ref(&self) -> &T {
+        &self.transport
+    }
+
     /// The transport, for what is not messages: doorbells and the slots of collectives.
     pub fn transport(&mut self) -> &mut T {
         &mut self.transport

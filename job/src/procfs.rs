@@ -71,6 +71,13 @@ impl ProcessStat {
     }
 }
 
+/// How many threads of a process have names that do not begin so; the name is cut to 15 bytes.
+pub fn threads_beside(pid: u32, prefix: &str) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+    names.filter(|name| !name.starts_with(prefix)).count()
+}
+
 /// The processes of this machine that can be seen, with what they are.
 pub fn processes() -> impl Iterator<Item = (u32, ProcessStat)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -139,6 +146,24 @@ mod tests {
         );
         assert_eq!(ProcessStat::parse("77 (a"), None);
         assert_eq!(ProcessStat::parse("77 (a) S 1"), None);
+    }
+
+    #[test]
+    fn threads_are_told_apart_by_name() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = std::sync::mpsc::channel::<()>();
+        let wait = move || {
+            begin.send(()).unwrap();
+            ended.recv().unwrap_err();
+        };
+        let thread = std::thread::Builder::new().name("own-thread".into()).spawn(wait).unwrap();
+        begun.recv().unwrap();
+        let own = std::process::id();
+        // Other tests begin and end threads meanwhile.
+        let told_apart = || threads_beside(own, "own-") < threads_beside(own, "nobody's");
+        assert!((0..1000).any(|_| told_apart()));
+        drop(end);
+        thread.join().unwrap();
     }
 
     #[test]

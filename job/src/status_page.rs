@@ -8,6 +8,7 @@
 //! damaged, is recognised.
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use rustix::io::{Result, pread, pwrite};
 
@@ -73,6 +74,10 @@ pub struct Blocked<'a> {
     pub since_ns: u64,
     /// When it asked last, on the same clock, if it asks again and again; without this, it sleeps.
     pub asked_ns: Option<u64>,
+    /// Since when nothing has come to it, on the same clock.
+    pub still_ns: u64,
+    /// How long what is sent to it may be on its way.
+    pub delivery: Duration,
     /// Anything else that helps. May be empty.
     pub detail: &'a str,
     /// What else is under way at this rank, and what has come and matches nothing: a line each. May be empty.
@@ -94,6 +99,8 @@ impl<'a> Blocked<'a> {
             bytes: None,
             since_ns: 0,
             asked_ns: None,
+            still_ns: 0,
+            delivery: Duration::ZERO,
             detail: "",
             notes: "",
         }
@@ -226,8 +233,10 @@ const SIZE: usize = 24;
 const SINCE: usize = 32;
 const ASKED: usize = 40;
 const CONTEXT: usize = 48;
+const STILL: usize = 56;
+const DELIVERY: usize = 64;
 /// Two bytes for the length of each text.
-const LENGTHS: usize = 56;
+const LENGTHS: usize = 72;
 const TEXT: usize = LENGTHS + 2 * TEXTS;
 const CHECKSUM: usize = RECORD_BYTES - 8;
 
@@ -252,8 +261,12 @@ impl Record {
         if let Some(blocked) = blocked {
             record.put_blocked(blocked);
         }
-        record.put_u64(CHECKSUM, record.checksum());
+        record.seal();
         record
+    }
+
+    fn seal(&mut self) {
+        self.put_u64(CHECKSUM, self.checksum());
     }
 
     /// The record of a rank of which nothing is known.
@@ -304,6 +317,8 @@ impl Record {
             bytes: Some(self.u64(SIZE)).filter(|&bytes| bytes != SIZE_UNKNOWN),
             since_ns: self.u64(SINCE),
             asked_ns,
+            still_ns: self.u64(STILL),
+            delivery: Duration::from_nanos(self.u64(DELIVERY)),
             detail,
             notes,
         })
@@ -318,6 +333,8 @@ impl Record {
         self.put_u64(SIZE, blocked.bytes.unwrap_or(SIZE_UNKNOWN));
         self.put_u64(SINCE, blocked.since_ns);
         self.put_u64(ASKED, blocked.asked_ns.unwrap_or(0));
+        self.put_u64(STILL, blocked.still_ns);
+        self.put_u64(DELIVERY, blocked.delivery.as_nanos() as u64);
         self.put_texts([blocked.call, blocked.collective, blocked.comm, blocked.detail, blocked.notes]);
     }
 
@@ -349,7 +366,7 @@ impl Record {
         let mut record = Record::absent();
         let len = bytes.len().min(CHECKSUM);
         record.0[..len].copy_from_slice(&bytes[..len]);
-        record.put_u64(CHECKSUM, record.checksum());
+        record.seal();
         record.0
     }
 
@@ -421,6 +438,8 @@ mod tests {
             comm_size: 4,
             bytes: Some(8),
             since_ns: 12_345,
+            still_ns: 23_456,
+            delivery: Duration::from_secs(7),
             detail,
             notes: "one\ntwo",
             ..Blocked::on("MPI_Recv")

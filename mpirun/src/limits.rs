@@ -28,6 +28,8 @@ pub const MISSED_LOOK: Duration = Duration::from_millis(500);
 
 /// How often `mpirun` looks whether ranks wait for one that has begun to end: seldom, since it wakes for that.
 pub const DESERTED_LOOK: Duration = Duration::from_millis(1000);
+/// How often it asks other hosts for that.
+pub const DESERTED_ASK: Duration = Duration::from_secs(5);
 
 /// Two interrupts within this time mean: kill. Long enough to read what the first one said, and short for those who interrupt what they
 /// type in one after the other.

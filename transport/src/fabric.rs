@@ -9,6 +9,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tern_mem::UserBuf;
 
@@ -195,6 +196,11 @@ impl Fabric {
     #[inline]
     pub fn has_unseen(&self) -> bool {
         self.network.as_ref().is_some_and(|network| network.has_unseen())
+    }
+
+    /// How long what a peer has sent may be on its way until it is here, or the peer counts as lost. Memory delivers at once.
+    pub fn delivery_max(&self) -> Duration {
+        self.network.as_ref().map_or(Duration::ZERO, |network| network.delivery_max())
     }
 
     /// Whether something waits for the next poll of which the doorbell tells nobody, not even one who goes to sleep now.

@@ -226,6 +226,8 @@ struct Patience<T> {
     /// The only one who can end this wait, if there is one and it helps to know: only where ranks outnumber the cores.
     peer: Option<Peer>,
     began: Option<Instant>,
+    /// Since when nothing has come, once it has slept for long.
+    still: Option<Instant>,
     news: Option<T>,
 }
 
@@ -242,6 +244,7 @@ impl<T> Patience<T> {
             polls_per_yield: process.polls_per_yield,
             peer: None,
             began: None,
+            still: None,
             news: None,
         }
     }
@@ -358,6 +361,7 @@ impl<T> Patience<T> {
         self.news = event.look(&mut process);
         // What it has sent may be held back for more.
         if moved || self.news.is_some() || holds_back(&mut process) {
+            self.still = self.still.filter(|_| !moved);
             bell.disarm();
             return process;
         }
@@ -372,15 +376,22 @@ impl<T> Patience<T> {
 
     /// Sleeps for as long as it takes, with the call on the status page.
     fn sleep_published(
-        &self,
+        &mut self,
         mut process: Guard,
         bell: &Arc<dyn Doorbell>,
         armed: u32,
         event: &impl Event<News = T>,
     ) -> Guard {
         let waiting = event.waiting(&process);
-        let number =
-            asleep::begin(&mut process, waiting, self.began.map_or(Duration::ZERO, |began| began.elapsed()));
+        let now = Instant::now();
+        // What came woke it, or was found by a poll: patience began anew.
+        let still = *self.still.insert(self.still.filter(|_| self.slept).unwrap_or(now));
+        let number = asleep::begin(
+            &mut process,
+            waiting,
+            self.began.map_or(Duration::ZERO, |began| now - began),
+            now - still,
+        );
         process.leave_to_sleep();
         event.sleep(&**bell, armed, None);
         let mut process = enter();

@@ -15,6 +15,7 @@ use crate::plan::placement::MapBy;
 use crate::plan::topology::Bind;
 use crate::plan::{App, Plan, Settings, StdinTo};
 use crate::serve::pmi::Pairs;
+use crate::watch::deserted::Stalled;
 use crate::watch::exit_cause::End;
 use crate::watch::report::Standing;
 
@@ -53,8 +54,8 @@ pub enum Up {
     /// The agent lives.
     Beat,
     /// Whether all ranks of a host that run have waited in MPI for long, and one of its ranks that has ended well without ever having
-    /// been in MPI.
-    Waits { host: u32, all: bool, missed: Option<u32> },
+    /// been in MPI. Where all sleep for good, in which calls.
+    Waits { host: u32, all: bool, missed: Option<u32>, stalled: Option<Stalled> },
     /// A rank has loaded an MPI library whose ranks cannot find each other here.
     Stranger { rank: u32, message: String },
 }

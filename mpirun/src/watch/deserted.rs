@@ -1,16 +1,19 @@
 //! Ranks that wait for one that has begun to end: it is in `MPI_Finalize`, where it waits for them, and calls nothing else any more.
 //!
 //! That is said only where nothing else can still happen. All ranks sleep in MPI, none has a thread that could call something
-//! else, and nothing is on its way: within one machine a message is there when its sender goes to sleep. So jobs on several hosts,
-//! and ranks with threads, as over TCP, are left alone.
+//! else, and nothing is on its way. Within one machine a message is there when its sender goes to sleep. Over a network it wakes who
+//! sleeps, and each rank says how long one may be on its way.
 
 use std::time::Duration;
 
-use tern_job::procfs::ProcessStat;
+use serde::{Deserialize, Serialize};
+use tern_job::procfs::{ProcessStat, threads_beside};
 use tern_job::status_page::Record;
 
 /// The call that ends MPI.
 const FINALIZE: &str = "MPI_Finalize";
+/// The library's own threads have names that begin so; they call nothing.
+const OWN_THREADS: &str = "tern-";
 
 /// A rank that ends, and one that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,24 +26,52 @@ pub struct Deserted {
     pub call: String,
 }
 
-/// Looks at the records of all ranks that run. `now_ns` is the time of [`tern_job::status_page::now_ns`].
-pub fn find(ranks: impl Iterator<Item = (u32, Record)>, now_ns: u64, least: Duration) -> Option<Deserted> {
-    let mut sleepers = Vec::new();
-    for (rank, record) in ranks {
-        sleepers.push((rank, sleeps_in(&record, now_ns, least)?));
-    }
-    let (drain, waiting): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|(_, call)| call == FINALIZE);
-    let (ends, _) = drain.into_iter().next()?;
-    let (waits, call) = waiting.into_iter().next()?;
-    Some(Deserted { ends, waits, call })
+/// Where all ranks of a host sleep for good.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stalled {
+    /// A rank in `MPI_Finalize`.
+    ends: Option<u32>,
+    /// A rank in another call, and that call.
+    waits: Option<(u32, String)>,
 }
 
-/// The call in which a process of one thread has slept for long enough.
+impl Stalled {
+    /// Both hosts.
+    pub fn and(self, other: Stalled) -> Stalled {
+        Stalled { ends: self.ends.or(other.ends), waits: self.waits.or(other.waits) }
+    }
+
+    /// Whether one waits for another.
+    pub fn deserted(self) -> Option<Deserted> {
+        let (waits, call) = self.waits?;
+        Some(Deserted { ends: self.ends?, waits, call })
+    }
+}
+
+/// Looks at the records of all ranks of this host that run; nothing, if any may still do something. `now_ns` is the time of
+/// [`tern_job::status_page::now_ns`].
+pub fn look(ranks: impl Iterator<Item = (u32, Record)>, now_ns: u64, least: Duration) -> Option<Stalled> {
+    let mut stalled = Stalled::default();
+    for (rank, record) in ranks {
+        let call = sleeps_in(&record, now_ns, least)?;
+        let here = if call == FINALIZE {
+            Stalled { ends: Some(rank), waits: None }
+        } else {
+            Stalled { ends: None, waits: Some((rank, call)) }
+        };
+        stalled = stalled.and(here);
+    }
+    Some(stalled)
+}
+
+/// The call in which a process of one thread has slept for longer than anything can be on its way to it.
 fn sleeps_in(record: &Record, now_ns: u64, least: Duration) -> Option<String> {
     let blocked = record.blocked()?;
-    let slept = Duration::from_nanos(now_ns.saturating_sub(blocked.since_ns));
-    let process = ProcessStat::of(record.pid()?)?;
-    let for_good = slept >= least && process.state == 'S' && process.threads == 1;
+    let still = Duration::from_nanos(now_ns.saturating_sub(blocked.still_ns));
+    let pid = record.pid()?;
+    let for_good = still >= least.max(blocked.delivery)
+        && ProcessStat::of(pid)?.state == 'S'
+        && threads_beside(pid, OWN_THREADS) == 1;
     let place = if blocked.comm.is_empty() || blocked.call == FINALIZE {
         blocked.call.to_owned()
     } else {

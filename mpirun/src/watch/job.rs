@@ -13,8 +13,8 @@ use crate::launch::environment;
 use crate::launch::spawn::{self, Feeding};
 use crate::launch::watchdog::Watchdog;
 use crate::limits::{
-    ABANDON_GRACE, BEAT, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE, MISSED_LOOK,
-    REPORT_MAX, TERM_GRACE,
+    ABANDON_GRACE, BEAT, DESERTED_ASK, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE,
+    MISSED_LOOK, REPORT_MAX, TERM_GRACE,
 };
 use crate::output::outputs::{Outputs, Places};
 use crate::output::stdin::Feed;
@@ -24,6 +24,7 @@ use crate::plan::hosts::own_name;
 use crate::poller::{Poller, Token};
 use crate::tree::children::Children;
 use crate::tree::messages::{Down, Orders, Up};
+use crate::watch::deserted::Stalled;
 use crate::watch::drain::{Drain, Step};
 use crate::watch::exit_cause::{Cause, End, Refusal, signal_name};
 use crate::watch::node::NodeSupervisor;
@@ -121,7 +122,7 @@ struct JobSupervisor {
     /// When to look whether all wait for a rank that was never in MPI.
     missed_at: Option<Instant>,
     looking: Option<Looking>,
-    /// When to look whether ranks wait for one that has begun to end; never, where several hosts take part.
+    /// When to look whether ranks wait for one that has begun to end.
     deserted_at: Option<Instant>,
     /// Ranks that ended well and had not been in MPI.
     absent: Vec<u32>,
@@ -141,7 +142,7 @@ struct Asking {
     timeout: bool,
 }
 
-/// A question to all hosts whether their ranks wait for one that was never in MPI. A rank that is found to have waited for longer than
+/// A question to all hosts whether their ranks wait for one that was never in MPI, or that has begun to end. A rank that is found to have waited for longer than
 /// the answers are apart has waited when the others were found to: nobody was there to wake it.
 struct Looking {
     /// Hosts that have not answered.
@@ -149,6 +150,8 @@ struct Looking {
     /// So far all wait.
     all: bool,
     missed: Option<u32>,
+    /// So far all sleep for good, in these calls.
+    stalled: Option<Stalled>,
 }
 
 impl JobSupervisor {
@@ -188,7 +191,7 @@ impl JobSupervisor {
             abandon_at: None,
             missed_at: None,
             looking: None,
-            deserted_at: alone.then(|| started + DESERTED_LOOK),
+            deserted_at: Some(started + if alone { DESERTED_LOOK } else { DESERTED_ASK }),
             absent: Vec::new(),
             asking: None,
             drain: Drain::NotYet,
@@ -337,8 +340,10 @@ impl JobSupervisor {
             self.look();
         }
         if take_due(&mut self.deserted_at, now) && self.live > 1 && self.cause.is_none() {
-            self.deserted_at = Some(now + DESERTED_LOOK);
-            self.node.deserted().into_iter().for_each(|deserted| self.fail(Cause::Deserted(deserted)));
+            self.deserted_at = Some(now + if self.far.is_empty() { DESERTED_LOOK } else { DESERTED_ASK });
+            if self.node.stalled().is_some() {
+                self.look();
+            }
         }
         self.advance_drain(now);
     }
@@ -373,7 +378,7 @@ impl JobSupervisor {
                 self.fail(Cause::Stranger { rank, message });
             }
             Up::Standings { host, ranks } => self.on_standings(host, ranks),
-            Up::Waits { host, all, missed } => self.on_waits(host, all, missed),
+            Up::Waits { host, all, missed, stalled } => self.on_waits(host, all, missed, stalled),
             Up::InputTaken { rank, closed } => {
                 self.with_feed(|feed, poller| feed.on_taken(rank, closed, poller));
             }
@@ -383,7 +388,7 @@ impl JobSupervisor {
             Up::Lost { host, reason } => self.on_loss(host, |host| Cause::Lost { host, reason }),
             Up::Over { host } => {
                 self.far.remove(&host);
-                self.on_waits(host, true, None);
+                self.on_waits(host, true, None, Some(Stalled::default()));
             }
             // Questions about cards are the node supervisor's.
             _ => {}
@@ -610,22 +615,24 @@ impl JobSupervisor {
     /// Asks all hosts whether their ranks wait, unless they have been asked and some have not answered.
     fn look(&mut self) {
         if self.looking.is_none() {
-            self.looking = Some(Looking { missing: self.all_hosts(), all: true, missed: None });
+            let (missing, stalled) = (self.all_hosts(), Some(Stalled::default()));
+            self.looking = Some(Looking { missing, all: true, missed: None, stalled });
             self.node.obey(Down::Look);
             self.take_events();
         }
     }
 
-    fn on_waits(&mut self, host: u32, all: bool, missed: Option<u32>) {
+    fn on_waits(&mut self, host: u32, all: bool, missed: Option<u32>, stalled: Option<Stalled>) {
         let Some(looking) = &mut self.looking else { return };
         if looking.missing.remove(&host) {
+            looking.stalled = looking.stalled.take().zip(stalled).map(|(these, those)| these.and(those));
             looking.all &= all;
             looking.missed = looking.missed.or(missed);
         }
         self.judge();
     }
 
-    /// Once all have answered, the job ends if all wait for a rank that was never in MPI. Of a host where nothing is left, the end of
+    /// Once all have answered, the job ends if all wait for a rank that was never in MPI, or for one that has begun to end. Of a host where nothing is left, the end of
     /// its ranks is all that there is to know.
     fn judge(&mut self) {
         let Some(looking) = self.looking.take_if(|looking| looking.missing.is_empty()) else { return };
@@ -634,6 +641,8 @@ impl JobSupervisor {
         let missed = looking.missed.or_else(|| self.absent.iter().find(is_gone).copied());
         if let Some(rank) = missed.filter(|_| looking.all) {
             self.fail(Cause::Missed { rank });
+        } else if let Some(deserted) = looking.stalled.and_then(Stalled::deserted) {
+            self.fail(Cause::Deserted(deserted));
         }
     }
 

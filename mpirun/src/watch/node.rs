@@ -25,7 +25,7 @@ use crate::serve::pmi::{About, Demand, Pairs, Pmi};
 use crate::tree::children::{Children, Loss};
 use crate::tree::messages::{Down, Up};
 use crate::watch::descendants::{signal_fled, successor};
-use crate::watch::deserted::{self, Deserted};
+use crate::watch::deserted::{self, Stalled};
 use crate::watch::exit_cause::{End, Refusal};
 use crate::watch::orphans::Orphans;
 use crate::watch::report::{Standing, Subject, standing};
@@ -412,13 +412,13 @@ impl NodeSupervisor {
         };
         let all = self.ranks.iter().filter(|rank| rank.end.is_none()).all(waits);
         let missed = self.ranks.iter().find(never_came).map(|rank| rank.number);
-        self.events.push(Up::Waits { host, all, missed });
+        self.events.push(Up::Waits { host, all, missed, stalled: self.stalled() });
     }
 
-    /// Ranks that wait for one that has begun to end, where all run here.
-    pub fn deserted(&self) -> Option<Deserted> {
+    /// Whether all ranks of this host that run sleep for good, and in which calls.
+    pub fn stalled(&self) -> Option<Stalled> {
         let alive = self.ranks.iter().filter(|rank| rank.end.is_none());
-        deserted::find(alive.map(|rank| (rank.number, self.share.record(rank.number))), now_ns(), MISSED_MIN)
+        deserted::look(alive.map(|rank| (rank.number, self.share.record(rank.number))), now_ns(), MISSED_MIN)
     }
 
     fn tell_standings(&mut self) {

@@ -30,6 +30,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "abort on another host", run: abort },
     Test { name: "timeout on several hosts", run: timeout },
     Test { name: "a rank that was never in MPI on another host", run: never_in_mpi },
+    Test { name: "a rank that ends on another host while others wait for it", run: deserted },
     Test { name: "a host without Tern", run: unreachable },
     Test { name: "launchers with quotes, and none", run: launchers },
     Test { name: "a signal while hosts start", run: never_started },
@@ -107,6 +108,16 @@ fn never_in_mpi(jobs: &Jobs<'_>) -> Verdict {
     // A rank that is done with something else is none that others wait for.
     let mut command = mpirun(jobs, "a:1,b:1");
     expect_code(&run_command(command.args(["-n", "1", "true", ":", "-n", "1", "sleep", "3"]))?, 0)?;
+    passed()
+}
+
+/// All hosts are asked, over agents that know of one host each.
+fn deserted(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = mpirun(jobs, "a:1,b:1,c:1");
+    command.args(["--tree", "1"]).env("TERN_PEER_TIMEOUT", "1");
+    let outcome = run_command(command.arg(jobs.job()?).arg("deserted-receive"))?;
+    expect_code(&outcome, 1)?;
+    expect_said(&outcome, &["rank 1", "is in MPI_Finalize", "waits in", "MPI_Recv on MPI_COMM_WORLD"])?;
     passed()
 }
 

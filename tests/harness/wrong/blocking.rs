@@ -90,7 +90,7 @@ fn row(line: &str) -> Option<Call> {
 fn cases(call: &Call) -> Vec<Case<'_>> {
     let hows: &[&str] = match call.kind.as_str() {
         "receives" | "sends" => &["never", "tag", "comm", "finalize", "exit", "kill"],
-        "collective" | "persistent" => &["never", "comm", "exit", "kill"],
+        "collective" | "persistent" => &["never", "comm", "finalize", "exit", "kill"],
         "differs" => &["differs"],
         _ => &["never", "exit", "kill"],
     };

@@ -12,7 +12,7 @@ use super::detour::{self, Sorted};
 use super::packets::Packets;
 use super::{ConnectError, Place, Tally};
 use crate::config::{Config, Medium, Route, TcpConfig};
-use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR};
+use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR, SILENT_S};
 use crate::loopback::Loopback;
 use crate::reach::Ports;
 use crate::shm::bell::Bell;
@@ -44,6 +44,8 @@ pub(super) struct Network {
     polls_left: u32,
     /// What arrived last came over shared memory.
     is_near: bool,
+    /// A connection may be silent for so long before its peer counts as lost.
+    silence_max: Duration,
 }
 
 /// The ranks of this machine. Over shared memory they are numbered from 0.
@@ -89,6 +91,7 @@ impl Network {
             here,
             polls_left: 0,
             is_near: false,
+            silence_max: Duration::from_secs(SILENT_S) + config.tcp.peer_timeout(),
         })
     }
 
@@ -123,6 +126,11 @@ impl Network {
     #[inline]
     pub(super) fn has_unseen(&self) -> bool {
         self.tcp.has_unseen() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_unseen())
+    }
+
+    /// A connection falls silent, breaks and comes back, perhaps twice.
+    pub(super) fn delivery_max(&self) -> Duration {
+        2 * self.silence_max
     }
 
     #[inline]

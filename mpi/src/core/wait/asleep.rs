@@ -89,6 +89,8 @@ struct Wait {
     number: u64,
     /// On the clock of [`tern_job::now_ns`].
     since_ns: u64,
+    /// Since when nothing has come.
+    still_ns: u64,
     waiting: Waiting,
 }
 
@@ -98,11 +100,11 @@ impl Asleep {
         Asleep { waits: Vec::new(), next: 0 }
     }
 
-    fn begin(&mut self, waiting: Waiting, since_ns: u64) -> u64 {
+    fn begin(&mut self, waiting: Waiting, since_ns: u64, still_ns: u64) -> u64 {
         let number = self.next;
         self.next += 1;
         let at = self.waits.partition_point(|wait| wait.since_ns <= since_ns);
-        self.waits.insert(at, Wait { number, since_ns, waiting });
+        self.waits.insert(at, Wait { number, since_ns, still_ns, waiting });
         number
     }
 
@@ -111,10 +113,12 @@ impl Asleep {
     }
 }
 
-/// A thread of this process goes on sleeping in a call, after so long; answers with what [`end`] wants to know.
-pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration) -> u64 {
-    let since_ns = tern_job::now_ns().saturating_sub(waited.as_nanos() as u64);
-    let number = process.asleep.begin(waiting, since_ns);
+/// A thread of this process goes on sleeping in a call: how long that has lasted, and how long nothing has come. Answers with what
+/// [`end`] wants to know.
+pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration, still: Duration) -> u64 {
+    let now_ns = tern_job::now_ns();
+    let before = |time: Duration| now_ns.saturating_sub(time.as_nanos() as u64);
+    let number = process.asleep.begin(waiting, before(waited), before(still));
     tell(process);
     number
 }
@@ -132,8 +136,11 @@ fn tell(process: &Process) {
     let detail = with_further(&longest.waiting.detail, further, process);
     let waits: Vec<&Waiting> = process.asleep.waits.iter().map(|wait| &wait.waiting).collect();
     let notes = notes::notes(process, &waits);
+    let delivery =
+        process.engine_ref().map_or(Duration::ZERO, |engine| engine.transport_ref().delivery_max());
     with_blocked(&longest.waiting, &detail, process, |blocked| {
-        status_page.publish(&Blocked { since_ns: longest.since_ns, notes: &notes, ..*blocked });
+        let (since_ns, still_ns) = (longest.since_ns, longest.still_ns);
+        status_page.publish(&Blocked { since_ns, still_ns, delivery, notes: &notes, ..*blocked });
     });
 }
 
@@ -198,7 +205,7 @@ mod tests {
     #[test]
     fn the_longest_comes_first_and_who_is_woken_goes() {
         let mut asleep = Asleep::new();
-        let begin = |asleep: &mut Asleep, call, since_ns| asleep.begin(Waiting::on(call), since_ns);
+        let begin = |asleep: &mut Asleep, call, since_ns| asleep.begin(Waiting::on(call), since_ns, since_ns);
         let receive = begin(&mut asleep, "MPI_Recv", 20);
         let barrier = begin(&mut asleep, "MPI_Barrier", 10);
         begin(&mut asleep, "MPI_Wait", 30);
