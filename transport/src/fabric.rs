@@ -16,7 +16,7 @@ use tern_mem::UserBuf;
 use crate::config::{Config, Medium};
 use crate::loopback::Loopback;
 use crate::shm::team::{Seat, Team};
-use crate::shm::{AttachError, Shm};
+use crate::shm::{AttachError, JobMemory, Shm};
 use crate::tcp::{Directory, TcpError};
 use crate::urtp::probe::Observation;
 use crate::{
@@ -83,6 +83,8 @@ pub struct Fabric {
     shm: Option<Shm>,
     /// TCP, and shared memory with some.
     network: Option<Box<Network>>,
+    /// For windows; it needs no way of messages.
+    memory: io::Result<Arc<JobMemory>>,
 }
 
 impl Fabric {
@@ -92,10 +94,11 @@ impl Fabric {
         if let Some(fd) = place.segment.as_ref().filter(|_| size > 1) {
             crate::shm::accord::agree(fd, &config.accord)?;
         }
+        let memory = JobMemory::new(place.segment.as_ref().filter(|_| size > 1)).map(Arc::new);
         if place.needs_network(config) {
             let network = Network::attach(place, config)?;
             let loopback = network.loopback(me);
-            return Ok(Fabric { me, loopback, shm: None, network: Some(Box::new(network)) });
+            return Ok(Fabric { me, loopback, shm: None, network: Some(Box::new(network)), memory });
         }
         let shm = match place.segment {
             Some(fd) if size > 1 => Some(Shm::attach(&fd, me, size, place.oversubscribed, config)?),
@@ -106,7 +109,7 @@ impl Fabric {
             Some(shm) => Loopback::with_bell(me, shm.bell().clone()),
             None => Loopback::new(me),
         };
-        Ok(Fabric { me, loopback, shm, network: None })
+        Ok(Fabric { me, loopback, shm, network: None, memory })
     }
 
     /// Waits until the peers have everything, for the end of the job: whoever is dropped without it is as good as killed.
@@ -217,6 +220,26 @@ impl Fabric {
     /// A peer that cannot be reached any more, in words: the job cannot go on.
     pub fn failure(&self) -> Option<&str> {
         self.network.as_ref()?.failure()
+    }
+
+    /// Memory that the ranks of this machine share for windows.
+    pub fn memory(&self) -> io::Result<Arc<JobMemory>> {
+        let again = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        self.memory.as_ref().map(Arc::clone).map_err(again)
+    }
+
+    /// Wakes a rank of this machine that may sleep, after something was published to it otherwise than by a message. False if it
+    /// has no bell here: then whoever waits there looks now and then.
+    pub fn ring(&self, peer: Peer) -> bool {
+        match (&self.shm, &self.network) {
+            _ if peer == self.me => true,
+            (Some(shm), _) => {
+                shm.ring(peer);
+                true
+            }
+            (_, Some(network)) => network.ring(peer),
+            _ => false,
+        }
     }
 
     /// This rank's seat in a team of ranks of this machine, if they have shared memory.

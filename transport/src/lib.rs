@@ -42,9 +42,9 @@ pub use doorbell::{Doorbell, Silent};
 #[cfg(not(loom))]
 pub use fabric::{ConnectError, Fabric, Outside, Place, Tally};
 #[cfg(not(loom))]
-pub use shm::AttachError;
-#[cfg(not(loom))]
 pub use shm::team::{Area, Arrival, Handover, Meeting, Mismatch, Seat, Sight, Team, Watch};
+#[cfg(not(loom))]
+pub use shm::{AttachError, JobMemory, SharedRange};
 use std::sync::Arc;
 use tern_mem::{BadMemory, UserBuf};
 

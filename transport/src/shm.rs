@@ -41,6 +41,8 @@ mod inbox;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod paces;
 #[cfg(not(loom))]
 mod peers;
@@ -58,6 +60,10 @@ mod transport;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
 
+#[cfg(not(loom))]
+pub use cma::{read_from, write_to};
+#[cfg(not(loom))]
+pub use memory::{JobMemory, SharedRange};
 #[cfg(not(loom))]
 pub use segment::AttachError;
 #[cfg(not(loom))]

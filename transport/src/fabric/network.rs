@@ -153,6 +153,12 @@ impl Network {
         self.here.as_ref().is_some_and(|here| here.shm.clear_team(slot, size))
     }
 
+    /// Whether the peer has a bell here.
+    pub(super) fn ring(&self, peer: Peer) -> bool {
+        let found = self.here.as_ref().and_then(|here| Some((here, here.index(peer)?)));
+        found.inspect(|(here, index)| here.shm.ring(*index)).is_some()
+    }
+
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.tcp.address().map(address_for_all)
     }

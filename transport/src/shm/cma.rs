@@ -26,6 +26,28 @@ pub(crate) enum Direction {
     Write,
 }
 
+/// Copies `len` bytes at address `remote` of process `pid` to `local` at `offset`. The kernel checks the address.
+pub fn read_from(
+    pid: u32,
+    remote: u64,
+    local: &UserBuf,
+    offset: usize,
+    len: usize,
+) -> Result<(), TransferError> {
+    copy(Direction::Read, pid, local, offset, remote, len)
+}
+
+/// Copies `len` bytes of `local` from `offset` on to address `remote` of process `pid`. The kernel checks the address.
+pub fn write_to(
+    pid: u32,
+    remote: u64,
+    local: &UserBuf,
+    offset: usize,
+    len: usize,
+) -> Result<(), TransferError> {
+    copy(Direction::Write, pid, local, offset, remote, len)
+}
+
 /// Copies bytes `[offset, offset + len)` of `local` from or to `remote` in process `pid`.
 pub(crate) fn copy(
     direction: Direction,

@@ -154,6 +154,14 @@ impl Shm {
         team::clear(&self.segment, self.me, slot, size)
     }
 
+    /// Wakes a rank that may sleep, after something was published to it otherwise than by a message.
+    pub(crate) fn ring(&self, peer: Peer) {
+        if peer < self.outgoing.len() as Peer {
+            // SAFETY: not used beyond this call, and `self` keeps the segment.
+            unsafe { PeerBell::new(&self.segment, peer, NEEDS_FENCE) }.sent();
+        }
+    }
+
     pub(crate) fn bell(&self) -> &Arc<Bell> {
         &self.bell
     }
