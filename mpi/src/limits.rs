@@ -170,3 +170,9 @@ pub const DEPARTURE_LOOK: Duration = Duration::from_millis(20);
 
 /// What it becomes at most.
 pub const DEPARTURE_LOOK_MAX: Duration = Duration::from_millis(500);
+
+/// How often a rank that sleeps until others have synchronized a window looks by itself. They wake it, so this is for nothing but safety.
+pub const WINDOW_LOOK: Duration = Duration::from_millis(50);
+
+/// The same where the others cannot wake it, since no way of messages over shared memory is open.
+pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);

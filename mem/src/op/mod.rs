@@ -4,6 +4,7 @@
 //! [`PredefinedOp::allows`] is the standard's table of what goes with what; a kernel exists exactly
 //! where it says yes.
 
+pub mod atomic;
 mod combine;
 mod complex;
 #[cfg(target_arch = "x86_64")]

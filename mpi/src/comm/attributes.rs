@@ -1,4 +1,4 @@
-//! Attributes cached on communicators and datatypes (MPI 5.0 section 7.7). Those on windows come with windows.
+//! Attributes cached on communicators, datatypes and windows (MPI 5.0 section 7.7).
 //!
 //! The program's copy and delete functions are called without the process's state in hand, since they may call MPI.
 
@@ -117,6 +117,7 @@ pub struct Keyvals {
     last: c_int,
     comms: Keys<MPI_Comm>,
     types: Keys<MPI_Datatype>,
+    windows: Keys<MPI_Win>,
 }
 
 /// The program's keys are above all predefined values, as its handles are.
@@ -125,7 +126,12 @@ const KEY_BEFORE_FIRST: c_int = 4095;
 impl Keyvals {
     /// None but the predefined.
     pub const fn new() -> Self {
-        Keyvals { last: KEY_BEFORE_FIRST, comms: Keys(BTreeMap::new()), types: Keys(BTreeMap::new()) }
+        Keyvals {
+            last: KEY_BEFORE_FIRST,
+            comms: Keys(BTreeMap::new()),
+            types: Keys(BTreeMap::new()),
+            windows: Keys(BTreeMap::new()),
+        }
     }
 }
 
@@ -160,6 +166,18 @@ impl Holder for MPI_Datatype {
 
     fn attributes(self, process: &mut Process) -> Result<&mut Attributes> {
         Ok(&mut process.types.object_mut(self)?.attributes)
+    }
+}
+
+impl Holder for MPI_Win {
+    const NAME: &'static str = "windows";
+
+    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+        &mut keyvals.windows
+    }
+
+    fn attributes(self, process: &mut Process) -> Result<&mut Attributes> {
+        Ok(&mut process.window_mut(self)?.attributes)
     }
 }
 
@@ -220,6 +238,43 @@ entry! {
     /// Deletes an attribute of a datatype.
     fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
         delete(datatype, type_keyval)
+    }
+}
+
+entry! {
+    /// A key for windows (section 7.7.3).
+    fn MPI_Win_create_keyval(
+        win_copy_attr_fn: Option<MPI_Win_copy_attr_function>,
+        win_delete_attr_fn: Option<MPI_Win_delete_attr_function>, win_keyval: *mut c_int,
+        extra_state: *mut c_void,
+    ) {
+        *out("win_keyval", win_keyval)? = create_key(win_copy_attr_fn, win_delete_attr_fn, extra_state)?;
+        Ok(())
+    }
+
+    /// Ends a key for windows.
+    fn MPI_Win_free_keyval(win_keyval: *mut c_int) {
+        free_key::<MPI_Win>(&mut *out("win_keyval", win_keyval)?)
+    }
+
+    /// Sets an attribute of a window.
+    fn MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) on win {
+        set(win, win_keyval, AttributeValue(attribute_val))
+    }
+
+    /// Finds an attribute of a window; the predefined ones are of section 12.2.7.
+    fn MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on win {
+        let predefined = enter().window(win)?.predefined(win_keyval);
+        let found = match predefined {
+            Some(value) => Some(AttributeValue(value)),
+            None => get(win, win_keyval)?,
+        };
+        store(found, attribute_val.cast(), flag)
+    }
+
+    /// Deletes an attribute of a window.
+    fn MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) on win {
+        delete(win, win_keyval)
     }
 }
 
@@ -345,6 +400,11 @@ pub fn delete_all(comm: MPI_Comm) -> Result {
 /// The attributes that a duplicate of a datatype has.
 pub fn copy_type(from: MPI_Datatype) -> Result<Attributes> {
     copy(from)
+}
+
+/// Deletes all attributes of a window.
+pub fn delete_window(win: MPI_Win) -> Result {
+    delete_last_to_first(win)
 }
 
 /// Deletes all attributes of a datatype.

@@ -26,6 +26,8 @@ pub enum Kind {
     Session,
     /// `MPI_Request` of everything but plain point-to-point
     Request,
+    /// `MPI_Win`
+    Win,
 }
 
 const INDEX_BITS: u32 = 18;
@@ -70,10 +72,10 @@ mod tests {
 
     #[test]
     fn handles_are_above_the_predefined_and_fit_an_int() {
-        let last = encode(Kind::Request, 255, OBJECTS_MAX - 1);
+        let last = encode(Kind::Win, 255, OBJECTS_MAX - 1);
         assert!(encode(Kind::Comm, 0, 0) > 4095 && last < REQUEST_BIT);
         assert!(encode_request((1 << 30) - 1) <= i32::MAX as usize);
-        assert_eq!(decode(Kind::Request, last), Some((255, OBJECTS_MAX - 1)));
+        assert_eq!(decode(Kind::Win, last), Some((255, OBJECTS_MAX - 1)));
         assert_eq!(decode(Kind::Comm, last), None);
         assert_eq!(decode(Kind::Comm, encode_request(7)), None);
         assert_eq!(decode_request(encode_request(7)), Some(7));

@@ -104,6 +104,8 @@ pub struct Process {
     pub messages: Table<crate::p2p::probe::Message>,
     /// Buffers of buffered mode.
     pub bsend: crate::p2p::buffers::Buffers,
+    /// Windows.
+    pub windows: crate::rma::object::Windows,
     /// Sessions.
     pub sessions: crate::env::session::Sessions,
     /// Counts the contexts that this process has led into being.
@@ -164,6 +166,7 @@ impl Process {
             collectives: Vec::new(),
             messages: Table::new(Kind::Message),
             bsend: crate::p2p::buffers::Buffers::new(),
+            windows: crate::rma::object::Windows::new(),
             sessions: crate::env::session::Sessions::new(),
             contexts_led: 0,
             teams_led: Vec::new(),
@@ -226,6 +229,7 @@ impl Process {
     pub fn name_of(&self, place: Place) -> Option<String> {
         match place {
             Place::Comm(comm) => self.comms.get(comm).map(|comm| comm.described()),
+            Place::Win(win) => self.windows.0.get(win.0).map(|window| window.described()),
             _ => None,
         }
     }
@@ -241,7 +245,8 @@ impl Process {
             Place::Session(session) => self.sessions.errhandler(session),
             Place::File(_) => Some(self.errhandlers.for_files()),
             Place::Chosen(errhandler) => Some(errhandler),
-            Place::None | Place::Win(_) => None,
+            Place::Win(win) => self.windows.0.get(win.0).map(|window| window.errhandler),
+            Place::None => None,
         };
         let general = || of_comm(MPI_COMM_SELF);
         let errhandler = own.or_else(general).unwrap_or_else(crate::core::settings::initial_errhandler);

@@ -277,19 +277,30 @@ entry! {
         Ok(())
     }
 
-    /// Sets a window's handler: there are no windows yet.
-    fn MPI_Win_set_errhandler(win: MPI_Win, _errhandler: MPI_Errhandler) on win {
-        Err(no_window(win))
+    /// Sets a window's handler.
+    fn MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) on win {
+        let mut process = enter_anyway();
+        process.window(win)?;
+        process.errhandlers.use_for(win.into(), errhandler)?;
+        let old = std::mem::replace(&mut process.window_mut(win)?.errhandler, errhandler);
+        process.errhandlers.release(old);
+        Ok(())
     }
 
     /// A window's handler.
-    fn MPI_Win_get_errhandler(win: MPI_Win, _errhandler: *mut MPI_Errhandler) on win {
-        Err(no_window(win))
+    fn MPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) on win {
+        let errhandler = out("errhandler", errhandler)?;
+        let mut process = enter_anyway();
+        let used = process.window(win)?.errhandler;
+        *errhandler = process.errhandlers.hand_out(used);
+        Ok(())
     }
 
     /// Calls a window's handler.
-    fn MPI_Win_call_errhandler(win: MPI_Win, _errorcode: c_int) on win {
-        Err(no_window(win))
+    fn MPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) on win {
+        enter_anyway().window(win)?;
+        call_on_demand("MPI_Win_call_errhandler", win.into(), errorcode);
+        Ok(())
     }
 
     /// Gives a handle back, at any time; objects that use the handler go on with it.
@@ -306,11 +317,6 @@ fn null_file(file: MPI_File) -> Result {
         return Ok(());
     }
     Err(fail(MPI_ERR_FILE, format!("{:#x} is no file", file.0)))
-}
-
-#[cold]
-fn no_window(win: MPI_Win) -> Box<Error> {
-    fail(MPI_ERR_WIN, format!("{:#x} is no window", win.0))
 }
 
 /// The program wants an object's handler to be called.

@@ -255,19 +255,34 @@ impl Drop for Segment {
     }
 }
 
-/// Gives the file its size, and, where its maker allows seals, keeps any rank from shrinking it under the
-/// others (which would be a SIGBUS for them).
+/// Gives the file its size unless it is longer, as when a rank that came earlier has made a window. Where its maker allows seals,
+/// keeps any rank from shrinking it under the others (which would be a SIGBUS for them).
 fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
     let length = libc::off_t::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
     within_file_limit(bytes)?;
+    if length_of(fd)? >= length {
+        return Ok(());
+    }
     // SAFETY: plain system calls on a descriptor that is open.
     unsafe {
+        // Refused where another rank has sealed it and made it longer since the look.
         if libc::ftruncate(fd.as_raw_fd(), length) != 0 {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            return if length_of(fd)? >= length { Ok(()) } else { Err(error) };
         }
         libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK);
     }
     Ok(())
+}
+
+fn length_of(fd: &OwnedFd) -> io::Result<libc::off_t> {
+    // SAFETY: all zeros is a `stat`, which the call fills in.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a plain system call on a descriptor that is open.
+    match unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } {
+        0 => Ok(stat.st_size),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Beyond the limit for files, which counts for shared memory too, the kernel would not refuse but kill (SIGXFSZ).

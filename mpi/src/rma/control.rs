@@ -1,0 +1,307 @@
+//! What the ranks of a window share beside its memory: of each rank a lock, the ranks that wait for it, and who has posted and
+//! completed (MPI 5.0 sections 12.5.2 and 12.5.3).
+//!
+//! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
+//! rank's bell afterwards.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use tern_transport::SharedRange;
+
+// The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
+const NEXT: usize = 0;
+const READ: usize = 8;
+const WRITE: usize = 16;
+/// Rank of the writer, and one: for reports.
+const HOLDER: usize = 24;
+/// Ranks that wait for the lock.
+const WAITERS: usize = 32;
+/// Held while elements are combined that the processor cannot combine by one instruction.
+const ELEMENTS: usize = 64;
+/// Regions that are attached to a dynamic window: how many entries are in use, then address and bytes of each.
+const ATTACHED: usize = 128;
+const REGIONS: usize = 192;
+/// Behind them, the words for each rank.
+const OF_RANKS: usize = REGIONS + 16 * REGIONS_MAX;
+const BYTES_PER_RANK: usize = 24;
+
+/// Regions that can be attached to a dynamic window at once.
+pub const REGIONS_MAX: usize = 1024;
+
+/// The words of one rank.
+#[derive(Debug)]
+pub struct Control {
+    range: SharedRange,
+    size: u32,
+}
+
+/// How a window is locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    /// With others.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+impl Control {
+    /// Bytes that a rank's words take in a window of `size` ranks.
+    pub fn bytes(size: u32) -> usize {
+        OF_RANKS + size as usize * BYTES_PER_RANK
+    }
+
+    /// The words at the beginning of a range, in a window of `size` ranks.
+    pub fn new(range: SharedRange, size: u32) -> Control {
+        assert!(!range.at(0, Control::bytes(size)).is_null());
+        Control { range, size }
+    }
+
+    /// Behind the words: memory of the window.
+    pub fn memory(&self, offset: usize, bytes: usize) -> *mut u8 {
+        self.range.at(offset, bytes)
+    }
+
+    fn of_rank(&self, rank: u32, word: usize) -> usize {
+        assert!(rank < self.size, "rank {rank} of {}", self.size);
+        OF_RANKS + rank as usize * BYTES_PER_RANK + word * 8
+    }
+
+    // The lock.
+
+    /// Takes a ticket for the lock.
+    #[inline]
+    pub fn ticket(&self) -> u64 {
+        self.range.word(NEXT).fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// Whether it is the turn of a ticket; then the lock is held.
+    #[inline]
+    pub fn enter(&self, ticket: u64, kind: LockKind, me: u32) -> bool {
+        match kind {
+            LockKind::Shared => {
+                let mine = self.range.word(READ).load(Ordering::Acquire) == ticket;
+                if mine {
+                    // The next one in the line may read, too.
+                    self.range.word(READ).fetch_add(1, Ordering::AcqRel);
+                }
+                mine
+            }
+            LockKind::Exclusive => {
+                let mine = self.range.word(WRITE).load(Ordering::Acquire) == ticket;
+                if mine {
+                    self.range.word(HOLDER).store(u64::from(me) + 1, Ordering::Relaxed);
+                }
+                mine
+            }
+        }
+    }
+
+    /// Gives the lock back.
+    #[inline]
+    pub fn leave(&self, kind: LockKind) {
+        if kind == LockKind::Exclusive {
+            self.range.word(HOLDER).store(0, Ordering::Relaxed);
+            self.range.word(READ).fetch_add(1, Ordering::AcqRel);
+        }
+        self.range.word(WRITE).fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The rank that holds the lock alone, if one does.
+    pub fn holder(&self) -> Option<u32> {
+        (self.range.word(HOLDER).load(Ordering::Relaxed) as u32).checked_sub(1)
+    }
+
+    /// A rank that waits for the lock, from now on or no longer.
+    pub fn waits(&self, rank: u32, waits: bool) {
+        let word = self.range.word(self.of_rank(rank, 2));
+        let before = word.swap(u64::from(waits), Ordering::SeqCst) != 0;
+        match (before, waits) {
+            (false, true) => self.range.word(WAITERS).fetch_add(1, Ordering::SeqCst),
+            (true, false) => self.range.word(WAITERS).fetch_sub(1, Ordering::SeqCst),
+            _ => 0,
+        };
+    }
+
+    /// The ranks to be woken after [`Control::leave`].
+    pub fn waiters(&self) -> impl Iterator<Item = u32> {
+        fence(Ordering::SeqCst);
+        let some = self.range.word(WAITERS).load(Ordering::Relaxed) != 0;
+        let waits = |rank: &u32| self.range.word(self.of_rank(*rank, 2)).load(Ordering::Relaxed) != 0;
+        (0..if some { self.size } else { 0 }).filter(waits)
+    }
+
+    // Post, start, complete, wait.
+
+    /// How often `rank` has posted an exposure to this one.
+    pub fn posts(&self, rank: u32) -> &AtomicU64 {
+        self.range.word(self.of_rank(rank, 0))
+    }
+
+    /// How often `rank` has completed an access to this one.
+    pub fn completions(&self, rank: u32) -> &AtomicU64 {
+        self.range.word(self.of_rank(rank, 1))
+    }
+
+    // Elements.
+
+    /// Does something while nobody else combines elements here that need a lock. Elements are combined in a moment, so whoever waits
+    /// spins, and gives the core away now and then.
+    pub fn alone<T>(&self, me: u32, work: impl FnOnce() -> T) -> T {
+        let lock = self.range.half_word(ELEMENTS);
+        let mut looks = 0u32;
+        while lock.compare_exchange_weak(0, me + 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            looks += 1;
+            if looks.is_multiple_of(64) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        let _open = Open(lock);
+        work()
+    }
+
+    // Regions of a dynamic window. Their owner writes them, alone.
+
+    /// Says that a region is attached; false if there are too many.
+    pub fn attach(&self, address: u64, bytes: u64) -> bool {
+        let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
+        let free = (0..count).find(|&entry| self.region(entry).1 == 0).unwrap_or(count);
+        if free == REGIONS_MAX {
+            return false;
+        }
+        let entry = REGIONS + 16 * free;
+        self.range.word(entry).store(address, Ordering::Relaxed);
+        self.range.word(entry + 8).store(bytes, Ordering::Release);
+        self.range.word(ATTACHED).store(count.max(free + 1) as u64, Ordering::Release);
+        true
+    }
+
+    /// Says that the region at an address is attached no longer; false if none was.
+    pub fn detach(&self, address: u64) -> bool {
+        let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
+        let found = (0..count).find(|&entry| self.region(entry).0 == address && self.region(entry).1 > 0);
+        if let Some(entry) = found {
+            self.range.word(REGIONS + 16 * entry + 8).store(0, Ordering::Release);
+        }
+        found.is_some()
+    }
+
+    /// Whether all of these bytes are attached, by one region or by several that follow each other.
+    pub fn is_attached(&self, address: u64, bytes: u64) -> bool {
+        let count = (self.range.word(ATTACHED).load(Ordering::Acquire) as usize).min(REGIONS_MAX);
+        let (mut from, end) = (address, address.saturating_add(bytes));
+        while from < end {
+            let reach = |entry| {
+                let (base, len) = self.region(entry);
+                (base <= from && from - base < len).then(|| base.saturating_add(len))
+            };
+            match (0..count).find_map(reach) {
+                Some(reached) => from = reached,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn region(&self, entry: usize) -> (u64, u64) {
+        let bytes = self.range.word(REGIONS + 16 * entry + 8).load(Ordering::Acquire);
+        (self.range.word(REGIONS + 16 * entry).load(Ordering::Relaxed), bytes)
+    }
+}
+
+/// Opens a lock of elements at the end, however that comes.
+struct Open<'a>(&'a AtomicU32);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tern_transport::JobMemory;
+
+    fn control(size: u32) -> Control {
+        let memory = JobMemory::new(None).unwrap();
+        Control::new(memory.map(0, Control::bytes(size)).unwrap(), size)
+    }
+
+    fn tries(control: &Control, ticket: u64, kind: LockKind) -> bool {
+        control.enter(ticket, kind, 3)
+    }
+
+    #[test]
+    fn who_comes_first_enters_first_and_readers_together() {
+        use LockKind::*;
+        let control = control(4);
+        let tickets: Vec<u64> = (0..4).map(|_| control.ticket()).collect();
+        // Two readers, a writer, a reader.
+        assert!(!tries(&control, tickets[1], Shared), "the first one has not entered");
+        assert!(tries(&control, tickets[0], Shared) && tries(&control, tickets[1], Shared));
+        assert!(!tries(&control, tickets[2], Exclusive));
+        assert!(!tries(&control, tickets[3], Shared), "nobody overtakes a writer");
+        control.leave(Shared);
+        assert!(!tries(&control, tickets[2], Exclusive));
+        control.leave(Shared);
+        assert!(tries(&control, tickets[2], Exclusive) && control.holder() == Some(3));
+        assert!(!tries(&control, tickets[3], Shared));
+        control.leave(Exclusive);
+        assert!(tries(&control, tickets[3], Shared) && control.holder().is_none());
+        control.leave(Shared);
+        let last = control.ticket();
+        assert!(tries(&control, last, Exclusive));
+    }
+
+    #[test]
+    fn a_lock_excludes() {
+        let (control, mut inside) = (control(8), 0u64);
+        let at = (&raw mut inside).expose_provenance();
+        let work = |me: u32| {
+            for _ in 0..2_000 {
+                let ticket = control.ticket();
+                while !control.enter(ticket, LockKind::Exclusive, me) {
+                    std::thread::yield_now();
+                }
+                let inside = std::ptr::with_exposed_provenance_mut::<u64>(at);
+                // SAFETY: the lock is held, so nobody else is here.
+                unsafe { inside.write_volatile(inside.read_volatile() + 1) };
+                control.leave(LockKind::Exclusive);
+                control.alone(me, || {
+                    // SAFETY: as above, by the other lock: nobody writes the word now but in the same way.
+                    let _ = unsafe { inside.read_volatile() };
+                });
+            }
+        };
+        std::thread::scope(|scope| {
+            for me in 0..4 {
+                scope.spawn(move || work(me));
+            }
+        });
+        assert_eq!(inside, 8_000);
+    }
+
+    #[test]
+    fn who_waits_is_known() {
+        let control = control(3);
+        assert_eq!(control.waiters().count(), 0);
+        control.waits(2, true);
+        control.waits(2, true);
+        assert_eq!(control.waiters().collect::<Vec<_>>(), [2]);
+        control.waits(2, false);
+        assert_eq!(control.waiters().count(), 0);
+    }
+
+    #[test]
+    fn attached_regions_may_follow_each_other() {
+        let control = control(1);
+        assert!(control.attach(1000, 100) && control.attach(1100, 50));
+        assert!(control.is_attached(1000, 150) && control.is_attached(1149, 1) && control.is_attached(7, 0));
+        assert!(!control.is_attached(1000, 151) && !control.is_attached(999, 1));
+        assert!(control.detach(1000) && !control.detach(1000));
+        assert!(!control.is_attached(1050, 10) && control.is_attached(1100, 50));
+        assert!((1..REGIONS_MAX).all(|at| control.attach(10_000 + 10 * at as u64, 5)));
+        assert!(!control.attach(5, 5), "no more than so many");
+    }
+}

@@ -1,0 +1,273 @@
+//! Epochs: when a rank may access the memory of others (MPI 5.0 section 12.5).
+
+use super::control::LockKind;
+use crate::core::error::{Error, Result, fail};
+use tern_abi::MPI_ERR_RMA_SYNC;
+
+/// Which epochs of a window are open at this rank.
+#[derive(Debug, Default)]
+pub struct Epoch {
+    /// A fence has opened both kinds.
+    fence: Fence,
+    /// How each target is accessed by itself.
+    targets: Vec<Access>,
+    /// Targets that are locked.
+    locked: u32,
+    /// `MPI_Win_lock_all`, and whether it has taken the locks.
+    lock_all: Option<bool>,
+    /// The targets of `MPI_Win_start`.
+    started: Option<Vec<u32>>,
+    /// The origins of `MPI_Win_post`.
+    posted: Option<Vec<u32>>,
+}
+
+/// What the last fence has left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Fence {
+    /// Nothing.
+    #[default]
+    None,
+    /// An epoch, if an access comes; other epochs may begin as well (section 12.5.1).
+    Offered,
+    /// An epoch with accesses, which only another fence ends.
+    Used,
+}
+
+/// How a target is accessed by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Access {
+    /// Not.
+    #[default]
+    None,
+    /// By `MPI_Win_start`.
+    Started,
+    /// By `MPI_Win_lock`; whether the lock was taken, which `MPI_MODE_NOCHECK` saves.
+    Locked(LockKind, bool),
+}
+
+impl Epoch {
+    /// None, in a window of `size` ranks.
+    pub fn new(size: u32) -> Epoch {
+        Epoch { targets: vec![Access::None; size as usize], ..Epoch::default() }
+    }
+
+    /// Refuses an access to a target outside an epoch.
+    #[inline]
+    pub fn access(&mut self, target: u32) -> Result {
+        if self.targets[target as usize] != Access::None || self.lock_all.is_some() {
+            return Ok(());
+        }
+        if self.fence == Fence::None {
+            return Err(self.closed(target));
+        }
+        self.fence = Fence::Used;
+        Ok(())
+    }
+
+    /// The same for what only passive targets allow: requests (section 12.3.5) and flushes (section 12.5.4).
+    #[inline]
+    pub fn passive(&self, target: u32) -> Result {
+        let locked = matches!(self.targets[target as usize], Access::Locked(..));
+        if locked || self.lock_all.is_some() { Ok(()) } else { Err(self.not_locked(target)) }
+    }
+
+    /// The same for all targets.
+    pub fn passive_any(&self) -> Result {
+        if self.locked > 0 || self.lock_all.is_some() {
+            return Ok(());
+        }
+        Err(wrong("no target is locked: call MPI_Win_lock or MPI_Win_lock_all first"))
+    }
+
+    #[cold]
+    fn closed(&self, target: u32) -> Box<Error> {
+        let what = match () {
+            () if self.started.is_some() => "MPI_Win_start has other targets",
+            () if self.locked > 0 => "MPI_Win_lock has locked other targets",
+            () => {
+                "no access epoch is open: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first"
+            }
+        };
+        wrong(&format!("rank {target} cannot be accessed now: {what}"))
+    }
+
+    #[cold]
+    fn not_locked(&self, target: u32) -> Box<Error> {
+        wrong(&format!(
+            "rank {target} is not locked, as this call needs: call MPI_Win_lock or MPI_Win_lock_all first"
+        ))
+    }
+
+    /// A fence comes; `succeeds`, accesses may follow it.
+    pub fn fence(&mut self, succeeds: bool) -> Result {
+        self.expect_no_access("MPI_Win_fence")?;
+        if self.posted.is_some() {
+            return Err(wrong("an exposure epoch is open: MPI_Win_wait or MPI_Win_test has to end it first"));
+        }
+        self.fence = if succeeds { Fence::Offered } else { Fence::None };
+        Ok(())
+    }
+
+    /// Refuses to begin an access epoch while another one is open.
+    fn expect_no_access(&self, call: &str) -> Result {
+        let open = match () {
+            () if self.started.is_some() => "the epoch of MPI_Win_start, which MPI_Win_complete ends",
+            () if self.lock_all.is_some() => "the epoch of MPI_Win_lock_all, which MPI_Win_unlock_all ends",
+            () if self.locked > 0 => "the epoch of MPI_Win_lock, which MPI_Win_unlock ends",
+            () => return Ok(()),
+        };
+        Err(wrong(&format!("{call} cannot come now: {open}, is open")))
+    }
+
+    /// The same of an epoch that no fence opens: one that a fence offers is gone then.
+    fn leave_fence(&mut self, call: &str) -> Result {
+        if self.fence == Fence::Used {
+            return Err(wrong(&format!(
+                "{call} cannot come now: the epoch of MPI_Win_fence has accesses, which another MPI_Win_fence ends"
+            )));
+        }
+        self.fence = Fence::None;
+        Ok(())
+    }
+
+    /// `MPI_Win_start`.
+    pub fn start(&mut self, targets: Vec<u32>) -> Result {
+        self.expect_no_access("MPI_Win_start")?;
+        self.leave_fence("MPI_Win_start")?;
+        for &target in &targets {
+            self.targets[target as usize] = Access::Started;
+        }
+        self.started = Some(targets);
+        Ok(())
+    }
+
+    /// `MPI_Win_complete`: the targets.
+    pub fn complete(&mut self) -> Result<Vec<u32>> {
+        let targets =
+            self.started.take().ok_or_else(|| wrong("no MPI_Win_start has opened an access epoch"))?;
+        for &target in &targets {
+            self.targets[target as usize] = Access::None;
+        }
+        Ok(targets)
+    }
+
+    /// `MPI_Win_post`.
+    pub fn post(&mut self, origins: Vec<u32>) -> Result {
+        if self.posted.is_some() {
+            return Err(wrong(
+                "the exposure epoch of the last MPI_Win_post has not been ended by MPI_Win_wait",
+            ));
+        }
+        self.leave_fence("MPI_Win_post")?;
+        self.posted = Some(origins);
+        Ok(())
+    }
+
+    /// The origins of the exposure epoch that is open.
+    pub fn posted(&self) -> Result<&[u32]> {
+        self.posted.as_deref().ok_or_else(|| wrong("no MPI_Win_post has opened an exposure epoch"))
+    }
+
+    /// `MPI_Win_wait` is through.
+    pub fn exposed(&mut self) {
+        self.posted = None;
+    }
+
+    /// Whether `MPI_Win_lock` may come for a target.
+    pub fn may_lock(&mut self, target: u32) -> Result {
+        if self.lock_all.is_some() || self.started.is_some() {
+            self.expect_no_access("MPI_Win_lock")?;
+        }
+        if let Access::Locked(..) = self.targets[target as usize] {
+            return Err(wrong(&format!("rank {target} is locked already by this rank")));
+        }
+        self.leave_fence("MPI_Win_lock")
+    }
+
+    /// A target is locked; `taken`, its lock was taken.
+    pub fn lock(&mut self, target: u32, kind: LockKind, taken: bool) {
+        self.targets[target as usize] = Access::Locked(kind, taken);
+        self.locked += 1;
+    }
+
+    /// `MPI_Win_unlock`: the lock that is to be given back, if it was taken.
+    pub fn unlock(&mut self, target: u32) -> Result<Option<LockKind>> {
+        let Access::Locked(kind, taken) = self.targets[target as usize] else {
+            return Err(wrong(&format!("rank {target} is not locked: MPI_Win_lock has to come first")));
+        };
+        self.targets[target as usize] = Access::None;
+        self.locked -= 1;
+        Ok(taken.then_some(kind))
+    }
+
+    /// Whether `MPI_Win_lock_all` may come.
+    pub fn may_lock_all(&mut self) -> Result {
+        self.expect_no_access("MPI_Win_lock_all")?;
+        self.leave_fence("MPI_Win_lock_all")
+    }
+
+    /// All targets are locked.
+    pub fn lock_all(&mut self, taken: bool) {
+        self.lock_all = Some(taken);
+    }
+
+    /// `MPI_Win_unlock_all`: whether the locks were taken.
+    pub fn unlock_all(&mut self) -> Result<bool> {
+        self.lock_all.take().ok_or_else(|| wrong("no MPI_Win_lock_all has locked the window"))
+    }
+
+    /// Whether the window may be freed.
+    pub fn may_end(&self) -> Result {
+        self.expect_no_access("MPI_Win_free")?;
+        if self.posted.is_some() {
+            return Err(wrong("an exposure epoch is open: MPI_Win_wait has to end it first"));
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn wrong(text: &str) -> Box<Error> {
+    fail(MPI_ERR_RMA_SYNC, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_offers_an_epoch_that_others_may_take_the_place_of() {
+        let mut epoch = Epoch::new(2);
+        assert!(epoch.access(1).is_err());
+        epoch.fence(true).unwrap();
+        epoch.may_lock(1).unwrap();
+        epoch.lock(1, LockKind::Shared, true);
+        assert!(epoch.access(1).is_ok() && epoch.access(0).is_err());
+        assert!(epoch.fence(true).is_err(), "while a lock is held");
+        assert_eq!(epoch.unlock(1).unwrap(), Some(LockKind::Shared));
+        assert!(epoch.access(1).is_err(), "the fence's epoch is gone");
+        epoch.fence(true).unwrap();
+        epoch.access(0).unwrap();
+        assert!(epoch.may_lock_all().is_err(), "it has accesses now");
+        epoch.fence(false).unwrap();
+        assert!(epoch.access(0).is_err());
+    }
+
+    #[test]
+    fn epochs_of_one_kind_do_not_meet_another() {
+        let mut epoch = Epoch::new(3);
+        epoch.start(vec![2]).unwrap();
+        assert!(epoch.access(2).is_ok() && epoch.access(1).is_err() && epoch.passive(2).is_err());
+        assert!(epoch.may_lock(1).is_err() && epoch.start(vec![1]).is_err() && epoch.may_end().is_err());
+        epoch.post(vec![0]).unwrap();
+        assert!(epoch.post(vec![1]).is_err());
+        assert_eq!(epoch.complete().unwrap(), [2]);
+        assert!(epoch.complete().is_err() && epoch.fence(true).is_err());
+        epoch.exposed();
+        epoch.may_lock_all().unwrap();
+        epoch.lock_all(false);
+        assert!(epoch.passive(1).is_ok() && epoch.passive_any().is_ok() && epoch.may_lock(1).is_err());
+        assert!(!epoch.unlock_all().unwrap() && epoch.unlock_all().is_err() && epoch.unlock(1).is_err());
+        assert!(epoch.may_end().is_ok());
+    }
+}

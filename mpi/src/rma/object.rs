@@ -1,0 +1,220 @@
+//! Windows: the object behind a handle (MPI 5.0 section 12.2).
+
+use super::control::{Control, LockKind};
+use super::epoch::Epoch;
+use crate::comm::attributes::Attributes;
+use crate::core::error::{Error, Result, fail};
+use crate::core::handle::Kind;
+use crate::core::process::{Process, outside};
+use crate::core::table::Table;
+use crate::env::info::Info;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use tern_abi::*;
+use tern_engine::Group;
+use tern_job::status_page::count_of_ranks;
+use tern_transport::{JobMemory, Peer, SharedRange};
+
+/// A window.
+#[derive(Debug)]
+pub struct Window {
+    /// A communicator of its own, which the program does not know.
+    pub comm: MPI_Comm,
+    /// Set by `MPI_Win_set_name`.
+    pub name: String,
+    /// Its error handler.
+    pub errhandler: MPI_Errhandler,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    /// Hints that the program gave.
+    pub info: Info,
+    /// This process's rank.
+    pub me: u32,
+    /// Its ranks.
+    pub group: Group,
+    /// How each rank's memory is reached.
+    pub targets: Vec<Target>,
+    /// What the ranks share beside it.
+    pub controls: Arc<[Control]>,
+    /// Which accesses are allowed now.
+    pub epoch: Epoch,
+    /// What the predefined attributes point to.
+    pub constants: Box<Constants>,
+    /// Memory that is laid out for all ranks together (`MPI_Win_allocate_shared`); mapped as long as the window lives.
+    pub together: Option<SharedRange>,
+    /// The file that the memory is from, and what of it this rank gives back in the end.
+    pub memory: Arc<JobMemory>,
+    /// Places and bytes of those ranges.
+    pub reserved: Vec<(u64, usize)>,
+}
+
+/// Values of the predefined attributes (section 12.2.7). The program gets their addresses, so they stay where they are.
+#[derive(Debug)]
+pub struct Constants {
+    /// `MPI_WIN_BASE`.
+    pub base: Address,
+    /// `MPI_WIN_SIZE`.
+    pub size: MPI_Aint,
+    /// `MPI_WIN_DISP_UNIT`.
+    pub disp_unit: c_int,
+    /// `MPI_WIN_CREATE_FLAVOR`.
+    pub flavor: c_int,
+    /// `MPI_WIN_MODEL`.
+    pub model: c_int,
+}
+
+/// An address of window memory in this process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address(pub *mut u8);
+
+// SAFETY: an address of the process, not of a thread; who may use it, the rules of a window say.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+/// How one rank's memory is reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// How.
+    pub way: Way,
+    /// Bytes of its memory.
+    pub bytes: u64,
+    /// Bytes of one unit of displacement.
+    pub unit: i64,
+}
+
+/// A way to a rank's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// It is mapped here.
+    Direct(Address),
+    /// The kernel copies to and from this address of that process.
+    Kernel {
+        /// The process.
+        pid: u32,
+        /// The address there.
+        base: u64,
+    },
+}
+
+impl Window {
+    /// Ranks of the window.
+    pub fn size(&self) -> u32 {
+        self.targets.len() as u32
+    }
+
+    /// Whether target displacements are addresses.
+    pub fn is_dynamic(&self) -> bool {
+        self.constants.flavor == MPI_WIN_FLAVOR_DYNAMIC
+    }
+
+    /// Whether elements are combined under a lock, whatever their type: where the kernel copies, no instruction reaches them.
+    pub fn locks_elements(&self) -> bool {
+        matches!(self.constants.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC)
+    }
+
+    /// Name and size, for a message to a person.
+    pub fn described(&self) -> String {
+        let name = self.name.replace(char::is_control, "?");
+        let name = if name.is_empty() { "a window" } else { &name };
+        format!("{name} ({}, this is {})", count_of_ranks(self.size()), self.me)
+    }
+
+    /// The name alone.
+    pub fn named(&self) -> String {
+        if self.name.is_empty() { "the window".into() } else { format!("window {}", self.name) }
+    }
+
+    /// The rank of a target argument; `None` for `MPI_PROC_NULL`.
+    #[inline]
+    pub fn target(&self, rank: c_int) -> Result<Option<u32>> {
+        match u32::try_from(rank) {
+            Ok(target) if target < self.size() => Ok(Some(target)),
+            _ if rank == MPI_PROC_NULL => Ok(None),
+            _ => Err(self.bad_rank(rank)),
+        }
+    }
+
+    #[cold]
+    fn bad_rank(&self, rank: c_int) -> Box<Error> {
+        fail(
+            MPI_ERR_RANK,
+            format!(
+                "the target is rank {rank}, but {} has ranks 0 to {} and MPI_PROC_NULL",
+                self.named(),
+                self.size() - 1
+            ),
+        )
+    }
+
+    /// The process of a rank.
+    pub fn peer(&self, rank: u32) -> Peer {
+        self.group.peer(rank).expect("a rank of the window")
+    }
+
+    /// The pointer that `MPI_Win_get_attr` gives for a predefined attribute.
+    pub fn predefined(&self, key: c_int) -> Option<*mut c_void> {
+        let constants = &*self.constants;
+        Some(match key {
+            MPI_WIN_BASE => constants.base.0.cast(),
+            MPI_WIN_SIZE => (&raw const constants.size).cast_mut().cast(),
+            MPI_WIN_DISP_UNIT => (&raw const constants.disp_unit).cast_mut().cast(),
+            MPI_WIN_CREATE_FLAVOR => (&raw const constants.flavor).cast_mut().cast(),
+            MPI_WIN_MODEL => (&raw const constants.model).cast_mut().cast(),
+            _ => return None,
+        })
+    }
+
+    /// Gives the lock of a target back, and says who is to be woken.
+    pub fn unlock(&self, target: u32, kind: LockKind) -> Vec<Peer> {
+        let control = &self.controls[target as usize];
+        control.leave(kind);
+        control.waiters().map(|rank| self.peer(rank)).collect()
+    }
+}
+
+/// All windows.
+pub struct Windows(pub Table<Box<Window>>);
+
+impl Windows {
+    /// None.
+    pub const fn new() -> Self {
+        Windows(Table::new(Kind::Win))
+    }
+}
+
+impl Process {
+    /// The window of a handle.
+    #[inline]
+    pub fn window(&self, win: MPI_Win) -> Result<&Window> {
+        self.windows.0.get(win.0).map(|window| &**window).ok_or_else(|| self.no_window(win))
+    }
+
+    /// The window of a handle, to change it.
+    #[inline]
+    pub fn window_mut(&mut self, win: MPI_Win) -> Result<&mut Window> {
+        if self.windows.0.get(win.0).is_none() {
+            return Err(self.no_window(win));
+        }
+        Ok(self.windows.0.get_mut(win.0).expect("just found"))
+    }
+
+    #[cold]
+    fn no_window(&self, win: MPI_Win) -> Box<Error> {
+        if self.engine_ref().is_none() {
+            return outside();
+        }
+        if win == MPI_WIN_NULL {
+            return fail(MPI_ERR_WIN, "the window is MPI_WIN_NULL");
+        }
+        fail(MPI_ERR_WIN, format!("{:#x} is no window: it was freed or never was one", win.0))
+    }
+
+    /// Wakes processes that may wait for what was just published in a window.
+    pub fn ring(&mut self, peers: impl IntoIterator<Item = Peer>) {
+        let Some(engine) = self.engine_mut() else { return };
+        for peer in peers {
+            engine.transport().ring(peer);
+        }
+    }
+}
