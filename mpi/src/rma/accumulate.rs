@@ -120,12 +120,15 @@ unsafe fn combine(
     let Some(target) = process.window(win)?.target(rank)? else { return Ok(()) };
     let op = operation(op)?;
     let basic = element_of(process, target_type)?;
-    if !matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) && !op.allows(basic) {
-        return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
-    }
     open(process, win, target, kind)?;
     // SAFETY: by the caller.
     let place = unsafe { Place::of(process, win, target, at)? };
+    // Of no elements, any type will do, as on other libraries.
+    let fits =
+        matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic) || place.bytes() == 0;
+    if !fits {
+        return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
+    }
     let here = |given: Option<Origin>| match given {
         // SAFETY: by the caller.
         Some(given) => unsafe { elements_here(process, given, basic, target_type, &place).map(Some) },
