@@ -1,5 +1,5 @@
-/* Accumulation: every operation on every kind of type, atomic for each element, over all ways (MPI-5.0 sections 12.3.3, 12.3.4 and
- * 12.7.1); transfers of derived datatypes.
+/* Accumulation: every operation on every kind of type, atomic for each element, over all ways (MPI-5.0
+ * sections 12.3.3, 12.3.4 and 12.7.1); transfers of derived datatypes.
  * ranks: 1 2 4
  * timeout: 90
  */
@@ -101,7 +101,10 @@ static void operations(void)
 static void places(void)
 {
     struct pair *there = (struct pair *)memory, mine[3];
-    for (int i = 0; i < 3; i++) there[i] = (struct pair){100 + i, -1}, mine[i] = (struct pair){50 - check_rank + i, check_rank};
+    for (int i = 0; i < 3; i++) {
+        there[i] = (struct pair){100 + i, -1};
+        mine[i] = (struct pair){50 - check_rank + i, check_rank};
+    }
     MUST(MPI_Win_fence(0, win));
     MUST(MPI_Accumulate(mine, 3, MPI_DOUBLE_INT, 0, 0, 3, MPI_DOUBLE_INT, MPI_MINLOC, win));
     MUST(MPI_Win_fence(0, win));

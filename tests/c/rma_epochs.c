@@ -1,5 +1,5 @@
-/* Synchronization of windows: fence, post-start-complete-wait, locks, flush (MPI-5.0 section 12.5), over memory that is mapped and
- * memory that is not.
+/* Synchronization of windows: fence, post-start-complete-wait, locks, flush (MPI-5.0 section 12.5), over memory that is
+ * mapped and memory that is not.
  * ranks: 2 3 8
  * timeout: 90
  */

@@ -1,4 +1,5 @@
-/* Windows: making and freeing them, what they say of themselves, attributes, names, hints (MPI-5.0 sections 12.2 and 7.7.3).
+/* Windows: making and freeing them, what they say of themselves, attributes, names, hints (MPI-5.0 sections 12.2
+ * and 7.7.3).
  * ranks: 1 2 3 8
  */
 #include "check.h"
