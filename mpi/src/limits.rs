@@ -176,3 +176,6 @@ pub const WINDOW_LOOK: Duration = Duration::from_millis(50);
 
 /// The same where the others cannot wake it, since no way of messages over shared memory is open.
 pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
+
+/// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
+pub const FLUSHES_PER_LOOK: u32 = 16;

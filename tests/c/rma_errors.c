@@ -1,5 +1,5 @@
-/* Wrong calls on windows: the standard's class, through the window's error handler, and a message that says what (MPI-5.0
- * section 12.6).
+/* Wrong calls on windows: the standard's class, through the window's error handler, and a message that says what
+ * (MPI-5.0 section 12.6).
  * ranks: 2 3
  */
 #include "check.h"

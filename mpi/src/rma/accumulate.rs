@@ -7,7 +7,7 @@
 use super::object::Window;
 use super::place::Place;
 use super::transfer::{At, Dense, Kind, Origin, differ, done, open};
-use crate::core::arguments::{buffer, out};
+use crate::core::arguments::{buffer, dense_buffer, out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Guard, enter};
@@ -27,7 +27,11 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
-        combine(&mut enter(), win, Some(origin), None, at, op, Kind::Plain)
+        let mut process = enter();
+        if combine_as_usual(&mut process, win, origin, null_mut(), at, op) {
+            return Ok(());
+        }
+        combine(&mut process, win, Some(origin), None, at, op, Kind::Plain)
     }
 
     /// [`MPI_Accumulate`] as a request (section 12.3.5).
@@ -82,10 +86,15 @@ entry! {
         origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win,
     ) on win {
+        let (origin, at) = (Origin(origin_addr, 1, datatype), At(target_rank, target_disp, 1, datatype));
+        let mut process = enter();
+        let into = result_addr.cast::<u8>();
+        if !into.is_null() && combine_as_usual(&mut process, win, origin, into, at, op) {
+            return Ok(());
+        }
         expect_predefined(datatype)?;
-        let origin = (op != MPI_NO_OP).then_some(Origin(origin_addr, 1, datatype));
-        let at = At(target_rank, target_disp, 1, datatype);
-        combine(&mut enter(), win, origin, Some(Origin(result_addr, 1, datatype)), at, op, Kind::Plain)
+        let origin = (op != MPI_NO_OP).then_some(origin);
+        combine(&mut process, win, origin, Some(Origin(result_addr, 1, datatype)), at, op, Kind::Plain)
     }
 
     /// One element that takes the place of another, if that is there.
@@ -95,6 +104,16 @@ entry! {
     ) on win {
         let basic = expect_comparable(datatype)?;
         let mut process = enter();
+        let all_there = !(origin_addr.is_null() || compare_addr.is_null() || result_addr.is_null());
+        if all_there
+            && let Some(window) = process.usual_window(win)
+            && !window.locks_elements()
+            && let Some(place) = window.usual_place(target_rank, target_disp, basic.size())
+            && atomic::is_atomic(basic, place.addr())
+        {
+            atomic::compare_and_swap(basic, origin_addr.cast(), compare_addr.cast(), place, result_addr.cast());
+            return Ok(());
+        }
         let Some(target) = process.window(win)?.target(target_rank)? else { return Ok(()) };
         let one = |address: *const c_void| buffer(&process, address, 1, datatype).map(|buffer| Dense::of(&buffer));
         let (origin, compared, result) = (one(origin_addr)?, one(compare_addr)?, one(result_addr)?);
@@ -103,6 +122,46 @@ entry! {
         let elements = Elements { window: process.window(win)?, target, basic, op: PredefinedOp::Replace };
         elements.swap_if_equal(&place, origin, compared, result).map_err(|error| place.refused(error))
     }
+}
+
+/// The same where elements of one predefined type are combined by atomic instructions, and everything else is as usual; whether it was
+/// so. If not, nothing has happened. What was there goes to `old`, unless that is null.
+///
+/// # Safety
+/// As [`combine`].
+#[inline(always)]
+unsafe fn combine_as_usual(
+    process: &mut Guard,
+    win: MPI_Win,
+    Origin(address, count, datatype): Origin,
+    old: *mut u8,
+    At(rank, displacement, there, target_type): At,
+    op: MPI_Op,
+) -> bool {
+    let (Some(op), Some(basic)) = (PredefinedOp::from_handle(op.0), Basic::from_handle(datatype.0)) else {
+        return false;
+    };
+    let fits = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
+    // SAFETY: by the caller.
+    let origin = unsafe { dense_buffer(address, count, datatype) };
+    let bytes = match origin {
+        Some(origin) => origin.len(),
+        None if op == PredefinedOp::NoOp && count == 1 => basic.size(),
+        None => return false,
+    };
+    if !fits || there != count || target_type != datatype {
+        return false;
+    }
+    let Some(window) = process.usual_window(win).filter(|window| !window.locks_elements()) else {
+        return false;
+    };
+    let Some(place) = window.usual_place(rank, displacement, bytes) else { return false };
+    if !atomic::is_atomic(basic, place.addr()) {
+        return false;
+    }
+    // SAFETY: all have as many elements, by the caller and as checked.
+    unsafe { atomic::accumulate(op, basic, address.cast(), place, old, count as usize) };
+    true
 }
 
 /// # Safety

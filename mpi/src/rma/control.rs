@@ -4,7 +4,7 @@
 //! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
 //! rank's bell afterwards.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use tern_transport::SharedRange;
 
 // The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
@@ -81,7 +81,7 @@ impl Control {
                 let mine = self.range.word(READ).load(Ordering::Acquire) == ticket;
                 if mine {
                     // The next one in the line may read, too.
-                    self.range.word(READ).fetch_add(1, Ordering::AcqRel);
+                    self.range.word(READ).fetch_add(1, Ordering::SeqCst);
                 }
                 mine
             }
@@ -95,14 +95,20 @@ impl Control {
         }
     }
 
-    /// Gives the lock back.
+    /// Gives the lock back. What comes after is not seen before.
     #[inline]
     pub fn leave(&self, kind: LockKind) {
-        if kind == LockKind::Exclusive {
-            self.range.word(HOLDER).store(0, Ordering::Relaxed);
-            self.range.word(READ).fetch_add(1, Ordering::AcqRel);
+        let (read, write) = (self.range.word(READ), self.range.word(WRITE));
+        match kind {
+            LockKind::Shared => _ = write.fetch_add(1, Ordering::SeqCst),
+            LockKind::Exclusive => {
+                self.range.word(HOLDER).store(0, Ordering::Relaxed);
+                // Nobody else changes these words now.
+                let next = write.load(Ordering::Relaxed) + 1;
+                read.store(next, Ordering::Release);
+                write.swap(next, Ordering::SeqCst);
+            }
         }
-        self.range.word(WRITE).fetch_add(1, Ordering::AcqRel);
     }
 
     /// The rank that holds the lock alone, if one does.
@@ -121,9 +127,9 @@ impl Control {
         };
     }
 
-    /// The ranks to be woken after [`Control::leave`].
+    /// The ranks to be woken after the lock was entered or left.
+    #[inline]
     pub fn waiters(&self) -> impl Iterator<Item = u32> {
-        fence(Ordering::SeqCst);
         let some = self.range.word(WAITERS).load(Ordering::Relaxed) != 0;
         let waits = |rank: &u32| self.range.word(self.of_rank(*rank, 2)).load(Ordering::Relaxed) != 0;
         (0..if some { self.size } else { 0 }).filter(waits)

@@ -17,6 +17,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tern_abi::*;
 use tern_transport::{JobMemory, SharedRange};
 
@@ -332,6 +333,9 @@ fn make_on(
         group,
         targets,
         controls: controls.into(),
+        has_stored: false,
+        exchanged: AtomicBool::new(false),
+        flushes: 0,
         epoch: Epoch::new(size),
         constants,
         together,

@@ -1,6 +1,6 @@
 //! Windows: the object behind a handle (MPI 5.0 section 12.2).
 
-use super::control::{Control, LockKind};
+use super::control::Control;
 use super::epoch::Epoch;
 use crate::comm::attributes::Attributes;
 use crate::core::error::{Error, Result, fail};
@@ -10,6 +10,7 @@ use crate::core::table::Table;
 use crate::env::info::Info;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tern_abi::*;
 use tern_engine::Group;
 use tern_job::status_page::count_of_ranks;
@@ -36,6 +37,12 @@ pub struct Window {
     pub targets: Vec<Target>,
     /// What the ranks share beside it.
     pub controls: Arc<[Control]>,
+    /// Puts have been made since stores were ordered last.
+    pub has_stored: bool,
+    /// See [`Window::order_stores`].
+    pub exchanged: AtomicBool,
+    /// Flushes so far.
+    pub flushes: u32,
     /// Which accesses are allowed now.
     pub epoch: Epoch,
     /// What the predefined attributes point to.
@@ -165,11 +172,27 @@ impl Window {
         })
     }
 
-    /// Gives the lock of a target back, and says who is to be woken.
-    pub fn unlock(&self, target: u32, kind: LockKind) -> Vec<Peer> {
-        let control = &self.controls[target as usize];
-        control.leave(kind);
-        control.waiters().map(|rank| self.peer(rank)).collect()
+    /// Lets no later load come before the stores of puts. An exchange of a word nobody else uses does that sooner than a fence.
+    #[inline]
+    pub fn order_stores(&mut self) {
+        if std::mem::take(&mut self.has_stored) {
+            self.exchanged.swap(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Where `bytes` at a displacement are, if everything is as it mostly is: the target's memory is mapped and has them, and an
+    /// epoch is open. If not, nothing has happened.
+    #[inline]
+    pub fn usual_place(&mut self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
+        let there = self.targets.get(usize::try_from(rank).ok()?)?;
+        let Way::Direct(base) = there.way else { return None };
+        let offset = u64::try_from(displacement).ok()?.checked_mul(there.unit as u64)?;
+        // A dynamic window has no bytes.
+        if offset.checked_add(bytes as u64)? > there.bytes {
+            return None;
+        }
+        self.epoch.access(rank as u32).ok()?;
+        Some(base.0.wrapping_add(offset as usize))
     }
 }
 
@@ -191,6 +214,12 @@ impl Process {
     }
 
     /// The window of a handle, to change it.
+    #[inline]
+    pub fn usual_window(&mut self, win: MPI_Win) -> Option<&mut Window> {
+        self.windows.0.get_mut(win.0).map(|window| &mut **window)
+    }
+
+    /// The same, or why there is none.
     #[inline]
     pub fn window_mut(&mut self, win: MPI_Win) -> Result<&mut Window> {
         if self.windows.0.get(win.0).is_none() {

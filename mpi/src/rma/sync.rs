@@ -9,7 +9,7 @@ use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Guard, Process, enter};
 use crate::core::wait::{self, Event, Waiting};
-use crate::limits::{WINDOW_LOOK, WINDOW_LOOK_UNRUNG};
+use crate::limits::{FLUSHES_PER_LOOK, WINDOW_LOOK, WINDOW_LOOK_UNRUNG};
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -166,10 +166,8 @@ entry! {
         let window = process.window_mut(win)?;
         let Some(target) = window.target(rank)? else { return Ok(()) };
         if let Some(kind) = window.epoch.unlock(target)? {
-            let peers = window.unlock(target, kind);
-            if !peers.is_empty() {
-                process.ring(peers);
-            }
+            window.controls[target as usize].leave(kind);
+            wake_waiters(&mut process, win, target);
         }
         Ok(())
     }
@@ -180,9 +178,8 @@ entry! {
         let window = process.window_mut(win)?;
         if window.epoch.unlock_all()? {
             for target in 0..window.size() {
-                let window = process.window(win)?;
-                let peers = window.unlock(target, LockKind::Shared);
-                process.ring(peers);
+                process.window(win)?.controls[target as usize].leave(LockKind::Shared);
+                wake_waiters(&mut process, win, target);
             }
         }
         Ok(())
@@ -219,10 +216,13 @@ entry! {
     }
 }
 
-/// Everything is done; but a program may wait for others in a loop over this call, so what has arrived is taken.
+/// Everything is done but that this rank's next loads may come before its last stores have left the processor. A program may wait for
+/// others in a loop over this call, so what has arrived is taken now and then.
+#[inline]
 fn flush(win: MPI_Win, rank: Option<c_int>, call: &'static str) -> Result {
-    let process = enter();
-    let window = process.window(win)?;
+    let mut process = enter();
+    let is_crowded = process.crowded;
+    let window = process.window_mut(win)?;
     match rank {
         Some(rank) => match window.target(rank)? {
             Some(target) => window.epoch.passive(target)?,
@@ -230,8 +230,11 @@ fn flush(win: MPI_Win, rank: Option<c_int>, call: &'static str) -> Result {
         },
         None => window.epoch.passive_any()?,
     }
-    fence(Ordering::SeqCst);
-    drop(wait::look_again(process, |_| Waiting::on(call)));
+    window.order_stores();
+    window.flushes = window.flushes.wrapping_add(1);
+    if is_crowded || window.flushes.is_multiple_of(FLUSHES_PER_LOOK) {
+        drop(wait::look_again(process, |_| Waiting::on(call)));
+    }
     Ok(())
 }
 
@@ -300,41 +303,46 @@ fn take_completions(words: &Control, origins: &[u32]) {
 }
 
 /// Takes the lock of a target.
-fn take_lock(process: Guard, win: MPI_Win, call: &'static str, target: u32, kind: LockKind) {
+fn take_lock(mut process: Guard, win: MPI_Win, call: &'static str, target: u32, kind: LockKind) {
     let Ok(window) = process.window(win) else { return };
-    let (controls, me) = (window.controls.clone(), window.me);
-    let ticket = controls[target as usize].ticket();
-    if controls[target as usize].enter(ticket, kind, me) {
-        // Another reader may wait behind this one.
-        let peers: Vec<Peer> = match kind {
-            LockKind::Shared => controls[target as usize].waiters().map(|rank| window.peer(rank)).collect(),
-            LockKind::Exclusive => Vec::new(),
-        };
-        if !peers.is_empty() {
-            let mut process = process;
-            process.ring(peers);
-        }
-        return;
+    let (control, me) = (&window.controls[target as usize], window.me);
+    let ticket = control.ticket();
+    if !control.enter(ticket, kind, me) {
+        let controls = window.controls.clone();
+        process = wait_for_lock(process, win, call, (&controls[target as usize], target), (ticket, kind));
     }
-    let control = &controls[target as usize];
+    // Another reader may wait behind this one.
+    if kind == LockKind::Shared {
+        wake_waiters(&mut process, win, target);
+    }
+}
+
+#[cold]
+fn wait_for_lock(
+    process: Guard,
+    win: MPI_Win,
+    call: &'static str,
+    (control, target): (&Control, u32),
+    (ticket, kind): (u64, LockKind),
+) -> Guard {
+    let me = process.window(win).map_or(0, |window| window.me);
     control.waits(me, true);
-    wait_on(
-        process,
-        win,
-        call,
-        || control.enter(ticket, kind, me),
-        || match control.holder() {
-            Some(holder) => format!("for the lock of rank {target}, which rank {holder} holds"),
-            None => format!("for the lock of rank {target}"),
-        },
-    );
-    control.waits(me, false);
-    let mut process = enter();
-    let others: Vec<Peer> = match process.window(win) {
-        Ok(window) => controls[target as usize].waiters().map(|rank| window.peer(rank)).collect(),
-        Err(_) => Vec::new(),
+    let missing = || match control.holder() {
+        Some(holder) => format!("for the lock of rank {target}, which rank {holder} holds"),
+        None => format!("for the lock of rank {target}"),
     };
-    process.ring(others);
+    wait_on(process, win, call, || control.enter(ticket, kind, me), missing);
+    control.waits(me, false);
+    enter()
+}
+
+/// Wakes whoever waits for the lock of a target, which has just been entered or left.
+fn wake_waiters(process: &mut Process, win: MPI_Win, target: u32) {
+    let Ok(window) = process.window(win) else { return };
+    let peers: Vec<Peer> = window.controls[target as usize].waiters().map(|rank| window.peer(rank)).collect();
+    if !peers.is_empty() {
+        process.ring(peers);
+    }
 }
 
 /// Waits until a look at the shared words finds what it wants; `missing` says what that is.

@@ -1,8 +1,7 @@
 //! Put and get (MPI 5.0 sections 12.3.1 and 12.3.2). They are done when the call returns.
 
 use super::place::Place;
-use crate::core::arguments::buffer;
-use crate::core::arguments::out;
+use crate::core::arguments::{buffer, dense_buffer, out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Guard, enter};
@@ -19,7 +18,11 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
-        move_bytes(&mut enter(), win, origin, target, Direction::Put, Kind::Plain)
+        let mut process = enter();
+        if move_as_usual(&mut process, win, origin, target, Direction::Put) {
+            return Ok(());
+        }
+        move_bytes(&mut process, win, origin, target, Direction::Put, Kind::Plain)
     }
 
     /// Reads from a rank's memory.
@@ -29,7 +32,11 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
-        move_bytes(&mut enter(), win, origin, target, Direction::Get, Kind::Plain)
+        let mut process = enter();
+        if move_as_usual(&mut process, win, origin, target, Direction::Get) {
+            return Ok(());
+        }
+        move_bytes(&mut process, win, origin, target, Direction::Get, Kind::Plain)
     }
 
     /// [`MPI_Put`] as a request (section 12.3.5).
@@ -91,9 +98,40 @@ pub fn done(process: &mut Guard) -> Result<MPI_Request> {
     process.ended_request(Ended::well(MPI_Status::EMPTY))
 }
 
+/// The transfer, where both buffers are without gaps and everything else is as usual; whether it was so. If not, nothing has happened.
+///
+/// # Safety
+/// As [`move_bytes`].
+#[inline(always)]
+unsafe fn move_as_usual(
+    process: &mut Guard,
+    win: MPI_Win,
+    origin: Origin,
+    at: At,
+    direction: Direction,
+) -> bool {
+    let (Origin(address, count, datatype), At(rank, displacement, there, target_type)) = (origin, at);
+    // SAFETY: by the caller.
+    let Some(local) = (unsafe { dense_buffer(address, count, datatype) }) else { return false };
+    if there != count || target_type != datatype {
+        return false;
+    }
+    let Some(window) = process.usual_window(win) else { return false };
+    let Some(place) = window.usual_place(rank, displacement, local.len()) else { return false };
+    match direction {
+        Direction::Put => {
+            window.has_stored = true;
+            // SAFETY: the place has as many bytes, and by the caller.
+            unsafe { local.read_to(0, place, local.len()) };
+        }
+        // SAFETY: as above.
+        Direction::Get => unsafe { local.write_from(0, place, local.len()) },
+    }
+    true
+}
+
 /// # Safety
 /// The program vouches for its buffer and, by the rules of the window, for the target's.
-#[inline]
 unsafe fn move_bytes(
     process: &mut Guard,
     win: MPI_Win,
@@ -112,6 +150,7 @@ unsafe fn move_bytes(
     if local.len() != place.bytes() {
         return Err(differ(local.len(), place.bytes()));
     }
+    process.window_mut(win)?.has_stored = true;
     match direction {
         Direction::Put => place.write(&local),
         Direction::Get => place.read(&local),
