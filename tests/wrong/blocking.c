@@ -25,6 +25,8 @@ static MPI_Comm other;
 static int rank, size;
 static int word[8];
 static char *longer;
+/* Called "ledger". In cases of its lock rank 1 holds its own. */
+static MPI_Win window;
 
 /* Point to point: rank 0 calls with its peer 1. */
 
@@ -305,6 +307,31 @@ static void c_roots(MPI_Comm comm)
     wait_for(request);
 }
 
+static MPI_Group rank_1(void)
+{
+    const int one[1] = { 1 };
+    MPI_Group all, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, one, &group);
+    return group;
+}
+
+static void l_win_lock(void) { MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window); }
+static void l_win_lock_all(void) { MPI_Win_lock_all(0, window); }
+static void l_win_start(void) { MPI_Win_start(rank_1(), 0, window); }
+
+static void l_win_wait(void)
+{
+    MPI_Win_post(rank_1(), 0, window);
+    MPI_Win_wait(window);
+}
+
+static void c_win_fence(MPI_Comm comm)
+{
+    (void)comm;
+    MPI_Win_fence(0, window);
+}
+
 static const struct call {
     const char *name;
     /* What the other can do wrong: receives, sends, collective, persistent, checked (only where calls are compared),
@@ -349,6 +376,14 @@ static const struct call {
     { "Iprobe", "receives", p_iprobe, 0, "polling in MPI_Iprobe, " MESSAGE },
     { "Improbe", "receives", p_improbe, 0, "polling in MPI_Improbe, " MESSAGE },
     { "Wait-generalized", "lone", l_generalized, 0, "in MPI_Wait, until MPI_Grequest_complete" },
+#define LEDGER "on ledger (%d ranks, this is 0), for "
+    { "Win_lock", "lone", l_win_lock, 0, "in MPI_Win_lock, " LEDGER "the lock of rank 1, which rank 1 holds" },
+    { "Win_lock_all", "lone", l_win_lock_all, 0,
+      "in MPI_Win_lock_all, " LEDGER "the lock of rank 1, which rank 1 holds" },
+    { "Win_start", "lone", l_win_start, 0, "in MPI_Win_start, " LEDGER "MPI_Win_post of rank 1" },
+    { "Win_wait", "lone", l_win_wait, 0, "in MPI_Win_wait, " LEDGER "MPI_Win_complete of rank 1" },
+    { "Win_fence", "lone", 0, c_win_fence,
+      "in MPI_Win_fence, on the communicator of a window on MPI_COMM_WORLD of %d ranks" },
     { "Finalize", "lone", l_finalize, 0, "in MPI_Finalize" },
 #define TWO_INTS "8 bytes, 2 elements of MPI_INT"
 #define ONE_INT "4 bytes, 1 element of MPI_INT"
@@ -431,6 +466,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     MPI_Comm_set_name(other, "the other");
+    void *memory;
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_set_name(window, "ledger");
+    if (rank == 1 && strncmp(call->name, "Win_lock", 8) == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
     MPI_Barrier(other);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) act(call, argv[2]);
