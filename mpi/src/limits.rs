@@ -179,3 +179,7 @@ pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
 
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
 pub const FLUSHES_PER_LOOK: u32 = 16;
+
+/// From so many bytes on, elements of a window are combined all at once. To let all ranks pass a fence takes some microseconds, and an
+/// atomic instruction for each of so many elements longer.
+pub const MANY_BYTES_MIN: usize = 32 << 10;

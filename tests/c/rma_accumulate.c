@@ -51,6 +51,29 @@ static void tickets(void)
     free(seen), free(all);
 }
 
+/* Many elements at once, while others combine single ones among them. */
+static void many_and_few(void)
+{
+    enum { MANY = 16384 };
+    double *there = (double *)memory, *mine = check_alloc(MANY * sizeof(double)), one = 1, old;
+    for (int i = 0; i < MANY; i++) there[i] = 0, mine[i] = 2;
+    MUST(MPI_Win_fence(0, win));
+    for (int round = 0; round < 40; round++) {
+        MUST(MPI_Accumulate(mine, MANY, MPI_DOUBLE, 0, 0, MANY, MPI_DOUBLE, MPI_SUM, win));
+        for (int i = 0; i < 200; i++)
+            MUST(MPI_Fetch_and_op(&one, &old, MPI_DOUBLE, 0, (MPI_Aint)sizeof(double) * (i % 7), MPI_SUM, win));
+        MUST(MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, mine, MANY, MPI_DOUBLE, 0, 0, MANY, MPI_DOUBLE, MPI_NO_OP, win));
+        for (int i = 0; i < MANY; i++) mine[i] = 2;
+    }
+    MUST(MPI_Win_fence(0, win));
+    for (int i = 0; check_rank == 0 && i < MANY; i++) {
+        int singles = i < 7 ? 200 / 7 + (i < 200 % 7) : 0;
+        CHECK(there[i] == 40.0 * check_size * (2 + singles));
+    }
+    MUST(MPI_Win_fence(0, win));
+    free(mine);
+}
+
 /* A lock made of compare-and-swap guards a counter that is not atomic. */
 static void swaps(void)
 {
@@ -171,6 +194,7 @@ static void all(size_t bytes)
     CONTEND(short, MPI_SHORT, 2);
     CONTEND(unsigned char, MPI_UNSIGNED_CHAR, 3);
     CONTEND(long double, MPI_LONG_DOUBLE, 4);
+    many_and_few();
     tickets();
     swaps();
     operations();

@@ -228,6 +228,13 @@ impl Fabric {
         self.memory.as_ref().map(Arc::clone).map_err(again)
     }
 
+    /// Whether another rank of this machine can make this one pass a fence
+    /// ([`fence_everywhere`](crate::shm::fence_everywhere)).
+    pub fn is_fenced(&self) -> bool {
+        let of_network = || self.network.as_ref().is_some_and(|network| network.is_fenced());
+        self.shm.as_ref().map_or_else(of_network, Shm::is_fenced)
+    }
+
     /// Wakes a rank of this machine that may sleep, after something was published to it otherwise than by a message. False if it
     /// has no bell here: then whoever waits there looks now and then.
     pub fn ring(&self, peer: Peer) -> bool {

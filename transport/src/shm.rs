@@ -63,6 +63,8 @@ pub(crate) mod tests;
 #[cfg(not(loom))]
 pub use cma::{read_from, write_to};
 #[cfg(not(loom))]
+pub use futex::fence_everywhere;
+#[cfg(not(loom))]
 pub use memory::{JobMemory, SharedRange};
 #[cfg(not(loom))]
 pub use segment::AttachError;

@@ -1,7 +1,8 @@
 //! Accumulation, fetch-and-op, compare-and-swap (MPI 5.0 sections 12.3.3 and 12.3.4): atomic for each element of a predefined type.
 //!
 //! One rule holds for all ways to an element. In memory that all ranks have mapped, elements that the processor can combine are combined
-//! by its atomic instructions, and all others under a lock of the target. In memory that the kernel copies, everything is under that
+//! by its atomic instructions, and all others under a lock of the target; many at once are combined without either, while nobody else
+//! combines any there. In memory that the kernel copies, everything is under that
 //! lock, for the target itself too.
 
 use super::object::Window;
@@ -11,12 +12,14 @@ use crate::core::arguments::{buffer, dense_buffer, out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Guard, enter};
+use crate::limits::MANY_BYTES_MIN;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use tern_abi::*;
 use tern_mem::op::{PredefinedOp, atomic, reduce};
 use tern_mem::{Basic, UserBuf};
 use tern_transport::TransferError;
+use tern_transport::shm::fence_everywhere;
 
 entry! {
     /// Combines elements with those at a target.
@@ -111,7 +114,9 @@ entry! {
             && let Some(place) = window.usual_place(target_rank, target_disp, basic.size())
             && atomic::is_atomic(basic, place.addr())
         {
-            atomic::compare_and_swap(basic, origin_addr.cast(), compare_addr.cast(), place, result_addr.cast());
+            few(window, target_rank as u32, || {
+                atomic::compare_and_swap(basic, origin_addr.cast(), compare_addr.cast(), place, result_addr.cast());
+            });
             return Ok(());
         }
         let Some(target) = process.window(win)?.target(target_rank)? else { return Ok(()) };
@@ -159,9 +164,24 @@ unsafe fn combine_as_usual(
     if !atomic::is_atomic(basic, place.addr()) {
         return false;
     }
-    // SAFETY: all have as many elements, by the caller and as checked.
-    unsafe { atomic::accumulate(op, basic, address.cast(), place, old, count as usize) };
+    let window = &*window;
+    let elements = Elements { window, target: rank as u32, basic, op };
+    elements.combine_mapped(place, address.cast_mut().cast(), old, count as usize);
     true
+}
+
+/// Combines a few elements of a target by atomic instructions, unless somebody combines many there: then behind those.
+#[inline(always)]
+fn few<T>(window: &Window, target: u32, work: impl FnOnce() -> T) -> T {
+    let (mine, theirs) = (&window.controls[window.me as usize], &window.controls[target as usize]);
+    mine.combines_few(true);
+    if theirs.has_many() {
+        mine.combines_few(false);
+        return theirs.alone(window.me, work);
+    }
+    let result = work();
+    mine.combines_few(false);
+    result
 }
 
 /// # Safety
@@ -318,12 +338,30 @@ impl Elements<'_> {
             let (mine, old, count) = (at(mine), at(old), piece.len / step);
             if place.is_mapped() && !self.window.locks_elements() && atomic::is_atomic(self.basic, piece.base)
             {
-                // SAFETY: `Place` lies in the window's memory, and the buffers here have as many elements.
-                unsafe { atomic::accumulate(self.op, self.basic, mine, there, old, count) };
+                self.combine_mapped(there, mine, old, count);
                 return Ok(());
             }
             self.alone(|| self.combine_run(place, there, mine, old, count))
         })
+    }
+
+    /// Elements one behind the other that atomic instructions can combine. Many are combined faster without these, once nobody else is
+    /// about to use them.
+    #[inline]
+    fn combine_mapped(&self, there: *mut u8, mine: *mut u8, old: *mut u8, count: usize) {
+        // SAFETY: there is in the window's memory, and the buffers here have as many elements.
+        let atomically = || unsafe { atomic::accumulate(self.op, self.basic, mine, there, old, count) };
+        if count * self.basic.size() < MANY_BYTES_MIN || !self.window.is_fenced {
+            return few(self.window, self.target, atomically);
+        }
+        let all = &self.window.controls;
+        self.alone(|| {
+            all[self.target as usize].with_many(all, fence_everywhere, |is_alone| match is_alone {
+                // SAFETY: as above.
+                true => unsafe { self.combine_here(there, mine, old, count) },
+                false => atomically(),
+            });
+        });
     }
 
     /// Elements with padding are one behind the other with it, here and there.
@@ -385,7 +423,8 @@ impl Elements<'_> {
             if place.is_mapped() && !self.window.locks_elements() && atomic::is_atomic(self.basic, piece.base)
             {
                 // SAFETY: one element is at each.
-                unsafe { atomic::compare_and_swap(self.basic, mine, compared, there, old) };
+                let swap = || unsafe { atomic::compare_and_swap(self.basic, mine, compared, there, old) };
+                few(self.window, self.target, swap);
                 return Ok(());
             }
             self.alone(|| {

@@ -4,7 +4,7 @@
 //! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
 //! rank's bell afterwards.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use tern_transport::SharedRange;
 
 // The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
@@ -15,11 +15,15 @@ const WRITE: usize = 16;
 const HOLDER: usize = 24;
 /// Ranks that wait for the lock.
 const WAITERS: usize = 32;
-/// Held while elements are combined that the processor cannot combine by one instruction.
+/// Held while elements are combined that the processor cannot combine by one instruction, or many at once.
 const ELEMENTS: usize = 64;
+/// Not zero while many elements here are combined at once.
+const MANY: usize = 72;
+/// Not zero while this rank combines a few elements somewhere. In a line of its own.
+const FEW: usize = 128;
 /// Regions that are attached to a dynamic window: how many entries are in use, then address and bytes of each.
-const ATTACHED: usize = 128;
-const REGIONS: usize = 192;
+const ATTACHED: usize = 192;
+const REGIONS: usize = 256;
 /// Behind them, the words for each rank.
 const OF_RANKS: usize = REGIONS + 16 * REGIONS_MAX;
 const BYTES_PER_RANK: usize = 24;
@@ -166,6 +170,44 @@ impl Control {
         work()
     }
 
+    // Few and many elements. Who combines a few by atomic instructions says so at its own words, and looks whether somebody combines many
+    // at the target. Who combines many says so at the target, lets all ranks pass a fence, and waits for those that are in the middle of
+    // a few. So the few cost no fence.
+
+    /// This rank is about to combine a few elements, or has done so.
+    #[inline]
+    pub fn combines_few(&self, now: bool) {
+        compiler_fence(Ordering::SeqCst);
+        self.range.half_word(FEW).store(u32::from(now), Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Whether somebody combines many here, so that a few have to wait.
+    #[inline]
+    pub fn has_many(&self) -> bool {
+        self.range.half_word(MANY).load(Ordering::Acquire) != 0
+    }
+
+    /// Within [`Control::alone`]: does something while nobody combines elements here by atomic instructions, if that can be had: `all`
+    /// are the words of all ranks, and `fence` makes all of them pass a fence. The work is told whether it is so.
+    pub fn with_many<T>(
+        &self,
+        all: &[Control],
+        fence: impl FnOnce() -> bool,
+        work: impl FnOnce(bool) -> T,
+    ) -> T {
+        let many = self.range.half_word(MANY);
+        many.store(1, Ordering::SeqCst);
+        let _open = Open(many);
+        let is_fenced = fence();
+        for control in all.iter().filter(|_| is_fenced) {
+            while control.range.half_word(FEW).load(Ordering::Acquire) != 0 {
+                std::thread::yield_now();
+            }
+        }
+        work(is_fenced)
+    }
+
     // Regions of a dynamic window. Their owner writes them, alone.
 
     /// Says that a region is attached; false if there are too many.
@@ -286,6 +328,51 @@ mod tests {
             }
         });
         assert_eq!(inside, 8_000);
+    }
+
+    /// Two words that belong together: the few change one after the other, and the many see them equal.
+    #[test]
+    fn who_combines_many_is_alone() {
+        let (all, mut words) = ([control(3), control(3), control(3)], [0u64; 2]);
+        let at = words.as_mut_ptr().expose_provenance();
+        let word = |index: usize| std::ptr::with_exposed_provenance_mut::<u64>(at).wrapping_add(index);
+        let few = |me: usize| {
+            for _ in 0..50_000 {
+                all[me].combines_few(true);
+                // Without `membarrier` the test fences here.
+                std::sync::atomic::fence(Ordering::SeqCst);
+                if all[0].has_many() {
+                    all[me].combines_few(false);
+                    all[0].alone(me as u32, || {});
+                    continue;
+                }
+                for index in 0..2 {
+                    // SAFETY: the words outlive the threads; whoever does not do so atomically is alone.
+                    unsafe { AtomicU64::from_ptr(word(index)) }.fetch_add(1, Ordering::SeqCst);
+                }
+                all[me].combines_few(false);
+            }
+        };
+        let many = || {
+            for _ in 0..5_000 {
+                let equal = all[0].alone(0, || {
+                    let fence = || {
+                        std::sync::atomic::fence(Ordering::SeqCst);
+                        true
+                    };
+                    // SAFETY: nobody else changes the words now.
+                    all[0].with_many(&all, fence, |_| unsafe {
+                        word(0).read_volatile() == word(1).read_volatile()
+                    })
+                });
+                assert!(equal);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(move || few(1));
+            scope.spawn(move || few(2));
+            scope.spawn(many);
+        });
     }
 
     #[test]

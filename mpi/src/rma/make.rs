@@ -206,18 +206,21 @@ struct Told {
     place: u64,
     base: u64,
     pid: u64,
+    /// Others can make it pass a fence.
+    fenced: u64,
 }
 
 impl Told {
-    const BYTES: usize = 7 * 8;
+    const BYTES: usize = 8 * 8;
 
     fn record(&self) -> Vec<u8> {
-        record(&[self.fault, self.host, self.bytes, self.unit, self.place, self.base, self.pid])
+        record(&[self.fault, self.host, self.bytes, self.unit, self.place, self.base, self.pid, self.fenced])
     }
 
     fn from(record: &[u8]) -> Told {
-        let [fault, host, bytes, unit, place, base, pid] = std::array::from_fn(|at| number(record, 8 * at));
-        Told { fault, host, bytes, unit, place, base, pid }
+        let [fault, host, bytes, unit, place, base, pid, fenced] =
+            std::array::from_fn(|at| number(record, 8 * at));
+        Told { fault, host, bytes, unit, place, base, pid, fenced }
     }
 }
 
@@ -265,7 +268,8 @@ fn make_on(
         (Circle::local(call, own), own.group.clone())
     };
     let (me, size, host) = (circle.rank, circle.group.size(), process.host());
-    let file = process.engine()?.transport().memory();
+    let fabric = process.engine()?.transport();
+    let (file, is_fenced) = (fabric.memory(), fabric.is_fenced());
     drop(process);
     let words = Control::bytes(size).next_multiple_of(MEMORY_ALIGN);
     let own_bytes = words + if matches!(memory, Memory::OfEach) { wanted.bytes as usize } else { 0 };
@@ -279,6 +283,7 @@ fn make_on(
         place: reserved.as_ref().map_or(0, |(place, _)| *place),
         base,
         pid: std::process::id().into(),
+        fenced: is_fenced.into(),
     };
     let all: Vec<Told> =
         circle.allgather(&mine.record())?.chunks_exact(Told::BYTES).map(Told::from).collect();
@@ -333,6 +338,7 @@ fn make_on(
         group,
         targets,
         controls: controls.into(),
+        is_fenced: size == 1 || all.iter().all(|told| told.fenced != 0),
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,

@@ -37,6 +37,8 @@ pub struct Window {
     pub targets: Vec<Target>,
     /// What the ranks share beside it.
     pub controls: Arc<[Control]>,
+    /// All ranks can be made to pass a fence.
+    pub is_fenced: bool,
     /// Puts have been made since stores were ordered last.
     pub has_stored: bool,
     /// See [`Window::order_stores`].

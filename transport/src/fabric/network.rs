@@ -153,6 +153,10 @@ impl Network {
         self.here.as_ref().is_some_and(|here| here.shm.clear_team(slot, size))
     }
 
+    pub(super) fn is_fenced(&self) -> bool {
+        self.here.as_ref().is_some_and(|here| here.shm.is_fenced())
+    }
+
     /// Whether the peer has a bell here.
     pub(super) fn ring(&self, peer: Peer) -> bool {
         let found = self.here.as_ref().and_then(|here| Some((here, here.index(peer)?)));

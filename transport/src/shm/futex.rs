@@ -34,8 +34,9 @@ pub(crate) fn register_for_fences() -> bool {
     membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
 }
 
-/// Every thread of every registered process passes a full fence before this returns. Whether that worked.
-pub(crate) fn fence_everywhere() -> bool {
+/// Every thread of every process that can be reached so, see [`Fabric::is_fenced`](crate::Fabric::is_fenced), passes a full fence
+/// before this returns. Whether that worked.
+pub fn fence_everywhere() -> bool {
     membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)
 }
 

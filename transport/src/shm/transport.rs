@@ -154,6 +154,11 @@ impl Shm {
         team::clear(&self.segment, self.me, slot, size)
     }
 
+    /// Whether [`futex::fence_everywhere`] of another process reaches this one.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.registered
+    }
+
     /// Wakes a rank that may sleep, after something was published to it otherwise than by a message.
     pub(crate) fn ring(&self, peer: Peer) {
         if peer < self.outgoing.len() as Peer {
