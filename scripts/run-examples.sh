@@ -7,7 +7,7 @@ prefix=${1:?usage: scripts/run-examples.sh PREFIX [FOLDER]}
 out=${2:-$root/build/examples}
 mkdir -p "$out"
 
-for program in hello heat pingpong montecarlo_pi; do
+for program in hello heat pingpong montecarlo_pi mandelbrot; do
     "$prefix/bin/mpicc" -O3 "$root/examples/$program.c" -o "$out/$program" -lm
 done
 
@@ -35,4 +35,6 @@ if has_fortran; then
 else
     echo "no Fortran compiler (gfortran): the Fortran example is left out"
 fi
+job 4 "$out/mandelbrot" "$out/mandelbrot.png"
+echo
 job 4 "$out/heat" "$out/heat.png"
