@@ -1,11 +1,11 @@
-// The Mandelbrot set, whose parts take very unequal times, shared out by work stealing on windows: nobody hands work out,
-// and nobody waits for a message.
+// The Mandelbrot set, whose parts take very unequal times, shared out by work stealing on windows: nobody hands work
+// out, and nobody waits for a message.
 //
 // usage: mpirun -n 4 mandelbrot [PICTURE.png [WIDTH HEIGHT]]
 //
-// What it shows of MPI: every rank begins with a share of the tiles and a counter of those that are begun. Whoever is done
-// takes tiles from the others by MPI_Fetch_and_op on their counters. Pixels go into the picture at rank 0 by MPI_Put, with
-// a datatype for the tile's place (MPI_Type_create_subarray). Each tile has a tint of the rank that computed it.
+// What it shows of MPI: every rank begins with a share of the tiles and a counter of those that are begun. Whoever is
+// done takes tiles from the others by MPI_Fetch_and_op on their counters. Pixels go into the picture at rank 0 by
+// MPI_Put, with a datatype for the tile's place (MPI_Type_create_subarray). Each tile has a tint of its rank.
 #include "png.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #define TILE 32 // pixels along a side
 #define DEPTH 2000
 #define CHANNELS 3
+#define FILTER 1 // byte before each row of a PNG; zero means none
 
 struct view {
     int width, height;         // of the picture
@@ -56,8 +57,8 @@ static void compute(const struct view *view, int tile, int rank, MPI_Win picture
             paint(pixels + (row * width + column) * CHANNELS, escape(x, y), rank);
         }
     }
-    int whole[2] = {view->height, view->width * CHANNELS}, part[2] = {height, width * CHANNELS};
-    int start[2] = {top, left * CHANNELS};
+    int whole[2] = {view->height, FILTER + view->width * CHANNELS}, part[2] = {height, width * CHANNELS};
+    int start[2] = {top, FILTER + left * CHANNELS};
     MPI_Datatype place;
     MPI_Type_create_subarray(2, whole, part, start, MPI_ORDER_C, MPI_BYTE, &place);
     MPI_Type_commit(&place);
@@ -92,7 +93,7 @@ int main(int argc, char **argv) {
     }
     view.columns = (view.width + TILE - 1) / TILE, view.rows = (view.height + TILE - 1) / TILE;
     int tiles = view.columns * view.rows, own = 0, stolen = 0, *counter;
-    MPI_Aint bytes = rank == 0 ? (MPI_Aint)view.width * view.height * CHANNELS : 0;
+    MPI_Aint bytes = rank == 0 ? (MPI_Aint)view.height * (FILTER + view.width * CHANNELS) : 0;
     uint8_t *pixels;
     MPI_Win picture, begun;
     MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &pixels, &picture);
