@@ -173,6 +173,10 @@ unsafe fn combine_as_usual(
 /// Combines a few elements of a target by atomic instructions, unless somebody combines many there: then behind those.
 #[inline(always)]
 fn few<T>(window: &Window, target: u32, work: impl FnOnce() -> T) -> T {
+    // Then nobody combines many.
+    if !window.is_fenced {
+        return work();
+    }
     let (mine, theirs) = (&window.controls[window.me as usize], &window.controls[target as usize]);
     mine.combines_few(true);
     if theirs.has_many() {

@@ -1,4 +1,4 @@
-//! `tern info --protocols`: the engine's own table, with the limits of the transports on this machine.
+//! `tern info --protocols`: the engine's own table, with the limits of the transports on this machine, and the ways to windows.
 
 use tern_engine::protocol;
 use tern_settings::Environment;
@@ -14,9 +14,10 @@ pub fn list() -> Result<String, String> {
     let shm = shm_limits(&all);
     let own = Loopback::new(0).limits(0);
     Ok(format!(
-        "To a rank of the same machine (shm)\n{}\nTo itself (self)\n{}",
+        "To a rank of the same machine (shm)\n{}\nTo itself (self)\n{}\nTo a window's memory on the same machine\n{}",
         table(&all, &shm),
-        table(&all, &own)
+        table(&all, &own),
+        windows(features::memory_can_be_read().is_ok())
     ))
 }
 
@@ -30,6 +31,24 @@ pub fn shm_limits(all: &Environment) -> Limits {
         share: direct,
         sends: all.transport.copies.by_cells(),
     }
+}
+
+/// The ways to a window's memory. `readable`: the system lets ranks reach each other's.
+fn windows(readable: bool) -> String {
+    let mut table = Table::default();
+    table.row(["way", "when", "put, get", "accumulate", "flush"]);
+    let mapped = "MPI_Win_allocate, MPI_Win_allocate_shared, the rank's own memory";
+    table.row([
+        "direct",
+        mapped,
+        "copies",
+        "atomic instructions, or a lock of the target",
+        "stores are ordered",
+    ]);
+    let own = "MPI_Win_create, MPI_Win_create_dynamic";
+    let copies = if readable { "the kernel copies" } else { "an error: the system forbids it here" };
+    table.row(["kernel", own, copies, "a lock of the target", "nothing is under way"]);
+    table.text()
 }
 
 fn table(all: &Environment, limits: &Limits) -> String {
