@@ -139,6 +139,31 @@ static void places(void)
     MUST(MPI_Win_fence(0, win));
 }
 
+/* The same of every second element at the target, and what was there. */
+static void places_apart(void)
+{
+    struct pair *there = (struct pair *)memory, mine[3], old[3];
+    MPI_Datatype second;
+    MUST(MPI_Type_vector(3, 1, 2, MPI_DOUBLE_INT, &second));
+    MUST(MPI_Type_commit(&second));
+    for (int i = 0; i < 6; i++) there[i] = (struct pair){check_rank + i, i};
+    for (int i = 0; i < 3; i++) mine[i] = (struct pair){check_rank + 2 * i + 0.5, 100 + i};
+    int next = (check_rank + 1) % check_size;
+    MUST(MPI_Win_fence(0, win));
+    MUST(MPI_Get_accumulate(mine, 3, MPI_DOUBLE_INT, old, 3, MPI_DOUBLE_INT, next, 0, 1, second, MPI_MAXLOC, win));
+    MUST(MPI_Win_fence(0, win));
+    int previous = (check_rank + check_size - 1) % check_size;
+    for (int i = 0; i < 3; i++) {
+        double theirs = previous + 2 * i + 0.5;
+        CHECK(old[i].value == next + 2 * i && old[i].index == 2 * i);
+        CHECK(there[2 * i].value == (theirs > check_rank + 2 * i ? theirs : check_rank + 2 * i));
+        CHECK_EQ(there[2 * i].index, theirs > check_rank + 2 * i ? 100 + i : 2 * i);
+        CHECK(there[2 * i + 1].value == check_rank + 2 * i + 1 && there[2 * i + 1].index == 2 * i + 1);
+    }
+    MUST(MPI_Win_fence(0, win));
+    MUST(MPI_Type_free(&second));
+}
+
 /* Columns here, rows there, and the other way round. */
 static void columns(void)
 {
@@ -199,6 +224,7 @@ static void all(size_t bytes)
     swaps();
     operations();
     places();
+    places_apart();
     columns();
     lengths(bytes);
 }

@@ -10,14 +10,14 @@ use super::place::Place;
 use super::transfer::{At, Dense, Kind, Origin, differ, done, open};
 use crate::core::arguments::{buffer, dense_buffer, out};
 use crate::core::entry::entry;
-use crate::core::error::{Error, Result, fail};
+use crate::core::error::{Result, fail};
 use crate::core::process::{Guard, enter};
 use crate::limits::MANY_BYTES_MIN;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use tern_abi::*;
 use tern_mem::op::{PredefinedOp, atomic, reduce};
-use tern_mem::{Basic, UserBuf};
+use tern_mem::{Basic, Datatype, UserBuf};
 use tern_transport::TransferError;
 use tern_transport::shm::fence_everywhere;
 
@@ -202,29 +202,27 @@ unsafe fn combine(
     let At(rank, _, _, target_type) = at;
     let Some(target) = process.window(win)?.target(rank)? else { return Ok(()) };
     let op = operation(op)?;
-    let basic = element_of(process, target_type)?;
     open(process, win, target, kind)?;
     // SAFETY: by the caller.
     let place = unsafe { Place::of(process, win, target, at)? };
-    // Of no elements, any type will do, as on other libraries.
-    let fits =
-        matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic) || place.bytes() == 0;
-    if !fits {
-        return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
-    }
     let here = |given: Option<Origin>| match given {
         // SAFETY: by the caller.
-        Some(given) => unsafe { elements_here(process, given, basic, target_type, &place).map(Some) },
+        Some(given) => unsafe { elements_here(process, given, target_type, &place).map(Some) },
         None => Ok(None),
     };
     let (from, into) = (here(origin)?, here(result)?);
+    // Of no elements, any type will do, as on other libraries.
+    if place.bytes() == 0 {
+        return Ok(());
+    }
+    let basic = element_of(process, target_type)?;
+    if !matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) && !op.allows(basic) {
+        return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
+    }
     let elements = Elements { window: process.window(win)?, target, basic, op };
     if !basic.is_dense() {
-        let raw =
-            |given: Option<Origin>| given.map_or(null_mut(), |Origin(address, ..)| address.cast_mut().cast());
-        return elements
-            .combine_with_gaps(&place, raw(origin), raw(result))
-            .map_err(|error| place.refused(error));
+        let combined = elements.combine_with_gaps(&place, from.as_ref(), into.as_ref());
+        return combined.map_err(|error| place.refused(error));
     }
     let (dense, fetched) = (from.as_ref().map(Dense::of), into.as_ref().map(Dense::for_result));
     let address = |dense: &Option<Dense>| dense.as_ref().map_or(null_mut(), Dense::address);
@@ -242,26 +240,24 @@ unsafe fn combine(
 unsafe fn elements_here(
     process: &Guard,
     Origin(address, count, datatype): Origin,
-    basic: Basic,
     target_type: MPI_Datatype,
     place: &Place,
 ) -> Result<UserBuf> {
-    let own = element_of(process, datatype)?;
-    if own != basic {
-        return Err(fail(
-            MPI_ERR_TYPE,
-            format!(
-                "the buffer here is of {own}, but that at the target is of {basic}: both must be of the same"
-            ),
-        ));
-    }
-    if !basic.is_dense() && (datatype != target_type) {
-        return Err(gaps(basic));
-    }
     // SAFETY: by the caller.
     let buffer = unsafe { buffer(process, address, count, datatype)? };
     if buffer.len() != place.bytes() {
         return Err(differ(buffer.len(), place.bytes()));
+    }
+    if !buffer.is_empty() && datatype != target_type {
+        let (own, theirs) = (element_of(process, datatype)?, element_of(process, target_type)?);
+        if own != theirs {
+            return Err(fail(
+                MPI_ERR_TYPE,
+                format!(
+                    "the buffer here is of {own}, but that at the target is of {theirs}: both must be of the same"
+                ),
+            ));
+        }
     }
     Ok(buffer)
 }
@@ -271,23 +267,9 @@ fn element_of(process: &Guard, datatype: MPI_Datatype) -> Result<Basic> {
     if let Some(basic) = Basic::from_handle(datatype.0) {
         return Ok(basic);
     }
-    match process.types.committed(datatype)?.uniform() {
-        Some(basic) if !basic.is_dense() => Err(gaps(basic)),
-        Some(basic) => Ok(basic),
-        None => {
-            Err(fail(MPI_ERR_TYPE, "the datatype is not made of one predefined type, as accumulation needs"))
-        }
-    }
-}
-
-#[cold]
-fn gaps(basic: Basic) -> Box<Error> {
-    fail(
-        MPI_ERR_UNSUPPORTED_OPERATION,
-        format!(
-            "this version accumulates {basic}, whose elements have gaps, by itself only and not in derived datatypes"
-        ),
-    )
+    process.types.committed(datatype)?.uniform().ok_or_else(|| {
+        fail(MPI_ERR_TYPE, "the datatype is not made of one predefined type, as accumulation needs")
+    })
 }
 
 fn operation(op: MPI_Op) -> Result<PredefinedOp> {
@@ -318,6 +300,28 @@ fn expect_comparable(datatype: MPI_Datatype) -> Result<Basic> {
                 "{basic} cannot be compared: integers, logical types, MPI_BYTE and the types of addresses can"
             ),
         )),
+    }
+}
+
+/// Room for elements that have padding.
+struct Padded {
+    /// Keeps the room.
+    _room: UserBuf,
+    /// The elements, without padding when they are copied.
+    shaped: UserBuf,
+    address: *mut u8,
+    count: usize,
+}
+
+impl Padded {
+    /// For elements of so many bytes without padding.
+    fn new(basic: Basic, bytes: usize) -> Padded {
+        let count = bytes / basic.size();
+        let room = UserBuf::owned(count * basic.extent());
+        let address = room.run_at(0, room.len()).expect("it is one run");
+        // SAFETY: the room has as many elements, and lives as long as this value.
+        let shaped = unsafe { UserBuf::typed(address, count as u64, Datatype::predefined(basic).layout()) };
+        Padded { _room: room, shaped, address, count }
     }
 }
 
@@ -368,13 +372,20 @@ impl Elements<'_> {
         });
     }
 
-    /// Elements with padding are one behind the other with it, here and there.
-    fn combine_with_gaps(&self, place: &Place, mine: *mut u8, old: *mut u8) -> Outcome {
-        let count = place.bytes() / self.basic.size();
-        let Some(first) = place.first() else { return Ok(()) };
+    /// Elements with padding: copies of them, with it, are combined.
+    fn combine_with_gaps(&self, place: &Place, mine: Option<&UserBuf>, old: Option<&UserBuf>) -> Outcome {
+        let (there, ours) = (Padded::new(self.basic, place.bytes()), Padded::new(self.basic, place.bytes()));
+        if let Some(mine) = mine {
+            UserBuf::copy(mine, 0, &ours.shaped, 0, place.bytes());
+        }
         self.alone(|| {
-            let there = std::ptr::with_exposed_provenance_mut(first);
-            self.combine_run(place, there, mine, old, count)
+            place.read(&there.shaped)?;
+            if let Some(old) = old {
+                UserBuf::copy(&there.shaped, 0, old, 0, place.bytes());
+            }
+            // SAFETY: both have as many elements.
+            unsafe { self.combine_here(there.address, ours.address, null_mut(), there.count) };
+            if self.op == PredefinedOp::NoOp { Ok(()) } else { place.write(&there.shaped) }
         })
     }
 

@@ -119,7 +119,8 @@ entry! {
         let (first, rank) = (window.targets.iter().position(|target| target.bytes > 0), window.target(rank)?);
         let target = rank.map(|rank| window.targets[rank as usize]).or_else(|| Some(window.targets[first?]));
         let (bytes, unit, base) = match target {
-            Some(Target { way: Way::Direct(base), bytes, unit }) => (bytes, unit, base.0),
+            Some(Target { way: Way::Direct(base), bytes, unit }) if bytes > 0 => (bytes, unit, base.0),
+            Some(Target { bytes: 0, unit, .. }) => (0, unit, null_mut()),
             _ => (0, 1, null_mut()),
         };
         *size = bytes as MPI_Aint;

@@ -73,13 +73,6 @@ impl Place {
         self.pieces(|piece, at| read_from(pid, piece.base as u64, to, at, piece.len))
     }
 
-    /// The address of the first byte, if there are any.
-    pub fn first(&self) -> Option<usize> {
-        let mut piece = [IoVec::default()];
-        let (found, _) = self.buffer.iovecs(0, 1, &mut piece);
-        (found > 0).then_some(piece[0].base)
-    }
-
     /// Copies a run of bytes of another process's memory here.
     pub fn fetch(&self, there: *mut u8, to: &UserBuf) -> std::result::Result<(), TransferError> {
         self.pid.map_or(Ok(()), |pid| read_from(pid, there.addr() as u64, to, 0, to.len()))
