@@ -25,7 +25,7 @@ static void ring(int round)
 }
 
 /* Bits of what is wrong in the child, whose checks nobody would count. */
-static int wrong_in_child(MPI_Comm comm, MPI_Request pending)
+static int wrong_in_child(MPI_Comm comm, MPI_Request pending, MPI_Win win)
 {
     int value = 0, length, class, flag = 0, wrong = 0;
     char text[MPI_MAX_ERROR_STRING];
@@ -34,6 +34,7 @@ static int wrong_in_child(MPI_Comm comm, MPI_Request pending)
         MPI_Send(&value, 1, MPI_INT, 0, 3, comm),
         MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE),
         MPI_Barrier(comm),
+        MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win),
         MPI_Wait(&pending, MPI_STATUS_IGNORE),
         MPI_Init(NULL, NULL),
         MPI_Finalize(),
@@ -64,11 +65,15 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MUST(MPI_Irecv(&never, 1, MPI_INT, check_rank, 99, comm, &pending));
+    int *memory;
+    MPI_Win win;
+    MUST(MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, comm, &memory, &win));
+    MUST(MPI_Win_lock_all(0, win));
     for (int round = 0; round < ROUNDS; round++) {
         ring(round);
         pid_t child = fork();
         if (child == 0) {
-            int wrong = wrong_in_child(comm, pending);
+            int wrong = wrong_in_child(comm, pending, win);
             /* Exit handlers run in one of two. */
             if (round % 2) exit(wrong);
             _exit(wrong);
@@ -89,6 +94,11 @@ int main(int argc, char **argv)
     ring(ROUNDS);
     MUST(MPI_Send(&never, 1, MPI_INT, check_rank, 99, comm));
     MUST(MPI_Wait(&pending, MPI_STATUS_IGNORE));
+    *memory = 0;
+    MUST(MPI_Put(&check_size, 1, MPI_INT, check_rank, 0, 1, MPI_INT, win));
+    MUST(MPI_Win_unlock_all(win));
+    CHECK_EQ(*memory, check_size);
+    MUST(MPI_Win_free(&win));
     MPI_Comm_free(&comm);
     return check_finish();
 }

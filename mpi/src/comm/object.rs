@@ -239,9 +239,10 @@ impl Comms {
     }
 }
 
-/// MPI ends: communicators are gone, the program's handles invalid.
+/// MPI ends: communicators and windows are gone, the program's handles invalid.
 pub fn forget_all(process: &mut crate::core::process::Process) {
     process.comms = Comms::new();
+    process.windows = crate::rma::object::Windows::new();
 }
 
 #[cfg(test)]

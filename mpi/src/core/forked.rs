@@ -5,6 +5,7 @@
 //! for it. Programs that are started from here (`exec`, `posix_spawn`, `system`) are not concerned.
 
 use crate::core::process::{Phase, Process, in_forked_child, set_phase, set_threaded};
+use crate::rma::object::Windows;
 use std::mem;
 use std::sync::Once;
 
@@ -45,6 +46,7 @@ impl Process {
         mem::forget(self.job.take());
         mem::forget(self.bell.take());
         mem::forget(mem::take(&mut self.collectives));
+        mem::forget(mem::replace(&mut self.windows, Windows::new()));
         mem::swap(&mut self.comms, &mut self.parents_comms);
     }
 }
