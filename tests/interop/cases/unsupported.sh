@@ -5,5 +5,5 @@ run "$mpicc" -o "$WORK/unsupported" "$here/unsupported.c"
 run "$mpirun" -n 1 "$WORK/unsupported"
 expect_lines 1 '^ok$'
 run nm -D "$TERN_PREFIX/lib/libmpi_abi.so.1"
-expect_lines 1 ' tern_unsupported_MPI_Win_create$'
+expect_lines 1 ' tern_unsupported_MPI_File_open$'
 expect_lines 0 ' tern_unsupported_MPI_Send$'
