@@ -11,7 +11,7 @@ STAGE     := $(BUILD)/prefix
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test testnet bench docs install install-debug uninstall build stage fmt lint clean setup setup-run
+.PHONY: help run check test asan miri gates testnet bench docs install install-debug uninstall build stage fmt lint clean setup setup-run
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,12 +19,30 @@ help: ## list these targets
 run: setup-run stage ## build, run a real program on four ranks and a ping-pong; ends with a picture
 	@scripts/run-examples.sh "$(STAGE)"
 
+check: setup-run ## the short test: unit tests, and the C programs with every assertion, in shared memory and over TCP
+	@scripts/check.sh "$(BUILD)/checked"
+
 test: setup ## everything: format, lints, unit tests, conformance suite, interoperation, mpi4py
 	@$(CARGO) build --quiet -p tern-tests
 	@"$${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$(STAGE)" --all
 
+asan: setup ## AddressSanitizer over the C programs on all transports, and over unit tests
+	@scripts/asan.sh
+
+miri: setup-run ## unit tests of mem, engine and coll in Miri, or in valgrind where there is no Miri
+	@scripts/miri.sh
+
+gates: setup ## licenses and known faults of the crates inside, and a build with the oldest promised compiler
+	@scripts/gates.sh
+
 testnet: setup-run stage ## HOSTS=4 RATE=0 CMD=...: hosts in network namespaces (root); a shell in which mpirun knows them, or CMD
 	@PATH="$(STAGE)/bin:$$PATH" tests/net/testnet.sh with $(HOSTS) $(RATE) $(CMD)
+
+test-binaries: setup stage ## programs of Debian that were compiled for other MPIs, fetched and tried
+	@tests/compat/binaries.sh "$(STAGE)"
+
+dist: setup-run ## packages under build/dist: tarball, wheel, Debian packages, checksums
+	@scripts/dist.sh "$(BUILD)/dist"
 
 bench: setup stage ## measure Tern, the raw limits and the other MPI libraries side by side
 	@scripts/bench.sh "$(STAGE)"

@@ -5,10 +5,10 @@
 // everywhere. A root of a broadcast can, and would measure how fast it writes: therefore the root goes round, also
 // from batch to batch, and nobody can be ahead for longer than one round.
 //
-// The prefix reductions and the scattered ones are measured on request only. There, too, some ranks can be ahead: what
+// `further` has the other collectives, and these ones at other sizes. Prefix reductions let some ranks be ahead: what
 // counts is how many calls the slowest of them gets done.
 //
-// usage: collectives SECONDS_PER_POINT barrier|all|reductions
+// usage: collectives SECONDS_PER_POINT barrier|all|further
 #include "mpi_team.h"
 #include <string.h>
 
@@ -17,8 +17,8 @@
 struct work {
     int size;
     int bytes; // of one block
-    int root;  // of the next broadcast
-    int *counts; // of each rank
+    int root;  // of the next call that has one
+    int *counts, *starts; // of each rank's block
     char *out, *in;
 };
 
@@ -28,12 +28,17 @@ static void barrier_loop(void *arg, long iterations) {
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// The root of the next call: it goes round.
+static int next_root(struct work *w) {
+    int root = w->root;
+    w->root = (root + 1) % w->size;
+    return root;
+}
+
 static void bcast_loop(void *arg, long iterations) {
     struct work *w = arg;
-    for (long i = 0; i < iterations; i++) {
-        MPI_Bcast(w->out, w->bytes, MPI_BYTE, w->root, MPI_COMM_WORLD);
-        w->root = (w->root + 1) % w->size;
-    }
+    for (long i = 0; i < iterations; i++)
+        MPI_Bcast(w->out, w->bytes, MPI_BYTE, next_root(w), MPI_COMM_WORLD);
 }
 
 static void allreduce_loop(void *arg, long iterations) {
@@ -54,6 +59,48 @@ static void allgather_loop(void *arg, long iterations) {
         MPI_Allgather(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+static void reduce_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Reduce(w->out, w->in, w->bytes / 8, MPI_DOUBLE, MPI_SUM, next_root(w), MPI_COMM_WORLD);
+}
+
+static void gather_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Gather(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, next_root(w), MPI_COMM_WORLD);
+}
+
+static void scatter_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Scatter(w->out, w->bytes, MPI_BYTE, w->in, w->bytes, MPI_BYTE, next_root(w), MPI_COMM_WORLD);
+}
+
+static void gatherv_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Gatherv(w->out, w->bytes, MPI_BYTE, w->in, w->counts, w->starts, MPI_BYTE, next_root(w), MPI_COMM_WORLD);
+}
+
+static void scatterv_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Scatterv(w->out, w->counts, w->starts, MPI_BYTE, w->in, w->bytes, MPI_BYTE, next_root(w), MPI_COMM_WORLD);
+}
+
+static void allgatherv_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Allgatherv(w->out, w->bytes, MPI_BYTE, w->in, w->counts, w->starts, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void alltoallv_loop(void *arg, long iterations) {
+    struct work *w = arg;
+    for (long i = 0; i < iterations; i++)
+        MPI_Alltoallv(w->out, w->counts, w->starts, MPI_BYTE, w->in, w->counts, w->starts, MPI_BYTE, MPI_COMM_WORLD);
+}
+
 static void scan_loop(void *arg, long iterations) {
     struct work *w = arg;
     for (long i = 0; i < iterations; i++)
@@ -68,10 +115,11 @@ static void exscan_loop(void *arg, long iterations) {
 
 static void reduce_scatter_loop(void *arg, long iterations) {
     struct work *w = arg;
+    int *doubles = w->starts + w->size; // of each rank
     for (int rank = 0; rank < w->size; rank++)
-        w->counts[rank] = w->bytes / 8;
+        doubles[rank] = w->bytes / 8;
     for (long i = 0; i < iterations; i++)
-        MPI_Reduce_scatter(w->out, w->in, w->counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Reduce_scatter(w->out, w->in, doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void reduce_scatter_block_loop(void *arg, long iterations) {
@@ -98,32 +146,32 @@ static const struct point usual[] = {
     {"allgather", allgather_loop, 8 << 10}, {NULL, NULL, 0},
 };
 
-static const struct point reductions[] = {
-    {"scan", scan_loop, 8},
-    {"scan", scan_loop, 1 << 10},
-    {"scan", scan_loop, 8 << 10},
-    {"scan", scan_loop, 64 << 10},
-    {"scan", scan_loop, 1 << 20},
-    {"exscan", exscan_loop, 8},
-    {"exscan", exscan_loop, 8 << 10},
-    {"exscan", exscan_loop, 1 << 20},
-    {"reduce_scatter", reduce_scatter_loop, 8},
-    {"reduce_scatter", reduce_scatter_loop, 8 << 10},
-    {"reduce_scatter_block", reduce_scatter_block_loop, 8},
-    {"reduce_scatter_block", reduce_scatter_block_loop, 1 << 10},
-    {"reduce_scatter_block", reduce_scatter_block_loop, 8 << 10},
-    {"reduce_scatter_block", reduce_scatter_block_loop, 64 << 10},
-    {NULL, NULL, 0},
+static const struct point further[] = {
+    {"bcast", bcast_loop, 0},
+    {"allreduce", allreduce_loop, 0},
+    {"alltoall", alltoall_loop, 0},
+    {"allgather", allgather_loop, 0},
+    {"reduce", reduce_loop, 0},
+    {"gather", gather_loop, 0},
+    {"scatter", scatter_loop, 0},
+    {"scan", scan_loop, 0},
+    {"exscan", exscan_loop, 0},
+    {"reduce_scatter", reduce_scatter_loop, 0},
+    {"reduce_scatter_block", reduce_scatter_block_loop, 0},
+    {"gatherv", gatherv_loop, 0},
+    {"scatterv", scatterv_loop, 0},
+    {"allgatherv", allgatherv_loop, 0},
+    {"alltoallv", alltoallv_loop, 0},
 };
 
-static double slowest(double seconds) {
-    double longest = seconds;
-    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    return longest;
-}
+static const int further_bytes[] = {8, 1 << 10, 8 << 10, 64 << 10, 1 << 20};
 
 static void measure_point(const struct team *team, struct work *w, const struct point *p, double budget) {
     w->bytes = p->bytes;
+    for (int rank = 0; rank < w->size; rank++) {
+        w->counts[rank] = p->bytes;
+        w->starts[rank] = rank * p->bytes;
+    }
     struct summary s = measure(team, p->loop, w, budget);
     if (team->rank == 0)
         print_result(p->name, p->bytes, s);
@@ -134,20 +182,39 @@ static void measure_points(const struct team *team, struct work *w, const struct
         measure_point(team, w, p, budget);
 }
 
+static int is_usual(const struct point *asked) {
+    for (const struct point *p = usual; p->name != NULL; p++)
+        if (p->bytes == asked->bytes && strcmp(p->name, asked->name) == 0)
+            return 1;
+    return 0;
+}
+
+static void measure_further(const struct team *team, struct work *w, double budget) {
+    for (size_t c = 0; c < sizeof further / sizeof *further; c++)
+        for (size_t b = 0; b < sizeof further_bytes / sizeof *further_bytes; b++) {
+            struct point p = further[c];
+            p.bytes = further_bytes[b];
+            if (!is_usual(&p))
+                measure_point(team, w, &p, budget);
+        }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     struct team team = mpi_team();
-    team.slowest = slowest;
+    team.slowest = slowest_rank;
     const char *which = argc > 2 ? argv[2] : "all";
     double budget = budget_of(argc, argv);
-    struct work w = {world_size(), 0, 0, NULL, NULL, NULL};
-    size_t room = (size_t)w.size * (64 << 10);
+    int is_further = strcmp(which, "further") == 0;
+    struct work w = {.size = world_size()};
+    size_t room = (size_t)w.size * (is_further ? BYTES_MAX : 64 << 10);
     room = room > BYTES_MAX ? room : BYTES_MAX;
     w.out = touched(room, 0);
     w.in = touched(room, 0);
     w.counts = (int *)touched((size_t)w.size * sizeof(int), 0);
-    if (strcmp(which, "reductions") == 0) {
-        measure_points(&team, &w, reductions, budget);
+    w.starts = (int *)touched(2 * (size_t)w.size * sizeof(int), 0);
+    if (is_further) {
+        measure_further(&team, &w, budget);
     } else {
         measure_point(&team, &w, &barrier_point, budget);
         if (strcmp(which, "barrier") != 0)

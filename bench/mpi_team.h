@@ -10,6 +10,13 @@ static inline void mpi_agree(long *number) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// For `team.slowest`, where ranks take different times: the longest, at rank 0.
+static inline double slowest_rank(double seconds) {
+    double longest = seconds;
+    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return longest;
+}
+
 static inline struct team mpi_team(void) {
     struct team team = {0, mpi_agree, NULL};
     MPI_Comm_rank(MPI_COMM_WORLD, &team.rank);

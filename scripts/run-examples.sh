@@ -7,7 +7,7 @@ prefix=${1:?usage: scripts/run-examples.sh PREFIX [FOLDER]}
 out=${2:-$root/build/examples}
 mkdir -p "$out"
 
-for program in hello heat pingpong montecarlo_pi mandelbrot; do
+for program in hello heat pingpong montecarlo_pi mandelbrot spots; do
     "$prefix/bin/mpicc" -O3 "$root/examples/$program.c" -o "$out/$program" -lm
 done
 
@@ -36,5 +36,10 @@ else
     echo "no Fortran compiler (gfortran): the Fortran example is left out"
 fi
 job 4 "$out/mandelbrot" "$out/mandelbrot.png"
+echo
+# The second run goes on from the first one's checkpoint, on another number of ranks.
+rm -f "$out/spots.checkpoint"
+job 4 "$out/spots" "$out/spots.checkpoint" "$out/spots.png" 2000
+job 3 "$out/spots" "$out/spots.checkpoint" "$out/spots.png" 2000
 echo
 job 4 "$out/heat" "$out/heat.png"

@@ -16,7 +16,10 @@ main() {
     find_missing_packages
     if ((${#packages[@]} > 0)); then install_packages "${packages[@]}"; fi
     if ! rust_is_recent; then install_rust; fi
-    if [[ $purpose == test ]]; then check_rust_components; fi
+    if [[ $purpose == test ]]; then
+        check_rust_components
+        add_cargo_deny
+    fi
 }
 
 # Adds to `packages` the Debian names of what is absent.
@@ -31,9 +34,12 @@ find_missing_packages() {
     has python3 || packages+=(python3)
     python_has venv || packages+=(python3-venv)
     python_has headers || packages+=(python3-dev)
+    # Its providers in software are what the transport over libfabric is tested with.
+    has apt-get && ! has_library libfabric.so.1 && packages+=(libfabric1)
     note_fortran
     add_network_tools
     add_ssh_server
+    add_slurm
 }
 
 # Only root can make the network namespaces in which jobs on several hosts are tested.
@@ -50,6 +56,15 @@ add_ssh_server() {
     [[ -x /usr/sbin/sshd ]] && has ssh || packages+=(openssh-server)
 }
 
+# Jobs under Slurm are tested in namespaces, so that nothing of the machine changes (tests/slurm). Its plugin for PMIx opens a link
+# that only the package for developers has. Where an init system would make services of it, whoever owns the machine decides.
+add_slurm() {
+    [[ $(id -u) == 0 && ! -d /run/systemd/system ]] && has apt-get || return 0
+    [[ -x /usr/sbin/slurmctld && -x /usr/sbin/slurmd && -x /usr/sbin/munged ]] && has srun ||
+        packages+=(slurmctld slurmd slurm-client munge libpmix2 libpmix-dev libpmi2-0)
+    has pgrep || packages+=(procps)
+}
+
 # A Fortran compiler is not required: without one its tests are left out. As root it comes along with the rest.
 note_fortran() {
     has gfortran || has flang || has ifx && return 0
@@ -61,6 +76,9 @@ note_fortran() {
 }
 
 has() { command -v "$1" >/dev/null 2>&1; }
+
+# Whether the loader knows a library.
+has_library() { ldconfig -p | grep -q "$1"; }
 
 python_has() {
     case $1 in
@@ -76,14 +94,28 @@ install_packages() {
     if has apt-get && [[ $(id -u) == 0 ]]; then
         echo "setup: installing with apt-get"
         apt-get update -qq
-        # Nothing that is installed shall run as a service (invoke-rc.d starts none on this run level).
-        RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+        # Nothing that is installed shall run as a service.
+        without_services apt-get install -y -qq --no-install-recommends "$@" >/dev/null
     elif has apt-get; then
         stop_with "sudo apt-get install -y $*"
     else
         echo "setup: install these (Debian's names) with this system's package manager, then try again" >&2
         exit 1
     fi
+}
+
+# Starts none: invoke-rc.d asks a policy, and heeds the run level. A policy that the machine has is left as it is.
+without_services() {
+    local policy=/usr/sbin/policy-rc.d made=
+    if [[ ! -e $policy ]]; then
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+        made=yes
+    fi
+    local status=0
+    RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive "$@" || status=$?
+    if [[ -n $made ]]; then rm -f "$policy"; fi
+    return "$status"
 }
 
 rust_is_recent() {
@@ -123,6 +155,17 @@ check_rust_components() {
     else
         stop_with "sudo apt-get install -y rustfmt rust-clippy"
     fi
+}
+
+# Judges the crates that come in (scripts/gates.sh). Without it that is left out: nothing else needs it.
+add_cargo_deny() {
+    cargo deny --version >/dev/null 2>&1 && return 0
+    if [[ $(id -u) == 0 ]]; then
+        echo "setup: installing cargo-deny (once)"
+        # Quick to build matters more here than quick to run.
+        cargo install --quiet --locked --debug cargo-deny && return 0
+    fi
+    echo "setup: no cargo-deny: licenses of crates are not checked ('cargo install --locked cargo-deny' brings it)" >&2
 }
 
 stop_with() {

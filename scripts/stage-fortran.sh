@@ -23,6 +23,10 @@ main() {
     trap 'rm -rf "$work"' EXIT
     mkdir -p "$prefix/share/tern/fortran"
     place_library
+    place_foreign mpich libmpi.so.12 libmpifort.so.12
+    place_foreign openmpi libmpi.so.40 libmpi_mpifh.so.40
+    place_open_mpi_modules
+    [ -e "$prefix/lib/mpich/libmpi.so.12" ] && ln -sf libmpifort.so.12 "$prefix/lib/mpich/libmpichfort.so.12"
     place_sources
     compile_modules
 }
@@ -40,6 +44,78 @@ place_library() {
     ln -sf libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
     put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
+}
+
+# place_foreign FOLDER LIBRARY NAME: the same calls for programs of another MPI: mpif.h and the module mpi. The sources are
+# compiled with the header of that ABI.
+place_foreign() {
+    [ -e "$prefix/lib/$1/$2" ] || return 0
+    mkdir -p "$work/$1"
+    for source in "$fortran"/glue/*.c "$root/compat/$1"/fortran/*.c; do
+        case $source in */glue/f08.c | */glue/large.c | */glue/handles.c | */glue/statuses.c | */openmpi/fortran/f08.c | */\*.c) continue ;; esac
+        $cc -std=gnu11 -O2 -fPIC -w -DTERN_FOREIGN -I"$root/compat/$1/include" -I"$root/compat/$1/fortran" \
+            -I"$fortran/glue" -c "$source" \
+            -o "$work/$1/$(basename "$source" .c).o" || fail "$source does not compile for $1"
+    done
+    other_names "$work/$1"/*.o >"$work/$1/names"
+    [ "$1" != openmpi ] || module_names "$work/$1"/*.o >>"$work/$1/names"
+    $cc -shared -o "$work/$3" "$work/$1"/*.o "@$work/$1/names" -Wl,-soname,"$3" -Wl,--no-undefined \
+        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib/$1" "-l:$2" -Wl,-rpath-link,"$prefix/lib" -pthread ||
+        fail "$3 does not link"
+    put 755 "$work/$3" "$prefix/lib/$1/$3"
+}
+
+# Compilers name a routine in four ways; mpi_send_ is what almost all do.
+other_names() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | sort -u |
+        awk '{ print "-Wl,--defsym," $1 "=" $1 "_"; print "-Wl,--defsym," $1 "__=" $1 "_"
+               print "-Wl,--defsym," toupper($1) "=" $1 "_" }'
+}
+
+# Open MPI's module mpi_f08 passes what mpif.h passes, and leaves ierror out by a null address.
+module_names() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | sort -u |
+        awk '{ has[$1] = 1; names[NR] = $1 }
+             END { for (i = 1; i <= NR; i++) if (names[i] !~ /_f08$/ && names[i] !~ /_sizeof_/ && !has[names[i] "_f08"])
+                 print "-Wl,--defsym," names[i] "_f08_=" names[i] "_" }'
+}
+
+# The libraries that programs with Open MPI's modules name. Their routines are in libmpi_mpifh.so.40; mpi_f08 has variables too.
+place_open_mpi_modules() {
+    [ -e "$prefix/lib/openmpi/libmpi_mpifh.so.40" ] || return 0
+    module_handles >"$work/handles.c"
+    module_library libmpi_usempif08.so.40 "$work/handles.c" "$root/compat/openmpi/fortran/f08.c"
+    module_library libmpi_usempi_ignore_tkr.so.40 -x c /dev/null -x none
+    # Debian's names.
+    for name in mpifh usempif08 usempi_ignore_tkr; do
+        ln -sf "libmpi_$name.so.40" "$prefix/lib/openmpi/libmpi_$name-gfortran.so.40"
+    done
+}
+
+# module_library NAME SOURCES
+module_library() {
+    name=$1
+    shift
+    $cc -std=gnu11 -O2 -fPIC -w -shared -I"$root/compat/openmpi/include" -o "$work/$name" "$@" -Wl,-soname,"$name" \
+        -Wl,--no-as-needed -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib/openmpi" -l:libmpi_mpifh.so.40 \
+        -l:libmpi.so.40 -Wl,-rpath-link,"$prefix/lib" || fail "$name does not link"
+    put 755 "$work/$name" "$prefix/lib/openmpi/$name"
+}
+
+# Handles as variables: one that C knows, and one of the module's, whose names gfortran makes.
+module_handles() {
+    {
+        awk -F '\t' '$3 ~ /^ompi_/ && $4 ~ /^[0-9]/ { print tolower($1), $4 }' "$root/compat/tables/constants.tsv"
+        # Names that the standard does not have, or not any more.
+        echo 'mpi_lb 4
+mpi_ub 3
+mpi_2complex 26
+mpi_2double_complex 27
+mpi_long_long_int 43
+mpi_cxx_complex 55
+mpi_c_complex 69'
+    } | sort -u -k 1,1 | awk '{ c = $1; if (c ~ /int[0-9]+_t$/) sub(/_t$/, "", c)
+        print "int ompi_f08_" c " = " $2 ";\nconst int __mpi_f08_types_MOD_" $1 " = " $2 ";" }'
 }
 
 # The modules as plain Fortran: the words of their dialect replaced, one statement a line.

@@ -1,17 +1,18 @@
 #!/bin/sh
 # Builds Tern optimised and lays it out under a prefix: bin, include, lib, libexec, share.
 #
-#   scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX
+#   scripts/stage.sh [--no-build] [--profile release|dev] [--sanitize] [--symbols inside|none|apart] PREFIX
 #
+# The profile dev is slow and has every assertion: overflow, the engine's invariants, a thread that enters the library twice.
+# With --sanitize, the library is for programs compiled with -fsanitize=address alone, and AddressSanitizer looks at all that it reads and writes.
 # Debug symbols stay inside, or are left out, or go to files in .debug folders, where debuggers look for them.
 # Needs no root if PREFIX can be written. Safe to repeat, also under a running job: each file is replaced by
 # a rename, so a program that runs keeps the file it has.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-built=${CARGO_TARGET_DIR:-$root/target}/release
 
-usage="usage: scripts/stage.sh [--no-build] [--symbols inside|none|apart] PREFIX"
+usage="usage: scripts/stage.sh [--no-build] [--profile release|dev] [--sanitize] [--symbols inside|none|apart] PREFIX"
 
 fail() {
     echo "stage.sh: $*" >&2
@@ -20,10 +21,14 @@ fail() {
 
 main() {
     build=yes
+    profile=release
+    sanitize=no
     symbols=inside
     while [ $# -gt 1 ]; do
         case $1 in
         --no-build) build=no ;;
+        --profile) profile=$2 && shift ;;
+        --sanitize) sanitize=yes ;;
         --symbols) symbols=$2 && shift ;;
         *) fail "$usage" ;;
         esac
@@ -31,30 +36,42 @@ main() {
     done
     [ $# -eq 1 ] && [ -n "$1" ] || fail "$usage"
     case $symbols in inside | none | apart) ;; *) fail "$usage" ;; esac
+    built=${CARGO_TARGET_DIR:-$root/target}
+    case $profile in release) built=$built/release ;; dev) built=$built/debug ;; *) fail "$usage" ;; esac
+    library=$built/libmpi_abi.so
     [ "$build" = no ] || build_all
+    [ "$sanitize" = no ] || build_sanitized
     mkdir -p "$1" || fail "cannot make $1; choose another PREFIX"
     prefix=$(cd "$1" && pwd)
     mkdir -p "$prefix/bin" "$prefix/include" "$prefix/lib/pkgconfig" "$prefix/share/doc/tern" ||
         fail "cannot write to $prefix; choose another PREFIX"
 
-    check_built libmpi_abi.so mpirun tern tern-cc
+    check_built libtern_mpich.so libtern_openmpi.so mpirun tern tern-cc
+    [ -f "$library" ] || fail "$library is missing: leave out --no-build"
     place_programs
     place_library
+    place_compatible
     place_documents
     place_manual_pages
     "$root/scripts/stage-fortran.sh" "$prefix"
     [ "$symbols" = inside ] || slim "$prefix/lib/libmpifort_abi.so.1"
-    place_measure
+    [ "$sanitize" = yes ] || place_measure
+}
+
+build_sanitized() {
+    "$root/scripts/asan-cargo.sh" build --quiet -p tern-mpi || fail "the build failed; see above"
+    library=$("$root/scripts/asan-cargo.sh" where)/libmpi_abi.so
 }
 
 build_all() {
-    (cd "$root" && "${CARGO:-cargo}" build --release --quiet -p tern-mpi -p tern-mpirun -p tern-tools) ||
+    (cd "$root" && "${CARGO:-cargo}" build --profile "$profile" --quiet -p tern-mpi -p tern-mpich -p tern-openmpi \
+        -p tern-mpirun -p tern-tools) ||
         fail "the build failed; see above"
 }
 
 check_built() {
     for name in "$@"; do
-        [ -f "$built/$name" ] || fail "$built/$name is missing: run 'cargo build --release' first"
+        [ -f "$built/$name" ] || fail "$built/$name is missing: run 'cargo build --profile $profile' first"
     done
 }
 
@@ -72,11 +89,27 @@ place_programs() {
 place_library() {
     put 644 "$root/abi/include/mpi_abi_fort.h" "$prefix/include/mpi_abi_fort.h"
     put 644 "$root/abi/include/mpi.h" "$prefix/include/mpi.h"
-    put_binary "$built/libmpi_abi.so" "$prefix/lib/libmpi_abi.so.1"
+    put_binary "$library" "$prefix/lib/libmpi_abi.so.1"
     point libmpi_abi.so.1 "$prefix/lib/libmpi_abi.so"
     package_file >"$prefix/lib/pkgconfig/.mpi.pc.$$"
     put 644 "$prefix/lib/pkgconfig/.mpi.pc.$$" "$prefix/lib/pkgconfig/mpi.pc"
     rm -f "$prefix/lib/pkgconfig/.mpi.pc.$$"
+}
+
+# The libraries for programs of other MPIs, each in a folder of its own: programs of the standard ABI must not find them.
+place_compatible() {
+    mkdir -p "$prefix/lib/mpich" "$prefix/lib/openmpi" || fail "cannot write to $prefix; choose another PREFIX"
+    put_binary "$built/libtern_mpich.so" "$prefix/lib/mpich/libmpi.so.12"
+    put_binary "$built/libtern_openmpi.so" "$prefix/lib/openmpi/libmpi.so.40"
+    # Debian's name of MPICH's library, and the name by which mpi4py looks first.
+    point libmpi.so.12 "$prefix/lib/mpich/libmpich.so.12"
+    point libmpi.so.12 "$prefix/lib/mpich/libmpi.so"
+    point libmpi.so.40 "$prefix/lib/openmpi/libmpi.so"
+    # The C++ bindings of MPICH are in its headers.
+    for name in libmpicxx.so.12 libmpichcxx.so.12; do
+        ${CC:-cc} -shared -nostdlib -x c /dev/null -Wl,-soname,$name -o "$prefix/lib/mpich/$name.new.$$" &&
+            mv -f "$prefix/lib/mpich/$name.new.$$" "$prefix/lib/mpich/$name" || fail "cannot make $name"
+    done
 }
 
 # ${pcfiledir} keeps the tree movable. Of several -Wl in a row, pkgconf leaves blanks in a path as they are, so there is one.

@@ -26,6 +26,7 @@ const SAFE_ROOTS: &[&str] = &[
     "tools/src/cc/main.rs",
     "tests/harness/main.rs",
     "tests/documents.rs",
+    "tests/imports.rs",
     "tests/tidy.rs",
     "tests/toolchain.rs",
 ];
@@ -47,11 +48,17 @@ const ROOT_FILES: &[&str] = &[
     "Makefile",
     "README.md",
     "SECURITY.md",
+    "deny.toml",
     "rustfmt.toml",
 ];
 
-/// The standard's header is as long as the standard makes it.
-const LONG_FILES: &[&str] = &["abi/include/mpi.h"];
+/// Headers are as long as the standard makes them; those of other ABIs are made by a program.
+const LONG_FILES: &[&str] = &[
+    "abi/include/mpi.h",
+    "compat/mpich/include/mpi.h",
+    "compat/openmpi/include/mpi.h",
+    "compat/openmpi/include/types.h",
+];
 
 struct Source {
     /// Relative to the root, with '/'.
@@ -166,6 +173,51 @@ fn safe_crates_forbid_unsafe_code() {
             .map(|root| format!("{root}: does not forbid unsafe code"))
             .collect(),
     );
+}
+
+/// The macros through which C calls the library, each with a function that holds the body of an entry point.
+const ENTRY_MACROS: [&str; 2] = ["mpi/src/core/entry.rs", "mpi/src/tool/mod.rs"];
+
+/// The bodies of all entry points are safe code: the macros forbid anything else, and nothing that follows C's pointers is exported
+/// without them.
+#[test]
+fn entry_points_are_safe_code() {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| source.name.starts_with("mpi/src/")) {
+        let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
+        let is_macro = ENTRY_MACROS.contains(&&*source.name);
+        for (at, line) in lines.iter().enumerate() {
+            let next_function = || lines[at..].iter().find(|line| line.contains("fn "));
+            let exports = line.contains("no_mangle") || line.contains("export_name");
+            if exports && !is_macro && next_function().is_some_and(|found| found.contains("unsafe")) {
+                complaints.push(format!(
+                    "{}:{}: is exported, and no entry! is around it",
+                    source.name,
+                    at + 1
+                ));
+            }
+            let is_body = line.starts_with("fn safe(") || line.starts_with("fn safe<");
+            if is_macro && is_body && !lines[at.saturating_sub(2)..at].contains(&"#[forbid(unsafe_code)]") {
+                complaints.push(format!("{}:{}: does not forbid unsafe code", source.name, at + 1));
+            }
+        }
+    }
+    let bodies = sources().iter().filter(|source| ENTRY_MACROS.contains(&&*source.name)).count();
+    assert_eq!(bodies, ENTRY_MACROS.len(), "the macros were not found");
+    judge(complaints);
+}
+
+/// What a list of packages shows of a crate; where the sources lie is for whoever publishes them.
+#[test]
+fn every_crate_describes_itself() {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| source.name.ends_with("/Cargo.toml")) {
+        let of_workspace = source.text.contains("version.workspace = true");
+        let fields = ["description = ", "license.workspace", "rust-version.workspace", "keywords.workspace"];
+        let missing = fields.iter().filter(|field| of_workspace && !source.text.contains(**field));
+        complaints.extend(missing.map(|field| format!("{}: has no '{}'", source.name, field.trim())));
+    }
+    judge(complaints);
 }
 
 #[test]

@@ -13,14 +13,14 @@ pub struct Function {
     /// Version of the standard that deprecated it.
     pub deprecated: Option<&'static str>,
     /// Parameters in order.
-    pub params: Vec<Param>,
+    pub params: Vec<FunctionParameter>,
     /// Whether further arguments of any type may follow (`MPI_Pcontrol`).
     pub variadic: bool,
 }
 
 /// One parameter of a [`Function`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Param {
+pub struct FunctionParameter {
     /// Name in the standard.
     pub name: &'static str,
     /// C type; arrays as `const int[]`.
@@ -59,7 +59,7 @@ impl Constant {
 
 /// One callback function type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Callback {
+pub struct CallbackType {
     /// Name, as in `MPI_User_function`.
     pub name: &'static str,
     /// C type of the result.
@@ -90,9 +90,9 @@ pub fn constants() -> Vec<Constant> {
 }
 
 /// Every callback type, in the table's order.
-pub fn callbacks() -> Vec<Callback> {
+pub fn callbacks() -> Vec<CallbackType> {
     rows(include_str!("../tables/callbacks.tsv"))
-        .map(|cells| Callback { name: cells[0], result: cells[1], params: cells[2] })
+        .map(|cells| CallbackType { name: cells[0], result: cells[1], params: cells[2] })
         .collect()
 }
 
@@ -111,7 +111,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 }
 
 fn parse_function(cells: &[&'static str]) -> Function {
-    let params: Vec<Param> =
+    let params: Vec<FunctionParameter> =
         cells[3..].iter().filter(|cell| !cell.is_empty()).map(|cell| parse_param(cell)).collect();
     Function {
         name: cells[0],
@@ -122,10 +122,10 @@ fn parse_function(cells: &[&'static str]) -> Function {
     }
 }
 
-fn parse_param(cell: &'static str) -> Param {
+fn parse_param(cell: &'static str) -> FunctionParameter {
     let mut parts = cell.split(':');
     let mut next = || parts.next().unwrap_or_default();
-    Param { name: next(), ctype: next(), kind: next(), direction: next() }
+    FunctionParameter { name: next(), ctype: next(), kind: next(), direction: next() }
 }
 
 #[cfg(test)]

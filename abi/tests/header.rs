@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tern_abi::tables::{self, Constant, Function, Param};
+use tern_abi::tables::{self, Constant, Function, FunctionParameter};
 
 const HEADER: &str = include_str!("../include/mpi.h");
 
@@ -89,7 +89,7 @@ fn prototype(function: &Function, prefix: &str) -> String {
 }
 
 /// `const int[]` and `counts` make `const int counts[]`; `void*` and `buf` make `void *buf`.
-fn named_param(param: &Param) -> String {
+fn named_param(param: &FunctionParameter) -> String {
     let (base, array) = param.ctype.split_at(param.ctype.find('[').unwrap_or(param.ctype.len()));
     let stem = base.trim_end_matches('*');
     format!("{stem} {}{}{array}", &base[stem.len()..], param.name)
@@ -158,8 +158,8 @@ fn assert_prototype(source: &mut String, function: &Function) {
     }
 }
 
-fn anonymous_param(param: &Param) -> String {
-    named_param(&Param { name: "", ..*param })
+fn anonymous_param(param: &FunctionParameter) -> String {
+    named_param(&FunctionParameter { name: "", ..*param })
 }
 
 fn check_values(source: &mut String) {

@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from . import collectives, machine, report
-from .cases import RAW, Results, all_cases
+from . import files, machine, ratios, report
+from .cases import RAW, Folders, Results, all_cases
 from .process import run
 from .systems import Absent, all_systems, install
 
@@ -23,6 +23,8 @@ def parse_arguments():
     parser.add_argument("--only", help="systems, separated by commas: tern,mpich,openmpi,intel,raw")
     parser.add_argument("--cases", help="cases, separated by commas: " + ",".join(c.name for c in all_cases(False)))
     parser.add_argument("--quick", action="store_true", help="less of everything: under a minute")
+    parser.add_argument("--cache-folder", default=Folders.cache, help="on a file system in memory (default /dev/shm)")
+    parser.add_argument("--disk-folder", help="on a disk (default: the build folder)")
     parser.add_argument("--cores", type=int, default=2, help="processors to use (default 2, as the goals say)")
     return parser.parse_args()
 
@@ -33,13 +35,15 @@ def main():
     build = options.build.resolve()
     cores = machine.choose_cores(options.cores)
     facts = machine.describe(cores)
-    cases = chosen(all_cases(options.quick), options.cases, lambda case: case.name, "case")
+    folders = Folders(options.cache_folder, options.disk_folder or str(build / "bench"))
+    cases = chosen(all_cases(options.quick, folders), options.cases, lambda case: case.name, "case")
     systems = all_systems(build, cores, options.prefix.resolve())
-    systems, absent = prepare(chosen(systems, options.only, lambda system: system.key, "system"))
+    systems, absent = prepare(chosen(systems, options.only, lambda system: system.key, "system"), cases)
     start = time.monotonic()
     results = Results()
     for number, case in enumerate(cases, 1):
         measure_case(case, f"{number}/{len(cases)}", systems, results)
+    facts["cache_folder"], facts["disk_folder"] = (machine.medium(folder) for folder in (folders.cache, folders.disk))
     finish(build / "bench", results, systems, absent, facts, time.monotonic() - start, options.quick)
 
 
@@ -54,19 +58,24 @@ def chosen(things, names, key, what):
     return [thing for thing in things if key(thing) in wanted]
 
 
-def prepare(systems):
-    """Installs and compiles; returns who can take part, and why the others cannot."""
+def prepare(systems, cases):
+    """Installs, and compiles what the cases run; returns who can take part, and why the others cannot."""
     present, absent = [], {}
     for system in systems:
         print(f"prepare {system.name} …", end=" ", flush=True)
         try:
-            system.prepare()
+            system.prepare({job.program for case in cases for job in case.jobs if is_for(job, system)})
             present.append(system)
             print(system.version)
         except Absent as reason:
             absent[system.name] = str(reason)
             print(f"absent: {reason}")
     return present, absent
+
+
+def is_for(job, system):
+    """Whether a system runs it."""
+    return (system.key == RAW) == (job.kind == RAW)
 
 
 def measure_case(case, number, systems, results):
@@ -80,7 +89,7 @@ def measure_case(case, number, systems, results):
         turn = repetition % max(len(systems), 1)
         for job in case.jobs:
             for system in systems[turn:] + systems[:turn]:
-                if repetition < job.repetitions and (system.key == "raw") == (job.kind == RAW):
+                if repetition < job.repetitions and is_for(job, system):
                     measure_job(job, system, results)
     print(f"{time.monotonic() - start:.0f} s")
     for failure in results.failures[failures:]:
@@ -103,16 +112,18 @@ def finish(folder, results, systems, absent, facts, seconds, quick):
     date = datetime.date.today().isoformat()
     names = {system.key: system.name for system in systems}
     rows = [report.judge(goal, results, names) for goal in report.goals(1 if quick else 5)]
-    rows += collectives.goal_rows(results)
-    ratios = collectives.ratio_table(results)
-    text = report.text(results, systems, absent, facts, date, seconds, rows, ratios)
+    rows += ratios.goal_rows(results)
+    file_rows = [report.judge(goal, results, names) for goal in files.goals()]
+    text = report.text(results, systems, absent, facts, date, seconds, rows, ratios.ratio_tables(results))
     (folder / "results.md").write_text(text, encoding="utf-8")
+    page = files.page(results, systems, facts, date, file_rows)
+    (folder / "files.md").write_text(page, encoding="utf-8")
     document = {"date": date, "machine": facts, "seconds": round(seconds), "quick": quick, "absent": absent,
                 "systems": {s.key: {"name": s.name, "version": s.version} for s in systems},
-                "goals": rows, "results": results.rows(), "failures": results.failures}
+                "goals": rows + file_rows, "results": results.rows(), "failures": results.failures}
     (folder / "results.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
-    print("\n" + text)
-    print(f"{folder}/results.md\n{folder}/results.json")
+    print("\n" + text + "\n" + page)
+    print(f"{folder}/results.md\n{folder}/files.md\n{folder}/results.json")
     draw(folder)
 
 

@@ -8,6 +8,20 @@ COLLECTIVES = (("barrier", 0), ("bcast", 8), ("bcast", 64 << 10), ("bcast", 1 <<
                ("allreduce", 8 << 10), ("allreduce", 1 << 20), ("alltoall", 8), ("alltoall", 1 << 10),
                ("alltoall", 64 << 10), ("allgather", 8), ("allgather", 8 << 10))
 COLLECTIVE_RANKS = (2, 4, 8, 16)
+# The others, and the same at other sizes.
+COLLECTIVE_SIZES = (8, 1 << 10, 8 << 10, 64 << 10, 1 << 20)
+FURTHER_COLLECTIVES = tuple(
+    (metric, size) for metric in ("bcast", "allreduce", "alltoall", "allgather", "reduce", "gather", "scatter", "scan", "exscan",
+                                  "reduce_scatter", "reduce_scatter_block", "gatherv", "scatterv", "allgatherv", "alltoallv")
+    for size in COLLECTIVE_SIZES if (metric, size) not in COLLECTIVES)
+
+# Small programs that communicate as applications do.
+APPS = ("halo", "spmv", "particles", "fft", "graph")
+APP_RANKS = (2, 4, 8)
+
+# Datatypes whose data have gaps, and the bytes of their blocks.
+TYPES = ("vector", "indexed", "struct")
+TYPE_BLOCKS = (8, 64, 512)
 
 # Metrics of which more is better; of all others, less.
 RATES = {"rate_window", "rate_blocking", "raw_ring_rate", "tcp_rate_window", "tcp_rate_blocking"}
@@ -16,6 +30,11 @@ RATES = {"rate_window", "rate_blocking", "raw_ring_rate", "tcp_rate_window", "tc
 TCP_SIZES = (8, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20)
 TCP_CROWDED_RANKS = 4
 
+# Files: on how many ranks all access one together, and the bytes that they move in all.
+FILE_RANKS = (2, 4, 8)
+FILE_BYTES = 64 << 20
+FILE_PIECES = (4 << 10, 64 << 10, 1 << 20)
+
 MPI, RAW = "mpi", "raw"
 
 
@@ -23,7 +42,7 @@ MPI, RAW = "mpi", "raw"
 class Job:
     """One command that is run on each system of its kind."""
 
-    program: str
+    program: str  # its source, without the ending
     ranks: int = 2
     arguments: tuple = ()
     repetitions: int = 5
@@ -35,7 +54,8 @@ class Job:
     @property
     def label(self):
         """What a failure calls it."""
-        return f"{self.program} over TCP" if self.tcp else self.program
+        words = [self.program, *(word for word in self.arguments[2:] if self.program == "files")]
+        return " ".join(words) + (" over TCP" if self.tcp else "")
 
 
 @dataclass
@@ -48,7 +68,30 @@ class Case:
     jobs: list = field(default_factory=list)
 
 
-def all_cases(quick):
+@dataclass(frozen=True)
+class Folders:
+    """Where the files of the file cases lie."""
+
+    cache: str = "/dev/shm"  # on a file system in memory
+    disk: str = "."  # on a disk
+
+
+def file_case(name, medium, folder, quick):
+    """Files on one medium. On a disk only what moves much is measured: the rest does not wait for it."""
+    point = 0.05 if quick else 0.2
+    count = 1 if quick else 3
+
+    def job(what, ranks, kind="files"):
+        return Job(kind, ranks, (point, folder, medium, *([what] if what else [])), count, timeout=60,
+                   kind=MPI if kind == "files" else RAW)
+
+    together = [job(what, ranks) for ranks in (FILE_RANKS[:2] if quick else FILE_RANKS) for what in ("blocks", "array")]
+    alone = [job("own", 1), job("open", 8), job("shared", 2)] if medium == "cache" else []
+    where = "in the page cache" if medium == "cache" else "on a disk"
+    return Case(name, f"files {where}, in {folder}", 300, [job("", 1, "raw_files"), *together, *alone, job("overlap", 1)])
+
+
+def all_cases(quick, folders=Folders()):
     """The cases in the order they run. `quick` shortens everything to fit a minute."""
 
     def times(full, short=1):
@@ -67,6 +110,7 @@ def all_cases(quick):
         Case("latency", "one-way latency and bandwidth, 2 ranks", 80, [
             Job("raw_flags", 2, (point,), times(7, 2), kind=RAW),
             Job("raw_copy", 2, (few,), times(5), kind=RAW),
+            Job("raw_cells", 2, (few,), times(5), kind=RAW),
             Job("latency", 2, (2 * point, *goal_sizes), times(7, 2)),
             Job("latency", 2, (few, *curve), times(3)),
         ]),
@@ -104,9 +148,26 @@ def all_cases(quick):
             Job("raw_tcp", TCP_CROWDED_RANKS, (point, TCP_CROWDED_RANKS, "block", 8), times(5, 2), kind=RAW),
             Job("latency", TCP_CROWDED_RANKS, (point, 8), times(5, 2), tcp=True),
         ]),
+        Case("windows", "one-sided communication", 150, [
+            Job("raw_window", 1, (few,), times(3), kind=RAW),
+            Job("windows", 2, (few,), times(3), timeout=60),
+            *(Job("windows", ranks, (few, "synchronization"), times(3), timeout=60) for ranks in sizes if ranks > 2),
+            Job("windows", 2, (few,), times(3), timeout=60, tcp=True),
+        ]),
+        Case("partitioned", "partitioned communication, 2 ranks", 30, [Job("partitioned", 2, (few,), times(3))]),
+        Case("spawn", "processes that a program starts", 40, [Job("spawn", 1, (times(5, 2),), times(3))]),
         Case("collectives", "collectives", 150, [
             Job("collectives", ranks, (few, "all"), times(3), timeout=60) for ranks in sizes
         ]),
+        Case("further", "further collectives", 300, [
+            Job("collectives", ranks, (few / 3, "further"), times(3), timeout=120) for ranks in sizes
+        ]),
+        Case("types", "64 KiB in blocks with gaps, 2 ranks", 40, [Job("types", 2, (few,), times(3))]),
+        Case("apps", "mini-applications", 60, [
+            Job(f"apps/{app}", ranks, (2 * point,), times(3)) for app in APPS for ranks in (sizes[:1] if quick else APP_RANKS)
+        ]),
+        file_case("files", "cache", folders.cache, quick),
+        file_case("disk", "disk", folders.disk, quick),
     ]
 
 

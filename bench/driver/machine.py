@@ -67,6 +67,16 @@ def loopback_bytes():
     return 0
 
 
+def medium(folder):
+    """The folder's file system, for a reader who wants to know what was measured."""
+    found, kind = "", "unknown"
+    for line in read("/proc/mounts").splitlines():
+        words = line.split()
+        if len(words) > 2 and (os.path.realpath(folder) + "/").startswith(words[1].rstrip("/") + "/") and len(words[1]) >= len(found):
+            found, kind = words[1], words[2]
+    return f"{folder} ({kind})"
+
+
 def read(path):
     """A small file's text, or nothing."""
     try:

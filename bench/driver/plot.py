@@ -154,10 +154,32 @@ def draw_collectives(ranks):
     return draw
 
 
+FILE_CASES = (("blocks_write", "blocks\nwrite"), ("blocks_read", "blocks\nread"), ("blocks_write_gaps", "with gaps\nwrite"),
+              ("blocks_read_gaps", "with gaps\nread"), ("array_subarray_write", "array\nwrite"),
+              ("array_subarray_read", "array\nread"), ("array_hand_write", "by hand\nwrite"), ("array_hand_read", "by hand\nread"))
+
+
+def draw_files(medium, ranks):
+    """A panel with what ranks reach together; the raw limit is one process."""
+    def draw(data, axis):
+        groups = []
+        for what, text in FILE_CASES:
+            raw = f"{medium}_raw_{'write' if 'write' in what else 'read'}"
+            found = {s: data.value(s, f"{medium}_{what}", ranks) for s in data.systems()} | {"raw": data.value("raw", raw, 1)}
+            groups.append((text, {s: (64 << 20) / v / 1e9 for s, v in found.items() if v}))
+        where = "in the page cache" if medium == "cache" else "on a disk"
+        draw_groups(data, axis, f"Files {where}, {ranks} ranks", "GB/s", groups, log=False)
+        axis.tick_params(axis="x", labelsize=7)
+    return draw
+
+
 def figures(data):
     """The figures that there are measurements for: name, size of a row of two panels, panels."""
     counts = [ranks for ranks in (2, 4, 8, 16) if data.value("tern", "alltoall", ranks) is not None]
     found = [("collectives", (15, 4.5), [draw_collectives(ranks) for ranks in counts])]
+    panels = [draw_files(medium, ranks) for medium in ("cache", "disk") for ranks in (2, 4, 8)
+              if data.value("tern", f"{medium}_blocks_write", ranks) is not None]
+    found.append(("files", (15, 4.5), panels))
     if data.value("tern", "latency") is not None:
         found.append(("curves", (11, 4.4), [draw_latency, draw_bandwidth]))
     if data.value("tern", "rate_window") is not None:

@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 
-from .cases import RATES, TCP_CROWDED_RANKS, TCP_SIZES
+from .cases import FURTHER_COLLECTIVES, RATES, TCP_CROWDED_RANKS, TCP_SIZES, TYPE_BLOCKS, TYPES
 
 # Where the peers over TCP are compared with.
 TCP_PEER_SIZES = (8, 64 << 10, 1 << 20, 16 << 20)
 
 PEERS = ("mpich", "openmpi", "intel")
+
+# Of what a message takes, these have goals.
+LATENCY_SIZES = tuple(1 << power for power in range(3, 23))
+
+# What the names of metrics about files begin with; they have a page of their own.
+FILE_MEDIA = ("cache_", "disk_")
 
 
 @dataclass
@@ -24,13 +30,15 @@ class Goal:
 
 def goals(idle_seconds):
     """The goals."""
-    size_names = {64 << 10: "64 KiB", 1 << 20: "1 MiB", 4 << 20: "4 MiB"}
     return [
         Goal("one-way latency, 8 B, against two flags", ("latency", 2, 8), 1.5, "raw", ("raw_flags", 2, 8)),
         Goal("one-way latency, 8 B, against the best peer", ("latency", 2, 8), 1.0, "peers"),
         Goal("message rate, 8 B, windows of 64", ("rate_window", 2, 8), 2.0, "peers", unit="rate"),
         Goal("message rate, 8 B, blocking calls", ("rate_blocking", 2, 8), 2.0, "peers", unit="rate"),
-        *(Goal(f"one-way time, {name}", ("latency", 2, size), 0.6, "peers") for size, name in size_names.items()),
+        *(Goal(f"one-way time, {size_name(size)}, against the best peer", ("latency", 2, size), 1.0, "peers")
+          for size in LATENCY_SIZES),
+        *(Goal(f"one-way time, {size_name(size)}, against a bare exchange", ("latency", 2, size), 1.15, "raw",
+               ("raw_cells_shared", 2, size)) for size in LATENCY_SIZES if 32 << 10 <= size <= 1 << 20),
         Goal("16,384 posted receives, against an empty queue", ("queue_posted", 2, 16384), 1.3, "self",
              ("queue_empty", 2, 16384)),
         *(Goal(f"barrier, {ranks} ranks", ("barrier", ranks, 0), 0.7, "peers") for ranks in (8, 16)),
@@ -41,8 +49,62 @@ def goals(idle_seconds):
         Goal("`MPI_Reduce_local`, 64 MiB, against a plain loop", ("reduce_local", 1, 64 << 20), 1.2, "raw",
              ("raw_reduce_local", 1, 64 << 20)),
         Goal("memory of a rank, 32 ranks", ("memory_total", 32, 32), 2 * 2**20, unit="bytes"),
+        *window_goals(),
+        *type_goals(),
+        *partition_goals(),
+        *(Goal(f"spawn of {count}, a message of each, and leaving", ("spawn_and_leave", 1, count), limit)
+          for count, limit in ((1, 0.01), (4, 0.015), (16, 0.04))),
         *tcp_goals(),
     ]
+
+
+def window_goals():
+    """The goals of one-sided communication."""
+    def peers(what, metric, parameter, limit=0.7, ranks=2):
+        return Goal(what, (metric, ranks, parameter), limit, "peers")
+
+    def raw(what, metric, parameter, limit, bare):
+        return Goal(f"{what}, against bare memory", (metric, 2, parameter), limit, "raw", (bare, 1, parameter))
+
+    return [
+        peers("put 8 B and flush", "put", 8),
+        peers("get 8 B and flush", "get", 8),
+        peers("accumulate 8 B and flush", "accumulate", 8),
+        peers("fetch-and-op and flush", "fetch_and_op", 8),
+        peers("compare-and-swap and flush", "compare_and_swap", 8),
+        peers("lock, put 8 B, unlock", "lock_put_unlock", 8),
+        peers("fence, 2 ranks", "fence", 0),
+        peers("post, start, complete, wait, 2 ranks", "post_start_complete_wait", 0),
+        peers("put 8 B and flush, `MPI_Win_create`", "created_put", 8, 0.8),
+        peers("put 1 MiB, `MPI_Win_create`", "created_put", 1 << 20, 1.0),
+        raw("put 8 B and flush", "put", 8, 1.3, "raw_put"),
+        raw("get 8 B and flush", "get", 8, 1.3, "raw_get"),
+        raw("fetch-and-op and flush", "fetch_and_op", 8, 1.3, "raw_fetch_and_op"),
+        raw("compare-and-swap and flush", "compare_and_swap", 8, 1.3, "raw_compare_and_swap"),
+        *(raw(f"put {size_name(size)}", "put", size, 1.1, "raw_put") for size in (64 << 10, 1 << 20, 4 << 20)),
+        Goal("`MPI_Win_allocate` and free, 8 ranks", ("win_allocate_free", 8, 0), 100e-6),
+    ]
+
+
+def type_goals():
+    """The goals of data with gaps."""
+    found = []
+    for kind in TYPES:
+        for size in TYPE_BLOCKS:
+            what, metric = f"64 KiB by a type, {kind}, blocks of {size} B", (f"type_{kind}", 2, size)
+            found.append(Goal(f"{what}, against packing by hand", metric, 1.1, "self", (f"hand_{kind}", 2, size)))
+            found.append(Goal(f"{what}, against the best peer", metric, 1.0, "peers"))
+    return found
+
+
+def partition_goals():
+    """The goals of partitioned communication."""
+    found = [Goal("`MPI_Pready`", ("pready", 2, 8), 40e-9)]
+    for size in (4 << 10, 64 << 10):
+        what = f"16 partitions of {size_name(size)}"
+        found.append(Goal(f"{what}, in times of one message", ("partitions_one_message", 2, size), 1.05, unit="ratio"))
+        found.append(Goal(f"{what}, not hidden behind computation", ("partitions_exposed", 2, size), 0.2, unit="share"))
+    return found
 
 
 def tcp_goals():
@@ -128,6 +190,8 @@ def quantity(value, unit):
         "seconds": [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
         "rate": [(1e6, "M/s"), (1e3, "k/s"), (1, "/s")],
         "bytes": [(2**20, "MiB"), (2**10, "KiB"), (1, "B")],
+        "share": [(0.01, "%")],
+        "ratio": [(1, "×")],
     }[unit]
     scale, name = next((s for s in scales if abs(value) >= s[0]), scales[-1])
     return f"{value / scale:.3g} {name}"
@@ -146,7 +210,15 @@ def goal_table(rows):
                  [[r["what"], r["goal"], r["value"], r["reference"], r["ratio"], r["verdict"]] for r in rows])
 
 
+# Metrics whose parameter is bytes, beside `TITLES`.
+OF_BYTES = {
+    "latency", "tcp_latency", "partitions_one_message", "partitions_exposed", "partitions_exposed_tight", *(metric for metric, _ in FURTHER_COLLECTIVES),
+    *(f"{way}{kind}{access}" for way in ("", "tcp_") for kind in ("", "created_")
+      for access in ("put", "get", "put_row", "accumulate", "fetch_and_op", "compare_and_swap")),
+}
+
 UNITS = {**dict.fromkeys(RATES, "rate"), "memory_total": "bytes",
+         "partitions_one_message": "ratio", "partitions_exposed": "share", "partitions_exposed_tight": "share",
          "memory_heap": "bytes", "memory_segment": "bytes", "memory_library": "bytes"}
 
 TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_blocking": "rate, blocking calls",
@@ -155,7 +227,8 @@ TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_bloc
           "idle_first": "first message after it", "idle_first_short": "first message after 0.3 s",
           "tcp_latency": "one-way over TCP", "tcp_rate_window": "rate over TCP, windows of 64",
           "tcp_rate_blocking": "rate over TCP, blocking calls",
-          "start": "start and end of hello", "threads": "round of exchanges, threads a rank:", "memory_total": "memory a rank, most / mean",
+          "start": "start and end of hello", "spawn_and_leave": "spawn and leaving, processes:",
+          "threads": "round of exchanges, threads a rank:", "memory_total": "memory a rank, most / mean",
           "memory_heap": "… of that private", "memory_segment": "… of that shared segments",
           "memory_library": "… of that library files"}
 
@@ -166,7 +239,7 @@ RAW_TWINS = {"latency": "raw_copy_both", "barrier": "raw_barrier_yield", "start"
 def system_table(results, systems):
     """Every measured point of every system, as Markdown."""
     keys = [s.key for s in systems if s.key != "raw"]
-    points = sorted({key for key in results.samples if not key[0].startswith("raw_")}, key=point_order)
+    points = sorted({key for key in results.samples if not key[0].startswith(("raw_", *FILE_MEDIA))}, key=point_order)
     rows = []
     for metric, ranks, parameter in points:
         unit = UNITS.get(metric, "seconds")
@@ -179,6 +252,8 @@ def raw_twin(results, metric, ranks, parameter):
     """The raw limit beside a point, where one was measured."""
     if metric == "latency" and parameter == 8:
         return results.get("raw", "raw_flags", 2, 8)
+    if metric == "latency" and (cells := results.get("raw", "raw_cells_shared", 2, parameter)):
+        return min(cells, results.get("raw", "raw_copy_both", 2, parameter) or cells)
     if metric == "tcp_latency" and ranks > 2:
         return results.get("raw", "raw_tcp_block", ranks, parameter)
     twin = RAW_TWINS.get(metric, "")
@@ -197,7 +272,9 @@ def point_title(metric, parameter):
     title = TITLES.get(metric, metric)
     if title.endswith(":"):
         return f"{title[:-1]} {parameter:,}"
-    if metric in ("latency", "tcp_latency", "bcast", "allreduce", "alltoall", "allgather"):
+    if metric.startswith(("type_", "hand_")):
+        return f"{title}, blocks of {parameter} B"
+    if metric in OF_BYTES:
         return f"{title}, {size_name(parameter)}"
     return title
 
@@ -211,7 +288,7 @@ def size_name(size):
 
 
 def text(results, systems, absent, facts, date, seconds, rows, ratios):
-    """The whole report; `ratios` is the table of collectives."""
+    """The whole report; `ratios` is the tables of groups of cases."""
     parts = [f"Measured {date} in {seconds:.0f} s on {facts['cpu']}, cores {facts['cores_used']} of {facts['cores']}, "
              f"{facts['memory_gib']} GiB, Linux {facts['kernel']}, {facts['system']}; "
              f"load at the start {facts['load_at_start']}.", ""]

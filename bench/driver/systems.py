@@ -7,18 +7,19 @@ import sysconfig
 from pathlib import Path
 
 from . import machine
+from .cases import APPS
 from .process import run
 
 SOURCES = Path(__file__).resolve().parent.parent
-PROGRAMS = ["latency", "rate", "queue", "collectives", "idle", "hello", "memory", "reduce_local", "threads"]
-RAW_PROGRAMS = ["raw_flags", "raw_copy", "raw_barrier", "raw_spawn", "raw_tcp", "raw_reduce_local"]
+# What every library has to have: it tells its version by one, and whether it uses TCP by the other.
+PROGRAMS = ("hello", "latency")
 FLAGS = ["-O2"]
 # A look at whether messages take TCP: so long, and so large.
 TCP_LOOK_SECONDS, TCP_LOOK_BYTES = 0.05, 1 << 20
 # Over shared memory less than a thousandth of the bytes appears on loop-back: what launcher and ranks say to each other.
 TCP_LOOK_MARGIN = 16
 # What a compiler makes of a plain loop for this very machine.
-FLAGS_OF = {"raw_reduce_local": ["-O3", "-march=native"]}
+FLAGS_OF = {"raw_reduce_local": ["-O3", "-march=native"], **{f"apps/{app}": ["-O3"] for app in APPS}}
 
 
 class Absent(Exception):
@@ -39,15 +40,16 @@ class System:
         self.version = ""
         self.tcp_doubt = None
 
-    def prepare(self):
-        """Installs what is missing and compiles the programs; raises `Absent`."""
+    def prepare(self, programs):
+        """Installs what is missing and compiles these programs, and those that are always needed; raises `Absent`."""
         if self.package:
             install(self.home, self.package)
-        self.binaries.mkdir(parents=True, exist_ok=True)
-        for program in self.programs:
+        for program in sorted({*self.programs, *programs}):
             target = self.binaries / program
+            target.parent.mkdir(parents=True, exist_ok=True)
             flags = FLAGS_OF.get(program, FLAGS)
-            outcome = run(self.compiler() + flags + [SOURCES / f"{program}.c", "-o", target] + self.libraries(), timeout=60)
+            source = SOURCES / f"{program}.c"
+            outcome = run(self.compiler() + flags + [source, "-o", target] + self.libraries() + ["-lm"], timeout=60)
             if outcome.failure:
                 raise Absent(f"cannot compile {program}.c: {outcome.failure}")
         self.version = self.ask_version()
@@ -112,10 +114,10 @@ class Tern(System):
         super().__init__(build, cores)
         self.home = prefix
 
-    def prepare(self):
+    def prepare(self, programs):
         if not (self.home / "bin" / "mpicc").exists():
             raise Absent(f"{self.home}/bin/mpicc does not exist: run `make install PREFIX={self.home}`")
-        super().prepare()
+        super().prepare(programs)
 
     def launcher(self, ranks):
         return [self.home / "bin" / "mpirun", "-n", ranks]
@@ -179,13 +181,13 @@ class Raw(System):
     """The machine without MPI."""
 
     key, name = "raw", "raw limit"
-    programs = RAW_PROGRAMS
+    programs = ()
 
     def compiler(self):
         return [c_compiler()]
 
     def ask_version(self):
-        return "plain shared memory, futex, process_vm_readv, sockets"
+        return "plain shared memory, futex, process_vm_readv, sockets, pwrite"
 
     def command(self, ranks, program, *arguments):
         return [self.binaries / program, *arguments]

@@ -2,7 +2,7 @@
 
 import unittest
 
-from driver import collectives, report
+from driver import files, ratios, report
 from driver.cases import Job, Results, all_cases
 from driver.process import Outcome, run
 from driver.systems import doubt
@@ -35,7 +35,9 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.verdict(tern=(2, 3)), "not measured")
 
 
-class Collectives(unittest.TestCase):
+class Groups(unittest.TestCase):
+    group = ratios.GROUPS[0]
+
     def results(self):
         results = Results()
         for ranks, mine in ((2, 0.5), (4, 2.0)):
@@ -46,16 +48,16 @@ class Collectives(unittest.TestCase):
         return results
 
     def test_each_case_is_compared_with_its_best_peer(self):
-        self.assertEqual(collectives.ratios(self.results()), {("barrier", 2, 0): (0.5, 0.5), ("barrier", 4, 0): (2, 2)})
+        self.assertEqual(ratios.ratios(self.group, self.results()), {("barrier", 2, 0): (0.5, 0.5), ("barrier", 4, 0): (2, 2)})
 
     def test_mean_and_worst_case_have_goals(self):
-        mean, worst = collectives.goal_rows(self.results())
+        mean, worst = ratios.goal_rows(self.results())
         self.assertAlmostEqual(mean["best"], 1.0)
         self.assertEqual((worst["best"], worst["verdict"]), (2.0, "missed"))
         self.assertIn("barrier, 4 ranks", worst["what"])
 
     def test_without_peers_there_is_no_table(self):
-        self.assertEqual((collectives.goal_rows(Results()), collectives.ratio_table(Results())), ([], ""))
+        self.assertEqual((ratios.goal_rows(Results()), ratios.ratio_tables(Results())), ([], ""))
 
 
 class Collecting(unittest.TestCase):
@@ -109,6 +111,32 @@ class ReallyTcp(unittest.TestCase):
     def test_messages_that_did_not_are_not(self):
         self.assertIn("does not use TCP", doubt(self.output, 1 << 18))
         self.assertIn("does not use TCP", doubt("", 1 << 30))
+
+
+class FilesPage(unittest.TestCase):
+    facts = {"cpu": "a processor", "cache_folder": "/dev/shm (tmpfs)", "disk_folder": "/d (ext4)"}
+
+    def verdicts(self, mine, gaps):
+        results, size = Results(), 64 << 20
+        results.put("cache_blocks_write", 2, size, "tern", mine, mine)
+        results.put("cache_blocks_write_gaps", 2, size, "tern", gaps, gaps)
+        results.put("cache_blocks_write", 2, size, "mpich", 1.0, 1.0)
+        results.put("cache_raw_write", 1, size, "raw", 0.5, 0.5)
+        rows = [report.judge(goal, results, {}) for goal in files.goals()]
+        return [row["verdict"] for row in rows if row["value"] != "–"], files.page(results, [], self.facts, "today", rows)
+
+    def test_rates_are_times_the_other_way_round(self):
+        self.assertEqual(self.verdicts(0.6, 0.65)[0], ["met", "met", "met"])
+        self.assertEqual(self.verdicts(0.7, 0.9)[0], ["met", "missed", "missed"])
+        self.assertEqual(self.verdicts(0.8, 0.8)[0], ["missed", "missed", "met"])
+
+    def test_the_page_has_what_was_measured_only(self):
+        self.assertIn("blocks in turn, 2 ranks", self.verdicts(1, 1)[1])
+        self.assertNotIn("4 ranks", self.verdicts(1, 1)[1])
+        self.assertEqual(files.page(Results(), [], self.facts, "today", []), "")
+
+    def test_shares_are_percents(self):
+        self.assertEqual(report.quantity(0.1, "share"), "10 %")
 
 
 class Running(unittest.TestCase):

@@ -98,7 +98,7 @@ fn scatters_result(collective: Collective) -> bool {
     matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock)
 }
 
-/// Whether working machine by machine takes operands in an order that the call allows, and leaves blocks in theirs.
+/// Whether working node by node takes operands in an order that the call allows, and leaves blocks in theirs.
 fn keeps_order(query: &Query) -> bool {
     query.in_rank_order || query.commutative && !scatters_result(query.collective)
 }
@@ -118,9 +118,9 @@ impl Algorithm {
             && match self {
                 Algorithm::NeighbourExchange => ranks % 2 == 0,
                 Algorithm::Hierarchical | Algorithm::HierarchicalChain => {
-                    (2..ranks).contains(&query.machines) && keeps_order(query)
+                    (2..ranks).contains(&query.nodes) && keeps_order(query)
                 }
-                Algorithm::Multicast => query.multicast && query.machines >= 2 && keeps_order(query),
+                Algorithm::Multicast => query.multicast && query.nodes >= 2 && keeps_order(query),
                 Algorithm::Shm => query.shm,
                 _ => true,
             }
@@ -203,9 +203,9 @@ impl Algorithm {
             (self == Algorithm::NeighbourExchange, "an even number of ranks"),
             (
                 matches!(self, Algorithm::Hierarchical | Algorithm::HierarchicalChain),
-                "several machines, one with several ranks",
+                "several nodes, one with several ranks",
             ),
-            (self == Algorithm::Multicast, "multicast among machines"),
+            (self == Algorithm::Multicast, "multicast among nodes"),
             (self == Algorithm::Shm, "slots of shared memory"),
         ];
         let needs: Vec<_> = needs.iter().filter(|(needed, _)| *needed).map(|(_, what)| *what).collect();
@@ -246,24 +246,24 @@ mod tests {
     }
 
     #[test]
-    fn multicasts_need_machines_but_no_two_ranks_on_one() {
+    fn multicasts_need_nodes_but_no_two_ranks_on_one() {
         let query = Query { multicast: true, ..Query::new(Collective::Allreduce, 8, 8) };
-        let on = |machines| Algorithm::Multicast.suits(&Query { machines, ..query });
+        let on = |nodes| Algorithm::Multicast.suits(&Query { nodes, ..query });
         assert_eq!([1, 2, 8].map(on), [false, true, true]);
-        let query = Query { machines: 4, ..query };
+        let query = Query { nodes: 4, ..query };
         assert!(!Algorithm::Multicast.suits(&Query { multicast: false, ..query }));
         assert!(Algorithm::Multicast.suits(&Query { commutative: false, ..query }));
         assert!(!Algorithm::Multicast.suits(&Query { commutative: false, in_rank_order: false, ..query }));
-        assert_eq!(Algorithm::Multicast.needs(Collective::Bcast), "multicast among machines");
+        assert_eq!(Algorithm::Multicast.needs(Collective::Bcast), "multicast among nodes");
     }
 
     #[test]
-    fn machines_must_be_several_and_shared() {
-        let on = |machines, ranks| {
-            Algorithm::Hierarchical.suits(&Query { machines, ..Query::new(Collective::Barrier, 0, ranks) })
+    fn nodes_must_be_several_and_shared() {
+        let on = |nodes, ranks| {
+            Algorithm::Hierarchical.suits(&Query { nodes, ..Query::new(Collective::Barrier, 0, ranks) })
         };
         assert_eq!([on(1, 8), on(2, 8), on(7, 8), on(8, 8)], [false, true, true, false]);
-        let query = Query { machines: 2, in_rank_order: false, ..Query::new(Collective::Reduce, 8, 4) };
+        let query = Query { nodes: 2, in_rank_order: false, ..Query::new(Collective::Reduce, 8, 4) };
         assert!(Algorithm::Hierarchical.suits(&query));
         assert!(!Algorithm::Hierarchical.suits(&Query { commutative: false, ..query }));
     }

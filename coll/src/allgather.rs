@@ -4,11 +4,11 @@
 //! receive buffer, the others follow.
 
 use crate::barrier::doublings;
-use crate::schedule::{Peer, Schedule, Span};
+use crate::schedule::{Schedule, Span, StepPeer};
 use crate::shape::Member;
 
 /// Ring: each block travels around once, n − 1 rounds with one block each. Every rank only talks to its two
-/// neighbours.
+/// neighbors.
 pub fn ring(s: &mut Schedule, me: Member, send: Option<Span>, block: impl Fn(u32) -> Span) {
     send.into_iter().for_each(|own| s.copy(own, block(me.rank)));
     ring_over(s, me, |rank| me.peer(rank), block);
@@ -18,7 +18,7 @@ pub fn ring(s: &mut Schedule, me: Member, send: Option<Span>, block: impl Fn(u32
 pub(crate) fn ring_over(
     s: &mut Schedule,
     me: Member,
-    peer: impl Fn(u32) -> Peer,
+    peer: impl Fn(u32) -> StepPeer,
     block: impl Fn(u32) -> Span,
 ) {
     for step in 1..me.size {

@@ -5,7 +5,7 @@
 use crate::allgather;
 use crate::barrier::doublings;
 use crate::bcast;
-use crate::reduce::{self, Running};
+use crate::reduce::{self, PartialResult};
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 
@@ -18,7 +18,7 @@ pub fn recursive_doubling(s: &mut Schedule, me: Member, own: Span, home: Span) {
         return;
     }
     let fold = Fold::new(me);
-    let mut running = Running::new(own, own == home, Some(home).filter(|home| own != *home));
+    let mut running = PartialResult::new(own, own == home, Some(home).filter(|home| own != *home));
     if fold.enter(s, me, &mut running) {
         for step in doublings(fold.cores) {
             exchange(s, me, &fold, step, &mut running);
@@ -28,7 +28,7 @@ pub fn recursive_doubling(s: &mut Schedule, me: Member, own: Span, home: Span) {
     fold.leave(s, me, home);
 }
 
-fn exchange(s: &mut Schedule, me: Member, fold: &Fold, step: u32, running: &mut Running) {
+fn exchange(s: &mut Schedule, me: Member, fold: &Fold, step: u32, running: &mut PartialResult) {
     let partner = fold.rank_of(fold.core_of(me.rank) ^ step);
     let incoming = running.incoming(s);
     s.send(me.peer(partner), running.value());
@@ -178,7 +178,7 @@ pub fn rabenseifner(s: &mut Schedule, me: Member, own: Span, home: Span) {
     }
     s.copy(own, home);
     let fold = Fold::new(me);
-    let mut running = Running::new(home, true, None);
+    let mut running = PartialResult::new(home, true, None);
     if fold.enter(s, me, &mut running) {
         s.copy(running.value(), home);
         halve_and_double(s, me, &fold, home);
@@ -250,7 +250,7 @@ impl Fold {
     }
 
     /// Folds the pairs; whether this rank stays.
-    pub(crate) fn enter(&self, s: &mut Schedule, me: Member, running: &mut Running) -> bool {
+    pub(crate) fn enter(&self, s: &mut Schedule, me: Member, running: &mut PartialResult) -> bool {
         if me.rank >= 2 * self.pairs {
             return true;
         }

@@ -4,73 +4,73 @@ mod inter;
 mod reductions;
 
 use crate::algorithm::{Algorithm, algorithms};
-use crate::call::{Call, Collective, Data, Vector};
+use crate::call::{Collective, CollectiveCall, TypedCount, Vector};
 use crate::hierarchical::{self, Tiers};
 use crate::schedule::{Schedule, Span};
-use crate::shape::{Comm, Member, Root};
-use crate::table::{Choice, Query, Row, select};
+use crate::shape::{CommView, Member, Root};
+use crate::table::{Choice, Query, TableRow, select};
 use crate::tree::Tree;
 use crate::{allgather, alltoall, barrier, bcast, gather, multicast, neighbor, scan, scatter};
 
 /// Fills an empty schedule with this rank's part of a call, by the algorithm that `rows` and the built-in table
 /// choose. All ranks of the call use the same rows.
-pub fn build(comm: &Comm, call: &Call, rows: &[Row], s: &mut Schedule) {
+pub fn build(comm: &CommView, call: &CollectiveCall, rows: &[TableRow], s: &mut Schedule) {
     match comm.remote {
         Some(remote) => inter::build_inter(comm, remote, call, s),
         None => {
             let choice = select(rows, &Query::of(comm, call));
-            build_intra(Plan { choice, rows }, comm, call, s);
+            build_intra(BuildPlan { choice, rows }, comm, call, s);
         }
     }
 }
 
 /// As [`build`] for an intracommunicator, by an algorithm of the caller's choice: for tests and tuning. One that
 /// does not suit the call is replaced by the collective's general one.
-pub fn build_with(choice: impl Into<Choice>, comm: &Comm, call: &Call, s: &mut Schedule) {
+pub fn build_with(choice: impl Into<Choice>, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     let choice = choice.into();
     let choices = algorithms(call.collective());
     let suits = choices.contains(&choice.algorithm) && choice.algorithm.suits(&Query::of(comm, call));
     let choice = if suits { choice } else { choices[0].into() };
-    build_intra(Plan { choice, rows: &[] }, comm, call, s);
+    build_intra(BuildPlan { choice, rows: &[] }, comm, call, s);
 }
 
 /// What a call is built by.
 #[derive(Clone, Copy)]
-struct Plan<'a> {
+struct BuildPlan<'a> {
     choice: Choice,
     /// The user's rows, by which the tiers of a hierarchical algorithm choose theirs.
-    rows: &'a [Row],
+    rows: &'a [TableRow],
 }
 
-impl Plan<'_> {
-    /// The choice for a part of the call, among other ranks on one machine each or all on one.
+impl BuildPlan<'_> {
+    /// The choice for a part of the call, among other ranks on one node each or all on one.
     fn part(&self, query: &Query) -> Self {
-        Plan { choice: select(self.rows, query), rows: self.rows }
+        BuildPlan { choice: select(self.rows, query), rows: self.rows }
     }
 }
 
-/// The tiers of a communicator whose machines have been found to suit a hierarchical algorithm.
-fn tiers<'a>(comm: &Comm<'a>) -> Tiers<'a> {
-    let machines = comm.machines.expect("a hierarchical algorithm suits several machines only");
-    Tiers::new(machines, comm.rank)
+/// The tiers of a communicator whose nodes have been found to suit a hierarchical algorithm.
+fn tiers<'a>(comm: &CommView<'a>) -> Tiers<'a> {
+    let nodes = comm.nodes.expect("a hierarchical algorithm suits several nodes only");
+    Tiers::new(nodes, comm.rank)
 }
 
 /// Bytes of a segment of a call by multicast.
-fn cast_bytes(choice: Choice, comm: &Comm, collective: Collective) -> u64 {
+fn cast_bytes(choice: Choice, comm: &CommView, collective: Collective) -> u64 {
     let multicast = comm.multicast.expect("an algorithm by multicast suits where that works only");
     choice.segment(collective).min(multicast.bytes_max)
 }
 
-fn build_intra(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
+fn build_intra(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     let (me, algorithm) = (comm.member(), plan.choice.algorithm);
     match *call {
-        Call::Barrier => match algorithm {
+        CollectiveCall::Barrier => match algorithm {
             Algorithm::UnbalancedTree => barrier::unbalanced_tree(s, me),
             Algorithm::Hierarchical => hierarchical::barrier(s, tiers(comm)),
             Algorithm::Multicast => multicast::barrier(s, tiers(comm)),
             _ => barrier::dissemination(s, me),
         },
-        Call::Bcast { data, root } => {
+        CollectiveCall::Bcast { data, root } => {
             let (root, data) = (rank_of(root, comm), data.in_recv());
             let segment_bytes = plan.choice.segment(Collective::Bcast);
             let tree = match algorithm {
@@ -84,13 +84,16 @@ fn build_intra(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
             };
             hierarchical::bcast(s, tiers(comm), root, data, tree, segment_bytes);
         }
-        Call::Gather { .. } | Call::Gatherv { .. } | Call::Scatter { .. } | Call::Scatterv { .. } => {
+        CollectiveCall::Gather { .. }
+        | CollectiveCall::Gatherv { .. }
+        | CollectiveCall::Scatter { .. }
+        | CollectiveCall::Scatterv { .. } => {
             build_rooted(plan.choice, comm, call, s);
         }
-        Call::Allgather { send, recv } => {
+        CollectiveCall::Allgather { send, recv } => {
             build_allgather(plan, comm, send.map(|send| send.in_send()), recv.in_recv(), s);
         }
-        Call::Allgatherv { send, recv } => {
+        CollectiveCall::Allgatherv { send, recv } => {
             let (send, block) = (send.map(|send| send.in_send()), |rank| recv.in_recv(rank));
             if algorithm == Algorithm::Multicast {
                 let bytes = cast_bytes(plan.choice, comm, Collective::Allgatherv);
@@ -100,21 +103,25 @@ fn build_intra(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
                 allgather::ring(s, me, send, block);
             }
         }
-        Call::Alltoall { send, recv } => build_alltoall(algorithm, comm, send, recv, s),
-        Call::Alltoallv { send, recv } | Call::Alltoallw { send, recv } => {
+        CollectiveCall::Alltoall { send, recv } => build_alltoall(algorithm, comm, send, recv, s),
+        CollectiveCall::Alltoallv { send, recv } | CollectiveCall::Alltoallw { send, recv } => {
             build_alltoallv(algorithm, comm, send, recv, s);
         }
-        Call::Scan { data, in_place } => scan::inclusive(s, me, data.operand(in_place), data.operand(true)),
-        Call::Exscan { data, in_place } => scan::exclusive(s, me, data.operand(in_place), data.operand(true)),
-        Call::Reduce { .. }
-        | Call::Allreduce { .. }
-        | Call::ReduceScatter { .. }
-        | Call::ReduceScatterBlock { .. } => reductions::build_reduction(plan, comm, call, s),
-        Call::NeighborAllgather { .. }
-        | Call::NeighborAllgatherv { .. }
-        | Call::NeighborAlltoall { .. }
-        | Call::NeighborAlltoallv { .. }
-        | Call::NeighborAlltoallw { .. } => build_neighbor(call, s),
+        CollectiveCall::Scan { data, in_place } => {
+            scan::inclusive(s, me, data.operand(in_place), data.operand(true))
+        }
+        CollectiveCall::Exscan { data, in_place } => {
+            scan::exclusive(s, me, data.operand(in_place), data.operand(true))
+        }
+        CollectiveCall::Reduce { .. }
+        | CollectiveCall::Allreduce { .. }
+        | CollectiveCall::ReduceScatter { .. }
+        | CollectiveCall::ReduceScatterBlock { .. } => reductions::build_reduction(plan, comm, call, s),
+        CollectiveCall::NeighborAllgather { .. }
+        | CollectiveCall::NeighborAllgatherv { .. }
+        | CollectiveCall::NeighborAlltoall { .. }
+        | CollectiveCall::NeighborAlltoallv { .. }
+        | CollectiveCall::NeighborAlltoallw { .. } => build_neighbor(call, s),
     }
 }
 
@@ -129,10 +136,10 @@ fn build_bcast(choice: Choice, me: Member, root: u32, data: Span, s: &mut Schedu
     }
 }
 
-fn build_rooted(choice: Choice, comm: &Comm, call: &Call, s: &mut Schedule) {
+fn build_rooted(choice: Choice, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     let (me, algorithm) = (comm.member(), choice.algorithm);
     match *call {
-        Call::Gather { send, recv, root } => {
+        CollectiveCall::Gather { send, recv, root } => {
             let (root, send, first) = (rank_of(root, comm), send.map(|send| send.in_send()), recv.in_recv());
             match algorithm {
                 Algorithm::Binomial => gather::binomial(s, me, root, send, first),
@@ -140,11 +147,11 @@ fn build_rooted(choice: Choice, comm: &Comm, call: &Call, s: &mut Schedule) {
                 _ => gather::linear(s, me, root, send, |rank| first.block(rank)),
             }
         }
-        Call::Gatherv { send, recv, root } => {
+        CollectiveCall::Gatherv { send, recv, root } => {
             let send = send.map(|send| send.in_send());
             gather::linear(s, me, rank_of(root, comm), send, |rank| recv.in_recv(rank));
         }
-        Call::Scatter { send, recv, root } => {
+        CollectiveCall::Scatter { send, recv, root } => {
             let (root, first, recv) = (rank_of(root, comm), send.in_send(), recv.map(|recv| recv.in_recv()));
             match algorithm {
                 Algorithm::Binomial => scatter::binomial(s, me, root, first, recv),
@@ -156,7 +163,7 @@ fn build_rooted(choice: Choice, comm: &Comm, call: &Call, s: &mut Schedule) {
                 _ => scatter::linear(s, me, root, |rank| first.block(rank), recv),
             }
         }
-        Call::Scatterv { send, recv, root } => {
+        CollectiveCall::Scatterv { send, recv, root } => {
             let recv = recv.map(|recv| recv.in_recv());
             scatter::linear(s, me, rank_of(root, comm), |rank| send.in_send(rank), recv);
         }
@@ -164,7 +171,7 @@ fn build_rooted(choice: Choice, comm: &Comm, call: &Call, s: &mut Schedule) {
     }
 }
 
-fn build_allgather(plan: Plan, comm: &Comm, send: Option<Span>, first: Span, s: &mut Schedule) {
+fn build_allgather(plan: BuildPlan, comm: &CommView, send: Option<Span>, first: Span, s: &mut Schedule) {
     let me = comm.member();
     match plan.choice.algorithm {
         Algorithm::RecursiveDoubling => allgather::recursive_doubling(s, me, send, first),
@@ -183,13 +190,19 @@ fn build_allgather(plan: Plan, comm: &Comm, send: Option<Span>, first: Span, s: 
     }
 }
 
-/// Broadcasts from the leader of a machine to its other ranks.
-fn bcast_within(plan: Plan, local: Member, data: Span, s: &mut Schedule) {
+/// Broadcasts from the leader of a node to its other ranks.
+fn bcast_within(plan: BuildPlan, local: Member, data: Span, s: &mut Schedule) {
     let query = Query::new(Collective::Bcast, data.bytes(), local.size);
     build_bcast(plan.part(&query).choice, local, 0, data, s);
 }
 
-fn build_alltoall(algorithm: Algorithm, comm: &Comm, send: Option<Data>, recv: Data, s: &mut Schedule) {
+fn build_alltoall(
+    algorithm: Algorithm,
+    comm: &CommView,
+    send: Option<TypedCount>,
+    recv: TypedCount,
+    s: &mut Schedule,
+) {
     let me = comm.member();
     let into = recv.in_recv();
     let from = send.map_or(into, |send| send.in_send());
@@ -202,7 +215,13 @@ fn build_alltoall(algorithm: Algorithm, comm: &Comm, send: Option<Data>, recv: D
     }
 }
 
-fn build_alltoallv(algorithm: Algorithm, comm: &Comm, send: Option<Vector>, recv: Vector, s: &mut Schedule) {
+fn build_alltoallv(
+    algorithm: Algorithm,
+    comm: &CommView,
+    send: Option<Vector>,
+    recv: Vector,
+    s: &mut Schedule,
+) {
     let me = comm.member();
     let into = |rank| recv.in_recv(rank);
     match (algorithm, send) {
@@ -212,29 +231,30 @@ fn build_alltoallv(algorithm: Algorithm, comm: &Comm, send: Option<Vector>, recv
     }
 }
 
-fn build_neighbor(call: &Call, s: &mut Schedule) {
+fn build_neighbor(call: &CollectiveCall, s: &mut Schedule) {
     match *call {
-        Call::NeighborAllgather { around, send, recv } => {
+        CollectiveCall::NeighborAllgather { around, send, recv } => {
             let (own, into) = (send.in_send(), recv.in_recv());
             neighbor::direct(s, &around, |_| own, |index| into.block(index));
         }
-        Call::NeighborAllgatherv { around, send, recv } => {
+        CollectiveCall::NeighborAllgatherv { around, send, recv } => {
             let own = send.in_send();
             neighbor::direct(s, &around, |_| own, |index| recv.in_recv(index));
         }
-        Call::NeighborAlltoall { around, send, recv } => {
+        CollectiveCall::NeighborAlltoall { around, send, recv } => {
             let (from, into) = (send.in_send(), recv.in_recv());
             neighbor::direct(s, &around, |index| from.block(index), |index| into.block(index));
         }
-        Call::NeighborAlltoallv { around, send, recv } | Call::NeighborAlltoallw { around, send, recv } => {
+        CollectiveCall::NeighborAlltoallv { around, send, recv }
+        | CollectiveCall::NeighborAlltoallw { around, send, recv } => {
             neighbor::direct(s, &around, |index| send.in_send(index), |index| recv.in_recv(index));
         }
-        _ => unreachable!("{} asks no neighbours", call.collective()),
+        _ => unreachable!("{} asks no neighbors", call.collective()),
     }
 }
 
 /// The root's rank on an intracommunicator.
-fn rank_of(root: Root, comm: &Comm) -> u32 {
+fn rank_of(root: Root, comm: &CommView) -> u32 {
     match root {
         Root::Rank(rank) => rank,
         Root::Here => comm.rank,

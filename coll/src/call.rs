@@ -3,58 +3,58 @@
 use std::fmt;
 
 use crate::neighbor::Neighbors;
-use crate::schedule::{Buf, Layout, Span, Ty};
+use crate::schedule::{Buf, Span, Ty, TypeLayout};
 use crate::shape::Root;
 
 /// A collective call. `None` for a send or receive argument stands for `MPI_IN_PLACE`, as does `in_place`.
-/// Arguments that the standard calls not significant at this rank may hold anything: [`Data::default`],
+/// Arguments that the standard calls not significant at this rank may hold anything: [`TypedCount::default`],
 /// [`Vector::default`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the fields are the standard's arguments")]
-pub enum Call<'a> {
+pub enum CollectiveCall<'a> {
     /// `MPI_Barrier`
     Barrier,
     /// `MPI_Bcast`: the buffer is [`Buf::Recv`] of [`Ty::Recv`] at every rank.
-    Bcast { data: Data, root: Root },
+    Bcast { data: TypedCount, root: Root },
     /// `MPI_Gather`
-    Gather { send: Option<Data>, recv: Data, root: Root },
+    Gather { send: Option<TypedCount>, recv: TypedCount, root: Root },
     /// `MPI_Gatherv`
-    Gatherv { send: Option<Data>, recv: Vector<'a>, root: Root },
+    Gatherv { send: Option<TypedCount>, recv: Vector<'a>, root: Root },
     /// `MPI_Scatter`
-    Scatter { send: Data, recv: Option<Data>, root: Root },
+    Scatter { send: TypedCount, recv: Option<TypedCount>, root: Root },
     /// `MPI_Scatterv`
-    Scatterv { send: Vector<'a>, recv: Option<Data>, root: Root },
+    Scatterv { send: Vector<'a>, recv: Option<TypedCount>, root: Root },
     /// `MPI_Allgather`
-    Allgather { send: Option<Data>, recv: Data },
+    Allgather { send: Option<TypedCount>, recv: TypedCount },
     /// `MPI_Allgatherv`
-    Allgatherv { send: Option<Data>, recv: Vector<'a> },
+    Allgatherv { send: Option<TypedCount>, recv: Vector<'a> },
     /// `MPI_Alltoall`
-    Alltoall { send: Option<Data>, recv: Data },
+    Alltoall { send: Option<TypedCount>, recv: TypedCount },
     /// `MPI_Alltoallv`
     Alltoallv { send: Option<Vector<'a>>, recv: Vector<'a> },
-    /// `MPI_Alltoallw`: [`Types::Each`] on both sides.
+    /// `MPI_Alltoallw`: [`VectorTypes::Each`] on both sides.
     Alltoallw { send: Option<Vector<'a>>, recv: Vector<'a> },
     /// `MPI_Reduce`: one type, [`Ty::Recv`], for both buffers, as in all reductions.
-    Reduce { data: Data, in_place: bool, commutative: bool, root: Root },
+    Reduce { data: TypedCount, in_place: bool, commutative: bool, root: Root },
     /// `MPI_Allreduce`
-    Allreduce { data: Data, in_place: bool, commutative: bool },
+    Allreduce { data: TypedCount, in_place: bool, commutative: bool },
     /// `MPI_Reduce_scatter`: one count per rank of the group.
-    ReduceScatter { counts: Numbers<'a>, layout: Layout, in_place: bool, commutative: bool },
+    ReduceScatter { counts: NumberArray<'a>, layout: TypeLayout, in_place: bool, commutative: bool },
     /// `MPI_Reduce_scatter_block`: `data.count` is the count per rank.
-    ReduceScatterBlock { data: Data, in_place: bool, commutative: bool },
+    ReduceScatterBlock { data: TypedCount, in_place: bool, commutative: bool },
     /// `MPI_Scan`
-    Scan { data: Data, in_place: bool },
+    Scan { data: TypedCount, in_place: bool },
     /// `MPI_Exscan`
-    Exscan { data: Data, in_place: bool },
+    Exscan { data: TypedCount, in_place: bool },
     /// `MPI_Neighbor_allgather`: vectors of this and the following have a block for each neighbour.
-    NeighborAllgather { around: Neighbors<'a>, send: Data, recv: Data },
+    NeighborAllgather { around: Neighbors<'a>, send: TypedCount, recv: TypedCount },
     /// `MPI_Neighbor_allgatherv`
-    NeighborAllgatherv { around: Neighbors<'a>, send: Data, recv: Vector<'a> },
+    NeighborAllgatherv { around: Neighbors<'a>, send: TypedCount, recv: Vector<'a> },
     /// `MPI_Neighbor_alltoall`
-    NeighborAlltoall { around: Neighbors<'a>, send: Data, recv: Data },
+    NeighborAlltoall { around: Neighbors<'a>, send: TypedCount, recv: TypedCount },
     /// `MPI_Neighbor_alltoallv`
     NeighborAlltoallv { around: Neighbors<'a>, send: Vector<'a>, recv: Vector<'a> },
-    /// `MPI_Neighbor_alltoallw`: [`Types::Each`] on both sides.
+    /// `MPI_Neighbor_alltoallw`: [`VectorTypes::Each`] on both sides.
     NeighborAlltoallw { around: Neighbors<'a>, send: Vector<'a>, recv: Vector<'a> },
 }
 
@@ -88,36 +88,36 @@ pub enum Collective {
 
 /// A count and a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Data {
+pub struct TypedCount {
     /// Number of elements.
     pub count: u64,
     /// Their type.
-    pub layout: Layout,
+    pub layout: TypeLayout,
 }
 
 /// Counts and displacements per rank (or per neighbour), the arguments of the v and w calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector<'a> {
     /// Elements per rank.
-    pub counts: Numbers<'a>,
-    /// Where each rank's block starts: in extents of the one type, or in bytes with [`Types::Each`].
-    pub displs: Numbers<'a>,
+    pub counts: NumberArray<'a>,
+    /// Where each rank's block starts: in extents of the one type, or in bytes with [`VectorTypes::Each`].
+    pub displs: NumberArray<'a>,
     /// The type or types.
-    pub types: Types<'a>,
+    pub types: VectorTypes<'a>,
 }
 
 /// The types of a [`Vector`].
 #[derive(Clone, Copy, Debug)]
-pub enum Types<'a> {
+pub enum VectorTypes<'a> {
     /// One for all ranks; displacements count its extents.
-    One(Layout),
+    One(TypeLayout),
     /// One for each rank ([`Ty::SendTo`], [`Ty::RecvFrom`]); displacements are bytes.
-    Each(&'a [Layout]),
+    Each(&'a [TypeLayout]),
 }
 
 /// An array of the caller's.
 #[derive(Clone, Copy, Debug)]
-pub enum Numbers<'a> {
+pub enum NumberArray<'a> {
     /// `int`: counts and displacements of the classic calls.
     I32(&'a [i32]),
     /// `MPI_Count`: counts of the large calls.
@@ -126,10 +126,10 @@ pub enum Numbers<'a> {
     Aint(&'a [isize]),
 }
 
-impl Data {
+impl TypedCount {
     /// This many elements of a type.
-    pub fn new(count: u64, layout: Layout) -> Data {
-        Data { count, layout }
+    pub fn new(count: u64, layout: TypeLayout) -> TypedCount {
+        TypedCount { count, layout }
     }
 
     /// Packed bytes of all elements.
@@ -158,9 +158,9 @@ impl Data {
 impl Default for Vector<'_> {
     fn default() -> Self {
         Vector {
-            counts: Numbers::default(),
-            displs: Numbers::default(),
-            types: Types::One(Layout::default()),
+            counts: NumberArray::default(),
+            displs: NumberArray::default(),
+            types: VectorTypes::One(TypeLayout::default()),
         }
     }
 }
@@ -180,26 +180,26 @@ impl Vector<'_> {
         let index = rank as usize;
         let displ = self.displs.get(index);
         let (layout, ty, offset) = match self.types {
-            Types::One(layout) => (layout, one, displ.wrapping_mul(layout.extent)),
-            Types::Each(layouts) => (layouts[index], each, displ),
+            VectorTypes::One(layout) => (layout, one, displ.wrapping_mul(layout.extent)),
+            VectorTypes::Each(layouts) => (layouts[index], each, displ),
         };
         Span { buf, offset, count: self.counts.count(index), ty, layout }
     }
 }
 
-impl Default for Numbers<'_> {
+impl Default for NumberArray<'_> {
     fn default() -> Self {
-        Numbers::I32(&[])
+        NumberArray::I32(&[])
     }
 }
 
-impl Numbers<'_> {
+impl NumberArray<'_> {
     /// The number at an index.
     pub fn get(&self, index: usize) -> i64 {
         match self {
-            Numbers::I32(numbers) => i64::from(numbers[index]),
-            Numbers::I64(numbers) => numbers[index],
-            Numbers::Aint(numbers) => numbers[index] as i64,
+            NumberArray::I32(numbers) => i64::from(numbers[index]),
+            NumberArray::I64(numbers) => numbers[index],
+            NumberArray::Aint(numbers) => numbers[index] as i64,
         }
     }
 
@@ -211,9 +211,9 @@ impl Numbers<'_> {
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {
-            Numbers::I32(numbers) => numbers.len(),
-            Numbers::I64(numbers) => numbers.len(),
-            Numbers::Aint(numbers) => numbers.len(),
+            NumberArray::I32(numbers) => numbers.len(),
+            NumberArray::I64(numbers) => numbers.len(),
+            NumberArray::Aint(numbers) => numbers.len(),
         }
     }
 
@@ -233,32 +233,32 @@ impl Numbers<'_> {
     }
 }
 
-impl Call<'_> {
+impl CollectiveCall<'_> {
     /// Which collective this is.
     pub fn collective(&self) -> Collective {
         match self {
-            Call::Barrier => Collective::Barrier,
-            Call::Bcast { .. } => Collective::Bcast,
-            Call::Gather { .. } => Collective::Gather,
-            Call::Gatherv { .. } => Collective::Gatherv,
-            Call::Scatter { .. } => Collective::Scatter,
-            Call::Scatterv { .. } => Collective::Scatterv,
-            Call::Allgather { .. } => Collective::Allgather,
-            Call::Allgatherv { .. } => Collective::Allgatherv,
-            Call::Alltoall { .. } => Collective::Alltoall,
-            Call::Alltoallv { .. } => Collective::Alltoallv,
-            Call::Alltoallw { .. } => Collective::Alltoallw,
-            Call::Reduce { .. } => Collective::Reduce,
-            Call::Allreduce { .. } => Collective::Allreduce,
-            Call::ReduceScatter { .. } => Collective::ReduceScatter,
-            Call::ReduceScatterBlock { .. } => Collective::ReduceScatterBlock,
-            Call::Scan { .. } => Collective::Scan,
-            Call::Exscan { .. } => Collective::Exscan,
-            Call::NeighborAllgather { .. } => Collective::NeighborAllgather,
-            Call::NeighborAllgatherv { .. } => Collective::NeighborAllgatherv,
-            Call::NeighborAlltoall { .. } => Collective::NeighborAlltoall,
-            Call::NeighborAlltoallv { .. } => Collective::NeighborAlltoallv,
-            Call::NeighborAlltoallw { .. } => Collective::NeighborAlltoallw,
+            CollectiveCall::Barrier => Collective::Barrier,
+            CollectiveCall::Bcast { .. } => Collective::Bcast,
+            CollectiveCall::Gather { .. } => Collective::Gather,
+            CollectiveCall::Gatherv { .. } => Collective::Gatherv,
+            CollectiveCall::Scatter { .. } => Collective::Scatter,
+            CollectiveCall::Scatterv { .. } => Collective::Scatterv,
+            CollectiveCall::Allgather { .. } => Collective::Allgather,
+            CollectiveCall::Allgatherv { .. } => Collective::Allgatherv,
+            CollectiveCall::Alltoall { .. } => Collective::Alltoall,
+            CollectiveCall::Alltoallv { .. } => Collective::Alltoallv,
+            CollectiveCall::Alltoallw { .. } => Collective::Alltoallw,
+            CollectiveCall::Reduce { .. } => Collective::Reduce,
+            CollectiveCall::Allreduce { .. } => Collective::Allreduce,
+            CollectiveCall::ReduceScatter { .. } => Collective::ReduceScatter,
+            CollectiveCall::ReduceScatterBlock { .. } => Collective::ReduceScatterBlock,
+            CollectiveCall::Scan { .. } => Collective::Scan,
+            CollectiveCall::Exscan { .. } => Collective::Exscan,
+            CollectiveCall::NeighborAllgather { .. } => Collective::NeighborAllgather,
+            CollectiveCall::NeighborAllgatherv { .. } => Collective::NeighborAllgatherv,
+            CollectiveCall::NeighborAlltoall { .. } => Collective::NeighborAlltoall,
+            CollectiveCall::NeighborAlltoallv { .. } => Collective::NeighborAlltoallv,
+            CollectiveCall::NeighborAlltoallw { .. } => Collective::NeighborAlltoallw,
         }
     }
 
@@ -269,41 +269,41 @@ impl Call<'_> {
     /// where the standard makes every rank know all counts.
     pub fn bytes(&self, size: u32) -> u64 {
         match self {
-            Call::Bcast { data, .. }
-            | Call::Reduce { data, .. }
-            | Call::Allreduce { data, .. }
-            | Call::Scan { data, .. }
-            | Call::Exscan { data, .. } => data.bytes(),
-            Call::Gather { send, recv, .. } => send.unwrap_or(*recv).bytes(),
-            Call::Scatter { send, recv, .. } => recv.unwrap_or(*send).bytes(),
-            Call::Allgather { recv, .. } | Call::Alltoall { recv, .. } => recv.bytes(),
-            Call::Allgatherv { recv, .. } => {
+            CollectiveCall::Bcast { data, .. }
+            | CollectiveCall::Reduce { data, .. }
+            | CollectiveCall::Allreduce { data, .. }
+            | CollectiveCall::Scan { data, .. }
+            | CollectiveCall::Exscan { data, .. } => data.bytes(),
+            CollectiveCall::Gather { send, recv, .. } => send.unwrap_or(*recv).bytes(),
+            CollectiveCall::Scatter { send, recv, .. } => recv.unwrap_or(*send).bytes(),
+            CollectiveCall::Allgather { recv, .. } | CollectiveCall::Alltoall { recv, .. } => recv.bytes(),
+            CollectiveCall::Allgatherv { recv, .. } => {
                 (0..size).map(|rank| recv.in_recv(rank).bytes()).fold(0, u64::saturating_add)
                     / u64::from(size)
             }
-            Call::ReduceScatter { counts, layout, .. } => counts.sum().saturating_mul(layout.size),
-            Call::ReduceScatterBlock { data, .. } => data.bytes().saturating_mul(u64::from(size)),
-            Call::Barrier
-            | Call::Gatherv { .. }
-            | Call::Scatterv { .. }
-            | Call::Alltoallv { .. }
-            | Call::Alltoallw { .. }
-            | Call::NeighborAllgather { .. }
-            | Call::NeighborAllgatherv { .. }
-            | Call::NeighborAlltoall { .. }
-            | Call::NeighborAlltoallv { .. }
-            | Call::NeighborAlltoallw { .. } => 0,
+            CollectiveCall::ReduceScatter { counts, layout, .. } => counts.sum().saturating_mul(layout.size),
+            CollectiveCall::ReduceScatterBlock { data, .. } => data.bytes().saturating_mul(u64::from(size)),
+            CollectiveCall::Barrier
+            | CollectiveCall::Gatherv { .. }
+            | CollectiveCall::Scatterv { .. }
+            | CollectiveCall::Alltoallv { .. }
+            | CollectiveCall::Alltoallw { .. }
+            | CollectiveCall::NeighborAllgather { .. }
+            | CollectiveCall::NeighborAllgatherv { .. }
+            | CollectiveCall::NeighborAlltoall { .. }
+            | CollectiveCall::NeighborAlltoallv { .. }
+            | CollectiveCall::NeighborAlltoallw { .. } => 0,
         }
     }
 
     /// Whether the order of operands may be changed; true where nothing is reduced.
     pub fn commutative(&self) -> bool {
         match self {
-            Call::Reduce { commutative, .. }
-            | Call::Allreduce { commutative, .. }
-            | Call::ReduceScatter { commutative, .. }
-            | Call::ReduceScatterBlock { commutative, .. } => *commutative,
-            Call::Scan { .. } | Call::Exscan { .. } => false,
+            CollectiveCall::Reduce { commutative, .. }
+            | CollectiveCall::Allreduce { commutative, .. }
+            | CollectiveCall::ReduceScatter { commutative, .. }
+            | CollectiveCall::ReduceScatterBlock { commutative, .. } => *commutative,
+            CollectiveCall::Scan { .. } | CollectiveCall::Exscan { .. } => false,
             _ => true,
         }
     }

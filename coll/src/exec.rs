@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use crate::schedule::{Peer, Schedule, Slice, Step};
+use crate::schedule::{Schedule, Slice, Step, StepPeer};
 
 /// What a schedule is executed on: the point-to-point layer, memory, datatypes and the operation of one call.
 ///
@@ -16,16 +16,16 @@ pub trait Port {
     type Error;
 
     /// Starts a send; `None` if it is complete already.
-    fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+    fn isend(&mut self, to: StepPeer, from: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
 
     /// Starts a receive; `None` if it is complete already.
-    fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+    fn irecv(&mut self, from: StepPeer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
 
     /// Starts a send to several ranks of the own group; `None` if it is complete already. See [`Step::Multicast`].
     fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
 
     /// Starts a receive of what comes by multicast; `None` if it is complete already.
-    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
+    fn ilisten(&mut self, from: StepPeer, into: &Slice) -> Result<Option<Self::Handle>, Self::Error>;
 
     /// Whether a send or receive is complete; a complete one is asked about only once.
     fn test(&mut self, handle: &mut Self::Handle) -> Result<bool, Self::Error>;
@@ -75,11 +75,14 @@ impl<H> Exec<H> {
         self.next
     }
 
-    /// Runs steps until the schedule is finished or must wait. The same schedule is given every time.
+    /// Runs steps until the schedule is finished or must wait. The same schedule is given every time; once all of its
+    /// steps were taken, an empty one may stand for it, as in the simulator, which needs the memory.
     pub fn advance<P>(&mut self, schedule: &Schedule, port: &mut P) -> Result<Poll<()>, P::Error>
     where
         P: Port<Handle = H>,
     {
+        let steps = schedule.steps().len();
+        debug_assert!(self.next <= steps || steps == 0, "more steps were taken than the schedule has");
         while let Some(step) = schedule.steps().get(self.next) {
             if matches!(step, Step::Wait) && !self.settle(port)? {
                 return Ok(Poll::Pending);
@@ -152,7 +155,7 @@ impl<H> Exec<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Buf, Layout, Span, Ty};
+    use crate::schedule::{Buf, Span, Ty, TypeLayout};
 
     /// Completes a message at its second test, and fails where told to.
     #[derive(Default)]
@@ -174,11 +177,11 @@ mod tests {
         type Handle = u32;
         type Error = &'static str;
 
-        fn isend(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+        fn isend(&mut self, _: StepPeer, _: &Slice) -> Result<Option<u32>, &'static str> {
             self.start()
         }
 
-        fn irecv(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+        fn irecv(&mut self, _: StepPeer, _: &Slice) -> Result<Option<u32>, &'static str> {
             self.start()
         }
 
@@ -186,7 +189,7 @@ mod tests {
             self.start()
         }
 
-        fn ilisten(&mut self, _: Peer, _: &Slice) -> Result<Option<u32>, &'static str> {
+        fn ilisten(&mut self, _: StepPeer, _: &Slice) -> Result<Option<u32>, &'static str> {
             self.start()
         }
 
@@ -211,11 +214,11 @@ mod tests {
     }
 
     fn two_rounds() -> Schedule {
-        let span = Span::new(Buf::Recv, 1, Ty::Byte, Layout::BYTE);
+        let span = Span::new(Buf::Recv, 1, Ty::Byte, TypeLayout::BYTE);
         let mut schedule = Schedule::new();
         for _ in 0..2 {
-            schedule.send(Peer::Local(1), span);
-            schedule.recv(Peer::Local(1), span);
+            schedule.send(StepPeer::Local(1), span);
+            schedule.recv(StepPeer::Local(1), span);
             schedule.wait();
         }
         schedule

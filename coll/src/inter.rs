@@ -6,14 +6,14 @@ use crate::bcast;
 use crate::limits::DIRECT_PEERS_MAX;
 use crate::reduce;
 use crate::scatter;
-use crate::schedule::{Peer, Schedule, Span};
-use crate::shape::{Comm, Member, Root};
+use crate::schedule::{Schedule, Span, StepPeer};
+use crate::shape::{CommView, Member, Root};
 
 /// The rank 0 of the remote group.
-const LEADER: Peer = Peer::Remote(0);
+const LEADER: StepPeer = StepPeer::Remote(0);
 
 /// Both groups gather at their ranks 0, these signal each other, and release their groups.
-pub fn barrier(s: &mut Schedule, comm: &Comm) {
+pub fn barrier(s: &mut Schedule, comm: &CommView) {
     barrier::gather_signals(s, comm.member());
     if comm.rank == 0 {
         s.signal(LEADER);
@@ -24,13 +24,13 @@ pub fn barrier(s: &mut Schedule, comm: &Comm) {
 }
 
 /// The root sends to rank 0 of the other group, which broadcasts.
-pub fn bcast(s: &mut Schedule, comm: &Comm, root: Root, data: Span) {
+pub fn bcast(s: &mut Schedule, comm: &CommView, root: Root, data: Span) {
     match root {
         Root::Here => s.send_some(LEADER, data),
         Root::Elsewhere => {}
         Root::Rank(root) => {
             if comm.rank == 0 {
-                s.recv_some(Peer::Remote(root), data);
+                s.recv_some(StepPeer::Remote(root), data);
                 s.wait();
             }
             bcast::binomial(s, comm.member(), 0, data);
@@ -42,9 +42,9 @@ pub fn bcast(s: &mut Schedule, comm: &Comm, root: Root, data: Span) {
 /// Every rank of the other group sends to the root.
 pub fn gather(s: &mut Schedule, remote: u32, root: Root, send: Option<Span>, recv: impl Fn(u32) -> Span) {
     match root {
-        Root::Here => (0..remote).for_each(|rank| s.recv_some(Peer::Remote(rank), recv(rank))),
+        Root::Here => (0..remote).for_each(|rank| s.recv_some(StepPeer::Remote(rank), recv(rank))),
         Root::Elsewhere => {}
-        Root::Rank(root) => send.into_iter().for_each(|own| s.send_some(Peer::Remote(root), own)),
+        Root::Rank(root) => send.into_iter().for_each(|own| s.send_some(StepPeer::Remote(root), own)),
     }
     s.wait();
 }
@@ -52,20 +52,20 @@ pub fn gather(s: &mut Schedule, remote: u32, root: Root, send: Option<Span>, rec
 /// The root sends to every rank of the other group.
 pub fn scatter(s: &mut Schedule, remote: u32, root: Root, send: impl Fn(u32) -> Span, recv: Option<Span>) {
     match root {
-        Root::Here => (0..remote).for_each(|rank| s.send_some(Peer::Remote(rank), send(rank))),
+        Root::Here => (0..remote).for_each(|rank| s.send_some(StepPeer::Remote(rank), send(rank))),
         Root::Elsewhere => {}
-        Root::Rank(root) => recv.into_iter().for_each(|own| s.recv_some(Peer::Remote(root), own)),
+        Root::Rank(root) => recv.into_iter().for_each(|own| s.recv_some(StepPeer::Remote(root), own)),
     }
     s.wait();
 }
 
 /// Every rank sends to rank 0 of the other group, which broadcasts all blocks, packed, within its group.
-pub fn allgather(s: &mut Schedule, comm: &Comm, remote: u32, send: Span, recv: impl Fn(u32) -> Span) {
+pub fn allgather(s: &mut Schedule, comm: &CommView, remote: u32, send: Span, recv: impl Fn(u32) -> Span) {
     let bytes = (0..remote).map(|rank| recv(rank).bytes()).fold(0, u64::saturating_add);
     let all = s.temp_bytes(bytes);
     s.send_some(LEADER, send);
     if comm.rank == 0 {
-        each_packed(remote, all, &recv, |rank, packed| s.recv_some(Peer::Remote(rank), packed));
+        each_packed(remote, all, &recv, |rank, packed| s.recv_some(StepPeer::Remote(rank), packed));
     }
     s.wait();
     bcast::binomial(s, comm.member(), 0, all);
@@ -86,7 +86,7 @@ fn each_packed(remote: u32, all: Span, recv: &impl Fn(u32) -> Span, mut each: im
 /// size of the larger one.
 pub fn alltoall(
     s: &mut Schedule,
-    comm: &Comm,
+    comm: &CommView,
     remote: u32,
     send: impl Fn(u32) -> Span,
     recv: impl Fn(u32) -> Span,
@@ -95,10 +95,10 @@ pub fn alltoall(
     for distance in 0..larger.size {
         let (from, to) = (larger.before(distance), larger.after(distance));
         if from < remote {
-            s.recv_some(Peer::Remote(from), recv(from));
+            s.recv_some(StepPeer::Remote(from), recv(from));
         }
         if to < remote {
-            s.send_some(Peer::Remote(to), send(to));
+            s.send_some(StepPeer::Remote(to), send(to));
         }
         if (distance + 1) % DIRECT_PEERS_MAX == 0 {
             s.wait();
@@ -108,14 +108,14 @@ pub fn alltoall(
 }
 
 /// The group that is not the root's reduces to its rank 0, which sends the result to the root.
-pub fn reduce(s: &mut Schedule, comm: &Comm, root: Root, own: Span, home: Span) {
+pub fn reduce(s: &mut Schedule, comm: &CommView, root: Root, own: Span, home: Span) {
     match root {
         Root::Here => s.recv_some(LEADER, home),
         Root::Elsewhere => {}
         Root::Rank(root) => {
             let result = reduce::to_first(s, comm.member(), own, None);
             if comm.rank == 0 {
-                s.send_some(Peer::Remote(root), result);
+                s.send_some(StepPeer::Remote(root), result);
             }
         }
     }
@@ -123,7 +123,7 @@ pub fn reduce(s: &mut Schedule, comm: &Comm, root: Root, own: Span, home: Span) 
 }
 
 /// Each group reduces to its rank 0; these exchange the results and broadcast what they got.
-pub fn allreduce(s: &mut Schedule, comm: &Comm, own: Span, home: Span) {
+pub fn allreduce(s: &mut Schedule, comm: &CommView, own: Span, home: Span) {
     let result = reduce::to_first(s, comm.member(), own, None);
     if comm.rank == 0 {
         s.send_some(LEADER, result);
@@ -137,7 +137,7 @@ pub fn allreduce(s: &mut Schedule, comm: &Comm, own: Span, home: Span) {
 /// block of each rank of the own group in a vector.
 pub fn reduce_scatter(
     s: &mut Schedule,
-    comm: &Comm,
+    comm: &CommView,
     own: Span,
     block: impl Fn(Span, u32) -> Span,
     home: Span,

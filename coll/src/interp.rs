@@ -16,16 +16,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::task::Poll;
 
-pub use memory::{Memory, Shape};
+pub use memory::{DatatypeShape, GuardedBuffer};
 
 use crate::exec::{Exec, Port};
-use crate::schedule::{Buf, Peer, Schedule, Slice, Temp, Ty};
-use memory::Access;
-use network::{Kind, Message, Network};
+use crate::schedule::{Buf, Schedule, Slice, StepPeer, Temp, Ty};
+use memory::MemoryDefect;
+use network::{MessageKind, MessageSide, UndeliveredMessages};
 
 /// A process: its group (0, or 1 for the other side of an intercommunicator) and its rank there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Process {
+pub struct InterpretedProcess {
     /// The group.
     pub group: u32,
     /// The rank in the group.
@@ -33,25 +33,25 @@ pub struct Process {
 }
 
 /// One process's part of a collective.
-pub struct Part {
+pub struct ProcessPart {
     /// Who it is.
-    pub process: Process,
+    pub process: InterpretedProcess,
     /// What it does.
     pub schedule: Schedule,
     /// Its send buffer.
-    pub send: Memory,
+    pub send: GuardedBuffer,
     /// Its receive buffer.
-    pub recv: Memory,
+    pub recv: GuardedBuffer,
     /// The datatypes that its slices may name.
-    pub types: HashMap<Ty, Shape>,
+    pub types: HashMap<Ty, DatatypeShape>,
 }
 
 /// `right = left OP right` on one packed element.
-pub type Operation = fn(left: &[u8], right: &mut [u8]);
+pub type ReduceFunction = fn(left: &[u8], right: &mut [u8]);
 
 /// What a collective has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct CollectiveTraffic {
     /// Messages; a multicast is one.
     pub messages: u64,
     /// Their packed bytes.
@@ -60,7 +60,7 @@ pub struct Traffic {
 
 /// What one rank has to keep at once of multicasts that have come before it has started to receive them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Early {
+pub struct UnexpectedTraffic {
     /// Messages.
     pub messages: u64,
     /// Their packed bytes.
@@ -69,59 +69,64 @@ pub struct Early {
 
 /// What is wrong with a set of schedules.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ScheduleFault {
     /// A step reaches outside its buffer.
-    Outside(Process, Slice),
+    Outside(InterpretedProcess, Slice),
     /// A step touches bytes that a message in flight reads or writes.
-    Race(Process, Slice),
+    Race(InterpretedProcess, Slice),
     /// A step names a type or buffer that the call does not have.
-    Unknown(Process, Slice),
+    Unknown(InterpretedProcess, Slice),
     /// The two sides of a message, or of a copy or reduction, differ in packed bytes.
-    Mismatch(Process, Process, u64, u64),
+    Mismatch(InterpretedProcess, InterpretedProcess, u64, u64),
     /// The first sends to the second, or the second expects, both multicasts and messages to one alone, which are not
     /// in order.
-    Mixed(Process, Process),
+    Mixed(InterpretedProcess, InterpretedProcess),
     /// No process can go on; the messages that wait for their other side.
     Deadlock(Vec<String>),
 }
 
 /// Runs all parts to their end. The memories hold the outcome.
-pub fn run(parts: &mut [Part], operation: Operation, seed: u64) -> Result<Traffic, Fault> {
+pub fn run(
+    parts: &mut [ProcessPart],
+    operation: ReduceFunction,
+    seed: u64,
+) -> Result<CollectiveTraffic, ScheduleFault> {
     conduct(parts, operation, seed, None).map(|network| network.traffic)
 }
 
 /// As [`run`], but what is sent is taken at once, however much it is, and the part `late` goes on only when no other can:
 /// what then waits for it is the most that can come early.
 pub fn run_late(
-    parts: &mut [Part],
-    operation: Operation,
+    parts: &mut [ProcessPart],
+    operation: ReduceFunction,
     seed: u64,
     late: usize,
-) -> Result<(Traffic, Early), Fault> {
-    conduct(parts, operation, seed, Some(late)).map(|network| (network.traffic, network.early_max()))
+) -> Result<(CollectiveTraffic, UnexpectedTraffic), ScheduleFault> {
+    conduct(parts, operation, seed, Some(late)).map(|network| (network.traffic, network.unexpected_max()))
 }
 
 fn conduct(
-    parts: &mut [Part],
-    operation: Operation,
+    parts: &mut [ProcessPart],
+    operation: ReduceFunction,
     seed: u64,
     late: Option<usize>,
-) -> Result<Network, Fault> {
-    let network = RefCell::new(Network::new(late.map(|late| parts[late].process)));
-    let mut machines: Vec<Machine> = parts.iter_mut().map(|part| Machine::new(part, operation)).collect();
-    let mut order: Vec<usize> = (0..machines.len()).collect();
+) -> Result<UndeliveredMessages, ScheduleFault> {
+    let network = RefCell::new(UndeliveredMessages::new(late.map(|late| parts[late].process)));
+    let mut interpreters: Vec<RankInterpreter> =
+        parts.iter_mut().map(|part| RankInterpreter::new(part, operation)).collect();
+    let mut order: Vec<usize> = (0..interpreters.len()).collect();
     let mut random = seed | 1;
     loop {
         shuffle(&mut order, &mut random);
         let before = network.borrow().events;
         let mut done = true;
         for index in order.iter().filter(|index| Some(**index) != late) {
-            done &= machines[*index].advance(&network)?;
-            network.borrow_mut().deliver(&mut machines)?;
+            done &= interpreters[*index].advance(&network)?;
+            network.borrow_mut().deliver(&mut interpreters)?;
         }
         if let Some(late) = late.filter(|_| network.borrow().events == before) {
-            done &= machines[late].advance(&network)?;
-            network.borrow_mut().deliver(&mut machines)?;
+            done &= interpreters[late].advance(&network)?;
+            network.borrow_mut().deliver(&mut interpreters)?;
         } else {
             done &= late.is_none();
         }
@@ -129,31 +134,31 @@ fn conduct(
             return Ok(network.into_inner());
         }
         if network.borrow().events == before {
-            return Err(Fault::Deadlock(network.borrow().unmatched()));
+            return Err(ScheduleFault::Deadlock(network.borrow().unmatched()));
         }
     }
 }
 
 /// A process and how far it is.
-struct Machine<'a> {
-    process: Process,
+struct RankInterpreter<'a> {
+    process: InterpretedProcess,
     schedule: &'a Schedule,
-    types: &'a HashMap<Ty, Shape>,
-    send: &'a mut Memory,
-    recv: &'a mut Memory,
-    temps: Vec<Memory>,
-    operation: Operation,
-    exec: Exec<Message>,
+    types: &'a HashMap<Ty, DatatypeShape>,
+    send: &'a mut GuardedBuffer,
+    recv: &'a mut GuardedBuffer,
+    temps: Vec<GuardedBuffer>,
+    operation: ReduceFunction,
+    exec: Exec<MessageSide>,
 }
 
-impl<'a> Machine<'a> {
-    fn new(part: &'a mut Part, operation: Operation) -> Machine<'a> {
+impl<'a> RankInterpreter<'a> {
+    fn new(part: &'a mut ProcessPart, operation: ReduceFunction) -> RankInterpreter<'a> {
         let types = &part.types;
         let temp = |temp: &Temp| {
-            let shape = shape_of(types, temp.ty).unwrap_or_else(Shape::byte);
-            Memory::for_elements(&shape, &[(0, temp.count)])
+            let shape = shape_of(types, temp.ty).unwrap_or_else(DatatypeShape::byte);
+            GuardedBuffer::for_elements(&shape, &[(0, temp.count)])
         };
-        Machine {
+        RankInterpreter {
             process: part.process,
             temps: part.schedule.temps().iter().map(temp).collect(),
             schedule: &part.schedule,
@@ -166,23 +171,23 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs until the process must wait; whether it has finished.
-    fn advance(&mut self, network: &RefCell<Network>) -> Result<bool, Fault> {
+    fn advance(&mut self, network: &RefCell<UndeliveredMessages>) -> Result<bool, ScheduleFault> {
         let mut exec = std::mem::take(&mut self.exec);
         let schedule = self.schedule;
-        let poll = exec.advance(schedule, &mut OnNetwork { machine: self, network });
+        let poll = exec.advance(schedule, &mut OnNetwork { interpreter: self, network });
         self.exec = exec;
         Ok(poll? == Poll::Ready(()))
     }
 
-    fn peer(&self, peer: Peer) -> Process {
+    fn peer(&self, peer: StepPeer) -> InterpretedProcess {
         match peer {
-            Peer::Local(rank) => Process { group: self.process.group, rank },
-            Peer::Remote(rank) => Process { group: 1 - self.process.group, rank },
+            StepPeer::Local(rank) => InterpretedProcess { group: self.process.group, rank },
+            StepPeer::Remote(rank) => InterpretedProcess { group: 1 - self.process.group, rank },
         }
     }
 
-    fn place(&mut self, slice: &Slice) -> Result<(Shape, &mut Memory), Fault> {
-        let unknown = Fault::Unknown(self.process, *slice);
+    fn place(&mut self, slice: &Slice) -> Result<(DatatypeShape, &mut GuardedBuffer), ScheduleFault> {
+        let unknown = ScheduleFault::Unknown(self.process, *slice);
         let shape = shape_of(self.types, slice.ty).ok_or(unknown.clone())?;
         let memory = match slice.buf {
             Buf::Send => &mut *self.send,
@@ -192,46 +197,46 @@ impl<'a> Machine<'a> {
         Ok((shape, memory))
     }
 
-    fn read(&mut self, slice: &Slice) -> Result<Vec<u8>, Fault> {
+    fn read(&mut self, slice: &Slice) -> Result<Vec<u8>, ScheduleFault> {
         let process = self.process;
         let (shape, memory) = self.place(slice)?;
         memory.read(&shape, slice).map_err(|access| access.fault(process, slice))
     }
 
-    fn write(&mut self, slice: &Slice, packed: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, slice: &Slice, packed: &[u8]) -> Result<(), ScheduleFault> {
         let process = self.process;
         if slice.buf == Buf::Send {
-            return Err(Fault::Race(process, *slice));
+            return Err(ScheduleFault::Race(process, *slice));
         }
         let (shape, memory) = self.place(slice)?;
         if shape.size() as u64 * slice.count != packed.len() as u64 {
             let bytes = shape.size() as u64 * slice.count;
-            return Err(Fault::Mismatch(process, process, bytes, packed.len() as u64));
+            return Err(ScheduleFault::Mismatch(process, process, bytes, packed.len() as u64));
         }
         memory.write(&shape, slice, packed).map_err(|access| access.fault(process, slice))
     }
 
-    fn guard(&mut self, slice: &Slice, writes: bool) -> Result<(), Fault> {
+    fn guard(&mut self, slice: &Slice, writes: bool) -> Result<(), ScheduleFault> {
         let process = self.process;
         if writes && slice.buf == Buf::Send {
-            return Err(Fault::Race(process, *slice));
+            return Err(ScheduleFault::Race(process, *slice));
         }
         let (shape, memory) = self.place(slice)?;
         memory.guard(&shape, slice, writes).map_err(|access| access.fault(process, slice))
     }
 
-    fn unguard(&mut self, slice: &Slice, writes: bool) -> Result<(), Fault> {
+    fn unguard(&mut self, slice: &Slice, writes: bool) -> Result<(), ScheduleFault> {
         let (shape, memory) = self.place(slice)?;
         memory.unguard(&shape, slice, writes);
         Ok(())
     }
 
     /// `right = left OP right`, element by element.
-    fn combine(&mut self, left: &Slice, right: &Slice) -> Result<(), Fault> {
+    fn combine(&mut self, left: &Slice, right: &Slice) -> Result<(), ScheduleFault> {
         let (from_left, mut result) = (self.read(left)?, self.read(right)?);
         if from_left.len() != result.len() {
             let (left, right) = (from_left.len() as u64, result.len() as u64);
-            return Err(Fault::Mismatch(self.process, self.process, left, right));
+            return Err(ScheduleFault::Mismatch(self.process, self.process, left, right));
         }
         let size = self.place(right)?.0.size();
         for (left, right) in from_left.chunks(size).zip(result.chunks_mut(size)) {
@@ -241,88 +246,99 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A machine with the network that joins it to the others.
+/// A interpreter with the network that joins it to the others.
 struct OnNetwork<'m, 'a, 'n> {
-    machine: &'m mut Machine<'a>,
-    network: &'n RefCell<Network>,
+    interpreter: &'m mut RankInterpreter<'a>,
+    network: &'n RefCell<UndeliveredMessages>,
 }
 
 impl OnNetwork<'_, '_, '_> {
-    fn start(&mut self, kind: Kind, to: &[Process], from: &Slice) -> Result<Option<Message>, Fault> {
-        let sender = self.machine.process;
+    fn start(
+        &mut self,
+        kind: MessageKind,
+        to: &[InterpretedProcess],
+        from: &Slice,
+    ) -> Result<Option<MessageSide>, ScheduleFault> {
+        let sender = self.interpreter.process;
         if self.network.borrow().takes_at_once() {
-            let packed = self.machine.read(from)?;
+            let packed = self.interpreter.read(from)?;
             return self.network.borrow_mut().take(kind, sender, to, packed).map(|()| None);
         }
-        self.machine.guard(from, false)?;
+        self.interpreter.guard(from, false)?;
         self.network.borrow_mut().send(kind, sender, to, *from).map(Some)
     }
 
-    fn expect(&mut self, kind: Kind, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
-        self.machine.guard(into, true)?;
-        let from = self.machine.peer(from);
-        self.network.borrow_mut().recv(kind, from, self.machine.process, *into).map(Some)
+    fn expect(
+        &mut self,
+        kind: MessageKind,
+        from: StepPeer,
+        into: &Slice,
+    ) -> Result<Option<MessageSide>, ScheduleFault> {
+        self.interpreter.guard(into, true)?;
+        let from = self.interpreter.peer(from);
+        self.network.borrow_mut().recv(kind, from, self.interpreter.process, *into).map(Some)
     }
 }
 
 impl Port for OnNetwork<'_, '_, '_> {
-    type Handle = Message;
-    type Error = Fault;
+    type Handle = MessageSide;
+    type Error = ScheduleFault;
 
-    fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Message>, Fault> {
-        let to = self.machine.peer(to);
-        self.start(Kind::Single, &[to], from)
+    fn isend(&mut self, to: StepPeer, from: &Slice) -> Result<Option<MessageSide>, ScheduleFault> {
+        let to = self.interpreter.peer(to);
+        self.start(MessageKind::Single, &[to], from)
     }
 
-    fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
-        self.expect(Kind::Single, from, into)
+    fn irecv(&mut self, from: StepPeer, into: &Slice) -> Result<Option<MessageSide>, ScheduleFault> {
+        self.expect(MessageKind::Single, from, into)
     }
 
-    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Message>, Fault> {
-        let to: Vec<Process> = to.iter().map(|rank| self.machine.peer(Peer::Local(*rank))).collect();
-        self.start(Kind::Multicast, &to, from)
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<MessageSide>, ScheduleFault> {
+        let to: Vec<InterpretedProcess> =
+            to.iter().map(|rank| self.interpreter.peer(StepPeer::Local(*rank))).collect();
+        self.start(MessageKind::Multicast, &to, from)
     }
 
-    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Message>, Fault> {
-        self.expect(Kind::Multicast, from, into)
+    fn ilisten(&mut self, from: StepPeer, into: &Slice) -> Result<Option<MessageSide>, ScheduleFault> {
+        self.expect(MessageKind::Multicast, from, into)
     }
 
-    fn test(&mut self, handle: &mut Message) -> Result<bool, Fault> {
+    fn test(&mut self, handle: &mut MessageSide) -> Result<bool, ScheduleFault> {
         Ok(self.network.borrow_mut().finished(*handle))
     }
 
-    fn wait(&mut self, _: &mut [Message]) -> Result<(), Fault> {
+    fn wait(&mut self, _: &mut [MessageSide]) -> Result<(), ScheduleFault> {
         Ok(())
     }
 
-    fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), Fault> {
-        self.machine.combine(left, right)
+    fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), ScheduleFault> {
+        self.interpreter.combine(left, right)
     }
 
-    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), Fault> {
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), ScheduleFault> {
         // What is copied must not overlap: guarded as if it were being sent.
-        self.machine.guard(from, false)?;
-        let packed = self.machine.read(from)?;
-        let written = self.machine.write(to, &packed);
-        self.machine.unguard(from, false)?;
+        self.interpreter.guard(from, false)?;
+        let packed = self.interpreter.read(from)?;
+        let written = self.interpreter.write(to, &packed);
+        self.interpreter.unguard(from, false)?;
         written
     }
 }
 
-fn shape_of(types: &HashMap<Ty, Shape>, ty: Ty) -> Option<Shape> {
-    if ty == Ty::Byte { Some(Shape::byte()) } else { types.get(&ty).cloned() }
+fn shape_of(types: &HashMap<Ty, DatatypeShape>, ty: Ty) -> Option<DatatypeShape> {
+    if ty == Ty::Byte { Some(DatatypeShape::byte()) } else { types.get(&ty).cloned() }
 }
 
-impl Access {
-    fn fault(self, process: Process, slice: &Slice) -> Fault {
+impl MemoryDefect {
+    fn fault(self, process: InterpretedProcess, slice: &Slice) -> ScheduleFault {
         match self {
-            Access::Outside => Fault::Outside(process, *slice),
-            Access::Race => Fault::Race(process, *slice),
+            MemoryDefect::Outside => ScheduleFault::Outside(process, *slice),
+            MemoryDefect::Race => ScheduleFault::Race(process, *slice),
         }
     }
 }
 
-impl fmt::Display for Process {
+impl fmt::Display for InterpretedProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.group, self.rank)
     }

@@ -8,11 +8,11 @@
 //!
 //! The way through the crate, top down:
 //!
-//! - [`Call`] describes one call of the standard, and [`build`] turns it into a schedule;
+//! - [`CollectiveCall`] describes one call of the standard, and [`build`] turns it into a schedule;
 //! - [`Algorithm`] names the algorithms, and [`table`] says which one serves which call; it can be printed, and a
 //!   user's rows come before it;
-//! - one file per collective holds its algorithms; [`hierarchical`] holds those by machine,
-//!   [`multicast`] those that use a wire once for all machines, [`inter`] those of intercommunicators;
+//! - one file per collective holds its algorithms; [`hierarchical`] holds those by node,
+//!   [`multicast`] those that use a wire once for all nodes, [`inter`] those of intercommunicators;
 //! - [`interp`] executes all ranks of a communicator in one process, for tests and for the simulator.
 #![forbid(unsafe_code)]
 
@@ -33,9 +33,9 @@ pub mod hierarchical;
 pub mod inter;
 pub mod interp;
 pub mod limits;
-pub mod machines;
 pub mod multicast;
 pub mod neighbor;
+pub mod nodes;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod scan;
@@ -47,10 +47,10 @@ pub mod tree;
 
 pub use algorithm::{Algorithm, algorithms, has_shm};
 pub use build::{build, build_with};
-pub use call::{Call, Collective, Data, Numbers, Types, Vector};
+pub use call::{Collective, CollectiveCall, NumberArray, TypedCount, Vector, VectorTypes};
 pub use exec::{Exec, Port};
-pub use machines::{Machines, Run};
 pub use neighbor::{Neighbors, Pairing};
-pub use schedule::{Audience, Buf, Layout, Peer, Schedule, Slice, Span, Step, Temp, Ty};
-pub use shape::{Comm, Member, Multicast, Ranks, Root};
-pub use table::{Choice, Query, Row};
+pub use nodes::{NodeRun, Nodes};
+pub use schedule::{Audience, Buf, Schedule, Slice, Span, Step, StepPeer, Temp, Ty, TypeLayout};
+pub use shape::{CommView, Member, MulticastAbility, Ranks, Root};
+pub use table::{Choice, Query, TableRow};

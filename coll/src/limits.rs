@@ -11,11 +11,11 @@ pub const TREE_SEGMENT_BYTES: u64 = 32 * 1024;
 /// arrival to its combination.
 pub const RING_SEGMENT_BYTES: u64 = 64 * 1024;
 
-/// One segment of a chain over machines, bytes: what goes over a network at once, without asking the receiver first, so
+/// One segment of a chain over nodes, bytes: what goes over a network at once, without asking the receiver first, so
 /// that a segment costs one way and not three.
 pub const FAR_SEGMENT_BYTES: u64 = 16 * 1024;
 
-/// What each machine brings to a hierarchical allgather, bytes, from which its leaders pass it around a ring: the blocks
+/// What each node brings to a hierarchical allgather, bytes, from which its leaders pass it around a ring: the blocks
 /// are long enough then to hide the ring's number of rounds.
 pub const LEADERS_RING_BYTES_MIN: u64 = 64 * 1024;
 
@@ -24,11 +24,11 @@ pub const LEADERS_RING_BYTES_MIN: u64 = 64 * 1024;
 pub const LEADERS_TREE_BYTES_MAX: u64 = 16 * 1024;
 
 /// Messages that a direct exchange has in flight in each direction, so that a large communicator does not fill
-/// every rank's early-arrival memory at once.
+/// every rank's unexpected-message memory at once.
 pub const DIRECT_PEERS_MAX: u32 = 64;
 
 /// One segment of a message that is multicast, bytes: long enough to hide the cost of a message, short enough that the
-/// ranks of a machine pass on one while the next is on the wire.
+/// ranks of a node pass on one while the next is on the wire.
 pub const CAST_SEGMENT_BYTES: u64 = 64 * 1024;
 
 /// Segments that a rank multicasts, or listens to, before it waits for all of them: so the wire has always something to
@@ -40,17 +40,17 @@ pub const CAST_SEGMENTS_AHEAD: u64 = 64;
 pub const CAST_PACK_BYTES: u64 = 8 * 1024;
 
 /// Bytes that the senders of an allgather may have on their way at once: so much a switch keeps for a receiver to whom
-/// several send. Machines with more take turns.
+/// several send. Nodes with more take turns.
 pub const CAST_TURN_BYTES: u64 = 512 * 1024;
 
-/// Bytes of all machines' operands of an allreduce that are multicast to all, each of whom combines them: while the wire
-/// carries so much to a machine, one more message would be no sooner.
+/// Bytes of all nodes' operands of an allreduce that are multicast to all, each of whom combines them: while the wire
+/// carries so much to a node, one more message would be no sooner.
 pub const CAST_EXCHANGE_BYTES: u64 = 4 * 1024;
 
-/// Machines that multicast at once in an allgather, however long their blocks are: while the last packets of one are on
+/// Nodes that multicast at once in an allgather, however long their blocks are: while the last packets of one are on
 /// their way, the next begins.
 pub const CAST_SENDERS_MIN: u32 = 2;
 
-/// Machines that signal one before a barrier is released by multicast: so many small messages are taken in the time that
+/// Nodes that signal one before a barrier is released by multicast: so many small messages are taken in the time that
 /// one needs on its way.
 pub const CAST_FAN_IN: u32 = 8;

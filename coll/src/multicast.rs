@@ -1,6 +1,6 @@
-//! Collectives that use the wire once for all machines: among one rank of each machine, which leads it, by multicast, and
-//! within each machine as ever. Bruck and others, "Efficient Message Passing Interface (MPI) for parallel computing on
-//! clusters of workstations", 1995 (MPI-CCL), section 4. Where a call has a root, it leads its own machine. Gathering is not
+//! Collectives that use the wire once for all nodes: among one rank of each node, which leads it, by multicast, and
+//! within each node as ever. Bruck and others, "Efficient Message Passing Interface (MPI) for parallel computing on
+//! clusters of workstations", 1995 (MPI-CCL), section 4. Where a call has a root, it leads its own node. Gathering is not
 //! here: what many send to one goes from each to that one.
 //!
 //! None of these counts on memory for what comes early: each ends even where a multicast waits until all its receivers
@@ -18,12 +18,12 @@ pub use scattering::{reduce_scatter, scatter};
 
 use crate::hierarchical::Tiers;
 use crate::limits::{CAST_EXCHANGE_BYTES, CAST_FAN_IN, CAST_SEGMENTS_AHEAD};
-use crate::schedule::{Audience, Peer, Schedule, Span};
+use crate::schedule::{Audience, Schedule, Span, StepPeer};
 use crate::shape::Member;
 use crate::tree::{Tree, relay};
 use crate::{barrier, bcast, reduce};
 
-/// All signal their leaders, these the first of them up a tree, which lets all leaders go at once, and these their machines:
+/// All signal their leaders, these the first of them up a tree, which lets all leaders go at once, and these their nodes:
 /// a gather of nothing and a broadcast of nothing (section 4.5).
 ///
 /// Nothing comes early to a rank that has not come to the barrier; one signal may before it listens.
@@ -54,7 +54,7 @@ fn gather_signals(s: &mut Schedule, me: Member) {
     }
 }
 
-/// The root multicasts segment after segment to the leaders of the other machines, who pass each on down a tree while the
+/// The root multicasts segment after segment to the leaders of the other nodes, who pass each on down a tree while the
 /// next is on its way (section 4.2).
 ///
 /// All segments may come early to a leader that is late.
@@ -82,7 +82,7 @@ pub fn bcast(s: &mut Schedule, tiers: Tiers, root: u32, data: Span, segment_byte
 fn hand_out(
     s: &mut Schedule,
     to: Audience,
-    children: impl Iterator<Item = Peer> + Clone,
+    children: impl Iterator<Item = StepPeer> + Clone,
     pieces: u64,
     piece: impl Fn(u64) -> Span,
 ) {
@@ -96,7 +96,7 @@ fn hand_out(
 }
 
 /// What a leader does who has nobody to pass it on to.
-fn listen_to(s: &mut Schedule, from: Peer, pieces: u64, piece: impl Fn(u64) -> Span) {
+fn listen_to(s: &mut Schedule, from: StepPeer, pieces: u64, piece: impl Fn(u64) -> Span) {
     for batch in batches(pieces) {
         batch.for_each(|index| s.listen(from, piece(index)));
         s.wait();
@@ -109,7 +109,7 @@ fn batches(pieces: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
     starts.map(move |start| start..(start + CAST_SEGMENTS_AHEAD).min(pieces))
 }
 
-/// Each machine reduces to its leader. Then all leaders multicast what they have to each other, if that is little, and each
+/// Each node reduces to its leader. Then all leaders multicast what they have to each other, if that is little, and each
 /// combines it; else they reduce to the first up a binomial tree, and the result is broadcast as by [`bcast`]. All ranks have
 /// the same bits, and the order of operands is that of the ranks.
 ///
@@ -124,7 +124,7 @@ pub fn allreduce(s: &mut Schedule, tiers: Tiers, own: Span, home: Span, segment_
     if leader.is_some() {
         s.copy(result, home);
     }
-    let exchanged = own.bytes().saturating_mul(tiers.machines.count().into());
+    let exchanged = own.bytes().saturating_mul(tiers.nodes.count().into());
     if exchanged <= CAST_EXCHANGE_BYTES && own.bytes() <= segment_bytes {
         leader.into_iter().for_each(|leader| exchange(s, leader, home));
         bcast::binomial(s, tiers.local, 0, home);
@@ -136,7 +136,7 @@ pub fn allreduce(s: &mut Schedule, tiers: Tiers, own: Span, home: Span, segment_
             s.copy(result, home);
         }
     }
-    bcast(s, tiers, tiers.machines.leaders()[0], home, segment_bytes);
+    bcast(s, tiers, tiers.nodes.leaders()[0], home, segment_bytes);
 }
 
 /// Combines the operands of all leaders, this one's in `home`, from the first to the last; the result is in `home`.

@@ -1,9 +1,9 @@
 //! Neighbourhood collectives (MPI 5.0, sections 8.6 to 8.8): every rank sends to its destinations and receives from its
 //! sources, which its topology names.
 
-use crate::schedule::{Peer, Schedule, Span};
+use crate::schedule::{Schedule, Span, StepPeer};
 
-/// The neighbours of one rank in a topology. A rank may occur several times, and among its own neighbours.
+/// The neighbors of one rank in a topology. A rank may occur several times, and among its own neighbors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbors<'a> {
     /// Whom it receives from, in the order of the blocks in the receive buffer. `None` is `MPI_PROC_NULL`: its block
@@ -11,11 +11,11 @@ pub struct Neighbors<'a> {
     pub sources: &'a [Option<u32>],
     /// Whom it sends to, in the order of the blocks in the send buffer.
     pub destinations: &'a [Option<u32>],
-    /// How the blocks of two ranks that are neighbours more than once find each other.
+    /// How the blocks of two ranks that are neighbors more than once find each other.
     pub pairing: Pairing,
 }
 
-/// Which block of a receiver takes which block of a sender, where one is several neighbours of the other.
+/// Which block of a receiver takes which block of a sender, where one is several neighbors of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
     /// The first that is sent is the first that is received: graphs.
@@ -40,12 +40,12 @@ impl Neighbors<'_> {
 pub fn direct(s: &mut Schedule, around: &Neighbors, send: impl Fn(u32) -> Span, recv: impl Fn(u32) -> Span) {
     for index in around.receive_order() {
         if let Some(rank) = around.sources[index] {
-            s.recv_some(Peer::Local(rank), recv(index as u32));
+            s.recv_some(StepPeer::Local(rank), recv(index as u32));
         }
     }
     for (index, destination) in (0..).zip(around.destinations) {
         if let Some(rank) = *destination {
-            s.send_some(Peer::Local(rank), send(index));
+            s.send_some(StepPeer::Local(rank), send(index));
         }
     }
     s.wait();

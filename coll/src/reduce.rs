@@ -10,17 +10,17 @@ use crate::shape::Member;
 /// A reduction overwrites its right operand ([`crate::Step::Reduce`]). So when the received operand comes from
 /// higher ranks, the result is where it was received, and the buffer of the old value becomes the next one
 /// to receive into: nothing is copied, and the operands keep their order.
-pub struct Running {
+pub struct PartialResult {
     value: Span,
     writable: bool,
     spares: [Option<Span>; 2],
 }
 
-impl Running {
+impl PartialResult {
     /// Starts from `own`. It is not written unless it is `writable`. `spare` is a buffer of the caller's that
     /// may be used; others are temporary.
-    pub fn new(own: Span, writable: bool, spare: Option<Span>) -> Running {
-        Running { value: own, writable, spares: [spare, None] }
+    pub fn new(own: Span, writable: bool, spare: Option<Span>) -> PartialResult {
+        PartialResult { value: own, writable, spares: [spare, None] }
     }
 
     /// The partial result.
@@ -33,15 +33,15 @@ impl Running {
         *self.spares[0].get_or_insert_with(|| s.temp_like(self.value))
     }
 
-    /// What has been received into [`Running::incoming`] comes from higher ranks: `value OP incoming`.
+    /// What has been received into [`PartialResult::incoming`] comes from higher ranks: `value OP incoming`.
     pub fn then(&mut self, s: &mut Schedule) {
         let incoming = self.incoming(s);
         s.reduce(self.value, incoming);
         let freed = if self.writable { Some(self.value) } else { self.spares[1].take() };
-        *self = Running { value: incoming, writable: true, spares: [freed, self.spares[1]] };
+        *self = PartialResult { value: incoming, writable: true, spares: [freed, self.spares[1]] };
     }
 
-    /// What has been received into [`Running::incoming`] comes from lower ranks: `incoming OP value`.
+    /// What has been received into [`PartialResult::incoming`] comes from lower ranks: `incoming OP value`.
     pub fn after(&mut self, s: &mut Schedule) {
         let incoming = self.incoming(s);
         if !self.writable {
@@ -93,7 +93,7 @@ pub fn chain(s: &mut Schedule, me: Member, root: u32, own: Span, home: Span, seg
     } else {
         home_here.filter(|home| *home != own).unwrap_or_else(|| s.temp_like(own))
     };
-    let pieces = Pieces::new(own, segment_bytes);
+    let pieces = OperandPieces::new(own, segment_bytes);
     if me.rank > 0 && me.rank + 1 < me.size {
         pass_down(s, me, own, &pieces);
     } else {
@@ -103,7 +103,7 @@ pub fn chain(s: &mut Schedule, me: Member, root: u32, own: Span, home: Span, seg
 }
 
 /// A rank in the middle of the chain: two segments are under way, the one that comes and the one that leaves.
-fn pass_down(s: &mut Schedule, me: Member, own: Span, pieces: &Pieces) {
+fn pass_down(s: &mut Schedule, me: Member, own: Span, pieces: &OperandPieces) {
     let room = [0, 1].map(|_| s.temp_like(pieces.of(own, 0)));
     let place = |index: u64| room[(index % 2) as usize].part(0, pieces.of(own, index).count);
     for index in 0..=pieces.count {
@@ -121,7 +121,7 @@ fn pass_down(s: &mut Schedule, me: Member, own: Span, pieces: &Pieces) {
 }
 
 /// The last rank sends its operand, the first one combines what comes into `result`.
-fn end_of_chain(s: &mut Schedule, me: Member, own: Span, result: Span, pieces: &Pieces) {
+fn end_of_chain(s: &mut Schedule, me: Member, own: Span, result: Span, pieces: &OperandPieces) {
     for index in 0..pieces.count {
         if me.rank > 0 {
             s.send(me.peer(me.rank - 1), pieces.of(own, index));
@@ -135,15 +135,15 @@ fn end_of_chain(s: &mut Schedule, me: Member, own: Span, result: Span, pieces: &
 }
 
 /// A vector in pieces of whole elements.
-struct Pieces {
+struct OperandPieces {
     elements: u64,
     count: u64,
 }
 
-impl Pieces {
-    fn new(vector: Span, piece_bytes: u64) -> Pieces {
+impl OperandPieces {
+    fn new(vector: Span, piece_bytes: u64) -> OperandPieces {
         let elements = (piece_bytes / vector.layout.size.max(1)).clamp(1, vector.count);
-        Pieces { elements, count: vector.count.div_ceil(elements) }
+        OperandPieces { elements, count: vector.count.div_ceil(elements) }
     }
 
     fn of(&self, vector: Span, index: u64) -> Span {
@@ -169,7 +169,7 @@ pub fn rabenseifner(s: &mut Schedule, me: Member, root: u32, own: Span, home: Sp
     };
     let start = if keeps { work } else { own };
     s.copy(own, start);
-    if fold.enter(s, me, &mut Running::new(start, keeps, None)) {
+    if fold.enter(s, me, &mut PartialResult::new(start, keeps, None)) {
         let cut = Cut::new(work.count, fold.cores);
         allreduce::halve(s, me, &fold, &cut, work);
         gather_halves(s, me, &fold, &cut, (core_of_root, work));
@@ -221,9 +221,9 @@ pub fn to_first(s: &mut Schedule, me: Member, own: Span, home: Option<Span>) -> 
 }
 
 /// A running result over `operands` received ones that ends at `home` where it can.
-fn at_first(s: &mut Schedule, own: Span, home: Option<Span>, operands: usize) -> Running {
+fn at_first(s: &mut Schedule, own: Span, home: Option<Span>, operands: usize) -> PartialResult {
     let in_place = home == Some(own);
-    let mut running = Running::new(own, in_place, home.filter(|_| !in_place));
+    let mut running = PartialResult::new(own, in_place, home.filter(|_| !in_place));
     if home.is_some() && !in_place && operands % 2 == 0 && operands > 0 {
         // The buffers take turns from the first on, and home must have the last turn.
         running.spares = [Some(s.temp_like(own)), home];

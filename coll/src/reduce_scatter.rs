@@ -4,20 +4,20 @@
 //! goes to the start of the receive buffer, `home`, and has the length of the own block.
 
 use crate::allreduce::halvings;
-use crate::reduce::{self, Running};
+use crate::reduce::{self, PartialResult};
 use crate::scatter;
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 
 /// The operand and where each rank's block lies in it.
-pub struct Blocks<F> {
+pub struct ScatterBlocks<F> {
     /// The whole operand.
     pub all: Span,
     /// The first element and the number of elements of `number` blocks, from a first one on.
     pub range: F,
 }
 
-impl<F: Fn(u32, u32) -> (u64, u64)> Blocks<F> {
+impl<F: Fn(u32, u32) -> (u64, u64)> ScatterBlocks<F> {
     /// The block of one rank in `vector`, which has the form of the operand.
     pub fn block(&self, vector: Span, rank: u32) -> Span {
         self.blocks(vector, rank, 1)
@@ -33,7 +33,7 @@ impl<F: Fn(u32, u32) -> (u64, u64)> Blocks<F> {
 pub fn reduce_then_scatter(
     s: &mut Schedule,
     me: Member,
-    blocks: &Blocks<impl Fn(u32, u32) -> (u64, u64)>,
+    blocks: &ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)>,
     home: Span,
 ) {
     let result = reduce::to_first(s, me, blocks.all, None);
@@ -43,10 +43,15 @@ pub fn reduce_then_scatter(
 
 /// Pairwise, for operations that commute: every rank receives the others' operands for its own block, one
 /// partner at a time, always in the same order.
-pub fn pairwise(s: &mut Schedule, me: Member, blocks: &Blocks<impl Fn(u32, u32) -> (u64, u64)>, home: Span) {
+pub fn pairwise(
+    s: &mut Schedule,
+    me: Member,
+    blocks: &ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)>,
+    home: Span,
+) {
     let own = blocks.block(blocks.all, me.rank);
     let spare = (home.buf != blocks.all.buf).then_some(home);
-    let mut running = Running::new(own, false, spare);
+    let mut running = PartialResult::new(own, false, spare);
     for distance in 1..me.size {
         let incoming = running.incoming(s);
         let to = me.after(distance);
@@ -64,7 +69,7 @@ pub fn pairwise(s: &mut Schedule, me: Member, blocks: &Blocks<impl Fn(u32, u32) 
 pub fn recursive_halving(
     s: &mut Schedule,
     me: Member,
-    blocks: &Blocks<impl Fn(u32, u32) -> (u64, u64)>,
+    blocks: &ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)>,
     home: Span,
 ) {
     debug_assert!(me.power_of_two());

@@ -15,12 +15,12 @@ pub struct Schedule {
     /// Ranks that multicasts go to, audience after audience.
     listeners: Vec<u32>,
     in_flight: bool,
-    window: Window,
+    window: StepRange,
 }
 
 /// Which of the steps are kept: all, or a part. See [`Schedule::look_at`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Window {
+struct StepRange {
     /// The first step that is kept.
     from: usize,
     /// No wait ends the window before so many steps are kept; 0: there is no end.
@@ -31,20 +31,28 @@ struct Window {
     next: Option<usize>,
 }
 
+impl StepRange {
+    /// How many steps are kept: all from the first one to the end, or to the wait before the next window.
+    fn kept(&self) -> usize {
+        let end = self.next.map_or(self.pushed, |next| next - 1);
+        end.saturating_sub(self.from)
+    }
+}
+
 /// One step of a [`Schedule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Start to send a slice.
     Send {
         /// Who receives it.
-        to: Peer,
+        to: StepPeer,
         /// What is sent.
         from: Slice,
     },
     /// Start to receive into a slice.
     Recv {
         /// Who sends it.
-        from: Peer,
+        from: StepPeer,
         /// Where it lands.
         into: Slice,
     },
@@ -60,7 +68,7 @@ pub enum Step {
     /// As [`Step::Recv`], where what is awaited comes by [`Step::Multicast`].
     Listen {
         /// Who sends it.
-        from: Peer,
+        from: StepPeer,
         /// Where it lands.
         into: Slice,
     },
@@ -87,7 +95,7 @@ pub enum Step {
 
 /// The other side of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Peer {
+pub enum StepPeer {
     /// A rank of this process's own group.
     Local(u32),
     /// A rank of the remote group of an intercommunicator.
@@ -154,14 +162,14 @@ pub struct Temp {
 
 /// What an algorithm must know of a datatype.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct TypeLayout {
     /// Packed bytes of one element (`MPI_Type_size`).
     pub size: u64,
     /// Bytes from one element to the next (`MPI_Type_get_extent`).
     pub extent: i64,
     /// Whether consecutive elements are one piece of memory in packed order that starts at the buffer's
     /// address: true lower bound 0, extent equal to size, no gaps. Then a part of it may be named in bytes.
-    pub dense: bool,
+    pub contiguous: bool,
 }
 
 /// A [`Slice`] with the layout of its type: what algorithms compute with.
@@ -176,26 +184,26 @@ pub struct Span {
     /// The type of each.
     pub ty: Ty,
     /// What is known of the type.
-    pub layout: Layout,
+    pub layout: TypeLayout,
 }
 
-impl Layout {
+impl TypeLayout {
     /// The layout of [`Ty::Byte`].
-    pub const BYTE: Layout = Layout { size: 1, extent: 1, dense: true };
+    pub const BYTE: TypeLayout = TypeLayout { size: 1, extent: 1, contiguous: true };
 
     /// A type without gaps, of this many bytes.
-    pub const fn dense(size: u64) -> Layout {
-        Layout { size, extent: size as i64, dense: true }
+    pub const fn contiguous(size: u64) -> TypeLayout {
+        TypeLayout { size, extent: size as i64, contiguous: true }
     }
 }
 
 impl Span {
     /// What a signal carries.
     pub const NOTHING: Span =
-        Span { buf: Buf::Recv, offset: 0, count: 0, ty: Ty::Byte, layout: Layout::BYTE };
+        Span { buf: Buf::Recv, offset: 0, count: 0, ty: Ty::Byte, layout: TypeLayout::BYTE };
 
     /// `count` elements from the start of a buffer.
-    pub fn new(buf: Buf, count: u64, ty: Ty, layout: Layout) -> Span {
+    pub fn new(buf: Buf, count: u64, ty: Ty, layout: TypeLayout) -> Span {
         Span { buf, offset: 0, count, ty, layout }
     }
 
@@ -205,7 +213,7 @@ impl Span {
     }
 
     /// `count` elements from the element `first` on. They need not lie within the span: a span names the place
-    /// and type of a block, and its neighbours are found from it.
+    /// and type of a block, and its neighbors are found from it.
     pub fn part(&self, first: u64, count: u64) -> Span {
         let distance = self.layout.extent.wrapping_mul(first as i64);
         Span { offset: self.offset.wrapping_add(distance), count, ..*self }
@@ -229,8 +237,8 @@ impl Span {
 
     /// The same memory as packed bytes, if the type allows it.
     fn as_bytes(&self) -> Option<Span> {
-        let bytes = Span { count: self.bytes(), ty: Ty::Byte, layout: Layout::BYTE, ..*self };
-        self.layout.dense.then_some(bytes)
+        let bytes = Span { count: self.bytes(), ty: Ty::Byte, layout: TypeLayout::BYTE, ..*self };
+        self.layout.contiguous.then_some(bytes)
     }
 }
 
@@ -246,7 +254,7 @@ impl Schedule {
         self.temps.clear();
         self.listeners.clear();
         self.in_flight = false;
-        self.window = Window::default();
+        self.window = StepRange::default();
     }
 
     /// Empties the schedule, and from now on keeps only a part of the steps that an algorithm pushes: those from
@@ -255,7 +263,7 @@ impl Schedule {
     /// ranks holds a round of each at a time, and builds the schedule again for the next.
     pub fn look_at(&mut self, from: usize, steps_min: usize) {
         self.clear();
-        self.window = Window { from, steps_min: steps_min.max(1), ..Window::default() };
+        self.window = StepRange { from, steps_min: steps_min.max(1), ..StepRange::default() };
     }
 
     /// Where the next window begins; `None` if this one reaches to the end.
@@ -275,6 +283,7 @@ impl Schedule {
         } else {
             self.steps.push(step);
         }
+        debug_assert_eq!(self.steps.len(), self.window.kept(), "the window has other steps than it says");
     }
 
     /// Steps that were pushed, whether they are kept or not.
@@ -298,11 +307,11 @@ impl Schedule {
     }
 
     /// Ranks to multicast to, as often as need be. They are other ranks of this process's own group.
-    pub fn audience(&mut self, ranks: impl IntoIterator<Item = Peer>) -> Audience {
+    pub fn audience(&mut self, ranks: impl IntoIterator<Item = StepPeer>) -> Audience {
         let first = self.listeners.len();
         self.listeners.extend(ranks.into_iter().map(|peer| match peer {
-            Peer::Local(rank) => rank,
-            Peer::Remote(_) => unreachable!("multicasts stay within a group"),
+            StepPeer::Local(rank) => rank,
+            StepPeer::Remote(_) => unreachable!("multicasts stay within a group"),
         }));
         Audience { first: first as u32, count: (self.listeners.len() - first) as u32 }
     }
@@ -316,44 +325,44 @@ impl Schedule {
     }
 
     /// Starts to receive what a peer multicasts into a span.
-    pub fn listen(&mut self, from: Peer, into: Span) {
+    pub fn listen(&mut self, from: StepPeer, into: Span) {
         self.push(Step::Listen { from, into: into.slice() });
         self.in_flight = true;
     }
 
     /// Starts to send a span. An empty one is sent as an empty message.
-    pub fn send(&mut self, to: Peer, from: Span) {
+    pub fn send(&mut self, to: StepPeer, from: Span) {
         self.push(Step::Send { to, from: from.slice() });
         self.in_flight = true;
     }
 
     /// Starts to receive into a span.
-    pub fn recv(&mut self, from: Peer, into: Span) {
+    pub fn recv(&mut self, from: StepPeer, into: Span) {
         self.push(Step::Recv { from, into: into.slice() });
         self.in_flight = true;
     }
 
     /// Sends a span unless it is empty. The peer must know that it is: see [`Schedule::recv_some`].
-    pub fn send_some(&mut self, to: Peer, from: Span) {
+    pub fn send_some(&mut self, to: StepPeer, from: Span) {
         if from.bytes() > 0 {
             self.send(to, from);
         }
     }
 
     /// Receives into a span unless it is empty.
-    pub fn recv_some(&mut self, from: Peer, into: Span) {
+    pub fn recv_some(&mut self, from: StepPeer, into: Span) {
         if into.bytes() > 0 {
             self.recv(from, into);
         }
     }
 
     /// Sends an empty message: a signal.
-    pub fn signal(&mut self, to: Peer) {
+    pub fn signal(&mut self, to: StepPeer) {
         self.send(to, Span::NOTHING);
     }
 
     /// Receives an empty message.
-    pub fn await_signal(&mut self, from: Peer) {
+    pub fn await_signal(&mut self, from: StepPeer) {
         self.recv(from, Span::NOTHING);
     }
 
@@ -385,16 +394,16 @@ impl Schedule {
 
     /// Temporary memory for packed bytes.
     pub fn temp_bytes(&mut self, bytes: u64) -> Span {
-        self.temp(bytes, Ty::Byte, Layout::BYTE)
+        self.temp(bytes, Ty::Byte, TypeLayout::BYTE)
     }
 
-    fn temp(&mut self, count: u64, ty: Ty, layout: Layout) -> Span {
+    fn temp(&mut self, count: u64, ty: Ty, layout: TypeLayout) -> Span {
         let buf = Buf::Temp(self.temps.len() as u32);
         self.temps.push(Temp { count, ty });
         Span::new(buf, count, ty, layout)
     }
 
-    /// A place for the packed bytes of `span`: its own memory where it is dense, else temporary memory.
+    /// A place for the packed bytes of `span`: its own memory where it is contiguous, else temporary memory.
     pub fn packed_place(&mut self, span: Span) -> Span {
         span.as_bytes().unwrap_or_else(|| self.temp_bytes(span.bytes()))
     }
@@ -428,7 +437,7 @@ mod tests {
     #[test]
     fn clear_keeps_memory() {
         let mut schedule = Schedule::new();
-        schedule.signal(Peer::Local(0));
+        schedule.signal(StepPeer::Local(0));
         schedule.wait();
         let capacity = schedule.steps.capacity();
         schedule.clear();
@@ -438,9 +447,9 @@ mod tests {
 
     /// Three rounds of a message and a copy.
     fn rounds(schedule: &mut Schedule) {
-        let place = |buf| Span::new(buf, 1, Ty::Byte, Layout::BYTE);
+        let place = |buf| Span::new(buf, 1, Ty::Byte, TypeLayout::BYTE);
         for round in 0..3 {
-            schedule.signal(Peer::Local(round));
+            schedule.signal(StepPeer::Local(round));
             schedule.wait();
             schedule.copy(place(Buf::Send), place(Buf::Recv));
         }
@@ -468,7 +477,7 @@ mod tests {
     #[test]
     fn an_audience_is_named_by_its_place_and_forgotten_with_the_schedule() {
         let mut schedule = Schedule::new();
-        let of = |ranks: std::ops::Range<u32>| ranks.map(Peer::Local);
+        let of = |ranks: std::ops::Range<u32>| ranks.map(StepPeer::Local);
         let (first, nobody, last) =
             (schedule.audience(of(3..5)), schedule.audience(of(0..0)), schedule.audience(of(7..8)));
         for audience in [first, nobody, last] {

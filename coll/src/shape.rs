@@ -1,26 +1,26 @@
 //! Who takes part in a collective.
 
-use crate::machines::Machines;
-use crate::schedule::Peer;
+use crate::nodes::Nodes;
+use crate::schedule::StepPeer;
 
 /// A communicator as one of its ranks sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comm<'a> {
+pub struct CommView<'a> {
     /// This process's rank in its own group.
     pub rank: u32,
     /// The size of its own group.
     pub size: u32,
     /// The size of the remote group, if this is an intercommunicator.
     pub remote: Option<u32>,
-    /// Where the ranks of the own group are; `None` if all share one machine, or if nobody has said.
-    pub machines: Option<&'a Machines>,
+    /// Where the ranks of the own group are; `None` if all share one node, or if nobody has said.
+    pub nodes: Option<&'a Nodes>,
     /// What multicasts among its ranks can do; `None` where they do not work. All ranks are told the same.
-    pub multicast: Option<Multicast>,
+    pub multicast: Option<MulticastAbility>,
 }
 
 /// What a multicast can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Multicast {
+pub struct MulticastAbility {
     /// Bytes of one message at most; at least 1.
     pub bytes_max: u64,
 }
@@ -36,8 +36,8 @@ pub enum Root {
     Elsewhere,
 }
 
-/// One rank of several that perform an algorithm among themselves: all of a group, those of one machine, or the
-/// leaders of all machines.
+/// One rank of several that perform an algorithm among themselves: all of a group, those of one node, or the
+/// leaders of all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member<'a> {
     /// The number of this rank among them.
@@ -59,26 +59,26 @@ pub enum Ranks<'a> {
     But(&'a [u32], u32, u32),
 }
 
-impl<'a> Comm<'a> {
+impl<'a> CommView<'a> {
     /// A rank of an intracommunicator.
     pub fn intra(rank: u32, size: u32) -> Self {
-        Comm { rank, size, remote: None, machines: None, multicast: None }
+        CommView { rank, size, remote: None, nodes: None, multicast: None }
     }
 
     /// A rank of an intercommunicator.
     pub fn inter(rank: u32, size: u32, remote: u32) -> Self {
-        Comm { rank, size, remote: Some(remote), machines: None, multicast: None }
+        CommView { rank, size, remote: Some(remote), nodes: None, multicast: None }
     }
 
-    /// The same, with its ranks on these machines.
-    pub fn on(self, machines: &'a Machines) -> Self {
-        debug_assert_eq!(machines.size(), self.size);
-        Comm { machines: Some(machines), ..self }
+    /// The same, with its ranks on these nodes.
+    pub fn on(self, nodes: &'a Nodes) -> Self {
+        debug_assert_eq!(nodes.size(), self.size);
+        CommView { nodes: Some(nodes), ..self }
     }
 
     /// The same, with multicasts of so many bytes.
     pub fn with_multicast(self, bytes_max: u64) -> Self {
-        Comm { multicast: Some(Multicast { bytes_max: bytes_max.max(1) }), ..self }
+        CommView { multicast: Some(MulticastAbility { bytes_max: bytes_max.max(1) }), ..self }
     }
 
     /// This process within the whole of its own group.
@@ -111,9 +111,9 @@ impl Member<'static> {
 
 impl<'a> Member<'a> {
     /// The member `rank`, as a peer.
-    pub fn peer(&self, rank: u32) -> Peer {
+    pub fn peer(&self, rank: u32) -> StepPeer {
         debug_assert!(rank < self.size);
-        Peer::Local(self.ranks.get(rank))
+        StepPeer::Local(self.ranks.get(rank))
     }
 
     /// The rank `distance` places further on, around the ring.
@@ -158,7 +158,7 @@ impl Rotated<'_> {
     }
 
     /// A number counted from the root, as a peer.
-    pub fn peer(&self, rank: u32) -> Peer {
+    pub fn peer(&self, rank: u32) -> StepPeer {
         self.member.peer(self.actual(rank))
     }
 
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn members_have_ranks_of_their_own() {
         let me = Member { rank: 1, size: 3, ranks: Ranks::Listed(&[2, 5, 7]) };
-        assert_eq!((me.peer(0), me.peer(me.after(1))), (Peer::Local(2), Peer::Local(7)));
+        assert_eq!((me.peer(0), me.peer(me.after(1))), (StepPeer::Local(2), StepPeer::Local(7)));
         let me = Member { ranks: Ranks::But(&[2, 5, 7], 1, 6), ..me };
-        assert_eq!((me.peer(1), me.peer(2)), (Peer::Local(6), Peer::Local(7)));
-        assert_eq!(Member::without_first(3, 4).peer(0), Peer::Local(1));
+        assert_eq!((me.peer(1), me.peer(2)), (StepPeer::Local(6), StepPeer::Local(7)));
+        assert_eq!(Member::without_first(3, 4).peer(0), StepPeer::Local(1));
     }
 }

@@ -1,18 +1,18 @@
 //! Which algorithm serves which call.
 //!
 //! The first row of a collective that fits is taken; a user's rows come before the built-in ones. A row fits if
-//! the call's bytes (see [`crate::Call::bytes`]), ranks and machines are within its bounds and its algorithm suits
-//! the number of ranks, the operation and the place ([`Algorithm::suits`]).
+//! the call's bytes (see [`crate::CollectiveCall::bytes`]), ranks and nodes are within its bounds and its algorithm
+//! suits the number of ranks, the operation and the place ([`Algorithm::suits`]).
 
 mod bounds;
 mod text;
 
 use crate::algorithm::{Algorithm, algorithms};
-use crate::call::{Call, Collective};
+use crate::call::{Collective, CollectiveCall};
 use crate::limits::FAR_SEGMENT_BYTES;
-use crate::shape::Comm;
+use crate::shape::CommView;
 
-pub use bounds::Bounds;
+pub use bounds::NumberRange;
 pub use text::{BadLine, HEADING, load, parse};
 
 /// An algorithm and how it cuts messages.
@@ -26,15 +26,15 @@ pub struct Choice {
 
 /// One row of a selection table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TableRow {
     /// The collective it is for.
     pub collective: Collective,
     /// The bytes it is for.
-    pub bytes: Bounds,
+    pub bytes: NumberRange,
     /// The numbers of ranks it is for.
-    pub ranks: Bounds,
-    /// The numbers of machines it is for.
-    pub machines: Bounds,
+    pub ranks: NumberRange,
+    /// The numbers of nodes it is for.
+    pub nodes: NumberRange,
     /// What to use.
     pub choice: Choice,
 }
@@ -44,79 +44,84 @@ pub struct Row {
 pub struct Query {
     /// The collective.
     pub collective: Collective,
-    /// [`crate::Call::bytes`].
+    /// [`crate::CollectiveCall::bytes`].
     pub bytes: u64,
     /// The number of ranks.
     pub ranks: u32,
-    /// The number of machines that they are on.
-    pub machines: u32,
-    /// Whether the ranks of each machine follow each other ([`crate::Machines::is_in_rank_order`]).
+    /// The number of nodes that they are on.
+    pub nodes: u32,
+    /// Whether the ranks of each node follow each other ([`crate::Nodes::is_in_rank_order`]).
     pub in_rank_order: bool,
     /// Whether operands may be taken in any order.
     pub commutative: bool,
     /// Whether the call can go over slots in shared memory ([`Algorithm::Shm`]).
     pub shm: bool,
-    /// Whether machines can be reached by multicast ([`Algorithm::Multicast`]).
+    /// Whether nodes can be reached by multicast ([`Algorithm::Multicast`]).
     pub multicast: bool,
 }
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
-const ANY: Bounds = Bounds::ANY;
+const ANY: NumberRange = NumberRange::ANY;
 
-/// A row for any number of machines.
-const fn row(collective: Collective, bytes: Bounds, ranks: Bounds, algorithm: Algorithm) -> Row {
+/// A row for any number of nodes.
+const fn row(
+    collective: Collective,
+    bytes: NumberRange,
+    ranks: NumberRange,
+    algorithm: Algorithm,
+) -> TableRow {
     let choice = Choice { algorithm, segment_bytes: 0 };
-    Row { collective, bytes, ranks, machines: ANY, choice }
+    TableRow { collective, bytes, ranks, nodes: ANY, choice }
 }
 
-/// A row for two or more machines, and any number of ranks.
-const fn far(collective: Collective, bytes: Bounds, algorithm: Algorithm) -> Row {
-    Row { machines: Bounds::from(2), ..row(collective, bytes, ANY, algorithm) }
+/// A row for two or more nodes, and any number of ranks.
+const fn far(collective: Collective, bytes: NumberRange, algorithm: Algorithm) -> TableRow {
+    TableRow { nodes: NumberRange::from(2), ..row(collective, bytes, ANY, algorithm) }
 }
 
-impl Row {
+impl TableRow {
     /// The same for at most so many ranks.
-    const fn ranks_max(self, max: u64) -> Row {
-        Row { ranks: Bounds { max, ..self.ranks }, ..self }
+    const fn ranks_max(self, max: u64) -> TableRow {
+        TableRow { ranks: NumberRange { max, ..self.ranks }, ..self }
     }
 
     /// The same for more than so many ranks.
-    const fn ranks_above(self, least: u64) -> Row {
-        Row { ranks: Bounds { min: least + 1, ..self.ranks }, ..self }
+    const fn ranks_above(self, least: u64) -> TableRow {
+        TableRow { ranks: NumberRange { min: least + 1, ..self.ranks }, ..self }
     }
 
-    /// The same for so many machines at least.
-    const fn machines_min(self, min: u64) -> Row {
-        Row { machines: Bounds { min, ..self.machines }, ..self }
+    /// The same for so many nodes at least.
+    const fn nodes_min(self, min: u64) -> TableRow {
+        TableRow { nodes: NumberRange { min, ..self.nodes }, ..self }
     }
 
-    /// The same for at most so many machines.
-    const fn machines_max(self, max: u64) -> Row {
-        Row { machines: Bounds { max, ..self.machines }, ..self }
+    /// The same for at most so many nodes.
+    const fn nodes_max(self, max: u64) -> TableRow {
+        TableRow { nodes: NumberRange { max, ..self.nodes }, ..self }
     }
 
-    /// The same for more than so many machines.
-    const fn machines_above(self, least: u64) -> Row {
-        Row { machines: Bounds { min: least + 1, ..self.machines }, ..self }
+    /// The same for more than so many nodes.
+    const fn nodes_above(self, least: u64) -> TableRow {
+        TableRow { nodes: NumberRange { min: least + 1, ..self.nodes }, ..self }
     }
 
     /// The same with segments of so many bytes.
-    const fn cut(self, segment_bytes: u64) -> Row {
-        Row { choice: Choice { segment_bytes, ..self.choice }, ..self }
+    const fn cut(self, segment_bytes: u64) -> TableRow {
+        TableRow { choice: Choice { segment_bytes, ..self.choice }, ..self }
     }
 }
 
-const fn up_to(max: u64) -> Bounds {
-    Bounds::up_to(max)
+const fn up_to(max: u64) -> NumberRange {
+    NumberRange::up_to(max)
 }
 
-const fn above(least: u64) -> Bounds {
-    Bounds::from(least + 1)
+const fn above(least: u64) -> NumberRange {
+    NumberRange::from(least + 1)
 }
 
-const fn between(least: u64, max: u64) -> Bounds {
-    Bounds { min: least + 1, max }
+const fn between(least: u64, max: u64) -> NumberRange {
+    NumberRange { min: least + 1, max }
 }
 
 /// Bytes that go over a network at once; see [`FAR_SEGMENT_BYTES`].
@@ -124,43 +129,43 @@ const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 
 /// The built-in table. The last row of each collective fits every call.
 ///
-/// The rows come from the simulator, with a network of 25 Gbit/s between machines and 1, 4, 16 or 48 ranks on each, or with
-/// all on one: chains and rings have the best bandwidth, but their time grows with every machine or rank, so the more there
-/// are, the later they begin to pay. `sim/tests/table.rs` keeps them near the best. How many ranks machines have is
-/// seen from both numbers together: "at most 4 machines, more than 4 ranks" has several on some machine. Where machines
+/// The rows come from the simulator, with a network of 25 Gbit/s between nodes and 1, 4, 16 or 48 ranks on each, or with
+/// all on one: chains and rings have the best bandwidth, but their time grows with every node or rank, so the more there
+/// are, the later they begin to pay. `sim/tests/table.rs` keeps them near the best. How many ranks nodes have is
+/// seen from both numbers together: "at most 4 nodes, more than 4 ranks" has several on some node. Where nodes
 /// have one rank each, as the leaders of a hierarchical allreduce, hierarchical rows are passed over.
 ///
 /// Those by multicast, which are for networks that have it, were measured on the test network (1 Gbit/s, 4 to 16 hosts on two
 /// cores): a long broadcast takes half the time or less, one of 32 KiB from one root half to all of it. A barrier takes as long with 8
 /// and 12 hosts and 0.7 of the time with 16. What every rank has for all goes over connections, whose rings fill the receivers' links
-/// as well. Where each host has cores of its own, the simulator lets shorter broadcasts to 3 machines and more gain up to a half, while
+/// as well. Where each host has cores of its own, the simulator lets shorter broadcasts to 3 nodes and more gain up to a half, while
 /// two cores take every packet once for each receiver: a table of the user's can say so.
-pub const TABLE: &[Row] = &complete();
+pub const TABLE: &[TableRow] = &complete();
 
 /// The rows of [`TABLE`], without those of reduce_scatter_block: they are the ones of reduce_scatter.
-const ROWS: &[Row] = &[
-    far(Collective::Barrier, ANY, Algorithm::Multicast).machines_min(12),
+const ROWS: &[TableRow] = &[
+    far(Collective::Barrier, ANY, Algorithm::Multicast).nodes_min(12),
     far(Collective::Barrier, ANY, Algorithm::Hierarchical),
     row(Collective::Barrier, ANY, ANY, Algorithm::Dissemination),
-    far(Collective::Bcast, above(16 * KIB), Algorithm::Multicast).machines_min(3),
+    far(Collective::Bcast, above(16 * KIB), Algorithm::Multicast).nodes_min(3),
     far(Collective::Bcast, up_to(16 * KIB), Algorithm::Hierarchical),
-    far(Collective::Bcast, up_to(64 * KIB), Algorithm::HierarchicalChain).machines_max(5).ranks_max(64),
+    far(Collective::Bcast, up_to(64 * KIB), Algorithm::HierarchicalChain).nodes_max(5).ranks_max(64),
     far(Collective::Bcast, up_to(64 * KIB), Algorithm::Hierarchical),
-    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(11).ranks_above(144),
-    far(Collective::Bcast, up_to(128 * KIB), Algorithm::Hierarchical).machines_max(2).ranks_above(60),
-    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).machines_max(11),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).nodes_max(11).ranks_above(144),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::Hierarchical).nodes_max(2).ranks_above(60),
+    far(Collective::Bcast, up_to(128 * KIB), Algorithm::HierarchicalChain).nodes_max(11),
     far(Collective::Bcast, up_to(128 * KIB), Algorithm::Hierarchical),
-    far(Collective::Bcast, up_to(160 * KIB), Algorithm::HierarchicalChain).machines_max(28),
-    far(Collective::Bcast, up_to(160 * KIB), Algorithm::Hierarchical).machines_max(200),
-    far(Collective::Bcast, up_to(512 * KIB), Algorithm::HierarchicalChain).machines_max(96),
-    far(Collective::Bcast, up_to(512 * KIB), Algorithm::Hierarchical).machines_max(200),
-    far(Collective::Bcast, between(128 * KIB, 512 * KIB), Algorithm::BinaryTree).machines_above(200),
-    far(Collective::Bcast, up_to(2 * MIB), Algorithm::HierarchicalChain).machines_max(200),
-    far(Collective::Bcast, between(512 * KIB, 2 * MIB), Algorithm::BinaryTree).machines_above(200),
+    far(Collective::Bcast, up_to(160 * KIB), Algorithm::HierarchicalChain).nodes_max(28),
+    far(Collective::Bcast, up_to(160 * KIB), Algorithm::Hierarchical).nodes_max(200),
+    far(Collective::Bcast, up_to(512 * KIB), Algorithm::HierarchicalChain).nodes_max(96),
+    far(Collective::Bcast, up_to(512 * KIB), Algorithm::Hierarchical).nodes_max(200),
+    far(Collective::Bcast, between(128 * KIB, 512 * KIB), Algorithm::BinaryTree).nodes_above(200),
+    far(Collective::Bcast, up_to(2 * MIB), Algorithm::HierarchicalChain).nodes_max(200),
+    far(Collective::Bcast, between(512 * KIB, 2 * MIB), Algorithm::BinaryTree).nodes_above(200),
     far(Collective::Bcast, ANY, Algorithm::HierarchicalChain),
-    far(Collective::Bcast, between(128 * KIB, MIB), Algorithm::BinaryTree).machines_above(16),
-    far(Collective::Bcast, above(32 * KIB), Algorithm::BinaryTree).machines_above(52),
-    far(Collective::Bcast, between(16 * KIB, 32 * KIB), Algorithm::ScatterRing).machines_max(2),
+    far(Collective::Bcast, between(128 * KIB, MIB), Algorithm::BinaryTree).nodes_above(16),
+    far(Collective::Bcast, above(32 * KIB), Algorithm::BinaryTree).nodes_above(52),
+    far(Collective::Bcast, between(16 * KIB, 32 * KIB), Algorithm::ScatterRing).nodes_max(2),
     row(Collective::Bcast, up_to(128 * KIB), ANY, Algorithm::Binomial),
     row(Collective::Bcast, ANY, up_to(4), Algorithm::Binomial),
     row(Collective::Bcast, up_to(256 * KIB), up_to(52), Algorithm::Binomial),
@@ -168,43 +173,44 @@ const ROWS: &[Row] = &[
     row(Collective::Bcast, up_to(MIB), ANY, Algorithm::BinaryTree),
     row(Collective::Bcast, ANY, ANY, Algorithm::ScatterRing),
     // Beyond 64 KiB the memory that ranks on the way need would be more than the root has to gain.
-    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).machines_max(2),
-    far(Collective::Gather, above(KIB), Algorithm::Linear).machines_max(2).ranks_max(64),
-    far(Collective::Gather, up_to(256), Algorithm::Binomial).machines_above(44).ranks_max(512),
-    far(Collective::Gather, up_to(32), Algorithm::Binomial).machines_above(44),
-    far(Collective::Gather, up_to(256), Algorithm::Binomial).machines_above(72),
+    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).nodes_max(2),
+    far(Collective::Gather, above(KIB), Algorithm::Linear).nodes_max(2).ranks_max(64),
+    far(Collective::Gather, up_to(256), Algorithm::Binomial).nodes_above(44).ranks_max(512),
+    far(Collective::Gather, up_to(32), Algorithm::Binomial).nodes_above(44),
+    far(Collective::Gather, up_to(256), Algorithm::Binomial).nodes_above(72),
     far(Collective::Gather, up_to(4 * KIB), Algorithm::Hierarchical),
-    far(Collective::Gather, up_to(64), Algorithm::Binomial).machines_above(16),
-    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).machines_above(36),
-    far(Collective::Gather, up_to(2 * KIB), Algorithm::Binomial).machines_above(300),
-    far(Collective::Gather, between(16 * KIB, 32 * KIB), Algorithm::Hierarchical).machines_max(2),
+    far(Collective::Gather, up_to(64), Algorithm::Binomial).nodes_above(16),
+    far(Collective::Gather, up_to(KIB), Algorithm::Binomial).nodes_above(36),
+    far(Collective::Gather, up_to(2 * KIB), Algorithm::Binomial).nodes_above(300),
+    far(Collective::Gather, between(16 * KIB, 32 * KIB), Algorithm::Hierarchical).nodes_max(2),
     far(Collective::Gather, ANY, Algorithm::Linear),
     row(Collective::Gather, up_to(4 * KIB), up_to(13), Algorithm::Linear),
-    row(Collective::Gather, up_to(64 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Gather, up_to(24 * KIB), ANY, Algorithm::Binomial),
+    row(Collective::Gather, up_to(64 * KIB), above(100), Algorithm::Binomial),
     row(Collective::Gather, ANY, ANY, Algorithm::Linear),
     row(Collective::Gatherv, ANY, ANY, Algorithm::Linear),
-    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).machines_max(2),
-    far(Collective::Scatter, above(KIB), Algorithm::Linear).machines_max(2).ranks_max(64),
-    far(Collective::Scatter, up_to(256), Algorithm::Binomial).machines_above(44).ranks_max(512),
-    far(Collective::Scatter, up_to(32), Algorithm::Binomial).machines_above(44),
-    far(Collective::Scatter, up_to(256), Algorithm::Binomial).machines_above(72),
+    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).nodes_max(2),
+    far(Collective::Scatter, above(KIB), Algorithm::Linear).nodes_max(2).ranks_max(64),
+    far(Collective::Scatter, up_to(256), Algorithm::Binomial).nodes_above(44).ranks_max(512),
+    far(Collective::Scatter, up_to(32), Algorithm::Binomial).nodes_above(44),
+    far(Collective::Scatter, up_to(256), Algorithm::Binomial).nodes_above(72),
     far(Collective::Scatter, up_to(4 * KIB), Algorithm::Hierarchical),
-    far(Collective::Scatter, up_to(64), Algorithm::Binomial).machines_above(16),
-    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).machines_above(36),
-    far(Collective::Scatter, up_to(2 * KIB), Algorithm::Binomial).machines_above(300),
+    far(Collective::Scatter, up_to(64), Algorithm::Binomial).nodes_above(16),
+    far(Collective::Scatter, up_to(KIB), Algorithm::Binomial).nodes_above(36),
+    far(Collective::Scatter, up_to(2 * KIB), Algorithm::Binomial).nodes_above(300),
     far(Collective::Scatter, ANY, Algorithm::Linear),
     row(Collective::Scatter, up_to(4 * KIB), up_to(11), Algorithm::Linear),
     row(Collective::Scatter, up_to(4 * KIB), ANY, Algorithm::Binomial),
     row(Collective::Scatter, ANY, ANY, Algorithm::Linear),
     row(Collective::Scatterv, ANY, ANY, Algorithm::Linear),
     far(Collective::Allgather, up_to(4 * KIB), Algorithm::Hierarchical),
-    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(2),
-    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(10).ranks_above(10),
-    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).machines_max(36).ranks_above(36),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).nodes_max(2),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).nodes_max(10).ranks_above(10),
+    far(Collective::Allgather, between(4 * KIB, 16 * KIB), Algorithm::Ring).nodes_max(36).ranks_above(36),
     far(Collective::Allgather, above(4 * KIB), Algorithm::Hierarchical),
     far(Collective::Allgather, above(4 * KIB), Algorithm::RecursiveDoubling),
-    far(Collective::Allgather, up_to(64 * KIB), Algorithm::Bruck).machines_above(6),
-    far(Collective::Allgather, up_to(128 * KIB), Algorithm::Bruck).machines_above(20).machines_max(40),
+    far(Collective::Allgather, up_to(64 * KIB), Algorithm::Bruck).nodes_above(6),
+    far(Collective::Allgather, up_to(128 * KIB), Algorithm::Bruck).nodes_above(20).nodes_max(40),
     far(Collective::Allgather, above(4 * KIB), Algorithm::NeighbourExchange),
     row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::RecursiveDoubling),
     row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::Bruck),
@@ -224,29 +230,26 @@ const ROWS: &[Row] = &[
     far(Collective::Reduce, up_to(16 * KIB), Algorithm::Hierarchical),
     far(Collective::Reduce, up_to(16 * KIB), Algorithm::Binomial),
     far(Collective::Reduce, up_to(128 * KIB), Algorithm::Chain).ranks_max(12).cut(FAR_AT_ONCE),
-    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Hierarchical).machines_max(4).ranks_above(16),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Hierarchical).nodes_max(4).ranks_above(16),
     far(Collective::Reduce, up_to(32 * KIB), Algorithm::Rabenseifner).ranks_max(96),
-    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Chain)
-        .machines_max(11)
-        .ranks_max(64)
-        .cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(128 * KIB), Algorithm::Chain).nodes_max(11).ranks_max(64).cut(FAR_AT_ONCE),
     far(Collective::Reduce, up_to(128 * KIB), Algorithm::Rabenseifner).ranks_max(64),
     far(Collective::Reduce, between(128 * KIB, 512 * KIB), Algorithm::Chain)
-        .machines_max(28)
+        .nodes_max(28)
         .ranks_max(64)
         .cut(FAR_AT_ONCE),
     far(Collective::Reduce, between(256 * KIB, 512 * KIB), Algorithm::Chain)
-        .machines_max(44)
+        .nodes_max(44)
         .ranks_max(256)
         .cut(FAR_AT_ONCE),
-    far(Collective::Reduce, up_to(32 * KIB), Algorithm::Rabenseifner).machines_above(12).ranks_max(400),
-    far(Collective::Reduce, up_to(512 * KIB), Algorithm::Hierarchical).machines_max(64),
+    far(Collective::Reduce, up_to(32 * KIB), Algorithm::Rabenseifner).nodes_above(12).ranks_max(400),
+    far(Collective::Reduce, up_to(512 * KIB), Algorithm::Hierarchical).nodes_max(64),
     far(Collective::Reduce, up_to(512 * KIB), Algorithm::Rabenseifner),
-    far(Collective::Reduce, up_to(MIB), Algorithm::Chain).machines_max(50).cut(FAR_AT_ONCE),
-    far(Collective::Reduce, up_to(MIB), Algorithm::Hierarchical).machines_max(64),
+    far(Collective::Reduce, up_to(MIB), Algorithm::Chain).nodes_max(50).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(MIB), Algorithm::Hierarchical).nodes_max(64),
     far(Collective::Reduce, up_to(MIB), Algorithm::Rabenseifner),
-    far(Collective::Reduce, up_to(2 * MIB), Algorithm::Rabenseifner).machines_above(100),
-    far(Collective::Reduce, ANY, Algorithm::Chain).machines_max(128).cut(FAR_AT_ONCE),
+    far(Collective::Reduce, up_to(2 * MIB), Algorithm::Rabenseifner).nodes_above(100),
+    far(Collective::Reduce, ANY, Algorithm::Chain).nodes_max(128).cut(FAR_AT_ONCE),
     far(Collective::Reduce, ANY, Algorithm::Rabenseifner),
     row(Collective::Reduce, up_to(4 * KIB), ANY, Algorithm::Binomial),
     row(Collective::Reduce, up_to(128 * KIB), up_to(7), Algorithm::Binomial),
@@ -262,69 +265,69 @@ const ROWS: &[Row] = &[
     row(Collective::Reduce, ANY, ANY, Algorithm::Binomial),
     far(Collective::Allreduce, up_to(16 * KIB), Algorithm::Hierarchical),
     far(Collective::Allreduce, up_to(16 * KIB), Algorithm::RecursiveDoubling),
-    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Hierarchical).machines_max(2),
-    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).machines_max(4).ranks_above(30),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Hierarchical).nodes_max(2),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).nodes_max(4).ranks_above(30),
     far(Collective::Allreduce, between(128 * KIB, 512 * KIB), Algorithm::Hierarchical)
-        .machines_max(2)
+        .nodes_max(2)
         .ranks_max(8),
     far(Collective::Allreduce, between(512 * KIB, MIB), Algorithm::Hierarchical)
-        .machines_max(2)
+        .nodes_max(2)
         .ranks_above(8)
         .ranks_max(32),
     far(Collective::Allreduce, ANY, Algorithm::SegmentedRing)
-        .machines_max(4)
+        .nodes_max(4)
         .ranks_above(4)
         .ranks_max(80)
         .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
-        .machines_max(4)
+        .nodes_max(4)
         .ranks_above(80)
         .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Rabenseifner)
-        .machines_max(16)
+        .nodes_max(16)
         .ranks_above(16)
         .ranks_max(64),
     far(Collective::Allreduce, up_to(64 * KIB), Algorithm::SegmentedRing)
-        .machines_max(16)
+        .nodes_max(16)
         .ranks_above(16)
         .ranks_max(28)
         .cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).machines_max(16).ranks_above(16),
+    far(Collective::Allreduce, up_to(64 * KIB), Algorithm::Hierarchical).nodes_max(16).ranks_above(16),
     far(Collective::Allreduce, above(64 * KIB), Algorithm::SegmentedRing)
-        .machines_max(16)
+        .nodes_max(16)
         .ranks_above(16)
         .ranks_max(80)
         .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
-        .machines_max(16)
+        .nodes_max(16)
         .ranks_above(80)
         .ranks_max(400)
         .cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::Hierarchical).machines_above(16),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::Hierarchical).nodes_above(16),
     far(Collective::Allreduce, above(256 * KIB), Algorithm::SegmentedRing)
-        .machines_max(64)
+        .nodes_max(64)
         .ranks_above(64)
         .ranks_max(256)
         .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, above(512 * KIB), Algorithm::SegmentedRing)
-        .machines_max(100)
+        .nodes_max(100)
         .ranks_above(256)
         .ranks_max(400)
         .cut(FAR_AT_ONCE),
     far(Collective::Allreduce, ANY, Algorithm::Hierarchical),
-    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::SegmentedRing).machines_max(3).cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::RecursiveDoubling).machines_max(2),
-    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Rabenseifner).machines_above(3).machines_max(4),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::SegmentedRing).nodes_max(3).cut(FAR_AT_ONCE),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::RecursiveDoubling).nodes_max(2),
+    far(Collective::Allreduce, up_to(32 * KIB), Algorithm::Rabenseifner).nodes_above(3).nodes_max(4),
     far(Collective::Allreduce, between(64 * KIB, 256 * KIB), Algorithm::RecursiveDoubling)
-        .machines_above(3)
-        .machines_max(4),
-    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::SegmentedRing).machines_max(7).cut(FAR_AT_ONCE),
+        .nodes_above(3)
+        .nodes_max(4),
+    far(Collective::Allreduce, up_to(256 * KIB), Algorithm::SegmentedRing).nodes_max(7).cut(FAR_AT_ONCE),
     far(Collective::Allreduce, between(64 * KIB, 128 * KIB), Algorithm::SegmentedRing)
-        .machines_max(14)
+        .nodes_max(14)
         .cut(FAR_AT_ONCE),
-    far(Collective::Allreduce, ANY, Algorithm::Ring).machines_max(7),
-    far(Collective::Allreduce, above(MIB), Algorithm::Ring).machines_max(14),
-    far(Collective::Allreduce, above(2 * MIB), Algorithm::Ring).machines_max(30),
+    far(Collective::Allreduce, ANY, Algorithm::Ring).nodes_max(7),
+    far(Collective::Allreduce, above(MIB), Algorithm::Ring).nodes_max(14),
+    far(Collective::Allreduce, above(2 * MIB), Algorithm::Ring).nodes_max(30),
     far(Collective::Allreduce, ANY, Algorithm::Rabenseifner),
     row(Collective::Allreduce, up_to(2 * KIB), ANY, Algorithm::RecursiveDoubling),
     row(Collective::Allreduce, ANY, up_to(7), Algorithm::SegmentedRing),
@@ -361,7 +364,7 @@ const ROWS: &[Row] = &[
 
 /// [`ROWS`] with those of reduce_scatter once more, for reduce_scatter_block. What counts are the bytes of the whole vector, which
 /// is the same work however it is divided.
-const fn complete() -> [Row; ROWS.len() + rows_of(Collective::ReduceScatter)] {
+const fn complete() -> [TableRow; ROWS.len() + rows_of(Collective::ReduceScatter)] {
     let mut table = [ROWS[0]; ROWS.len() + rows_of(Collective::ReduceScatter)];
     let end = end_of(Collective::ReduceScatter);
     let more = rows_of(Collective::ReduceScatter);
@@ -410,12 +413,12 @@ const fn starts() -> [usize; COLLECTIVES + 1] {
 }
 
 /// The built-in rows of a collective.
-fn built_in(collective: Collective) -> &'static [Row] {
+fn built_in(collective: Collective) -> &'static [TableRow] {
     &TABLE[STARTS[collective as usize]..STARTS[collective as usize + 1]]
 }
 
 /// Chooses from a user's rows, and where they have nothing that fits from the built-in table.
-pub fn select(rows: &[Row], query: &Query) -> Choice {
+pub fn select(rows: &[TableRow], query: &Query) -> Choice {
     let row = first_fit(rows, query).or_else(|| first_fit(built_in(query.collective), query));
     row.map_or(algorithms(query.collective)[0].into(), |row| row.choice)
 }
@@ -423,7 +426,7 @@ pub fn select(rows: &[Row], query: &Query) -> Choice {
 /// What a user's rows make of a call that could go over slots in shared memory: `None` if they leave it that
 /// way, because none is for it or they name [`Algorithm::Shm`]. Without rows this costs nothing.
 #[inline]
-pub fn forced(rows: &[Row], comm: &Comm, call: &Call) -> Option<Choice> {
+pub fn forced(rows: &[TableRow], comm: &CommView, call: &CollectiveCall) -> Option<Choice> {
     if rows.is_empty() {
         return None;
     }
@@ -432,7 +435,7 @@ pub fn forced(rows: &[Row], comm: &Comm, call: &Call) -> Option<Choice> {
     (choice.algorithm != Algorithm::Shm).then_some(choice)
 }
 
-fn first_fit<'r>(rows: &'r [Row], query: &Query) -> Option<&'r Row> {
+fn first_fit<'r>(rows: &'r [TableRow], query: &Query) -> Option<&'r TableRow> {
     rows.iter().find(|row| row.fits(query))
 }
 
@@ -453,17 +456,17 @@ impl Choice {
 }
 
 impl Query {
-    /// A call on one machine that goes by messages, with operands in any order.
+    /// A call on one node that goes by messages, with operands in any order.
     pub fn new(collective: Collective, bytes: u64, ranks: u32) -> Query {
-        let (machines, in_rank_order, commutative) = (1, true, true);
-        Query { collective, bytes, ranks, machines, in_rank_order, commutative, shm: false, multicast: false }
+        let (nodes, in_rank_order, commutative) = (1, true, true);
+        Query { collective, bytes, ranks, nodes, in_rank_order, commutative, shm: false, multicast: false }
     }
 
     /// A call by messages.
-    pub fn of(comm: &Comm, call: &Call) -> Query {
+    pub fn of(comm: &CommView, call: &CollectiveCall) -> Query {
         Query {
-            machines: comm.machines.map_or(1, |machines| machines.count()),
-            in_rank_order: comm.machines.is_none_or(|machines| machines.is_in_rank_order()),
+            nodes: comm.nodes.map_or(1, |nodes| nodes.count()),
+            in_rank_order: comm.nodes.is_none_or(|nodes| nodes.is_in_rank_order()),
             commutative: call.commutative(),
             multicast: comm.multicast.is_some(),
             ..Query::new(call.collective(), call.bytes(comm.size), comm.size)
@@ -471,13 +474,13 @@ impl Query {
     }
 }
 
-impl Row {
+impl TableRow {
     /// Whether the row is for a call like this and its algorithm suits it.
     pub fn fits(&self, query: &Query) -> bool {
         self.collective == query.collective
             && self.bytes.contains(query.bytes)
             && self.ranks.contains(query.ranks.into())
-            && self.machines.contains(query.machines.into())
+            && self.nodes.contains(query.nodes.into())
             && self.choice.algorithm.suits(query)
     }
 }
@@ -486,16 +489,16 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn chosen(rows: &[Row], query: Query) -> Algorithm {
+    fn chosen(rows: &[TableRow], query: Query) -> Algorithm {
         select(rows, &query).algorithm
     }
 
     #[test]
     fn every_call_has_a_row_and_every_row_an_algorithm_of_its_collective() {
         for collective in Collective::ALL {
-            for (ranks, machines) in [(1, 1), (2, 2), (3, 2), (8, 8), (1000, 10)] {
+            for (ranks, nodes) in [(1, 1), (2, 2), (3, 2), (8, 8), (1000, 10)] {
                 for commutative in [false, true] {
-                    let query = Query { commutative, machines, ..Query::new(collective, u64::MAX, ranks) };
+                    let query = Query { commutative, nodes, ..Query::new(collective, u64::MAX, ranks) };
                     assert!(first_fit(TABLE, &query).is_some(), "{query:?}");
                 }
             }
@@ -513,28 +516,28 @@ mod tests {
     }
 
     #[test]
-    fn the_operation_the_ranks_and_the_machines_decide() {
+    fn the_operation_the_ranks_and_the_nodes_decide() {
         let allreduce = Query::new(Collective::Allreduce, 1 << 30, 50);
         assert_eq!(chosen(&[], allreduce), Algorithm::Ring);
         assert_eq!(chosen(&[], Query { commutative: false, ..allreduce }), Algorithm::ReduceBcast);
         assert_eq!(chosen(&[], Query::new(Collective::Allgather, 8, 8)), Algorithm::RecursiveDoubling);
         assert_eq!(chosen(&[], Query::new(Collective::Allgather, 8, 6)), Algorithm::Bruck);
         let barrier = Query::new(Collective::Barrier, 0, 4);
-        assert_eq!(chosen(&[], Query { machines: 2, ..barrier }), Algorithm::Hierarchical);
-        assert_eq!(chosen(&[], Query { machines: 4, ..barrier }), Algorithm::Dissemination);
+        assert_eq!(chosen(&[], Query { nodes: 2, ..barrier }), Algorithm::Hierarchical);
+        assert_eq!(chosen(&[], Query { nodes: 4, ..barrier }), Algorithm::Dissemination);
     }
 
     #[test]
     fn multicasts_are_chosen_where_there_are_some_and_they_pay() {
-        let query = |collective, bytes, machines| Query {
-            machines,
+        let query = |collective, bytes, nodes| Query {
+            nodes,
             multicast: true,
-            ..Query::new(collective, bytes, 4 * machines)
+            ..Query::new(collective, bytes, 4 * nodes)
         };
         let bcast = query(Collective::Bcast, 1 << 22, 8);
         assert_eq!(chosen(&[], bcast), Algorithm::Multicast);
         assert_ne!(chosen(&[], Query { multicast: false, ..bcast }), Algorithm::Multicast);
-        // One rank on each machine: nothing is there to do by machine.
+        // One rank on each node: nothing is there to do by node.
         assert_eq!(chosen(&[], Query { ranks: 8, ..bcast }), Algorithm::Multicast);
         assert_eq!(chosen(&[], query(Collective::Bcast, 32 << 10, 3)), Algorithm::Multicast);
         assert_ne!(chosen(&[], query(Collective::Bcast, 8, 8)), Algorithm::Multicast);
@@ -560,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_users_row_takes_a_call_from_shared_memory_unless_it_names_it() {
-        let (comm, call) = (Comm::intra(0, 4), Call::Barrier);
+        let (comm, call) = (CommView::intra(0, 4), CollectiveCall::Barrier);
         let shm = row(Collective::Barrier, ANY, ANY, Algorithm::Shm);
         let tree = row(Collective::Barrier, ANY, ANY, Algorithm::UnbalancedTree);
         let other = row(Collective::Barrier, ANY, up_to(2), Algorithm::UnbalancedTree);

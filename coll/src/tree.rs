@@ -1,6 +1,6 @@
 //! Trees over which data is passed on.
 
-use crate::schedule::{Peer, Schedule, Span};
+use crate::schedule::{Schedule, Span, StepPeer};
 use crate::shape::Rotated;
 
 /// A tree over ranks that are numbered from its root.
@@ -16,7 +16,7 @@ pub enum Tree {
 
 impl Tree {
     /// The parent of a rank; none of the root.
-    pub fn parent(self, of: &Rotated) -> Option<Peer> {
+    pub fn parent(self, of: &Rotated) -> Option<StepPeer> {
         let parent = match self {
             Tree::Binomial => of.rank.wrapping_sub(of.reach()),
             Tree::Binary => of.rank.saturating_sub(1) / 2,
@@ -26,7 +26,7 @@ impl Tree {
     }
 
     /// The children of a rank.
-    pub fn children<'a>(self, of: Rotated<'a>) -> impl Iterator<Item = Peer> + Clone + use<'a> {
+    pub fn children<'a>(self, of: Rotated<'a>) -> impl Iterator<Item = StepPeer> + Clone + use<'a> {
         (0..u32::BITS).filter_map(move |index| self.child(&of, index)).map(move |child| of.peer(child))
     }
 
@@ -48,8 +48,8 @@ impl Tree {
 /// Passes pieces on from a parent to children: see [`relay`].
 pub fn pass_on(
     s: &mut Schedule,
-    parent: Option<Peer>,
-    children: impl Iterator<Item = Peer> + Clone,
+    parent: Option<StepPeer>,
+    children: impl Iterator<Item = StepPeer> + Clone,
     pieces: u64,
     piece: impl Fn(u64) -> Span,
 ) {
@@ -60,7 +60,7 @@ pub fn pass_on(
 pub fn relay(
     s: &mut Schedule,
     receive: impl Fn(&mut Schedule, Span),
-    children: impl Iterator<Item = Peer> + Clone,
+    children: impl Iterator<Item = StepPeer> + Clone,
     pieces: u64,
     piece: impl Fn(u64) -> Span,
 ) {
@@ -89,11 +89,14 @@ mod tests {
                 let all: usize = (0..size).map(|rank| children(rank).len()).sum();
                 assert_eq!(all as u32, size - 1, "{tree:?} of {size}");
                 for rank in 0..size {
-                    let Some(Peer::Local(parent)) = tree.parent(&of(rank)) else {
+                    let Some(StepPeer::Local(parent)) = tree.parent(&of(rank)) else {
                         assert_eq!(rank, root);
                         continue;
                     };
-                    assert!(children(parent).contains(&Peer::Local(rank)), "{tree:?} {size} {root} {rank}");
+                    assert!(
+                        children(parent).contains(&StepPeer::Local(rank)),
+                        "{tree:?} {size} {root} {rank}"
+                    );
                 }
             }
         }

@@ -8,7 +8,7 @@ mod common;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use common::case::{Case, cases};
-use tern_coll::{Call, Collective, Comm, Peer, Schedule, Step, build, build_with};
+use tern_coll::{Collective, CollectiveCall, CommView, Schedule, Step, StepPeer, build, build_with};
 
 /// A group and a rank in it.
 type Process = (u32, u32);
@@ -23,21 +23,21 @@ struct Rank {
 }
 
 impl Rank {
-    fn new(group: u32, comm: Comm, case: &Case) -> Rank {
+    fn new(group: u32, comm: CommView, case: &Case) -> Rank {
         let mut schedule = Schedule::new();
         let comm = case.place(comm);
         match case.choice {
-            Some(choice) => build_with(choice, &comm, &Call::Barrier, &mut schedule),
-            None => build(&comm, &Call::Barrier, &[], &mut schedule),
+            Some(choice) => build_with(choice, &comm, &CollectiveCall::Barrier, &mut schedule),
+            None => build(&comm, &CollectiveCall::Barrier, &[], &mut schedule),
         }
         let process = (group, comm.rank);
         Rank { process, schedule, next: 0, known: Known::from([process]), awaited: vec![] }
     }
 
-    fn peer(&self, peer: Peer) -> Process {
+    fn peer(&self, peer: StepPeer) -> Process {
         match peer {
-            Peer::Local(rank) => (self.process.0, rank),
-            Peer::Remote(rank) => (1 - self.process.0, rank),
+            StepPeer::Local(rank) => (self.process.0, rank),
+            StepPeer::Remote(rank) => (1 - self.process.0, rank),
         }
     }
 
@@ -52,7 +52,7 @@ impl Rank {
                 }
                 Step::Multicast { to, .. } => {
                     for to in self.schedule.listeners(&to) {
-                        let pair = (self.process, self.peer(Peer::Local(*to)));
+                        let pair = (self.process, self.peer(StepPeer::Local(*to)));
                         signals.entry(pair).or_default().push_back(self.known.clone());
                     }
                 }
@@ -96,7 +96,7 @@ fn check(mut ranks: Vec<Rank>) {
 fn within_a_group() {
     for size in (1..=40).chain([64, 100]) {
         for case in cases(Collective::Barrier, size) {
-            check((0..size).map(|rank| Rank::new(0, Comm::intra(rank, size), &case)).collect());
+            check((0..size).map(|rank| Rank::new(0, CommView::intra(rank, size), &case)).collect());
         }
     }
 }
@@ -105,7 +105,7 @@ fn within_a_group() {
 fn between_groups() {
     for (left, right) in [(1, 1), (1, 3), (3, 2), (4, 4), (9, 5)] {
         let side = |group, size, remote| {
-            (0..size).map(move |rank| Rank::new(group, Comm::inter(rank, size, remote), &Case::table()))
+            (0..size).map(move |rank| Rank::new(group, CommView::inter(rank, size, remote), &Case::table()))
         };
         check(side(0, left, right).chain(side(1, right, left)).collect());
     }

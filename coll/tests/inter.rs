@@ -4,7 +4,7 @@ mod common;
 
 use common::case::Case;
 use common::{Lists, Rank, check, compose, data, fold, in_recv, shape, sum, values};
-use tern_coll::{Call, Comm, Data, Root, Ty, Vector};
+use tern_coll::{CollectiveCall, CommView, Root, Ty, TypedCount, Vector};
 
 const GROUPS: [(u32, u32); 7] = [(1, 1), (1, 3), (3, 1), (3, 2), (4, 4), (2, 7), (8, 5)];
 const LENGTHS: [u64; 3] = [0, 1, 5];
@@ -13,7 +13,7 @@ const LENGTHS: [u64; 3] = [0, 1, 5];
 #[derive(Clone, Copy)]
 struct Process {
     group: u32,
-    comm: Comm<'static>,
+    comm: CommView<'static>,
 }
 
 impl Process {
@@ -30,15 +30,15 @@ impl Process {
         source(1 - self.group, rank)
     }
 
-    fn part<'a>(&self, call: Call<'a>) -> Rank<'a> {
+    fn part<'a>(&self, call: CollectiveCall<'a>) -> Rank<'a> {
         Rank::new(self.group, self.comm, call).ty(Ty::Send, self.send_shape()).ty(Ty::Recv, self.recv_shape())
     }
 
-    fn send_shape(&self) -> tern_coll::interp::Shape {
+    fn send_shape(&self) -> tern_coll::interp::DatatypeShape {
         shape(self.source())
     }
 
-    fn recv_shape(&self) -> tern_coll::interp::Shape {
+    fn recv_shape(&self) -> tern_coll::interp::DatatypeShape {
         shape(self.source() / 2 + 1)
     }
 }
@@ -49,7 +49,7 @@ fn source(group: u32, rank: u32) -> u32 {
 
 fn processes((left, right): (u32, u32)) -> Vec<Process> {
     let side = |group, size, remote| {
-        (0..size).map(move |rank| Process { group, comm: Comm::inter(rank, size, remote) })
+        (0..size).map(move |rank| Process { group, comm: CommView::inter(rank, size, remote) })
     };
     side(0, left, right).chain(side(1, right, left)).collect()
 }
@@ -77,7 +77,7 @@ fn root_for(process: &Process, root: u32) -> Root {
 #[test]
 fn barrier() {
     for groups in GROUPS {
-        check(&each(groups, |process| process.part(Call::Barrier)), &Case::table(), sum, 1);
+        check(&each(groups, |process| process.part(CollectiveCall::Barrier)), &Case::table(), sum, 1);
     }
 }
 
@@ -87,7 +87,7 @@ fn bcast() {
         let parts = each(groups, |process| {
             let (data, message) = (data(&process.recv_shape(), elements), values(root, 0, elements));
             let named = root_for(&process, root);
-            let part = process.part(Call::Bcast { data, root: named });
+            let part = process.part(CollectiveCall::Bcast { data, root: named });
             match named {
                 Root::Here => part.holds(in_recv(data), message),
                 Root::Elsewhere => part,
@@ -112,14 +112,17 @@ fn gather_part(process: Process, root: u32, elements: u64) -> Rank<'static> {
     let recv = data(&process.recv_shape(), elements);
     match named {
         Root::Here => {
-            let part = process.part(Call::Gather { send: Some(Data::default()), recv, root: named });
+            let part =
+                process.part(CollectiveCall::Gather { send: Some(TypedCount::default()), recv, root: named });
             process.others().fold(part, |part, rank| {
                 part.expects(in_recv(recv).block(rank), values(process.other(rank), 0, elements))
             })
         }
-        Root::Elsewhere => process.part(Call::Gather { send: Some(own), recv: Data::default(), root: named }),
+        Root::Elsewhere => {
+            process.part(CollectiveCall::Gather { send: Some(own), recv: TypedCount::default(), root: named })
+        }
         Root::Rank(_) => process
-            .part(Call::Gather { send: Some(own), recv: Data::default(), root: named })
+            .part(CollectiveCall::Gather { send: Some(own), recv: TypedCount::default(), root: named })
             .sends(own.in_send(), values(process.source(), 0, elements)),
     }
 }
@@ -130,16 +133,18 @@ fn scatter_part(process: Process, root: u32, elements: u64) -> Rank<'static> {
     let own = data(&process.recv_shape(), elements);
     match named {
         Root::Here => {
-            let part = process.part(Call::Scatter { send: block, recv: None, root: named });
+            let part = process.part(CollectiveCall::Scatter { send: block, recv: None, root: named });
             process.others().fold(part, |part, rank| {
                 part.sends(block.in_send().block(rank), values(root, process.other(rank), elements))
             })
         }
-        Root::Elsewhere => {
-            process.part(Call::Scatter { send: Data::default(), recv: Some(own), root: named })
-        }
+        Root::Elsewhere => process.part(CollectiveCall::Scatter {
+            send: TypedCount::default(),
+            recv: Some(own),
+            root: named,
+        }),
         Root::Rank(_) => process
-            .part(Call::Scatter { send: Data::default(), recv: Some(own), root: named })
+            .part(CollectiveCall::Scatter { send: TypedCount::default(), recv: Some(own), root: named })
             .expects(in_recv(own), values(root, process.source(), elements)),
     }
 }
@@ -175,9 +180,13 @@ fn gatherv_and_scatterv() {
 fn gatherv_part<'a>(process: Process, root: u32, recv: Vector<'a>) -> Rank<'a> {
     let named = root_for(&process, root);
     let own = data(&process.send_shape(), uneven(process.source()));
-    let part = Rank::new(process.group, process.comm, Call::Gatherv { send: Some(own), recv, root: named })
-        .ty(Ty::Send, process.send_shape())
-        .ty(Ty::Recv, shape(process.source()));
+    let part = Rank::new(
+        process.group,
+        process.comm,
+        CollectiveCall::Gatherv { send: Some(own), recv, root: named },
+    )
+    .ty(Ty::Send, process.send_shape())
+    .ty(Ty::Recv, shape(process.source()));
     match named {
         Root::Here => process.others().fold(part, |part, rank| {
             let source = process.other(rank);
@@ -191,7 +200,7 @@ fn gatherv_part<'a>(process: Process, root: u32, recv: Vector<'a>) -> Rank<'a> {
 fn scatterv_part<'a>(process: Process, root: u32, send: Vector<'a>) -> Rank<'a> {
     let named = root_for(&process, root);
     let own = data(&process.recv_shape(), uneven(process.source()));
-    let part = process.part(Call::Scatterv { send, recv: Some(own), root: named });
+    let part = process.part(CollectiveCall::Scatterv { send, recv: Some(own), root: named });
     match named {
         Root::Here => process.others().fold(part, |part, rank| {
             let target = process.other(rank);
@@ -215,7 +224,7 @@ fn allgather() {
             let (mine, theirs) = (of_group(process.group, elements), of_group(1 - process.group, elements));
             let (own, recv) = (data(&process.send_shape(), mine), data(&process.recv_shape(), theirs));
             let part = process
-                .part(Call::Allgather { send: Some(own), recv })
+                .part(CollectiveCall::Allgather { send: Some(own), recv })
                 .sends(own.in_send(), values(process.source(), 0, mine));
             process.others().fold(part, |part, rank| {
                 part.expects(in_recv(recv).block(rank), values(process.other(rank), 0, theirs))
@@ -240,7 +249,7 @@ fn allgatherv() {
             let recv = remaining.next().unwrap().vector(true);
             let own = data(&process.send_shape(), uneven(process.source()));
             let part = process
-                .part(Call::Allgatherv { send: Some(own), recv })
+                .part(CollectiveCall::Allgatherv { send: Some(own), recv })
                 .sends(own.in_send(), values(process.source(), 0, uneven(process.source())));
             process.others().fold(part, |part, rank| {
                 let source = process.other(rank);
@@ -257,7 +266,7 @@ fn alltoall() {
         let parts = each(groups, |process| {
             let (mine, theirs) = (of_group(process.group, elements), of_group(1 - process.group, elements));
             let (block, recv) = (data(&process.send_shape(), mine), data(&process.recv_shape(), theirs));
-            let part = process.part(Call::Alltoall { send: Some(block), recv });
+            let part = process.part(CollectiveCall::Alltoall { send: Some(block), recv });
             process.others().fold(part, |part, rank| {
                 let other = process.other(rank);
                 part.sends(block.in_send().block(rank), values(process.source(), other, mine))
@@ -302,8 +311,8 @@ fn exchange_part<'a>(process: Process, out: &'a Lists, back: &'a Lists, typed: b
         false => (out.vector(true), back.vector(false)),
     };
     let call = match typed {
-        true => Call::Alltoallw { send: Some(send), recv },
-        false => Call::Alltoallv { send: Some(send), recv },
+        true => CollectiveCall::Alltoallw { send: Some(send), recv },
+        false => CollectiveCall::Alltoallv { send: Some(send), recv },
     };
     process.others().fold(process.part(call), |part, rank| {
         let (source, other) = (process.source(), process.other(rank));
@@ -329,7 +338,7 @@ fn reduce() {
         let parts = each(groups, |process| {
             let data = data(&shape(2), elements);
             let named = root_for(&process, root);
-            let call = Call::Reduce { data, in_place: false, commutative: false, root: named };
+            let call = CollectiveCall::Reduce { data, in_place: false, commutative: false, root: named };
             let part = Rank::new(process.group, process.comm, call).ty(Ty::Recv, shape(2));
             match named {
                 Root::Here => part.expects(in_recv(data), reduced(1, groups.1, elements)),
@@ -350,7 +359,7 @@ fn allreduce() {
             Rank::new(
                 process.group,
                 process.comm,
-                Call::Allreduce { data, in_place: false, commutative: false },
+                CollectiveCall::Allreduce { data, in_place: false, commutative: false },
             )
             .ty(Ty::Recv, shape(1))
             .sends(data.operand(false), values(process.source(), 0, elements))
@@ -393,9 +402,18 @@ fn reduce_scatter_part<'a>(
     let even = total / u64::from(process.comm.size);
     let elements = |rank: u32| if block { even } else { lists.elements(rank) };
     let call = if block {
-        Call::ReduceScatterBlock { data: data(&shape(1), even), in_place: false, commutative: false }
+        CollectiveCall::ReduceScatterBlock {
+            data: data(&shape(1), even),
+            in_place: false,
+            commutative: false,
+        }
     } else {
-        Call::ReduceScatter { counts: lists.counts(false), layout, in_place: false, commutative: false }
+        CollectiveCall::ReduceScatter {
+            counts: lists.counts(false),
+            layout,
+            in_place: false,
+            commutative: false,
+        }
     };
     let remote = 1 - process.group;
     let result = reduced(remote, size_of(groups, remote), total);

@@ -4,7 +4,7 @@ mod common;
 
 use common::case::{Case, cases, lengths, roots, sizes};
 use common::{Lists, Rank, check, data, in_recv, shape, sum, values};
-use tern_coll::{Algorithm, Call, Collective, Comm, Data, Root, Ty, Vector};
+use tern_coll::{Algorithm, Collective, CollectiveCall, CommView, Root, Ty, TypedCount, Vector};
 
 const ELEMENTS: [u64; 3] = [0, 1, 5];
 
@@ -13,15 +13,17 @@ fn ranks<'a>(size: u32, rank: impl FnMut(u32) -> Rank<'a>) -> Vec<Rank<'a>> {
 }
 
 /// A rank of an intracommunicator, with a send and a receive type that vary by rank.
-fn member<'a>(rank: u32, size: u32, call: Call<'a>) -> Rank<'a> {
-    Rank::new(0, Comm::intra(rank, size), call).ty(Ty::Send, send_shape(rank)).ty(Ty::Recv, recv_shape(rank))
+fn member<'a>(rank: u32, size: u32, call: CollectiveCall<'a>) -> Rank<'a> {
+    Rank::new(0, CommView::intra(rank, size), call)
+        .ty(Ty::Send, send_shape(rank))
+        .ty(Ty::Recv, recv_shape(rank))
 }
 
-fn send_shape(rank: u32) -> tern_coll::interp::Shape {
+fn send_shape(rank: u32) -> tern_coll::interp::DatatypeShape {
     shape(rank)
 }
 
-fn recv_shape(rank: u32) -> tern_coll::interp::Shape {
+fn recv_shape(rank: u32) -> tern_coll::interp::DatatypeShape {
     shape(rank / 2 + 1)
 }
 
@@ -34,7 +36,7 @@ fn bcast() {
             let message = values(root, 0, elements);
             let ranks = ranks(size, |rank| {
                 let data = data(&recv_shape(rank), elements);
-                let member = member(rank, size, Call::Bcast { data, root: Root::Rank(root) });
+                let member = member(rank, size, CollectiveCall::Bcast { data, root: Root::Rank(root) });
                 if rank == root {
                     member.holds(in_recv(data), message.clone())
                 } else {
@@ -52,7 +54,7 @@ fn a_long_chain_has_many_segments() {
         let elements = 40_000;
         let ranks = ranks(size, |rank| {
             let data = data(&recv_shape(rank), elements);
-            let member = member(rank, size, Call::Bcast { data, root: Root::Rank(1) });
+            let member = member(rank, size, CollectiveCall::Bcast { data, root: Root::Rank(1) });
             let message = (in_recv(data), values(0, 0, elements));
             if rank == 1 { member.holds(message.0, message.1) } else { member.expects(message.0, message.1) }
         });
@@ -68,8 +70,9 @@ fn gather() {
             let block = data(&recv_shape(rank), elements);
             let at_root = rank == root;
             let send = (!(at_root && in_place)).then_some(own);
-            let recv = if at_root { block } else { Data::default() };
-            let mut member = member(rank, size, Call::Gather { send, recv, root: Root::Rank(root) });
+            let recv = if at_root { block } else { TypedCount::default() };
+            let mut member =
+                member(rank, size, CollectiveCall::Gather { send, recv, root: Root::Rank(root) });
             member = match send {
                 Some(own) => member.sends(own.in_send(), values(rank, 0, elements)),
                 None => member.holds(in_recv(block).block(rank), values(rank, 0, elements)),
@@ -90,8 +93,8 @@ fn scatter() {
             let own = data(&recv_shape(rank), elements);
             let at_root = rank == root;
             let recv = (!(at_root && in_place)).then_some(own);
-            let send = if at_root { block } else { Data::default() };
-            let member = member(rank, size, Call::Scatter { send, recv, root: Root::Rank(root) });
+            let send = if at_root { block } else { TypedCount::default() };
+            let member = member(rank, size, CollectiveCall::Scatter { send, recv, root: Root::Rank(root) });
             let targets = if at_root { 0..size } else { 0..0 };
             let member = targets.fold(member, |member, target| {
                 member.sends(block.in_send().block(target), values(root, target, elements))
@@ -132,7 +135,8 @@ fn gatherv() {
                 let at_root = rank == root;
                 let send = (!(at_root && in_place)).then_some(own);
                 let recv = if at_root { lists.vector(wide) } else { Vector::default() };
-                let mut member = member(rank, size, Call::Gatherv { send, recv, root: Root::Rank(root) });
+                let mut member =
+                    member(rank, size, CollectiveCall::Gatherv { send, recv, root: Root::Rank(root) });
                 member = match send {
                     Some(own) => member.sends(own.in_send(), values(rank, 0, uneven(rank))),
                     None => member.holds(recv.in_recv(rank), values(rank, 0, uneven(rank))),
@@ -157,7 +161,8 @@ fn scatterv() {
                 let at_root = rank == root;
                 let recv = (!(at_root && in_place)).then_some(own);
                 let send = if at_root { lists.vector(wide) } else { Vector::default() };
-                let member = member(rank, size, Call::Scatterv { send, recv, root: Root::Rank(root) });
+                let member =
+                    member(rank, size, CollectiveCall::Scatterv { send, recv, root: Root::Rank(root) });
                 let targets = if at_root { 0..size } else { 0..0 };
                 let member = targets.fold(member, |member, target| {
                     member.sends(send.in_send(target), values(root, target, uneven(target)))
@@ -182,7 +187,7 @@ fn allgather() {
                 let own = data(&send_shape(rank), elements);
                 let recv = data(&recv_shape(rank), elements);
                 let send = (!in_place).then_some(own);
-                let mut member = member(rank, size, Call::Allgather { send, recv });
+                let mut member = member(rank, size, CollectiveCall::Allgather { send, recv });
                 member = match send {
                     Some(own) => member.sends(own.in_send(), values(rank, 0, elements)),
                     None => member.holds(in_recv(recv).block(rank), values(rank, 0, elements)),
@@ -208,7 +213,7 @@ fn allgatherv() {
             let own = data(&send_shape(rank), uneven(rank));
             let recv = lists[rank as usize].vector(wide);
             let send = (!in_place).then_some(own);
-            let mut member = member(rank, size, Call::Allgatherv { send, recv });
+            let mut member = member(rank, size, CollectiveCall::Allgatherv { send, recv });
             member = match send {
                 Some(own) => member.sends(own.in_send(), values(rank, 0, uneven(rank))),
                 None => member.holds(recv.in_recv(rank), values(rank, 0, uneven(rank))),
@@ -233,7 +238,7 @@ fn alltoall() {
                 let block = data(&send_shape(rank), elements);
                 let recv = data(&recv_shape(rank), elements);
                 let send = (!in_place).then_some(block);
-                let member = member(rank, size, Call::Alltoall { send, recv });
+                let member = member(rank, size, CollectiveCall::Alltoall { send, recv });
                 (0..size).fold(member, |member, other| {
                     let leaving = values(rank, other, elements);
                     let member = match send {
@@ -253,9 +258,9 @@ fn a_large_direct_exchange_goes_in_batches() {
     let size = 130;
     let ranks = ranks(size, |rank| {
         let data = data(&shape(0), 1);
-        let call = Call::Alltoall { send: Some(data), recv: data };
+        let call = CollectiveCall::Alltoall { send: Some(data), recv: data };
         let member =
-            Rank::new(0, Comm::intra(rank, size), call).ty(Ty::Send, shape(0)).ty(Ty::Recv, shape(0));
+            Rank::new(0, CommView::intra(rank, size), call).ty(Ty::Send, shape(0)).ty(Ty::Recv, shape(0));
         (0..size).fold(member, |member, other| {
             member
                 .sends(data.in_send().block(other), values(rank, other, 1))
@@ -292,7 +297,7 @@ fn alltoallv() {
             let ranks = ranks(size, |rank| {
                 let (out, back) = &lists[rank as usize];
                 let (send, recv) = (out.vector(wide), back.vector(wide));
-                let member = member(rank, size, Call::Alltoallv { send: Some(send), recv });
+                let member = member(rank, size, CollectiveCall::Alltoallv { send: Some(send), recv });
                 exchanged(member, rank, size, send, recv)
             });
             check(&ranks, &case, sum, 10);
@@ -322,12 +327,13 @@ fn alltoallw() {
             let ranks = ranks(size, |rank| {
                 let (out, back) = &lists[rank as usize];
                 let (send, recv) = (out.typed_vector(wide), back.typed_vector(wide));
-                let call = Call::Alltoallw { send: Some(send), recv };
-                let member = (0..size).fold(Rank::new(0, Comm::intra(rank, size), call), |member, other| {
-                    let (to, from) =
-                        (out.shapes[other as usize].clone(), back.shapes[other as usize].clone());
-                    member.ty(Ty::SendTo(other), to).ty(Ty::RecvFrom(other), from)
-                });
+                let call = CollectiveCall::Alltoallw { send: Some(send), recv };
+                let member =
+                    (0..size).fold(Rank::new(0, CommView::intra(rank, size), call), |member, other| {
+                        let (to, from) =
+                            (out.shapes[other as usize].clone(), back.shapes[other as usize].clone());
+                        member.ty(Ty::SendTo(other), to).ty(Ty::RecvFrom(other), from)
+                    });
                 exchanged(member, rank, size, send, recv)
             });
             check(&ranks, &case, sum, 11);
@@ -352,8 +358,8 @@ fn alltoallv_and_w_in_place() {
             let list = &lists[rank as usize];
             let recv = if typed { list.typed_vector(true) } else { list.vector(false) };
             let call = match typed {
-                true => Call::Alltoallw { send: None, recv },
-                false => Call::Alltoallv { send: None, recv },
+                true => CollectiveCall::Alltoallw { send: None, recv },
+                false => CollectiveCall::Alltoallv { send: None, recv },
             };
             (0..size).fold(member(rank, size, call), |member, other| {
                 let elements = symmetric(rank, other);

@@ -4,9 +4,9 @@ mod common;
 
 use common::case::Case;
 use common::{Lists, Rank, check, data, in_recv, shape, sum, values};
-use tern_coll::{Call, Comm, Neighbors, Pairing, Ty};
+use tern_coll::{CollectiveCall, CommView, Neighbors, Pairing, Ty};
 
-/// The neighbours of one rank, and where the block in each of its receive slots comes from.
+/// The neighbors of one rank, and where the block in each of its receive slots comes from.
 #[derive(Clone, Debug, Default)]
 struct Node {
     sources: Vec<Option<u32>>,
@@ -110,8 +110,8 @@ fn random_graph(size: u32, edges: u32) -> Topology {
     graph(size, edges)
 }
 
-fn member<'a>(topology: &Topology, rank: u32, call: Call<'a>) -> Rank<'a> {
-    let comm = Comm::intra(rank, topology.nodes.len() as u32);
+fn member<'a>(topology: &Topology, rank: u32, call: CollectiveCall<'a>) -> Rank<'a> {
+    let comm = CommView::intra(rank, topology.nodes.len() as u32);
     Rank::new(0, comm, call).ty(Ty::Send, shape(rank)).ty(Ty::Recv, shape(rank / 2 + 1))
 }
 
@@ -125,7 +125,7 @@ fn allgather() {
     for (topology, elements) in each([0, 1, 5]) {
         let ranks = topology.ranks(|rank| {
             let (send, recv) = (data(&shape(rank), elements), data(&shape(rank / 2 + 1), elements));
-            let call = Call::NeighborAllgather { around: topology.around(rank), send, recv };
+            let call = CollectiveCall::NeighborAllgather { around: topology.around(rank), send, recv };
             let member = member(&topology, rank, call).sends(send.in_send(), values(rank, 0, elements));
             topology.arrivals(rank).fold(member, |member, (slot, source, _)| {
                 member.expects(in_recv(recv).block(slot), values(source, 0, elements))
@@ -148,7 +148,7 @@ fn allgatherv() {
         let ranks = topology.ranks(|rank| {
             let send = data(&shape(rank), traffic(rank, 0));
             let recv = lists[rank as usize].vector(wide);
-            let call = Call::NeighborAllgatherv { around: topology.around(rank), send, recv };
+            let call = CollectiveCall::NeighborAllgatherv { around: topology.around(rank), send, recv };
             let own = values(rank, 0, traffic(rank, 0));
             let member = member(&topology, rank, call).sends(send.in_send(), own);
             topology.arrivals(rank).fold(member, |member, (slot, source, _)| {
@@ -164,7 +164,7 @@ fn alltoall() {
     for (topology, elements) in each([0, 1, 5]) {
         let ranks = topology.ranks(|rank| {
             let (send, recv) = (data(&shape(rank), elements), data(&shape(rank / 2 + 1), elements));
-            let call = Call::NeighborAlltoall { around: topology.around(rank), send, recv };
+            let call = CollectiveCall::NeighborAlltoall { around: topology.around(rank), send, recv };
             let member = member(&topology, rank, call);
             let member = topology.departures(rank).fold(member, |member, slot| {
                 member.sends(send.in_send().block(slot), values(rank, slot, elements))
@@ -186,7 +186,7 @@ fn alltoallv() {
         let ranks = topology.ranks(|rank| {
             let (out, back) = &lists[rank as usize];
             let (send, recv) = (out.vector(wide), back.vector(wide));
-            let call = Call::NeighborAlltoallv { around: topology.around(rank), send, recv };
+            let call = CollectiveCall::NeighborAlltoallv { around: topology.around(rank), send, recv };
             exchanged(&topology, rank, member(&topology, rank, call))
         });
         check(&ranks, &Case::table(), sum, 5);
@@ -200,7 +200,7 @@ fn alltoallw() {
         let ranks = topology.ranks(|rank| {
             let (out, back) = &lists[rank as usize];
             let (send, recv) = (out.typed_vector(wide), back.typed_vector(wide));
-            let call = Call::NeighborAlltoallw { around: topology.around(rank), send, recv };
+            let call = CollectiveCall::NeighborAlltoallw { around: topology.around(rank), send, recv };
             let mut member = member(&topology, rank, call);
             for (slot, shape) in (0..).zip(&out.shapes) {
                 member = member.ty(Ty::SendTo(slot), shape.clone());
@@ -231,8 +231,8 @@ fn both_lists(topology: &Topology, list: impl Fn(u32, Vec<u64>, Ty) -> Lists) ->
 
 /// The buffers of a v or w call.
 fn exchanged<'a>(topology: &Topology, rank: u32, mut member: Rank<'a>) -> Rank<'a> {
-    let (Call::NeighborAlltoallv { send, recv, .. } | Call::NeighborAlltoallw { send, recv, .. }) =
-        member.call
+    let (CollectiveCall::NeighborAlltoallv { send, recv, .. }
+    | CollectiveCall::NeighborAlltoallw { send, recv, .. }) = member.call
     else {
         panic!("a v or w call");
     };

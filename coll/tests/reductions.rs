@@ -4,8 +4,8 @@ mod common;
 
 use common::case::{Case, cases, lengths, roots, sizes};
 use common::{Lists, Rank, brackets, check, compose, count_of, data, fold, in_recv, run, shape, sum, values};
-use tern_coll::interp::{Memory, Operation, Shape};
-use tern_coll::{Call, Collective, Comm, Data, Query, Root, Ty};
+use tern_coll::interp::{DatatypeShape, GuardedBuffer, ReduceFunction};
+use tern_coll::{Collective, CollectiveCall, CommView, Query, Root, Ty, TypedCount};
 
 const LENGTHS: [u64; 4] = [0, 1, 40, 5];
 
@@ -20,16 +20,16 @@ struct Way {
 
 impl Way {
     /// Composition of maps unless the algorithm needs an operation that commutes.
-    fn operation(&self) -> Operation {
+    fn operation(&self) -> ReduceFunction {
         if self.commutative { sum } else { compose }
     }
 
     /// The type of the call; all ranks use the same.
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> DatatypeShape {
         shape(self.size % 3)
     }
 
-    fn data(&self) -> Data {
+    fn data(&self) -> TypedCount {
         data(&self.shape(), self.elements)
     }
 }
@@ -48,10 +48,10 @@ fn for_each_way(collective: Collective, mut each: impl FnMut(Way)) {
 }
 
 /// A rank with its operand, in the send buffer or in place.
-fn operand<'a>(rank: u32, way: &Way, call: Call<'a>, in_place: bool, elements: u64) -> Rank<'a> {
+fn operand<'a>(rank: u32, way: &Way, call: CollectiveCall<'a>, in_place: bool, elements: u64) -> Rank<'a> {
     let (shape, own) = (way.shape(), values(rank, 0, elements));
     let span = data(&shape, elements).operand(in_place);
-    let member = Rank::new(0, Comm::intra(rank, way.size), call).ty(Ty::Recv, shape);
+    let member = Rank::new(0, CommView::intra(rank, way.size), call).ty(Ty::Recv, shape);
     if in_place { member.holds(span, own) } else { member.sends(span, own) }
 }
 
@@ -77,8 +77,13 @@ fn reduce() {
     });
 }
 
-fn reduce_call(way: &Way, root: u32, in_place: bool) -> Call<'static> {
-    Call::Reduce { data: way.data(), in_place, commutative: way.commutative, root: Root::Rank(root) }
+fn reduce_call(way: &Way, root: u32, in_place: bool) -> CollectiveCall<'static> {
+    CollectiveCall::Reduce {
+        data: way.data(),
+        in_place,
+        commutative: way.commutative,
+        root: Root::Rank(root),
+    }
 }
 
 #[test]
@@ -95,8 +100,8 @@ fn allreduce() {
     });
 }
 
-fn allreduce_call(way: &Way) -> Call<'static> {
-    Call::Allreduce { data: way.data(), in_place: way.in_place, commutative: way.commutative }
+fn allreduce_call(way: &Way) -> CollectiveCall<'static> {
+    CollectiveCall::Allreduce { data: way.data(), in_place: way.in_place, commutative: way.commutative }
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn reduce_scatter_block() {
         let (data, in_place, commutative) = (way.data(), way.in_place, way.commutative);
         let ranks: Vec<Rank> = (0..way.size)
             .map(|rank| {
-                let call = Call::ReduceScatterBlock { data, in_place, commutative };
+                let call = CollectiveCall::ReduceScatterBlock { data, in_place, commutative };
                 let block = block_of(&result, u64::from(rank) * way.elements, way.elements);
                 settled(operand(rank, &way, call, in_place, total), data, block)
             })
@@ -127,7 +132,8 @@ fn reduce_scatter() {
         let ranks: Vec<Rank> = (0..way.size)
             .map(|rank| {
                 let counts = lists.counts(way.elements == 5);
-                let call = Call::ReduceScatter { counts, layout: shape.layout(), in_place, commutative };
+                let call =
+                    CollectiveCall::ReduceScatter { counts, layout: shape.layout(), in_place, commutative };
                 let block = block_of(&result, (0..rank).map(elements).sum(), elements(rank));
                 let data = data(&shape, elements(rank));
                 settled(operand(rank, &way, call, in_place, total), data, block)
@@ -143,7 +149,7 @@ fn block_of(result: &[u8], first: u64, elements: u64) -> Vec<u8> {
 }
 
 /// The result of a reduce_scatter at the start of the receive buffer.
-fn settled<'a>(member: Rank<'a>, data: Data, block: Vec<u8>) -> Rank<'a> {
+fn settled<'a>(member: Rank<'a>, data: TypedCount, block: Vec<u8>) -> Rank<'a> {
     member.expects(in_recv(data), block)
 }
 
@@ -160,7 +166,7 @@ fn scan() {
         let ranks: Vec<Rank> = (0..way.size)
             .map(|rank| {
                 let result = fold(operands(0..=rank, way.elements), way.operation());
-                operand(rank, &way, Call::Scan { data, in_place }, in_place, way.elements)
+                operand(rank, &way, CollectiveCall::Scan { data, in_place }, in_place, way.elements)
                     .expects(in_recv(data), result)
             })
             .collect();
@@ -174,7 +180,8 @@ fn exscan() {
         let (data, in_place) = (way.data(), way.in_place);
         let ranks: Vec<Rank> = (0..way.size)
             .map(|rank| {
-                let member = operand(rank, &way, Call::Exscan { data, in_place }, in_place, way.elements);
+                let member =
+                    operand(rank, &way, CollectiveCall::Exscan { data, in_place }, in_place, way.elements);
                 if rank == 0 {
                     return member;
                 }
@@ -200,7 +207,7 @@ fn reduce_has_the_same_bits_for_every_root_and_order_of_arrival() {
 }
 
 /// What a root has after a reduction by an operation that shows how it was bracketed.
-fn result_at(way: &Way, root: u32, seed: u64) -> Memory {
+fn result_at(way: &Way, root: u32, seed: u64) -> GuardedBuffer {
     let ranks: Vec<Rank> = (0..way.size)
         .map(|rank| {
             let member = operand(rank, way, reduce_call(way, root, false), false, way.elements);

@@ -1,98 +1,40 @@
 //! What happens when a message arrives: the header handlers and completion handlers of MPI-LAPI (sections 3 and
 //! 4), one per kind of message, run inline in [`Engine::poll`](crate::Engine::poll).
 
-use crate::engine::{Action, Core};
-use crate::limits::{CREDIT_UNIT_BYTES, EARLY_BYTES_MAX};
+use crate::engine::{Action, EngineCore};
+use crate::limits::UNEXPECTED_BYTES_MAX;
 use crate::matching::Envelope;
-use crate::peers::cost_units;
-use crate::receive::{Probed, fault};
-use crate::request::{Fault, State, Status};
+use crate::receive::fault;
+use crate::request::{MessageFault, RequestOwner, RequestState, Status};
 use crate::slab::Id;
+use crate::unexpected_message::{UnexpectedMessage, UnexpectedPayload};
 use crate::wire::{
-    BAD_ADDRESS, FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer, Reader, Ready, SPOILED, Want,
+    BAD_ADDRESS, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Lead, LeadReader, Offer, Ready, SPOILED, Want,
 };
 use tern_mem::UserBuf;
 use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError};
 
-/// A message that came before its receive.
-#[derive(Debug)]
-pub(crate) struct Early {
-    pub from: Peer,
-    pub envelope: Envelope,
-    /// Bytes of the message.
-    pub len: u64,
-    pub what: What,
-    /// The sender's request that waits for the match (TA).
-    pub ack: Option<Id>,
-    pub signature: u64,
-    /// Sent in ready mode, and no receive was waiting.
-    pub not_ready: bool,
-    /// A matched probe has it: nobody else may match it.
-    pub taken: bool,
-    /// Its sender could not read its bytes.
-    pub spoiled: bool,
-}
-
 /// Bytes of a type signature before a message.
 const SIGNATURE_BYTES: usize = size_of::<u64>();
 
-/// What is here of an early message.
-#[derive(Debug)]
-pub(crate) enum What {
-    /// All of it, short enough to lie here.
-    Short([u8; AM_INLINE_BYTES_MAX]),
-    /// All of it.
-    Landed(UserBuf),
-    /// It is landing in this block, after its signature if it is `signed`; a receive may wait for that already.
-    Landing { block: UserBuf, signed: bool, waiter: Option<Id> },
-    /// Only the request.
-    Offered(Offer),
-}
-
-impl Default for Early {
-    fn default() -> Self {
-        Early {
-            from: 0,
-            envelope: Envelope { context: 0, source: 0, tag: 0 },
-            len: 0,
-            what: What::Short([0; AM_INLINE_BYTES_MAX]),
-            ack: None,
-            signature: 0,
-            not_ready: false,
-            taken: false,
-            spoiled: false,
-        }
-    }
-}
-
-impl Early {
-    /// What it takes of the receiver's memory, as credits count it.
-    fn memory_bytes(&self) -> u64 {
-        let payload = if matches!(self.what, What::Offered(_)) { 0 } else { self.len as usize };
-        u64::from(cost_units(payload)) * CREDIT_UNIT_BYTES as u64
-    }
-
-    pub fn probed(&self) -> Probed {
-        Probed { envelope: self.envelope, bytes: self.len }
-    }
-}
-
-/// Blocks of early-arrival memory have this size at least, so that they can be used again.
+/// Blocks of unexpected-message memory have this size at least, so that they can be used again.
 const BLOCK_BYTES_MIN: usize = 1024;
 /// Blocks that are kept for use.
 const BLOCKS_KEPT_MAX: usize = 64;
 
 /// What a token of a landing or a transfer stands for: low 30 bits a number, then two bits of kind, then the length.
-const TOKEN_EARLY: u64 = 1 << 30;
-const TOKEN_FRAGMENT: u64 = 1 << 31;
+const TOKEN_UNEXPECTED: u64 = 1 << 30;
+pub(crate) const TOKEN_FRAGMENT: u64 = 1 << 31;
+/// An access to a window: both kinds at once.
+pub(crate) const TOKEN_ACCESS: u64 = TOKEN_UNEXPECTED | TOKEN_FRAGMENT;
 
-impl Sink for Core {
+impl Sink for EngineCore {
     #[inline(always)]
     fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         if header.credits != 0 {
             self.earn(from, header.credits);
         }
-        if header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header) {
+        if header.kind == HeaderKind::Eager as u8 && header.flags == 0 && can_match(header) {
             return self.eager_short(from, envelope(header), payload);
         }
         // A copy, so that on the way above the header stays in registers.
@@ -104,20 +46,24 @@ impl Sink for Core {
         if header.credits != 0 {
             self.earn(from, header.credits);
         }
-        match Kind::parse(header.kind) {
-            Some(Kind::Eager) if can_match(header) => self.eager(from, header, len),
-            Some(Kind::Fragment) => self.fragment(from, header, len),
+        match HeaderKind::parse(header.kind) {
+            Some(HeaderKind::Eager) if can_match(header) => self.eager(from, header, len),
+            Some(HeaderKind::Fragment) => self.fragment(from, header, len),
+            Some(HeaderKind::Partition) => self.partition(from, header, len),
+            Some(kind) if kind.is_access() => self.access_landing(from, kind, header, len),
             // Everything else is one line; a peer that sends more is not one of ours.
             _ => Landing::Nothing,
         }
     }
 
     fn landed(&mut self, from: Peer, token: Token) {
-        let id = Id::from_raw((token.0 & (TOKEN_EARLY - 1)) as u32);
-        if token.0 & TOKEN_FRAGMENT != 0 {
+        let id = Id::from_raw((token.0 & (TOKEN_UNEXPECTED - 1)) as u32);
+        if token.0 & TOKEN_ACCESS == TOKEN_ACCESS {
+            self.access_landed(from, id, false);
+        } else if token.0 & TOKEN_FRAGMENT != 0 {
             self.fragment_landed(id, token.0 >> 32);
-        } else if token.0 & TOKEN_EARLY != 0 {
-            self.early_landed(id);
+        } else if token.0 & TOKEN_UNEXPECTED != 0 {
+            self.unexpected_landed(id);
         } else {
             self.owe(from, (token.0 >> 32) as usize);
             self.complete(id);
@@ -126,28 +72,35 @@ impl Sink for Core {
 
     #[cold]
     fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
-        let id = Id::from_raw((token.0 & (TOKEN_EARLY - 1)) as u32);
-        let is_early = token.0 & TOKEN_FRAGMENT == 0 && token.0 & TOKEN_EARLY != 0;
-        if is_early && let Some(early) = self.early.get_mut(id) {
-            early.spoiled = true;
+        let id = Id::from_raw((token.0 & (TOKEN_UNEXPECTED - 1)) as u32);
+        if token.0 & TOKEN_ACCESS == TOKEN_ACCESS {
+            return self.access_landed(from, id, true);
         }
-        if !is_early && let Some(request) = self.requests.get_mut(id) {
-            request.status.fault = Some(Fault::Transfer(error));
+        let is_unexpected = token.0 & TOKEN_FRAGMENT == 0 && token.0 & TOKEN_UNEXPECTED != 0;
+        if is_unexpected && let Some(unexpected) = self.unexpected_messages.get_mut(id) {
+            unexpected.spoiled = true;
+        }
+        if !is_unexpected && let Some(request) = self.requests.get_mut(id) {
+            request.status.fault = Some(MessageFault::Transfer(error));
         }
         self.landed(from, token);
     }
 
     #[inline(always)]
-    fn enough(&self) -> bool {
+    fn backpressure(&self) -> bool {
         self.posted.is_empty()
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
         self.transferred(Id::from_raw(token.0 as u32), result);
     }
+
+    fn nearer(&mut self, peer: Peer) {
+        self.actions.push_back(Action::Approach { peer });
+    }
 }
 
-impl Core {
+impl EngineCore {
     /// A short message in standard mode: the shortest way through.
     #[inline(always)]
     fn eager_short(&mut self, from: Peer, envelope: Envelope, payload: &[u8]) {
@@ -156,10 +109,13 @@ impl Core {
         };
         self.owe(from, payload.len());
         match self.requests.at_mut(index) {
-            Some((_, request)) if !request.detached && request.buf.write_to_flat(payload) => {
+            Some((_, request))
+                if matches!(request.owner, RequestOwner::Caller)
+                    && request.buf.write_to_contiguous(payload) =>
+            {
                 request.peer = from;
                 request.status = Status::of(&envelope, payload.len() as u64);
-                request.state = State::Done;
+                request.state = RequestState::Done;
                 self.completions += 1;
             }
             _ => self.fill(index, from, envelope, payload, 0),
@@ -192,9 +148,9 @@ impl Core {
     ) {
         let mut bytes = [0; AM_INLINE_BYTES_MAX];
         bytes[..payload.len()].copy_from_slice(payload);
-        let what = What::Short(bytes);
+        let what = UnexpectedPayload::Short(bytes);
         let len = payload.len() as u64;
-        self.keep(Early {
+        self.keep(UnexpectedMessage {
             from,
             envelope,
             len,
@@ -207,72 +163,86 @@ impl Core {
         });
     }
 
-    fn keep(&mut self, early: Early) -> Id {
-        let envelope = early.envelope;
-        let id = self.store(early);
-        self.kept += 1;
+    fn keep(&mut self, unexpected: UnexpectedMessage) -> Id {
+        let UnexpectedMessage { from, envelope, len, .. } = unexpected;
+        let id = self.store(unexpected);
+        self.unexpected_ever += 1;
         self.unexpected.keep(envelope, id.index() as u32);
+        self.count_unexpected(from, envelope, len);
         id
     }
 
-    /// Keeps an early arrival that no receive is to find.
-    fn store(&mut self, early: Early) -> Id {
-        self.early_bytes += early.memory_bytes();
-        self.early_bytes_peak = self.early_bytes_peak.max(self.early_bytes);
-        self.early.insert(early)
+    /// Keeps an unexpected message that no receive is to find.
+    fn store(&mut self, unexpected: UnexpectedMessage) -> Id {
+        self.unexpected_bytes += unexpected.memory_bytes();
+        self.unexpected_bytes_peak = self.unexpected_bytes_peak.max(self.unexpected_bytes);
+        self.unexpected_messages.insert(unexpected)
     }
 
-    /// Takes an early arrival out of the store.
-    pub fn take_early(&mut self, id: Id) -> Option<Early> {
-        let early = self.early.remove(id)?;
-        self.early_bytes -= early.memory_bytes();
-        Some(early)
+    /// Takes an unexpected message out of the store.
+    pub fn take_unexpected(&mut self, id: Id) -> Option<UnexpectedMessage> {
+        let unexpected = self.unexpected_messages.remove(id)?;
+        self.unexpected_bytes -= unexpected.memory_bytes();
+        Some(unexpected)
     }
 
     #[cold]
     fn short_other(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = Reader(payload);
-        match Kind::parse(header.kind) {
-            Some(Kind::Eager | Kind::EagerSync | Kind::Offer) if !can_match(header) => {}
-            Some(Kind::Eager) => self.eager_flagged(from, header, payload),
-            Some(Kind::EagerSync) => {
+        let mut reader = LeadReader(payload);
+        match HeaderKind::parse(header.kind) {
+            Some(HeaderKind::Eager | HeaderKind::EagerSync | HeaderKind::Offer) if !can_match(header) => {}
+            Some(HeaderKind::Eager) => self.eager_flagged(from, header, payload),
+            Some(HeaderKind::EagerSync) => {
                 if let Some(sender) = reader.id() {
                     self.eager_sync(from, envelope(header), reader.0, sender);
                 }
             }
-            Some(Kind::Ack | Kind::Got) => {
+            Some(HeaderKind::Ack | HeaderKind::Got) => {
                 if let Some(id) = reader.id() {
                     self.acknowledged(from, id);
                 }
             }
-            Some(Kind::Offer) => {
+            Some(HeaderKind::Offer) => {
                 if let Some(offer) = Offer::parse(payload) {
                     self.offered(from, header, offer);
                 }
             }
-            Some(Kind::Ready) => {
+            Some(HeaderKind::Ready) => {
                 if let Some(ready) = Ready::parse(payload) {
                     self.actions.push_back(Action::Proceed { from, ready });
                 }
             }
-            Some(Kind::Put) => {
+            Some(HeaderKind::Put) => {
                 if let (Some(id), Some(refused)) = (reader.id(), reader.number()) {
                     self.put_done(from, id, refused);
                 }
             }
-            Some(Kind::Fragment) => self.fragment_short(from, header, payload),
-            Some(Kind::Withdraw) => {
+            Some(HeaderKind::Fragment) => self.fragment_short(from, header, payload),
+            Some(HeaderKind::Withdraw) => {
                 if let Some(sender) = reader.id() {
                     self.asked_to_withdraw(from, sender);
                 }
             }
-            Some(Kind::Withdrawn) => {
+            Some(HeaderKind::Withdrawn) => {
                 if let Some(id) = reader.id() {
                     self.withdrawn(from, id);
                 }
             }
+            Some(HeaderKind::Partition) => self.partition_short(from, header, payload),
+            Some(HeaderKind::PartitionedOpen) if can_match(header) => {
+                self.partitioned_open(from, header, payload)
+            }
+            Some(HeaderKind::PartitionedClose) if can_match(header) => {
+                self.partitioned_close(from, header, payload)
+            }
+            Some(HeaderKind::PartitionedStart) => self.partitioned_start(from, payload),
+            Some(HeaderKind::PartitionedBound) => self.partitioned_bound(from, payload),
+            Some(HeaderKind::PartitionedDone) => self.partitioned_done(from, payload),
+            Some(HeaderKind::PartitionOffer) => self.partition_offered(from, payload),
             // Its credits have been taken already.
-            Some(Kind::Credits) | None => {}
+            Some(HeaderKind::Credits | HeaderKind::PartitionedOpen | HeaderKind::PartitionedClose) | None => {
+            }
+            Some(kind) => self.access_short(from, kind, header, payload),
         }
     }
 
@@ -280,7 +250,7 @@ impl Core {
     fn eager_flagged(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let (mut signature, mut payload) = (0, payload);
         if header.flags & FLAG_SIGNED != 0 {
-            let mut reader = Reader(payload);
+            let mut reader = LeadReader(payload);
             let Some(number) = reader.number() else { return };
             (signature, payload) = (number, reader.0);
         }
@@ -298,7 +268,7 @@ impl Core {
             return self.keep_short(from, envelope, payload, Some(sender), 0, false);
         };
         let lead = Lead::EMPTY.with_id(sender);
-        self.actions.push_back(Action::Control { peer: from, kind: Kind::Ack, lead });
+        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ack, lead });
         self.owe(from, payload.len());
         self.fill(index, from, envelope, payload, 0);
     }
@@ -310,12 +280,12 @@ impl Core {
         }
         let envelope = envelope(header);
         let Some(index) = self.posted.take(&envelope) else {
-            return self.land_early(from, header, len);
+            return self.land_unexpected(from, header, len);
         };
         let Some(id) = self.requests.id_at(index) else { return Landing::Nothing };
         let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
         let taken = len.min(request.buf.len());
-        request.state = State::Lands;
+        request.state = RequestState::Lands;
         request.peer = from;
         request.status = Status::of(&envelope, taken as u64);
         request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0, &self.types);
@@ -323,23 +293,23 @@ impl Core {
         Landing::Place { buf: request.buf.clone(), offset: 0, len: taken, token }
     }
 
-    fn land_early(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
-        if len > EARLY_BYTES_MAX {
+    fn land_unexpected(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
+        if len > UNEXPECTED_BYTES_MAX {
             return Landing::Nothing;
         }
-        let (early, block) = self.landing(from, header, len);
-        let id = self.keep(early);
-        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(id.raw())) }
+        let (unexpected, block) = self.landing(from, header, len);
+        let id = self.keep(unexpected);
+        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_UNEXPECTED | u64::from(id.raw())) }
     }
 
-    /// An early arrival that begins to land in a block.
-    fn landing(&mut self, from: Peer, header: &Header, len: usize) -> (Early, UserBuf) {
+    /// An unexpected message that begins to land in a block.
+    fn landing(&mut self, from: Peer, header: &Header, len: usize) -> (UnexpectedMessage, UserBuf) {
         let block = self.block(len);
         let signed = header.flags & FLAG_SIGNED != 0;
-        let what = What::Landing { block: block.clone(), signed, waiter: None };
+        let what = UnexpectedPayload::Landing { block: block.clone(), signed, waiter: None };
         let not_ready = header.flags & FLAG_READY_MODE != 0;
         let body = if signed { len.saturating_sub(SIGNATURE_BYTES) } else { len };
-        let early = Early {
+        let unexpected = UnexpectedMessage {
             from,
             envelope: envelope(header),
             len: body as u64,
@@ -350,52 +320,52 @@ impl Core {
             taken: false,
             spoiled: false,
         };
-        (early, block)
+        (unexpected, block)
     }
 
     /// A long message that leads with its signature: a multicast. It lands beside the memory of a receive that waits for it,
     /// which has no room for that.
     #[cold]
     fn land_signed(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
-        if !(SIGNATURE_BYTES..=EARLY_BYTES_MAX).contains(&len) {
+        if !(SIGNATURE_BYTES..=UNEXPECTED_BYTES_MAX).contains(&len) {
             return Landing::Nothing;
         }
         let posted = self.posted.take(&envelope(header));
         let Some(id) = posted.and_then(|index| self.requests.id_at(index)) else {
-            return self.land_early(from, header, len);
+            return self.land_unexpected(from, header, len);
         };
-        let (mut early, buf) = self.landing(from, header, len);
-        if let What::Landing { waiter, .. } = &mut early.what {
+        let (mut unexpected, buf) = self.landing(from, header, len);
+        if let UnexpectedPayload::Landing { waiter, .. } = &mut unexpected.what {
             *waiter = Some(id);
         }
         if let Some(request) = self.requests.get_mut(id) {
-            (request.state, request.peer) = (State::Lands, from);
+            (request.state, request.peer) = (RequestState::Lands, from);
         }
-        let early = self.store(early);
-        Landing::Place { buf, offset: 0, len, token: Token(TOKEN_EARLY | u64::from(early.raw())) }
+        let unexpected = self.store(unexpected);
+        Landing::Place { buf, offset: 0, len, token: Token(TOKEN_UNEXPECTED | u64::from(unexpected.raw())) }
     }
 
-    fn early_landed(&mut self, id: Id) {
-        let Some(early) = self.early.get_mut(id) else { return };
-        let What::Landing { block, signed, waiter } = &early.what else { return };
+    fn unexpected_landed(&mut self, id: Id) {
+        let Some(unexpected) = self.unexpected_messages.get_mut(id) else { return };
+        let UnexpectedPayload::Landing { block, signed, waiter } = &unexpected.what else { return };
         let (mut block, signed, waiter) = (block.clone(), *signed, *waiter);
         if signed {
             let mut signature = [0; SIGNATURE_BYTES];
             block.read(0, &mut signature);
-            early.signature = u64::from_le_bytes(signature);
-            let body = UserBuf::owned(early.len as usize);
-            UserBuf::copy(&block, SIGNATURE_BYTES, &body, 0, early.len as usize);
+            unexpected.signature = u64::from_le_bytes(signature);
+            let body = UserBuf::owned(unexpected.len as usize);
+            UserBuf::copy(&block, SIGNATURE_BYTES, &body, 0, unexpected.len as usize);
             block = body;
         }
-        early.what = What::Landed(block);
+        unexpected.what = UnexpectedPayload::Landed(block);
         if let Some(request) = waiter {
             self.hand_over(id, request);
         }
     }
 
-    /// A receive that waited for an early message to land gets it.
-    fn hand_over(&mut self, early: Id, id: Id) {
-        let Some(arrival) = self.take_early(early) else { return };
+    /// A receive that waited for an unexpected message to land gets it.
+    fn hand_over(&mut self, unexpected: Id, id: Id) {
+        let Some(arrival) = self.take_unexpected(unexpected) else { return };
         let Some(request) = self.requests.get(id) else { return };
         let (buf, signature) = (request.buf.clone(), request.signature);
         let mut status = Status::of(&arrival.envelope, arrival.len.min(buf.len() as u64));
@@ -409,17 +379,17 @@ impl Core {
         self.recycle(arrival);
     }
 
-    /// Copies an early message to its buffer.
-    pub fn unpack(&self, arrival: &Early, buf: &UserBuf) {
+    /// Copies an unexpected message to its buffer.
+    pub fn unpack(&self, arrival: &UnexpectedMessage, buf: &UserBuf) {
         let taken = (arrival.len as usize).min(buf.len());
         match &arrival.what {
-            What::Short(bytes) => buf.write(0, &bytes[..taken]),
-            What::Landed(block) => UserBuf::copy(block, 0, buf, 0, taken),
-            What::Landing { .. } | What::Offered(_) => {}
+            UnexpectedPayload::Short(bytes) => buf.write(0, &bytes[..taken]),
+            UnexpectedPayload::Landed(block) => UserBuf::copy(block, 0, buf, 0, taken),
+            UnexpectedPayload::Landing { .. } | UnexpectedPayload::Offered(_) => {}
         }
     }
 
-    /// Memory for an early arrival: one that was used before, if it is large enough.
+    /// Memory for an unexpected message: one that was used before, if it is large enough.
     fn block(&mut self, len: usize) -> UserBuf {
         if let Some(void) = self.void.as_ref().filter(|void| void.len() >= len) {
             return void.clone();
@@ -430,9 +400,9 @@ impl Core {
         }
     }
 
-    /// Keeps the memory of an early arrival for the next.
-    pub fn recycle(&mut self, arrival: Early) {
-        if let What::Landed(block) = arrival.what
+    /// Keeps the memory of an unexpected message for the next.
+    pub fn recycle(&mut self, arrival: UnexpectedMessage) {
+        if let UnexpectedPayload::Landed(block) = arrival.what
             && self.pool.len() < BLOCKS_KEPT_MAX
             && self.void.is_none()
         {
@@ -444,17 +414,25 @@ impl Core {
     fn offered(&mut self, from: Peer, header: &Header, offer: Offer) {
         let envelope = envelope(header);
         let Some(index) = self.posted.take(&envelope) else {
-            let what = What::Offered(offer);
+            let what = UnexpectedPayload::Offered(offer);
             let (len, signature) = (offer.len, offer.signature);
             let not_ready = header.flags & FLAG_READY_MODE != 0;
-            self.keep(Early { from, envelope, len, what, signature, not_ready, ..Early::default() });
+            self.keep(UnexpectedMessage {
+                from,
+                envelope,
+                len,
+                what,
+                signature,
+                not_ready,
+                ..UnexpectedMessage::default()
+            });
             return;
         };
         let Some(receiver) = self.requests.id_at(index) else { return };
         let Some(request) = self.requests.get_mut(receiver) else { return };
         request.status = Status::of(&envelope, 0);
         // No longer posted: the transport is needed to go on.
-        request.state = State::Gets { answer: None };
+        request.state = RequestState::Gets { answer: None };
         self.actions.push_back(Action::Begin { receiver, from, offer });
     }
 
@@ -468,21 +446,22 @@ impl Core {
     /// Whether `id` is a send to `from` that waits to be matched.
     pub(crate) fn awaits_match(&self, from: Peer, id: Id) -> bool {
         self.requests.get(id).is_some_and(|request| {
-            request.peer == from && matches!(request.state, State::AwaitsAck | State::AwaitsReady)
+            request.peer == from
+                && matches!(request.state, RequestState::AwaitsAck | RequestState::AwaitsReady)
         })
     }
 
     /// The sender has put everything (RAT), or could not.
     fn put_done(&mut self, from: Peer, id: Id, refused: u64) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        let State::AwaitsData { begun: 0, until, .. } = request.state else { return };
+        let RequestState::AwaitsData { begun: 0, until, .. } = request.state else { return };
         if request.peer != from {
             return;
         }
         if refused == 0 || refused == SPOILED {
             request.status.bytes = until;
             if refused == SPOILED {
-                request.status.fault = Some(Fault::Transfer(TransferError::PeersMemory));
+                request.status.fault = Some(MessageFault::Transfer(TransferError::PeersMemory));
             }
             return self.complete(id);
         }
@@ -492,9 +471,9 @@ impl Core {
         // The sender may not write here: let it send fragments instead.
         let sender = Id::from_raw(refused.wrapping_sub(1) as u32);
         if let Some(bad) = bad {
-            request.status.fault = Some(Fault::Transfer(bad.into()));
+            request.status.fault = Some(MessageFault::Transfer(bad.into()));
             let lead = Lead::EMPTY.with_id(sender);
-            self.actions.push_back(Action::Control { peer: from, kind: Kind::Got, lead });
+            self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Got, lead });
             return self.complete(id);
         }
         let ready = Ready { sender, receiver: id, len: until, want: Want::Stream };
@@ -502,14 +481,16 @@ impl Core {
             state.limits.put = false;
         }
         let lead = ready.lead();
-        self.actions.push_back(Action::Control { peer: from, kind: Kind::Ready, lead });
+        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ready, lead });
     }
 
     /// Where a fragment must land: offset and request are in the header.
     fn fragment(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
         let id = Id::from_raw(header.source);
         let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
-        let State::AwaitsData { begun, until, .. } = &mut request.state else { return Landing::Nothing };
+        let RequestState::AwaitsData { begun, until, .. } = &mut request.state else {
+            return Landing::Nothing;
+        };
         let end = header.context.checked_add(len as u64);
         // Never more than was asked for: nothing may still be landing when the receive is complete.
         if request.peer != from || end.is_none_or(|end| end > *until) || len as u64 > *until - *begun {
@@ -518,7 +499,7 @@ impl Core {
         *begun += len as u64;
         let token = Token(TOKEN_FRAGMENT | u64::from(id.raw()) | (len as u64) << 32);
         // Where one fragment could not land, the others are not tried.
-        let len = if matches!(request.status.fault, Some(Fault::Transfer(_))) { 0 } else { len };
+        let len = if matches!(request.status.fault, Some(MessageFault::Transfer(_))) { 0 } else { len };
         Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token }
     }
 
@@ -531,7 +512,7 @@ impl Core {
 
     fn fragment_landed(&mut self, id: Id, len: u64) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        let State::AwaitsData { arrived, until, .. } = &mut request.state else { return };
+        let RequestState::AwaitsData { arrived, until, .. } = &mut request.state else { return };
         *arrived += len;
         if *arrived >= *until {
             request.status.bytes = *until;
@@ -539,29 +520,31 @@ impl Core {
         }
     }
 
-    /// A get, put or shared copy that went on for a while has ended.
+    /// A get, put or cooperative copy that went on for a while has ended.
     fn transferred(&mut self, id: Id, result: Result<(), TransferError>) {
         let Some(request) = self.requests.get_mut(id) else { return };
         let (peer, state) = (request.peer, request.state);
         match (state, result) {
-            (State::Gets { answer: Some(sender) }, Ok(())) => {
+            (RequestState::Gets { answer: Some(sender) }, Ok(())) => {
                 let lead = Lead::EMPTY.with_id(sender);
-                self.actions.push_back(Action::Control { peer, kind: Kind::Got, lead });
+                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Got, lead });
             }
-            (State::Gets { answer: Some(sender) }, Err(error)) => {
+            (RequestState::Gets { answer: Some(sender) }, Err(error)) => {
                 let action = Action::GetRefused { receiver: id, from: peer, sender, error };
                 return self.actions.push_back(action);
             }
-            (State::Transfers { answer: Some(receiver) }, Ok(())) => {
+            (RequestState::Transfers { answer: Some(receiver) }, Ok(())) => {
                 let lead = Lead::EMPTY.with_id(receiver).with(0);
-                self.actions.push_back(Action::Control { peer, kind: Kind::Put, lead });
+                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Put, lead });
             }
-            (State::Transfers { answer: Some(receiver) }, Err(error)) => {
-                request.state = State::AwaitsReady;
+            (RequestState::Transfers { answer: Some(receiver) }, Err(error)) => {
+                request.state = RequestState::AwaitsReady;
                 return self.actions.push_back(Action::PutRefused { sender: id, to: peer, receiver, error });
             }
-            // A shared copy: the other side may have gone on already, so nothing else can be tried.
-            (state, Err(error)) => request.fail_transfer(error, matches!(state, State::Transfers { .. })),
+            // A cooperative copy: the other side may have gone on already, so nothing else can be tried.
+            (state, Err(error)) => {
+                request.fail_transfer(error, matches!(state, RequestState::Transfers { .. }))
+            }
             (_, Ok(())) => {}
         }
         self.complete(id);
@@ -575,7 +558,7 @@ impl Core {
         }
     }
 
-    /// A message of `len` bytes needs no early-arrival memory any more.
+    /// A message of `len` bytes needs no unexpected-message memory any more.
     #[inline(always)]
     pub(crate) fn owe(&mut self, from: Peer, len: usize) {
         if self.consumed(from, len) {

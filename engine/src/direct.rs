@@ -3,11 +3,11 @@
 //! messages for others may wait.
 
 use crate::arrival::{can_match, envelope};
-use crate::engine::{Core, Engine};
+use crate::engine::{Engine, EngineCore};
 use crate::matching::Pattern;
 use crate::request::{RequestId, Status};
-use crate::send::Started;
-use crate::wire::Kind;
+use crate::send::StartedSend;
+use crate::wire::HeaderKind;
 use tern_mem::UserBuf;
 use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
 
@@ -16,7 +16,7 @@ impl<T: Transport> Engine<T> {
     /// is a short message for it, and for no receive that was posted before. `None`: its message has come already, so nothing
     /// has happened. Types are not checked.
     #[inline(always)]
-    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf, polls_max: u32) -> Option<Started> {
+    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf, polls_max: u32) -> Option<StartedSend> {
         if !self.core.unexpected.is_empty() && self.core.has_come(pattern) {
             return None;
         }
@@ -32,14 +32,14 @@ impl<T: Transport> Engine<T> {
         let Direct { got, posted, .. } = direct;
         self.follow(arrived);
         Some(match (got, posted) {
-            (Some(status), _) => Started::Done(status),
-            (None, Some(id)) => Started::Pending(id),
-            (None, None) => Started::Pending(self.core.post(pattern, buf.clone(), 0)),
+            (Some(status), _) => StartedSend::Done(status),
+            (None, Some(id)) => StartedSend::Pending(id),
+            (None, None) => StartedSend::Pending(self.core.post(pattern, buf.clone(), 0)),
         })
     }
 }
 
-impl Core {
+impl EngineCore {
     #[inline(never)]
     fn has_come(&mut self, pattern: Pattern) -> bool {
         self.unexpected.find(&pattern).is_some()
@@ -48,7 +48,7 @@ impl Core {
 
 /// What takes the messages of that poll: the one receive, and the engine for all that is not for it.
 struct Direct<'a> {
-    core: &'a mut Core,
+    core: &'a mut EngineCore,
     pattern: Pattern,
     buf: &'a UserBuf,
     /// Other receives were posted before: what comes may be for one of them.
@@ -80,12 +80,16 @@ impl Sink for Direct<'_> {
     }
 
     #[inline(always)]
-    fn enough(&self) -> bool {
-        self.got.is_some() || (self.posted.is_some() && self.core.enough())
+    fn backpressure(&self) -> bool {
+        self.got.is_some() || (self.posted.is_some() && self.core.backpressure())
     }
 
     fn done(&mut self, token: Token, result: Result<(), TransferError>) {
         self.engine().done(token, result);
+    }
+
+    fn nearer(&mut self, peer: Peer) {
+        self.core.nearer(peer);
     }
 }
 
@@ -93,10 +97,10 @@ impl Direct<'_> {
     /// Takes a message if it is plain and the one that is waited for; nobody else may wait for it. Whether it was.
     #[inline(always)]
     fn take(&mut self, from: Peer, header: &Header, payload: &[u8]) -> bool {
-        let is_plain = header.kind == Kind::Eager as u8 && header.flags == 0 && can_match(header);
+        let is_plain = header.kind == HeaderKind::Eager as u8 && header.flags == 0 && can_match(header);
         let envelope = envelope(header);
         let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
-        if !(is_plain && is_next && self.buf.write_to_flat(payload)) {
+        if !(is_plain && is_next && self.buf.write_to_contiguous(payload)) {
             return false;
         }
         if header.credits != 0 {
@@ -117,7 +121,7 @@ impl Direct<'_> {
     }
 
     /// The engine, which knows of the receive from now on, unless that is over.
-    fn engine(&mut self) -> &mut Core {
+    fn engine(&mut self) -> &mut EngineCore {
         if self.got.is_none() && self.posted.is_none() {
             self.posted = Some(self.core.post(self.pattern, self.buf.clone(), 0));
         }

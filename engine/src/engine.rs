@@ -1,15 +1,18 @@
 //! The engine itself: what it holds, and how it makes progress.
 
-use crate::arrival::Early;
-use crate::cast::Casts;
+use crate::counters::EngineCounters;
 use crate::limits::CREDIT_RETURN_FRACTION;
 use crate::matching::{Pattern, Posted, Unexpected};
-use crate::peers::{PeerState, Peers, Waiting};
-use crate::request::{Request, RequestId, State, Status};
-use crate::settings::Settings;
+use crate::multicast_queue::PendingMulticasts;
+use crate::partitioned::pairs::PartitionedRequests;
+use crate::peers::{FifoEntry, PeerState, Peers};
+use crate::request::{EngineRequest, RequestId, RequestOwner, RequestState, Status};
+use crate::rma::{Lazy, OutboundRma};
+use crate::settings::EngineSettings;
 use crate::slab::{Id, Slab};
-use crate::types::Types;
-use crate::wire::{Kind, Lead, Offer, Ready};
+use crate::types::SignatureTypes;
+use crate::unexpected_message::UnexpectedMessage;
+use crate::wire::{HeaderKind, Lead, Offer, Ready};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_mem::{Datatype, UserBuf};
@@ -21,22 +24,22 @@ use tern_transport::{Am, Header, Peer, TransferError, Transport};
 /// itself how to pass the time.
 pub struct Engine<T> {
     pub(crate) transport: T,
-    pub(crate) core: Core,
+    pub(crate) core: EngineCore,
 }
 
 /// Everything but the transport: what the transport's [`tern_transport::Sink`] is while it polls.
-pub(crate) struct Core {
-    pub settings: Settings,
+pub(crate) struct EngineCore {
+    pub settings: EngineSettings,
     pub peers: Peers,
     pub posted: Posted,
     pub unexpected: Unexpected,
-    pub early: Slab<Early>,
+    pub unexpected_messages: Slab<UnexpectedMessage>,
     /// Memory that they take now, and the most that they ever took.
-    pub early_bytes: u64,
-    pub early_bytes_peak: u64,
-    pub requests: Slab<Request>,
+    pub unexpected_bytes: u64,
+    pub unexpected_bytes_peak: u64,
+    pub requests: Slab<EngineRequest>,
     /// What receives are compared with, if types are checked.
-    pub types: Types,
+    pub types: SignatureTypes,
     /// What handlers found to do while the transport was polling.
     pub actions: VecDeque<Action>,
     /// Peers whose FIFO is not empty.
@@ -44,22 +47,28 @@ pub(crate) struct Core {
     /// Sends that have fragments left.
     pub streams: Vec<Id>,
     /// Multicasts that could not go yet.
-    pub casts: Casts,
-    /// Blocks for early arrivals, to be used again.
+    pub multicasts: PendingMulticasts,
+    /// Partitioned sends and receives, from the first on.
+    pub partitioned: Option<Box<PartitionedRequests>>,
+    /// Windows that are reached by messages.
+    pub rma: Lazy,
+    /// Blocks for unexpected messages, to be used again.
     pub pool: Vec<UserBuf>,
-    /// Where all early arrivals land, if no bytes are moved: see [`Engine::forget_early_bytes`].
+    /// Where all unexpected messages land, if no bytes are moved: see [`Engine::forget_unexpected_bytes`].
     pub void: Option<UserBuf>,
+    /// What has been done, if somebody counts.
+    pub counters: Option<Box<EngineCounters>>,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
     /// Messages that have ever come before somebody wanted them: a probe may wait for them.
-    pub kept: u64,
+    pub unexpected_ever: u64,
 }
 
 /// Work that needs the transport.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Send a message of the protocol.
-    Control { peer: Peer, kind: Kind, lead: Lead },
+    Control { peer: Peer, kind: HeaderKind, lead: Lead },
     /// A receive met a sender's offer.
     Begin { receiver: Id, from: Peer, offer: Offer },
     /// The receiver has said how it wants this side's message.
@@ -68,33 +77,58 @@ pub(crate) enum Action {
     GetRefused { receiver: Id, from: Peer, sender: Id, error: TransferError },
     /// A put that went on was refused in the end.
     PutRefused { sender: Id, to: Peer, receiver: Id, error: TransferError },
+    /// There is a shorter way to a peer.
+    Approach { peer: Peer },
     /// Give credits back by a message of their own.
     Refill { peer: Peer },
+    /// Send what a partitioned send has gathered.
+    Partitions(Id),
+    /// Send a message of a window.
+    Post { peer: Peer, out: Box<OutboundRma> },
+    /// Remote ranks wait for the lock of this rank's part of a window; stays as long as they do.
+    Grant { window: Id },
+    /// Wake ranks of this host that wait for that lock.
+    RingWaiters { window: Id },
 }
 
 impl<T: Transport> Engine<T> {
     /// An engine for a job of `size` ranks.
-    pub fn new(size: u32, transport: T, settings: Settings) -> Self {
-        let core = Core {
+    pub fn new(size: u32, transport: T, settings: EngineSettings) -> Self {
+        let core = EngineCore {
             peers: Peers::new(size, settings.window_units()),
             settings,
             posted: Posted::default(),
             unexpected: Unexpected::default(),
-            early: Slab::default(),
-            early_bytes: 0,
-            early_bytes_peak: 0,
+            unexpected_messages: Slab::default(),
+            unexpected_bytes: 0,
+            unexpected_bytes_peak: 0,
             requests: Slab::default(),
-            types: Types::default(),
+            types: SignatureTypes::default(),
             actions: VecDeque::new(),
             backlogged: Vec::new(),
             streams: Vec::new(),
-            casts: Casts::default(),
+            multicasts: PendingMulticasts::default(),
+            partitioned: None,
+            rma: Lazy::default(),
             pool: Vec::new(),
             void: None,
+            counters: None,
             completions: 0,
-            kept: 0,
+            unexpected_ever: 0,
         };
         Engine { transport, core }
+    }
+
+    /// Messages may go to and come from a process of another world that the transport has given this number.
+    pub fn add_peer(&mut self, peer: Peer) {
+        self.core.peers.add(peer);
+    }
+
+    /// Nothing more goes to or comes from this peer, and its number may be given to another.
+    pub fn forget_peer(&mut self, peer: Peer) {
+        self.transport.forget(peer);
+        self.core.peers.forget(peer);
+        self.core.backlogged.retain(|other| *other != peer);
     }
 
     /// The transport, to ask it.
@@ -108,13 +142,13 @@ impl<T: Transport> Engine<T> {
     }
 
     /// The settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &EngineSettings {
         &self.core.settings
     }
 
     /// From now on all messages that come before their receive and fit land in this one block, on top of each other: for a
     /// simulator, whose messages have a length but no bytes.
-    pub fn forget_early_bytes(&mut self, void: UserBuf) {
+    pub fn forget_unexpected_bytes(&mut self, void: UserBuf) {
         self.core.void = Some(void);
     }
 
@@ -126,7 +160,7 @@ impl<T: Transport> Engine<T> {
     /// How many requests have been completed and messages have come unexpected since the start: what a thread that sleeps may
     /// wait for.
     pub fn events(&self) -> u64 {
-        self.core.completions + self.core.kept
+        self.core.completions + self.core.unexpected_ever
     }
 
     /// Takes what has arrived and moves on what can move. Returns whether anything happened.
@@ -136,10 +170,10 @@ impl<T: Transport> Engine<T> {
         self.follow(arrived)
     }
 
-    /// As [`Engine::poll`], for a caller who waits for a peer's next message: see [`Transport::listen`].
+    /// As [`Engine::poll`], for a caller who waits for a peer's next message: see [`Transport::poll_first`].
     #[inline]
-    pub fn listen(&mut self, peer: Peer) -> bool {
-        let arrived = self.transport.listen(peer, &mut self.core);
+    pub fn poll_first(&mut self, peer: Peer) -> bool {
+        let arrived = self.transport.poll_first(peer, &mut self.core);
         self.follow(arrived)
     }
 
@@ -163,12 +197,12 @@ impl<T: Transport> Engine<T> {
     }
 
     /// A request that has ended already, for a call that must return one. A send that was over before it needed a request
-    /// has [`Id::OVER`], which all share.
+    /// has [`Id::COMPLETED`], which all share.
     #[inline]
     pub fn ended(&mut self, status: Status) -> RequestId {
         let pattern = Pattern { context: status.context, source: status.source, tag: status.tag };
         let (id, request) = self.core.requests.occupy();
-        request.begin(State::Done, pattern, UserBuf::empty(), 0);
+        request.begin(RequestState::Done, pattern, UserBuf::empty(), 0);
         request.status = status;
         id
     }
@@ -176,7 +210,7 @@ impl<T: Transport> Engine<T> {
     /// How a request ended, if it has; it is gone then.
     #[inline]
     pub fn test(&mut self, id: RequestId) -> Option<Status> {
-        if id == RequestId::OVER {
+        if id == RequestId::COMPLETED {
             return Some(Status::EMPTY);
         }
         let request = self.core.requests.get_mut(id).filter(|request| request.is_done())?;
@@ -189,8 +223,8 @@ impl<T: Transport> Engine<T> {
     /// As [`Engine::test`], but takes only what ended without a fault, and shows its status instead of copying it.
     /// Whether that was so.
     #[inline(always)]
-    pub fn test_well(&mut self, id: RequestId, show: impl FnOnce(&Status)) -> bool {
-        if id == RequestId::OVER {
+    pub fn test_if_successful(&mut self, id: RequestId, show: impl FnOnce(&Status)) -> bool {
+        if id == RequestId::COMPLETED {
             show(&Status::EMPTY);
             return true;
         }
@@ -207,19 +241,19 @@ impl<T: Transport> Engine<T> {
 
     /// How a request ended, if it has; it stays (`MPI_Request_get_status`).
     pub fn peek(&self, id: RequestId) -> Option<Status> {
-        if id == RequestId::OVER {
+        if id == RequestId::COMPLETED {
             return Some(Status::EMPTY);
         }
         self.core
             .requests
             .get(id)
-            .filter(|request| request.state == State::Done)
+            .filter(|request| request.state == RequestState::Done)
             .map(|request| request.status)
     }
 
     /// Whether the request exists.
     pub fn exists(&self, id: RequestId) -> bool {
-        id == RequestId::OVER || self.core.requests.get(id).is_some()
+        id == RequestId::COMPLETED || self.core.requests.get(id).is_some()
     }
 
     /// Peer, tag and bytes of a request, to tell a person what it waits for.
@@ -236,37 +270,37 @@ impl<T: Transport> Engine<T> {
     /// The request completes by itself and nobody will ask (`MPI_Request_free`, MPI 5.0 section 3.7.3).
     pub fn detach(&mut self, id: RequestId) {
         let Some(request) = self.core.requests.get_mut(id) else { return };
-        if request.state == State::Done {
+        if request.state == RequestState::Done {
             self.core.requests.remove(id);
         } else {
-            request.detached = true;
+            request.owner = request.owner.without_caller();
         }
     }
 
     /// Sends a message of the protocol, now or when the transport can.
-    pub(crate) fn control(&mut self, peer: Peer, kind: Kind, lead: Lead) {
-        let state = self.meet(peer);
+    pub(crate) fn control(&mut self, peer: Peer, kind: HeaderKind, lead: Lead) {
+        let state = self.peer_state(peer);
         let waits = !state.backlog.is_empty();
         if waits || self.send_control(peer, kind, &lead).is_err() {
-            self.core.enqueue(peer, Waiting::Control { kind, lead });
+            self.core.enqueue(peer, FifoEntry::Control { kind, lead });
         }
     }
 
     /// The peer's state; asks the transport for its limits the first time.
     #[inline]
-    pub(crate) fn meet(&mut self, peer: Peer) -> &mut PeerState {
-        if !self.core.peers.know(peer).met {
+    pub(crate) fn peer_state(&mut self, peer: Peer) -> &mut PeerState {
+        if !self.core.peers.state_or_new(peer).met {
             let limits = self.transport.limits(peer);
             let eager_bytes_max = self.core.settings.eager_bytes_max(&limits);
-            self.core.peers.meet(peer, limits, eager_bytes_max);
+            self.core.peers.set_limits(peer, limits, eager_bytes_max);
         }
-        self.core.peers.know(peer)
+        self.core.peers.state_or_new(peer)
     }
 
     fn advance(&mut self) -> bool {
-        let mut moved = false;
+        let (mut moved, mut grants, mut nearer) = (false, Vec::new(), Vec::new());
         while let Some(action) = self.core.actions.pop_front() {
-            moved = true;
+            moved |= !matches!(action, Action::Grant { .. } | Action::Approach { .. });
             match action {
                 Action::Control { peer, kind, lead } => self.control(peer, kind, lead),
                 Action::Begin { receiver, from, offer } => self.begin(receiver, from, &offer),
@@ -277,7 +311,17 @@ impl<T: Transport> Engine<T> {
                 Action::PutRefused { sender, to, receiver, error } => {
                     self.put_refused(sender, to, receiver, error);
                 }
+                Action::Approach { peer } => nearer.push(peer),
                 Action::Refill { peer } => self.refill(peer),
+                Action::Partitions(id) => self.push_gathered(id),
+                Action::Post { peer, out } => self.post(peer, *out),
+                Action::Grant { window } => grants.push(window),
+                Action::RingWaiters { window } => self.ring_waiters(window),
+            }
+        }
+        for window in grants {
+            if self.grant(window) {
+                self.core.actions.push_back(Action::Grant { window });
             }
         }
         for at in (0..self.core.backlogged.len()).rev() {
@@ -287,8 +331,21 @@ impl<T: Transport> Engine<T> {
                 self.core.backlogged.swap_remove(at);
             }
         }
-        moved |= self.push_casts();
+        nearer.into_iter().for_each(|peer| self.approach(peer));
+        moved |= self.push_multicasts();
         self.push_streams() || moved
+    }
+
+    /// Takes a shorter way to a peer, unless something waits that was measured for the old one: the transport asks again.
+    #[cold]
+    fn approach(&mut self, peer: Peer) {
+        let waits = self.core.peers.get(peer).is_some_and(|state| !state.backlog.is_empty());
+        if waits || !self.transport.approach(peer) {
+            return;
+        }
+        let limits = self.transport.limits(peer);
+        let eager_bytes_max = self.core.settings.eager_bytes_max(&limits);
+        self.core.peers.change_limits(peer, limits, eager_bytes_max);
     }
 
     /// Sends from the peer's FIFO what the transport takes.
@@ -296,19 +353,29 @@ impl<T: Transport> Engine<T> {
         let mut moved = false;
         while let Some(waiting) = self.core.peers.get(peer).and_then(|state| state.backlog.front()) {
             let sent = match *waiting {
-                Waiting::Send(id) => self.send_queued(peer, id),
-                Waiting::Control { kind, lead } => self.send_control(peer, kind, &lead),
+                FifoEntry::Send(id) => self.send_queued(peer, id),
+                FifoEntry::Control { kind, lead } => self.send_control(peer, kind, &lead),
+                FifoEntry::Partitioned { kind, envelope, lead } => {
+                    self.send_enveloped(peer, kind, &envelope, &lead)
+                }
+                FifoEntry::Partitions(id) => self.push_partitions(id),
+                FifoEntry::Outbound(_) => self.push_waiting(peer),
             };
             if sent.is_err() {
                 break;
             }
-            self.core.peers.know(peer).backlog.pop();
+            self.core.peers.state_or_new(peer).backlog.pop();
             moved = true;
         }
         moved
     }
 
-    fn send_control(&mut self, peer: Peer, kind: Kind, lead: &Lead) -> Result<(), tern_transport::Full> {
+    fn send_control(
+        &mut self,
+        peer: Peer,
+        kind: HeaderKind,
+        lead: &Lead,
+    ) -> Result<(), tern_transport::Full> {
         let body = UserBuf::empty();
         let header = Header { kind: kind as u8, ..Header::default() };
         let am = Am { header, lead: lead.bytes(), body: &body, offset: 0, len: 0 };
@@ -325,7 +392,7 @@ impl<T: Transport> Engine<T> {
         // A message in between may have carried them already.
         let due = self.core.peers.window() / CREDIT_RETURN_FRACTION;
         if self.core.peers.get(peer).is_some_and(|state| state.owed >= due) {
-            self.control(peer, Kind::Credits, Lead::EMPTY);
+            self.control(peer, HeaderKind::Credits, Lead::EMPTY);
         }
     }
 }
@@ -373,7 +440,7 @@ pub struct Description {
 }
 
 impl Description {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &EngineRequest) -> Self {
         let receive = request.is_receive();
         let peer = if receive { request.pattern.source } else { request.peer };
         let Pattern { context, tag, .. } = request.pattern;
@@ -381,33 +448,52 @@ impl Description {
     }
 }
 
-impl Core {
+impl EngineCore {
     /// Whether nothing waits for the transport.
     #[inline(always)]
     pub fn has_nothing_to_do(&self) -> bool {
         self.actions.is_empty()
             && self.backlogged.is_empty()
             && self.streams.is_empty()
-            && self.casts.is_empty()
+            && self.multicasts.is_empty()
     }
 
     /// Puts something at the end of a peer's FIFO.
-    pub fn enqueue(&mut self, peer: Peer, waiting: Waiting) {
-        let state = self.peers.know(peer);
+    pub fn enqueue(&mut self, peer: Peer, waiting: FifoEntry) {
+        self.tally(|counters| counters.transport_full += 1);
+        let state = self.peers.state_or_new(peer);
         if state.backlog.is_empty() && !self.backlogged.contains(&peer) {
             self.backlogged.push(peer);
         }
         state.backlog.push(waiting);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn complete_rarely(&mut self, id: Id) {
+        let Some(owner) = self.requests.get(id).map(|request| request.owner) else { return };
+        match owner {
+            RequestOwner::Caller => {}
+            RequestOwner::CallerCounts => self.receive_ended(id),
+            RequestOwner::Access => self.access_ended(id),
+            RequestOwner::AccessOfNobody | RequestOwner::Exposed => {
+                self.access_ended(id);
+                self.requests.remove(id);
+            }
+            RequestOwner::Nobody | RequestOwner::PartitionedSend(_) | RequestOwner::PartitionedReceive(_) => {
+                self.end_unasked(id)
+            }
+        }
+    }
+
     /// The request is done.
     #[inline]
     pub fn complete(&mut self, id: Id) {
         let Some(request) = self.requests.get_mut(id) else { return };
-        request.state = State::Done;
+        request.state = RequestState::Done;
         self.completions += 1;
-        if request.detached {
-            self.requests.remove(id);
+        if !matches!(request.owner, RequestOwner::Caller) {
+            self.complete_rarely(id);
         }
     }
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tern_transport::Peer;
 
-/// An ordered set of processes, each by its rank in `MPI_COMM_WORLD`. Cheap to clone.
+/// An ordered set of processes, each by its number among this process's peers. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Group(Members);
+pub struct Group(GroupMembers);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Members {
-    /// Ranks `first .. first + size` of the world, in order: the world itself takes no memory.
+enum GroupMembers {
+    /// Peers `first .. first + size`, in order: the world itself takes no memory.
     Range { first: Peer, size: u32 },
     /// Any others.
     List(Arc<[Peer]>),
@@ -29,11 +29,11 @@ pub enum Comparison {
 
 impl Group {
     /// The group without members.
-    pub const EMPTY: Group = Group(Members::Range { first: 0, size: 0 });
+    pub const EMPTY: Group = Group(GroupMembers::Range { first: 0, size: 0 });
 
     /// `size` processes from `first` on.
     pub fn range(first: Peer, size: u32) -> Self {
-        Group(Members::Range { first, size })
+        Group(GroupMembers::Range { first, size })
     }
 
     /// These processes, in this order. Each must occur once.
@@ -42,7 +42,7 @@ impl Group {
         match members.first() {
             None => Group::EMPTY,
             Some(&first) if consecutive => Group::range(first, members.len() as u32),
-            Some(_) => Group(Members::List(members.into())),
+            Some(_) => Group(GroupMembers::List(members.into())),
         }
     }
 
@@ -50,8 +50,8 @@ impl Group {
     #[inline]
     pub fn size(&self) -> u32 {
         match &self.0 {
-            Members::Range { size, .. } => *size,
-            Members::List(list) => list.len() as u32,
+            GroupMembers::Range { size, .. } => *size,
+            GroupMembers::List(list) => list.len() as u32,
         }
     }
 
@@ -59,16 +59,18 @@ impl Group {
     #[inline]
     pub fn peer(&self, rank: u32) -> Option<Peer> {
         match &self.0 {
-            Members::Range { first, size } => (rank < *size).then(|| first + rank),
-            Members::List(list) => list.get(rank as usize).copied(),
+            GroupMembers::Range { first, size } => (rank < *size).then(|| first + rank),
+            GroupMembers::List(list) => list.get(rank as usize).copied(),
         }
     }
 
     /// The rank of a process in the group. Takes time in proportion to the group, unless it is a range.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match &self.0 {
-            Members::Range { first, size } => peer.checked_sub(*first).filter(|rank| rank < size),
-            Members::List(list) => list.iter().position(|&member| member == peer).map(|rank| rank as u32),
+            GroupMembers::Range { first, size } => peer.checked_sub(*first).filter(|rank| rank < size),
+            GroupMembers::List(list) => {
+                list.iter().position(|&member| member == peer).map(|rank| rank as u32)
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! What an engine holds, one by one, for a person who asks why a program waits.
 
 use crate::engine::Description;
+use crate::request::{EngineRequest, RequestState};
 use crate::{Engine, Envelope, RequestId};
 use tern_transport::{Peer, Transport};
 
@@ -22,6 +23,13 @@ impl<T: Transport> Engine<T> {
         occupied.filter(|(_, request)| !request.is_done()).map(|(id, request)| (id, Description::of(request)))
     }
 
+    /// Whether a receive has met its message and is not complete: its buffer may be written at any time.
+    pub fn is_receiving(&self, id: RequestId) -> bool {
+        let is_matched =
+            |request: &EngineRequest| request.is_receive() && request.state != RequestState::Posted;
+        self.core.requests.get(id).is_some_and(is_matched)
+    }
+
     /// Whether there are places that [`Engine::pending`] does not look at.
     pub fn has_places_beyond(&self, places_max: usize) -> bool {
         self.core.requests.places() > places_max
@@ -31,8 +39,8 @@ impl<T: Transport> Engine<T> {
     pub fn unclaimed(&self, max: usize) -> Vec<Unclaimed> {
         let core = &self.core;
         let shown = |index: u32| {
-            let early = core.early.get(core.early.id_at(index)?)?;
-            Some(Unclaimed { from: early.from, envelope: early.envelope, bytes: early.len })
+            let unexpected = core.unexpected_messages.get(core.unexpected_messages.id_at(index)?)?;
+            Some(Unclaimed { from: unexpected.from, envelope: unexpected.envelope, bytes: unexpected.len })
         };
         core.unexpected.some(max).into_iter().filter_map(shown).collect()
     }

@@ -2,9 +2,10 @@
 //! transport could not take yet.
 
 use crate::limits::*;
-use crate::matching::Mixer;
+use crate::matching::{Envelope, Mixer};
+use crate::rma::OutboundRma;
 use crate::slab::Id;
-use crate::wire::{Kind, Lead};
+use crate::wire::{HeaderKind, Lead};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use tern_transport::{AM_INLINE_BYTES_MAX, Limits, Peer};
@@ -17,7 +18,7 @@ pub(crate) struct PeerState {
     pub met: bool,
     /// Bytes up to which a message is sent at once: the transport's limit or, if that is less, the user's.
     pub eager_bytes_max: u32,
-    /// Units of early-arrival memory at the peer that this side may still use; none before the first send.
+    /// Units of unexpected-message memory at the peer that this side may still use; none before the first send.
     pub credits: u32,
     /// Units of the peer's messages that are consumed here and not yet given back.
     pub owed: u32,
@@ -30,7 +31,7 @@ const _: () = assert!(size_of::<PeerState>() <= 40, "a rank of a large job has m
 /// Takes memory from the first time that something had to wait.
 #[derive(Debug, Default)]
 #[allow(clippy::box_collection, reason = "a peer is small, and few ever have something waiting")]
-pub(crate) struct Backlog(Option<Box<VecDeque<Waiting>>>);
+pub(crate) struct Backlog(Option<Box<VecDeque<FifoEntry>>>);
 
 impl Backlog {
     #[inline]
@@ -42,11 +43,11 @@ impl Backlog {
         self.0.as_ref().map_or(0, |fifo| fifo.len())
     }
 
-    pub fn front(&self) -> Option<&Waiting> {
+    pub fn front(&self) -> Option<&FifoEntry> {
         self.0.as_ref()?.front()
     }
 
-    pub fn push(&mut self, waiting: Waiting) {
+    pub fn push(&mut self, waiting: FifoEntry) {
         self.0.get_or_insert_default().push_back(waiting);
     }
 
@@ -56,7 +57,20 @@ impl Backlog {
         }
     }
 
-    pub fn retain(&mut self, stays: impl Fn(&Waiting) -> bool) {
+    /// Takes out what is first, whose place is kept.
+    pub fn replace_front(&mut self) -> Option<FifoEntry> {
+        let front = self.0.as_mut()?.front_mut()?;
+        Some(std::mem::replace(front, FifoEntry::Send(Id::COMPLETED)))
+    }
+
+    /// Puts it back.
+    pub fn put_front(&mut self, waiting: FifoEntry) {
+        if let Some(front) = self.0.as_mut().and_then(|fifo| fifo.front_mut()) {
+            *front = waiting;
+        }
+    }
+
+    pub fn retain(&mut self, stays: impl Fn(&FifoEntry) -> bool) {
         if let Some(fifo) = &mut self.0 {
             fifo.retain(stays);
         }
@@ -65,14 +79,20 @@ impl Backlog {
 
 /// Something in a peer's FIFO.
 #[derive(Debug)]
-pub(crate) enum Waiting {
+pub(crate) enum FifoEntry {
     /// A send whose request says how.
     Send(Id),
     /// A message of the protocol.
-    Control { kind: Kind, lead: Lead },
+    Control { kind: HeaderKind, lead: Lead },
+    /// The same, about the partitioned request of an envelope.
+    Partitioned { kind: HeaderKind, envelope: Envelope, lead: Lead },
+    /// What a partitioned send has gathered.
+    Partitions(Id),
+    /// A message of a window.
+    Outbound(Box<OutboundRma>),
 }
 
-/// Peers by rank. In a job of at most [`PEERS_DENSE_MAX`] ranks, one that was never talked to costs one null pointer;
+/// Peers by number: the ranks of this world, then processes of others that have been added. In a job of at most [`PEERS_DENSE_MAX`] ranks, one that was never talked to costs one null pointer;
 /// in a larger one nothing, and the others are found by a hash.
 pub(crate) struct Peers {
     size: u32,
@@ -92,6 +112,24 @@ impl Peers {
         Peers { size, known, sparse: HashMap::default(), window }
     }
 
+    /// A process of another world has got this number.
+    #[cold]
+    pub fn add(&mut self, peer: Peer) {
+        self.size = self.size.max(peer + 1);
+        if !self.known.is_empty() && self.size <= PEERS_DENSE_MAX {
+            self.known.resize_with(self.size as usize, || None);
+        }
+    }
+
+    /// Whoever has this number next begins anew.
+    #[cold]
+    pub fn forget(&mut self, peer: Peer) {
+        match self.known.get_mut(peer as usize) {
+            Some(slot) => *slot = None,
+            None => drop(self.sparse.remove(&peer)),
+        }
+    }
+
     pub fn window(&self) -> u32 {
         self.window
     }
@@ -107,7 +145,7 @@ impl Peers {
 
     /// The peer, which has sent something or is about to get something.
     #[inline(always)]
-    pub fn know(&mut self, peer: Peer) -> &mut PeerState {
+    pub fn state_or_new(&mut self, peer: Peer) -> &mut PeerState {
         match self.known.get(peer as usize) {
             Some(Some(_)) => {}
             Some(None) => self.learn(peer),
@@ -130,12 +168,20 @@ impl Peers {
 
     /// Notes what the transport can do towards a peer: messages may go there now.
     #[cold]
-    pub fn meet(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
-        let eager_bytes_max = u32::try_from(eager_bytes_max).unwrap_or(u32::MAX);
+    pub fn set_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
         let window = self.window;
-        let state = self.know(peer);
-        (state.limits, state.met, state.credits) = (limits, true, window);
-        state.eager_bytes_max = eager_bytes_max;
+        let state = self.state_or_new(peer);
+        (state.met, state.credits) = (true, window);
+        self.change_limits(peer, limits, eager_bytes_max);
+    }
+
+    /// The transport can do other things towards a peer from now on. One that messages have not gone to is asked about later.
+    #[cold]
+    pub fn change_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
+        if let Some(state) = self.get(peer).filter(|state| state.met) {
+            state.limits = limits;
+            state.eager_bytes_max = u32::try_from(eager_bytes_max).unwrap_or(u32::MAX);
+        }
     }
 }
 
@@ -146,11 +192,11 @@ fn get_sparse(sparse: &mut Sparse, peer: Peer) -> Option<&mut PeerState> {
 
 #[cold]
 fn know_sparse(sparse: &mut Sparse, size: u32, peer: Peer) -> &mut PeerState {
-    assert!(peer < size, "rank {peer} of a job of {size}");
+    assert!(peer < size, "peer {peer} of {size}");
     sparse.entry(peer).or_insert_with(|| Box::new(PeerState::new()))
 }
 
-/// Units of early-arrival memory that an eager message with so many payload bytes may take.
+/// Units of unexpected-message memory that an eager message with so many payload bytes may take.
 #[inline(always)]
 pub(crate) fn cost_units(payload: usize) -> u32 {
     // One line holds the envelope and a short payload.
@@ -160,7 +206,13 @@ pub(crate) fn cost_units(payload: usize) -> u32 {
 
 impl PeerState {
     fn new() -> Self {
-        let limits = Limits { eager_bytes_max: 0, get: false, put: false, share: false, sends: false };
+        let limits = Limits {
+            eager_bytes_max: 0,
+            get: false,
+            put: false,
+            cooperative_copy: false,
+            prefers_send: false,
+        };
         PeerState { limits, met: false, eager_bytes_max: 0, credits: 0, owed: 0, backlog: Backlog::default() }
     }
 
@@ -174,14 +226,21 @@ impl PeerState {
         enough
     }
 
-    /// Takes back what could not be sent after all.
+    /// Takes back what was just used, for what could not be sent after all.
     pub fn refund(&mut self, units: u32) {
         self.credits += units;
+    }
+
+    /// Takes back what was used for something that has waited since, while the peer may have given back too much.
+    pub fn refund_late(&mut self, units: u32, window: u32) {
+        debug_assert!(self.credits <= window, "{} credits of {window}", self.credits);
+        self.credits = self.credits.saturating_add(units).min(window);
     }
 
     /// The peer gives credits back. A peer that gives more than it got harms only itself: what it says it can hold.
     #[inline]
     pub fn earn(&mut self, units: u16, window: u32) {
+        debug_assert!(self.credits <= window, "{} credits of {window}", self.credits);
         self.credits = (self.credits + u32::from(units)).min(window);
     }
 
@@ -194,6 +253,11 @@ impl PeerState {
     /// The header with `units` has been sent.
     #[inline]
     pub fn gave_back(&mut self, units: u16) {
+        debug_assert!(
+            u32::from(units) <= self.owed,
+            "{units} credits were given back, but {} are owed",
+            self.owed
+        );
         self.owed -= u32::from(units);
     }
 }
@@ -221,7 +285,7 @@ mod tests {
         for size in [PEERS_DENSE_MAX, 1 << 30] {
             let mut peers = Peers::new(size, 4);
             assert!(peers.get(size - 1).is_none());
-            peers.know(size - 1).owed = 3;
+            peers.state_or_new(size - 1).owed = 3;
             assert_eq!(peers.get(size - 1).map(|state| state.owed), Some(3));
             assert!(peers.get(size - 2).is_none() && peers.get(u32::MAX).is_none());
         }
@@ -229,14 +293,28 @@ mod tests {
     }
 
     #[test]
+    fn peers_are_added_and_begin_anew() {
+        for size in [2, PEERS_DENSE_MAX, PEERS_DENSE_MAX + 5] {
+            let mut peers = Peers::new(size, 4);
+            peers.add(size);
+            peers.state_or_new(size).owed = 3;
+            peers.state_or_new(size - 1).owed = 7;
+            peers.forget(size);
+            assert!(peers.get(size).is_none());
+            assert_eq!(peers.state_or_new(size).owed, 0);
+            assert_eq!(peers.state_or_new(size - 1).owed, 7, "the others stay");
+        }
+    }
+
+    #[test]
     fn a_backlog_is_empty_again_when_all_is_gone() {
         let mut backlog = Backlog::default();
-        for kind in [Kind::Ack, Kind::Got, Kind::Credits] {
-            backlog.push(Waiting::Control { kind, lead: Lead::EMPTY });
+        for kind in [HeaderKind::Ack, HeaderKind::Got, HeaderKind::Credits] {
+            backlog.push(FifoEntry::Control { kind, lead: Lead::EMPTY });
         }
         backlog.pop();
-        assert!(matches!(backlog.front(), Some(Waiting::Control { kind: Kind::Got, .. })));
-        backlog.retain(|waiting| matches!(waiting, Waiting::Control { kind: Kind::Credits, .. }));
+        assert!(matches!(backlog.front(), Some(FifoEntry::Control { kind: HeaderKind::Got, .. })));
+        backlog.retain(|waiting| matches!(waiting, FifoEntry::Control { kind: HeaderKind::Credits, .. }));
         assert_eq!((backlog.len(), backlog.is_empty()), (1, false));
         backlog.pop();
         assert!(backlog.is_empty() && backlog.front().is_none());

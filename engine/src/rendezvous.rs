@@ -6,19 +6,20 @@
 
 use crate::engine::{Engine, transmit};
 use crate::limits::{FRAGMENT_BYTES_MAX, PROBED_BYTES_MIN};
+use crate::matching::Envelope;
 use crate::receive::fault;
-use crate::request::{Fault, State};
-use crate::settings::{Rendezvous, Settings};
+use crate::request::{MessageFault, RequestState, Status, token};
+use crate::settings::{EngineSettings, Rendezvous};
 use crate::slab::Id;
-use crate::wire::{BAD_ADDRESS, Kind, Lead, Offer, Ready, SPOILED, Want};
+use crate::wire::{BAD_ADDRESS, HeaderKind, Lead, Offer, Ready, SPOILED, Want};
 use tern_mem::UserBuf;
 use tern_transport::{
-    Am, Full, Header, Limits, Peer, Remote, ShareKey, Token, Transfer, TransferError, Transport,
+    Am, CooperativeCopyKey, Full, Header, Limits, Peer, Remote, Transfer, TransferError, Transport,
 };
 
 /// The ways to move a large message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum RendezvousMethod {
     /// Both sides copy.
     Share,
     /// The receiver gets.
@@ -29,17 +30,23 @@ pub enum Way {
     Stream,
 }
 
-/// Chooses the way for `len` bytes. `sender_flat` and `receiver_flat` say whose buffer is contiguous.
-pub fn choose(settings: &Settings, limits: &Limits, sender_flat: bool, receiver_flat: bool, len: u64) -> Way {
-    let can_share = limits.share && sender_flat && receiver_flat;
-    let can_get = limits.get && sender_flat;
-    let can_put = limits.put && receiver_flat;
+/// Chooses the way for `len` bytes. `sender_contiguous` and `receiver_contiguous` say whose buffer is contiguous.
+pub fn choose(
+    settings: &EngineSettings,
+    limits: &Limits,
+    sender_contiguous: bool,
+    receiver_contiguous: bool,
+    len: u64,
+) -> RendezvousMethod {
+    let can_share = limits.cooperative_copy && sender_contiguous && receiver_contiguous;
+    let can_get = limits.get && sender_contiguous;
+    let can_put = limits.put && receiver_contiguous;
     match settings.rendezvous {
-        Rendezvous::Both if can_share => Way::Share,
-        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => Way::Share,
-        Rendezvous::Auto | Rendezvous::Get if can_get => Way::Get,
-        Rendezvous::Auto | Rendezvous::Put if can_put => Way::Put,
-        _ => Way::Stream,
+        Rendezvous::Both if can_share => RendezvousMethod::Share,
+        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => RendezvousMethod::Share,
+        Rendezvous::Auto | Rendezvous::Get if can_get => RendezvousMethod::Get,
+        Rendezvous::Auto | Rendezvous::Put if can_put => RendezvousMethod::Put,
+        _ => RendezvousMethod::Stream,
     }
 }
 
@@ -52,44 +59,56 @@ impl<T: Transport> Engine<T> {
         request.peer = from;
         request.status.bytes = len;
         request.status.fault = fault(offer.len, room, offer.signature, request.signature, &self.core.types);
-        request.state = State::Gets { answer: None };
+        request.state = RequestState::Gets { answer: None };
         let buf = request.buf.clone();
         if len == 0 {
             return self.got(receiver, from, offer.sender);
         }
-        let limits = self.meet(from).limits;
+        let limits = self.peer_state(from).limits;
         self.go(receiver, from, offer, &buf, len, &limits);
     }
 
     fn go(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64, limits: &Limits) {
-        let mut way = choose(&self.core.settings, limits, offer.addr != 0, buf.as_flat().is_some(), len);
-        let is_free = self.core.settings.rendezvous == Rendezvous::Auto && way != Way::Stream;
-        if is_free && self.transport.streams(from, len) {
-            way = Way::Stream;
+        let mut method =
+            choose(&self.core.settings, limits, offer.addr != 0, buf.as_contiguous().is_some(), len);
+        let is_free = self.core.settings.rendezvous == Rendezvous::Auto && method != RendezvousMethod::Stream;
+        if is_free && self.transport.prefers_fragments(from, len) {
+            method = RendezvousMethod::Stream;
         }
-        match way {
-            Way::Share => self.share(receiver, from, offer, buf, len),
-            Way::Get => self.get(receiver, from, offer, buf, len),
-            Way::Put => {
-                let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+        if method != RendezvousMethod::Share {
+            self.count_way(receiver, from, method, len);
+        }
+        match method {
+            RendezvousMethod::Share => self.share(receiver, from, offer, buf, len),
+            RendezvousMethod::Get => self.get(receiver, from, offer, buf, len),
+            RendezvousMethod::Put => {
+                let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
                 self.answer(receiver, from, offer.sender, len, Want::Put(addr));
             }
-            Way::Stream => self.answer(receiver, from, offer.sender, len, Want::Stream),
+            RendezvousMethod::Stream => self.answer(receiver, from, offer.sender, len, Want::Stream),
         }
+    }
+
+    fn count_way(&mut self, receiver: Id, from: Peer, method: RendezvousMethod, len: u64) {
+        let Some(Status { context, source, tag, .. }) = self.core.requests.get(receiver).map(|r| r.status)
+        else {
+            return;
+        };
+        self.core.count_rendezvous(from, method, Envelope { context, source, tag }, len);
     }
 
     /// Receiver: tells the sender how to send, and waits for the data.
     fn answer(&mut self, receiver: Id, from: Peer, sender: Id, len: u64, want: Want) {
         if let Some(request) = self.core.requests.get_mut(receiver) {
-            request.state = State::AwaitsData { begun: 0, arrived: 0, until: len };
+            request.state = RequestState::AwaitsData { begun: 0, arrived: 0, until: len };
         }
         let ready = Ready { sender, receiver, len, want };
-        self.control(from, Kind::Ready, ready.lead());
+        self.control(from, HeaderKind::Ready, ready.lead());
     }
 
     /// Receiver: has everything.
     fn got(&mut self, receiver: Id, from: Peer, sender: Id) {
-        self.control(from, Kind::Got, Lead::EMPTY.with_id(sender));
+        self.control(from, HeaderKind::Got, Lead::EMPTY.with_id(sender));
         self.core.complete(receiver);
     }
 
@@ -99,7 +118,7 @@ impl<T: Transport> Engine<T> {
             Transfer::Done => self.got(receiver, from, offer.sender),
             Transfer::Pending => {
                 if let Some(request) = self.core.requests.get_mut(receiver) {
-                    request.state = State::Gets { answer: Some(offer.sender) };
+                    request.state = RequestState::Gets { answer: Some(offer.sender) };
                 }
             }
             Transfer::Failed(error) => self.get_refused(receiver, from, offer.sender, error),
@@ -112,7 +131,7 @@ impl<T: Transport> Engine<T> {
         if error.is_bad_address() {
             return self.get_faulted(receiver, from, sender);
         }
-        self.core.peers.know(from).limits.get = false;
+        self.core.peers.state_or_new(from).limits.get = false;
         let Some(request) = self.core.requests.get(receiver) else { return };
         self.answer(receiver, from, sender, request.status.bytes, Want::Stream);
     }
@@ -123,7 +142,7 @@ impl<T: Transport> Engine<T> {
         let Some(request) = self.core.requests.get_mut(receiver) else { return };
         let len = request.status.bytes;
         if let Some(bad) = request.buf.unwritable(0, len as usize) {
-            request.status.fault = Some(Fault::Transfer(bad.into()));
+            request.status.fault = Some(MessageFault::Transfer(bad.into()));
             return self.got(receiver, from, sender);
         }
         self.answer(receiver, from, sender, len, Want::Checked);
@@ -131,16 +150,17 @@ impl<T: Transport> Engine<T> {
 
     fn share(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
         let remote = Remote { addr: offer.addr, len };
-        let Some(key) = self.transport.share_open(from, remote, buf, token(receiver)) else {
+        let Some(key) = self.transport.open_cooperative_copy(from, remote, buf, token(receiver)) else {
             // No room for another one now.
-            let limits = Limits { share: false, ..self.meet(from).limits };
+            let limits = Limits { cooperative_copy: false, ..self.peer_state(from).limits };
             return self.go(receiver, from, offer, buf, len, &limits);
         };
-        let addr = buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+        self.count_way(receiver, from, RendezvousMethod::Share, len);
+        let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
         let want = Want::Share { addr, key: key.0 };
         let ready = Ready { sender: offer.sender, receiver, len, want };
-        self.control(from, Kind::Ready, ready.lead());
-        match self.transport.share_pull(key) {
+        self.control(from, HeaderKind::Ready, ready.lead());
+        match self.transport.pull_cooperative_copy(key) {
             Transfer::Done => self.core.complete(receiver),
             Transfer::Pending => {}
             Transfer::Failed(error) => {
@@ -156,7 +176,9 @@ impl<T: Transport> Engine<T> {
     pub(crate) fn proceed(&mut self, from: Peer, ready: &Ready) {
         let id = ready.sender;
         let Some(request) = self.core.requests.get_mut(id) else { return };
-        if request.peer != from || request.state != State::AwaitsReady || ready.len > request.buf.len() as u64
+        if request.peer != from
+            || request.state != RequestState::AwaitsReady
+            || ready.len > request.buf.len() as u64
         {
             return;
         }
@@ -171,16 +193,22 @@ impl<T: Transport> Engine<T> {
         }
         match ready.want {
             Want::Stream | Want::Checked => {
-                request.state = State::Streams { receiver: ready.receiver, sent: 0, until: ready.len };
+                request.state = RequestState::Streams { receiver: ready.receiver, sent: 0, until: ready.len };
                 self.core.streams.push(id);
                 self.push_streams();
             }
             Want::Put(addr) => self.put(id, from, ready, &buf, Remote { addr, len: ready.len }),
             Want::Share { addr, key } => {
-                request.state = State::Transfers { answer: None };
+                request.state = RequestState::Transfers { answer: None };
                 let remote = Remote { addr, len: ready.len };
-                let shared = self.transport.share_join(from, ShareKey(key), &buf, remote, token(id));
-                self.end_of_share(id, shared);
+                let shared = self.transport.join_cooperative_copy(
+                    from,
+                    CooperativeCopyKey(key),
+                    &buf,
+                    remote,
+                    token(id),
+                );
+                self.end_of_cooperative_copy(id, shared);
             }
         }
     }
@@ -188,14 +216,14 @@ impl<T: Transport> Engine<T> {
     /// Sender: cannot read its buffer, and tells the receiver.
     #[cold]
     fn spoil(&mut self, id: Id, to: Peer, receiver: Id, error: TransferError) {
-        self.control(to, Kind::Put, Lead::EMPTY.with_id(receiver).with(SPOILED));
+        self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(receiver).with(SPOILED));
         if let Some(request) = self.core.requests.get_mut(id) {
-            request.status.fault = Some(Fault::Transfer(error));
+            request.status.fault = Some(MessageFault::Transfer(error));
         }
         self.core.complete(id);
     }
 
-    fn end_of_share(&mut self, id: Id, shared: Transfer) {
+    fn end_of_cooperative_copy(&mut self, id: Id, shared: Transfer) {
         if shared == Transfer::Pending {
             return;
         }
@@ -208,12 +236,12 @@ impl<T: Transport> Engine<T> {
     fn put(&mut self, id: Id, to: Peer, ready: &Ready, buf: &UserBuf, into: Remote) {
         match self.transport.put(to, buf, into, token(id)) {
             Transfer::Done => {
-                self.control(to, Kind::Put, Lead::EMPTY.with_id(ready.receiver).with(0));
+                self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(ready.receiver).with(0));
                 self.core.complete(id);
             }
             Transfer::Pending => {
                 if let Some(request) = self.core.requests.get_mut(id) {
-                    request.state = State::Transfers { answer: Some(ready.receiver) };
+                    request.state = RequestState::Transfers { answer: Some(ready.receiver) };
                 }
             }
             Transfer::Failed(error) => self.put_refused(id, to, ready.receiver, error),
@@ -231,7 +259,7 @@ impl<T: Transport> Engine<T> {
             }
             refused |= BAD_ADDRESS;
         }
-        self.control(to, Kind::Put, Lead::EMPTY.with_id(receiver).with(refused));
+        self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(receiver).with(refused));
     }
 
     /// Sender: as many fragments of all streams as the transport takes.
@@ -241,7 +269,7 @@ impl<T: Transport> Engine<T> {
             let id = self.core.streams[at];
             moved |= self.push_stream(id);
             let streaming =
-                self.core.requests.get(id).is_some_and(|r| matches!(r.state, State::Streams { .. }));
+                self.core.requests.get(id).is_some_and(|r| matches!(r.state, RequestState::Streams { .. }));
             if !streaming {
                 self.core.streams.swap_remove(at);
             }
@@ -262,35 +290,35 @@ impl<T: Transport> Engine<T> {
 
     /// What of a stream is to be sent next. Three-way (MPI-BIP, section 3) is the case of one fragment. The user's eager limit
     /// is not the fragments'.
-    fn next_part(&mut self, id: Id) -> Option<Part> {
+    fn next_part(&mut self, id: Id) -> Option<Fragment> {
         let request = self.core.requests.get(id)?;
-        let State::Streams { receiver, sent, until } = request.state else { return None };
-        let flat = request.buf.as_flat().is_some();
-        let loan = if flat { self.transport.loan_bytes_max(request.peer) } else { 0 };
-        let most = match loan {
-            0 => self.core.peers.know(request.peer).limits.eager_bytes_max,
-            _ => loan,
+        let RequestState::Streams { receiver, sent, until } = request.state else { return None };
+        let (peer, contiguous) = (request.peer, request.buf.as_contiguous().is_some());
+        let zero_copy_bytes = if contiguous { self.transport.zero_copy_fragment_bytes_max(peer) } else { 0 };
+        let most = match zero_copy_bytes {
+            0 => self.peer_state(peer).limits.eager_bytes_max,
+            _ => zero_copy_bytes,
         };
         let len = (most.clamp(1, FRAGMENT_BYTES_MAX) as u64).min(until - sent);
-        Some(Part { receiver, sent, len, until, lent: loan > 0 })
+        Some(Fragment { receiver, sent, len, until, zero_copy: zero_copy_bytes > 0 })
     }
 
-    fn push_part(&mut self, id: Id, part: &Part) -> Result<(), Full> {
+    fn push_part(&mut self, id: Id, part: &Fragment) -> Result<(), Full> {
         let Some(request) = self.core.requests.get_mut(id) else { return Ok(()) };
-        let (peer, Part { receiver, sent, len, until, lent }) = (request.peer, *part);
-        let kind = Kind::Fragment as u8;
+        let (peer, Fragment { receiver, sent, len, until, zero_copy }) = (request.peer, *part);
+        let kind = HeaderKind::Fragment as u8;
         let header = Header { kind, context: sent, source: receiver.raw(), ..Header::default() };
         let (offset, last) = (sent as usize, sent + len == until);
         let mut am = Am { header, lead: &[], body: &request.buf, offset, len: len as usize };
-        if lent {
-            self.transport.lend(peer, &am, last.then(|| token(id)))?;
+        if zero_copy {
+            self.transport.send_zero_copy(peer, &am, last.then(|| token(id)))?;
         } else {
             transmit(&mut self.transport, &mut self.core.peers, peer, &mut am)?;
         }
         match last {
-            false => request.state = State::Streams { receiver, sent: sent + len, until },
+            false => request.state = RequestState::Streams { receiver, sent: sent + len, until },
             // The peer has to have it all first.
-            true if lent => request.state = State::Transfers { answer: None },
+            true if zero_copy => request.state = RequestState::Transfers { answer: None },
             true => self.core.complete(id),
         }
         Ok(())
@@ -299,43 +327,46 @@ impl<T: Transport> Engine<T> {
 
 /// A fragment of a stream: `len` bytes after the first `sent` of `until`.
 #[derive(Clone, Copy)]
-struct Part {
+struct Fragment {
     receiver: Id,
     sent: u64,
     len: u64,
     until: u64,
-    lent: bool,
-}
-
-pub(crate) fn token(id: Id) -> Token {
-    Token(u64::from(id.raw()))
+    zero_copy: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: Limits = Limits { eager_bytes_max: 1024, get: true, put: true, share: true, sends: false };
-    const NONE: Limits = Limits { eager_bytes_max: 1024, get: false, put: false, share: false, sends: false };
+    const ALL: Limits =
+        Limits { eager_bytes_max: 1024, get: true, put: true, cooperative_copy: true, prefers_send: false };
+    const NONE: Limits = Limits {
+        eager_bytes_max: 1024,
+        get: false,
+        put: false,
+        cooperative_copy: false,
+        prefers_send: false,
+    };
 
     #[test]
     fn the_way_follows_from_the_buffers_and_the_transport() {
-        let auto = Settings::default();
+        let auto = EngineSettings::default();
         let large = auto.share_bytes_min as u64;
-        assert_eq!(choose(&auto, &ALL, true, true, large), Way::Share);
-        assert_eq!(choose(&auto, &ALL, true, true, large - 1), Way::Get);
-        assert_eq!(choose(&auto, &ALL, true, false, large), Way::Get);
-        assert_eq!(choose(&auto, &ALL, false, true, large), Way::Put);
-        assert_eq!(choose(&auto, &ALL, false, false, large), Way::Stream);
-        assert_eq!(choose(&auto, &NONE, true, true, large), Way::Stream);
+        assert_eq!(choose(&auto, &ALL, true, true, large), RendezvousMethod::Share);
+        assert_eq!(choose(&auto, &ALL, true, true, large - 1), RendezvousMethod::Get);
+        assert_eq!(choose(&auto, &ALL, true, false, large), RendezvousMethod::Get);
+        assert_eq!(choose(&auto, &ALL, false, true, large), RendezvousMethod::Put);
+        assert_eq!(choose(&auto, &ALL, false, false, large), RendezvousMethod::Stream);
+        assert_eq!(choose(&auto, &NONE, true, true, large), RendezvousMethod::Stream);
     }
 
     #[test]
     fn a_forced_way_that_cannot_be_gone_becomes_a_stream() {
-        let put = Settings { rendezvous: Rendezvous::Put, ..Settings::default() };
-        assert_eq!(choose(&put, &ALL, true, true, 1), Way::Put);
-        assert_eq!(choose(&put, &ALL, true, false, 1), Way::Stream);
-        let both = Settings { rendezvous: Rendezvous::Both, ..Settings::default() };
-        assert_eq!(choose(&both, &ALL, true, true, 1), Way::Share);
+        let put = EngineSettings { rendezvous: Rendezvous::Put, ..EngineSettings::default() };
+        assert_eq!(choose(&put, &ALL, true, true, 1), RendezvousMethod::Put);
+        assert_eq!(choose(&put, &ALL, true, false, 1), RendezvousMethod::Stream);
+        let both = EngineSettings { rendezvous: Rendezvous::Both, ..EngineSettings::default() };
+        assert_eq!(choose(&both, &ALL, true, true, 1), RendezvousMethod::Share);
     }
 }

@@ -1,9 +1,10 @@
 //! Requests of the point-to-point layer: what is under way.
 
 use crate::matching::{Envelope, Pattern};
+use crate::rma::{AccessFault, TargetRefusal};
 use crate::slab::Id;
 use tern_mem::UserBuf;
-use tern_transport::{Peer, TransferError};
+use tern_transport::{Peer, Token, TransferError};
 
 /// A request's number.
 pub type RequestId = Id;
@@ -22,7 +23,7 @@ pub struct Status {
     /// It was cancelled; nothing was received.
     pub cancelled: bool,
     /// What went wrong.
-    pub fault: Option<Fault>,
+    pub fault: Option<MessageFault>,
 }
 
 impl Status {
@@ -40,7 +41,7 @@ impl Status {
 
 /// What can go wrong with a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum MessageFault {
     /// The message is longer than the buffer.
     Truncated {
         /// Bytes of the message.
@@ -50,6 +51,10 @@ pub enum Fault {
     },
     /// A copy between the processes failed.
     Transfer(TransferError),
+    /// The other side of a partitioned operation has freed its request.
+    PartnerFreed,
+    /// An access to another rank's window did not come to pass.
+    Refused(TargetRefusal),
     /// Sent in ready mode, but no receive was waiting (MPI-LAPI section 4.2; MPI 5.0 section 3.4).
     NotReady,
     /// `TERN_CHECK=types`: the sender's type signature is not the beginning of the receiver's.
@@ -61,13 +66,24 @@ pub enum Fault {
     },
 }
 
+impl MessageFault {
+    /// What an access says of it.
+    pub(crate) fn of_access(self) -> AccessFault {
+        match self {
+            MessageFault::Refused(refusal) => AccessFault::Refused(refusal),
+            MessageFault::Transfer(error) => AccessFault::Buffer(error),
+            _ => AccessFault::Refused(TargetRefusal::Malformed),
+        }
+    }
+}
+
 // A status is copied with every message.
-const _: () = assert!(size_of::<Fault>() == 24);
+const _: () = assert!(size_of::<MessageFault>() == 24);
 
 /// A request and where it stands.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub state: State,
+pub(crate) struct EngineRequest {
+    pub state: RequestState,
     /// Send: destination. Receive: the sender, once matched.
     pub peer: Peer,
     pub buf: UserBuf,
@@ -76,21 +92,55 @@ pub(crate) struct Request {
     /// Receive: what it asks for. Send: its own envelope, nothing wild.
     pub pattern: Pattern,
     pub status: Status,
-    /// Nobody will ask for it again: it goes when it is done (`MPI_Request_free`).
-    pub detached: bool,
+    /// Who asks how it ended.
+    pub owner: RequestOwner,
+}
+
+/// Who asks how a request ended, and what its end brings about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RequestOwner {
+    /// The caller who started it.
+    Caller,
+    /// The same, and its end is counted.
+    CallerCounts,
+    /// Nobody: it goes when it is done (`MPI_Request_free`).
+    Nobody,
+    /// A partitioned send, of which it is a part. Its pattern's context is the offset.
+    PartitionedSend(Id),
+    /// A partitioned receive, of which it is a part.
+    PartitionedReceive(Id),
+    /// The caller, of an access to another rank's window, which counts those under way. The pattern's context is the window's number.
+    Access,
+    /// As [`RequestOwner::Access`], but nobody asks: the window hears of a fault.
+    AccessOfNobody,
+    /// An answer out of this rank's window, as above.
+    Exposed,
+}
+
+impl RequestOwner {
+    /// The same, when its caller will not ask any more.
+    pub fn without_caller(self) -> RequestOwner {
+        match self {
+            RequestOwner::Caller | RequestOwner::CallerCounts | RequestOwner::Nobody => RequestOwner::Nobody,
+            RequestOwner::Access | RequestOwner::AccessOfNobody => RequestOwner::AccessOfNobody,
+            part => part,
+        }
+    }
 }
 
 /// Where a request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum RequestState {
     /// Send: in the peer's FIFO.
     Queued(Outgoing),
     /// Send to many: not yet taken by the transport.
-    Casts,
+    Multicasts,
     /// Send: waits to be matched (TA), with the message already there.
     AwaitsAck,
     /// Send: the request is out; the receiver will say how.
     AwaitsReady,
+    /// An access: its message is not all out yet.
+    Accesses,
     /// Send: fragments `.. sent` of `until` are out.
     Streams { receiver: Id, sent: u64, until: u64 },
     /// Send: the receiver has its way, and this side helps or waits for a transfer to end.
@@ -102,7 +152,7 @@ pub(crate) enum State {
     /// Receive: fragments or a put are on their way. Of `until` bytes, `begun` have been given their place and
     /// `arrived` are there.
     AwaitsData { begun: u64, arrived: u64, until: u64 },
-    /// Receive: a get or shared copy goes on; the sender wants to hear of the end if `answer`.
+    /// Receive: a get or cooperative copy goes on; the sender wants to hear of the end if `answer`.
     Gets { answer: Option<Id> },
     /// Done.
     Done,
@@ -114,8 +164,8 @@ pub(crate) enum Outgoing {
     Eager {
         flags: u8,
     },
-    /// Eager, with the buffer lent to the transport.
-    Lent {
+    /// Eager, sent from the user's buffer without a copy.
+    ZeroCopy {
         flags: u8,
     },
     EagerSync,
@@ -124,11 +174,11 @@ pub(crate) enum Outgoing {
     },
 }
 
-impl Request {
+impl EngineRequest {
     /// Whether it has ended.
     #[inline(always)]
     pub fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, RequestState::Done)
     }
 
     /// Its memory could not be copied from or to the peer's. Where an address was bad, this side looks whether it was its own.
@@ -142,46 +192,61 @@ impl Request {
             true => own(&self.buf).map_or(TransferError::PeersMemory, TransferError::from),
             false => error,
         };
-        self.status.fault = Some(Fault::Transfer(error));
+        self.status.fault = Some(MessageFault::Transfer(error));
+    }
+
+    /// Whether it is an access to another rank's window.
+    pub fn is_access(&self) -> bool {
+        matches!(self.owner, RequestOwner::Access | RequestOwner::AccessOfNobody)
     }
 
     /// Whether it is a receive.
     pub fn is_receive(&self) -> bool {
-        matches!(self.state, State::Posted | State::Lands | State::AwaitsData { .. } | State::Gets { .. })
+        matches!(
+            self.state,
+            RequestState::Posted
+                | RequestState::Lands
+                | RequestState::AwaitsData { .. }
+                | RequestState::Gets { .. }
+        )
     }
 
     /// Makes a new request of a vacant one. Its peer is whoever sends or gets it; a receive learns that at the match.
     #[inline(always)]
-    pub fn begin(&mut self, state: State, pattern: Pattern, buf: UserBuf, signature: u64) {
+    pub fn begin(&mut self, state: RequestState, pattern: Pattern, buf: UserBuf, signature: u64) {
         self.state = state;
-        debug_assert!(self.buf.is_flat(), "vacated");
+        debug_assert!(self.buf.is_plain(), "vacated");
         // So there is nothing to drop, which the compiler cannot know.
         std::mem::forget(std::mem::replace(&mut self.buf, buf));
         self.signature = signature;
         self.pattern = pattern;
         self.status = Status::EMPTY;
-        self.detached = false;
+        self.owner = RequestOwner::Caller;
     }
 
     /// Lets go of what it holds; its place is free from now on.
     #[inline(always)]
     pub fn vacate(&mut self) {
-        if !self.buf.is_flat() {
+        if !self.buf.is_plain() {
             self.buf = UserBuf::empty();
         }
     }
 }
 
-impl Default for Request {
+impl Default for EngineRequest {
     fn default() -> Self {
-        Request {
-            state: State::Done,
+        EngineRequest {
+            state: RequestState::Done,
             peer: 0,
             buf: UserBuf::empty(),
             signature: 0,
             pattern: Pattern { context: 0, source: 0, tag: 0 },
             status: Status::EMPTY,
-            detached: false,
+            owner: RequestOwner::Caller,
         }
     }
+}
+
+pub(crate) fn token(id: Id) -> Token {
+    Token(u64::from(id.raw()))
 }

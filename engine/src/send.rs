@@ -5,10 +5,10 @@
 
 use crate::engine::{Engine, transmit, transmit_by};
 use crate::matching::{Envelope, Pattern};
-use crate::peers::{Waiting, cost_units};
-use crate::request::{Fault, Outgoing, Request, RequestId, State, Status};
+use crate::peers::{FifoEntry, cost_units};
+use crate::request::{EngineRequest, MessageFault, Outgoing, RequestId, RequestState, Status, token};
 use crate::slab::Id;
-use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, Kind, Lead, Offer};
+use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Lead, Offer};
 use tern_mem::UserBuf;
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
 
@@ -25,7 +25,7 @@ pub enum Mode {
 
 /// What became of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Started {
+pub enum StartedSend {
     /// It is complete.
     Done(Status),
     /// It goes on as a request.
@@ -45,9 +45,10 @@ impl<T: Transport> Engine<T> {
         envelope: Envelope,
         buf: &UserBuf,
         signature: u64,
-    ) -> Started {
+    ) -> StartedSend {
         if mode != Mode::Synchronous && signature == 0 && self.send_at_once(mode, peer, envelope, buf) {
-            return Started::Done(Status::EMPTY);
+            self.core.count_send(peer, Outgoing::Eager { flags: 0 }, buf.len());
+            return StartedSend::Done(Status::EMPTY);
         }
         self.send_by_request(mode, peer, envelope, buf, signature)
     }
@@ -62,7 +63,7 @@ impl<T: Transport> Engine<T> {
             return false;
         }
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
-        let mut am = message(Kind::Eager, flags, &envelope, &[], buf);
+        let mut am = message(HeaderKind::Eager, flags, &envelope, &[], buf);
         am.header.credits = state.owed_for_header();
         if self.transport.send(peer, &am).is_err() {
             state.refund(units);
@@ -81,106 +82,117 @@ impl<T: Transport> Engine<T> {
         envelope: Envelope,
         buf: &UserBuf,
         signature: u64,
-    ) -> Started {
+    ) -> StartedSend {
         let bad = self.transport.take_bad_send(peer);
         let outgoing = self.choose(mode, peer, buf, signature);
+        self.core.count_send(peer, outgoing, buf.len());
         let Envelope { context, source, tag } = envelope;
         let pattern = Pattern { context, source, tag };
         let (id, request) = self.core.requests.occupy();
-        request.begin(State::Queued(outgoing), pattern, buf.clone(), signature);
+        request.begin(RequestState::Queued(outgoing), pattern, buf.clone(), signature);
         request.peer = peer;
         if let Some(error) = bad {
-            request.status.fault = Some(Fault::Transfer(error));
+            request.status.fault = Some(MessageFault::Transfer(error));
             self.core.complete(id);
-            return Started::Pending(id);
+            return StartedSend::Pending(id);
         }
         let waits = self.core.peers.get(peer).is_some_and(|state| !state.backlog.is_empty());
         if waits || self.send_queued(peer, id).is_err() {
-            self.core.enqueue(peer, Waiting::Send(id));
+            self.core.enqueue(peer, FifoEntry::Send(id));
             self.flush(peer);
         }
         // Whoever asks for the request learns what went wrong.
         match self.core.requests.get(id) {
-            Some(request) if request.status.fault.is_some() => Started::Pending(id),
+            Some(request) if request.status.fault.is_some() => StartedSend::Pending(id),
             _ => self.started(id),
         }
     }
 
     fn choose(&mut self, mode: Mode, peer: Peer, buf: &UserBuf, signature: u64) -> Outgoing {
         let len = buf.len();
-        let lent = self.settings().eager_bytes_max.min(self.transport.lent_bytes_max(peer));
-        let state = self.meet(peer);
+        let zero_copy_max =
+            self.settings().eager_bytes_max.min(self.transport.zero_copy_eager_bytes_max(peer));
+        let state = self.peer_state(peer);
         let led = mode == Mode::Synchronous || signature != 0;
-        let lends = len > state.eager_bytes_max as usize && len <= lent && !led && buf.as_flat().is_some();
-        let fits = lends || len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
+        let zero_copy = len > state.eager_bytes_max as usize
+            && len <= zero_copy_max
+            && !led
+            && buf.as_contiguous().is_some();
+        let fits = zero_copy || len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
         // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
-        if !fits || (mode == Mode::Synchronous && signature != 0) || !state.spend(cost_units(len)) {
+        if !fits || (mode == Mode::Synchronous && signature != 0) {
+            return Outgoing::Offer { flags };
+        }
+        if !state.spend(cost_units(len)) {
+            self.core.tally(|counters| counters.credits_ran_out += 1);
             return Outgoing::Offer { flags };
         }
         match mode {
             Mode::Synchronous => Outgoing::EagerSync,
-            Mode::Ready | Mode::Standard if lends => Outgoing::Lent { flags },
+            Mode::Ready | Mode::Standard if zero_copy => Outgoing::ZeroCopy { flags },
             Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
         }
     }
 
     /// What to tell the caller of a request that has just been made.
-    pub(crate) fn started(&mut self, id: RequestId) -> Started {
+    pub(crate) fn started(&mut self, id: RequestId) -> StartedSend {
         match self.test(id) {
-            Some(status) => Started::Done(status),
-            None => Started::Pending(id),
+            Some(status) => StartedSend::Done(status),
+            None => StartedSend::Pending(id),
         }
     }
 
     /// Sends what is next in a FIFO, if the transport takes it.
     pub(crate) fn send_queued(&mut self, peer: Peer, id: Id) -> Result<(), Full> {
         let Some(request) = self.core.requests.get_mut(id) else { return Ok(()) };
-        let State::Queued(outgoing) = request.state else { return Ok(()) };
+        let RequestState::Queued(outgoing) = request.state else { return Ok(()) };
         let Pattern { context, source, tag } = request.pattern;
         let envelope = Envelope { context, source, tag };
         let empty = UserBuf::empty();
         let signed = request.signature != 0;
         let (kind, flags, lead, body) = match outgoing {
             Outgoing::Eager { flags } if signed => {
-                (Kind::Eager, flags | FLAG_SIGNED, Lead::EMPTY.with(request.signature), &request.buf)
+                (HeaderKind::Eager, flags | FLAG_SIGNED, Lead::EMPTY.with(request.signature), &request.buf)
             }
-            Outgoing::Eager { flags } | Outgoing::Lent { flags } => {
-                (Kind::Eager, flags, Lead::EMPTY, &request.buf)
+            Outgoing::Eager { flags } | Outgoing::ZeroCopy { flags } => {
+                (HeaderKind::Eager, flags, Lead::EMPTY, &request.buf)
             }
-            Outgoing::EagerSync => (Kind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
-            Outgoing::Offer { flags } => (Kind::Offer, flags, offer(id, request).lead(), &empty),
+            Outgoing::EagerSync => (HeaderKind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
+            Outgoing::Offer { flags } => (HeaderKind::Offer, flags, offer(id, request).lead(), &empty),
         };
         let mut am = message(kind, flags, &envelope, lead.bytes(), body);
         let (transport, peers) = (&mut self.transport, &mut self.core.peers);
-        if let Outgoing::Lent { .. } = outgoing {
-            let done = Some(crate::rendezvous::token(id));
-            transmit_by(transport, peers, peer, &mut am, |transport, am| transport.lend(peer, am, done))?;
+        if let Outgoing::ZeroCopy { .. } = outgoing {
+            let done = Some(token(id));
+            transmit_by(transport, peers, peer, &mut am, |transport, am| {
+                transport.send_zero_copy(peer, am, done)
+            })?;
         } else if let Err(full) = transmit(transport, peers, peer, &mut am) {
             let error = self.transport.take_bad_send(peer).ok_or(full)?;
-            request.status.fault = Some(Fault::Transfer(error));
+            request.status.fault = Some(MessageFault::Transfer(error));
             self.core.complete(id);
             return Ok(());
         }
         match outgoing {
             Outgoing::Eager { .. } => self.core.complete(id),
             // The peer has to have it first.
-            Outgoing::Lent { .. } => request.state = State::Transfers { answer: None },
-            Outgoing::EagerSync => request.state = State::AwaitsAck,
-            Outgoing::Offer { .. } => request.state = State::AwaitsReady,
+            Outgoing::ZeroCopy { .. } => request.state = RequestState::Transfers { answer: None },
+            Outgoing::EagerSync => request.state = RequestState::AwaitsAck,
+            Outgoing::Offer { .. } => request.state = RequestState::AwaitsReady,
         }
         Ok(())
     }
 }
 
-fn offer(id: Id, request: &Request) -> Offer {
-    let addr = request.buf.as_flat().map_or(0, |(addr, _)| addr as u64);
+fn offer(id: Id, request: &EngineRequest) -> Offer {
+    let addr = request.buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
     Offer { sender: id, len: request.buf.len() as u64, addr, signature: request.signature }
 }
 
 #[inline(always)]
 pub(crate) fn message<'a>(
-    kind: Kind,
+    kind: HeaderKind,
     flags: u8,
     envelope: &Envelope,
     lead: &'a [u8],

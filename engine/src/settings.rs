@@ -3,6 +3,13 @@
 use crate::limits::*;
 use tern_transport::Limits;
 
+const _: () = assert!(CREDIT_BYTES_MIN / CREDIT_UNIT_BYTES / 2 >= 2, "something can always be multicast");
+
+/// Bytes of a multicast at most, with so many units of credit.
+pub(crate) fn multicast_bytes_max(window: u32) -> usize {
+    (window as usize / 2 - 1) * CREDIT_UNIT_BYTES
+}
+
 /// How large messages are moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rendezvous {
@@ -35,11 +42,11 @@ impl Rendezvous {
 
 /// The engine's settings.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EngineSettings {
     /// `TERN_EAGER_MAX`: bytes up to which a message is sent at once, if the transport can take it
     /// (the transport's own limit applies too).
     pub eager_bytes_max: usize,
-    /// `TERN_CREDIT_BYTES`: early-arrival memory granted to each peer.
+    /// `TERN_CREDIT_BYTES`: unexpected-message memory granted to each peer.
     pub credit_bytes: usize,
     /// `TERN_RENDEZVOUS`.
     pub rendezvous: Rendezvous,
@@ -53,9 +60,9 @@ pub struct Settings {
     pub check_collectives: bool,
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
-        Settings {
+        EngineSettings {
             eager_bytes_max: usize::MAX,
             get_bytes_min: GET_BYTES_MIN_DEFAULT,
             credit_bytes: CREDIT_BYTES_DEFAULT,
@@ -67,17 +74,17 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl EngineSettings {
     /// Bytes up to which a message is sent at once to a peer with these limits.
     pub fn eager_bytes_max(&self, limits: &Limits) -> usize {
         let eager = self.eager_bytes_max.min(limits.eager_bytes_max);
-        let sends = limits.sends && self.rendezvous == Rendezvous::Auto;
+        let sends = limits.prefers_send && self.rendezvous == Rendezvous::Auto;
         if limits.get && !sends { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
     }
 
-    /// Bytes of a multicast at most: see [`crate::Engine::cast_bytes_max`].
-    pub fn cast_bytes_max(&self) -> usize {
-        crate::cast::bytes_max(self.window_units())
+    /// Bytes of a multicast at most: see [`crate::Engine::multicast_bytes_max`].
+    pub fn multicast_bytes_max(&self) -> usize {
+        multicast_bytes_max(self.window_units())
     }
 
     /// The window in credit units, within what the header can carry.
@@ -98,18 +105,25 @@ mod tests {
 
     #[test]
     fn what_can_be_got_is_not_sent_unless_that_is_faster() {
-        let limits = Limits { eager_bytes_max: 1 << 20, get: true, put: true, share: true, sends: false };
-        let auto = Settings::default();
+        let limits = Limits {
+            eager_bytes_max: 1 << 20,
+            get: true,
+            put: true,
+            cooperative_copy: true,
+            prefers_send: false,
+        };
+        let auto = EngineSettings::default();
         assert_eq!(auto.eager_bytes_max(&limits), auto.get_bytes_min - 1);
-        let sends = Limits { sends: true, ..limits };
+        let sends = Limits { prefers_send: true, ..limits };
         assert_eq!(auto.eager_bytes_max(&sends), 1 << 20);
-        let get = Settings { rendezvous: Rendezvous::Get, ..auto };
+        let get = EngineSettings { rendezvous: Rendezvous::Get, ..auto };
         assert_eq!(get.eager_bytes_max(&sends), get.get_bytes_min - 1);
     }
 
     #[test]
     fn the_window_is_what_a_header_can_give_back_and_never_nothing() {
-        let window = |credit_bytes| Settings { credit_bytes, ..Settings::default() }.window_units();
+        let window =
+            |credit_bytes| EngineSettings { credit_bytes, ..EngineSettings::default() }.window_units();
         assert_eq!([0, 640, usize::MAX].map(window), [4, 10, u32::from(u16::MAX)]);
     }
 }

@@ -15,7 +15,7 @@ const RAW_MASK: u32 = (1 << 30) - 1;
 
 impl Id {
     /// The number of no object: what is over before it needs one. The last index, and a generation that makes no round number.
-    pub const OVER: Id = Id(0x2A << INDEX_BITS | (REQUESTS_MAX as u32 - 1));
+    pub const COMPLETED: Id = Id(0x2A << INDEX_BITS | (REQUESTS_MAX as u32 - 1));
 
     /// The number itself.
     #[inline(always)]
@@ -42,7 +42,7 @@ impl Id {
     }
 }
 
-struct Place<T> {
+struct SlabEntry<T> {
     object: T,
     /// The number of the object, or, with [`FREE_BIT`], of the next one.
     id: Id,
@@ -56,7 +56,7 @@ const NONE: u32 = u32::MAX;
 /// A store of objects that takes and frees without allocating, once it is as large as it was ever needed. In its free places
 /// lie default objects.
 pub struct Slab<T> {
-    places: Vec<Place<T>>,
+    places: Vec<SlabEntry<T>>,
     /// The place that was freed last, which is the one that the cache has, or [`NONE`].
     free: u32,
     len: usize,
@@ -91,6 +91,7 @@ impl<T: Default> Slab<T> {
             self.grow();
         }
         let place = &mut self.places[self.free as usize];
+        debug_assert!(place.id.0 & FREE_BIT != 0, "a place among the free ones has an object");
         self.free = place.next_free;
         self.len += 1;
         place.id = Id(place.id.0 & !FREE_BIT);
@@ -100,7 +101,7 @@ impl<T: Default> Slab<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        // One index less than there are: that is [`Id::OVER`].
+        // One index less than there are: that is [`Id::COMPLETED`].
         assert!(
             self.places.len() < REQUESTS_MAX - 1,
             "2^24 requests are active: complete some with MPI_Wait"
@@ -110,7 +111,7 @@ impl<T: Default> Slab<T> {
             // Two at first: of a million ranks in one simulator, most never need a third.
             self.places.reserve_exact(self.places.len().max(2));
         }
-        self.places.push(Place { object: T::default(), id: Id(index | FREE_BIT), next_free: self.free });
+        self.places.push(SlabEntry { object: T::default(), id: Id(index | FREE_BIT), next_free: self.free });
         self.free = index;
     }
 
@@ -168,6 +169,7 @@ impl<T: Default> Slab<T> {
     #[inline(always)]
     pub fn free(&mut self, id: Id) {
         let Some(place) = self.places.get_mut(id.index()) else { return };
+        debug_assert!(place.id == id, "an object that does not exist is freed");
         place.id = Id(id.next_generation().0 | FREE_BIT);
         place.next_free = std::mem::replace(&mut self.free, id.index() as u32);
         self.len -= 1;
@@ -203,6 +205,16 @@ mod tests {
         assert_eq!((slab.get(first), slab.get(second)), (None, Some(&'b')));
         assert_eq!(slab.remove(first), None);
         assert!(second.raw() < 1 << 30);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "does not exist")]
+    fn an_object_is_freed_once() {
+        let mut slab = Slab::default();
+        let id = slab.insert('a');
+        slab.free(id);
+        slab.free(id);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use tern_mem::Datatype;
 /// Datatypes by the signature of one element. A receive names its type so; it stays for the job's lifetime, as a
 /// pending receive needs it after the program has freed it, and programs have few that differ.
 #[derive(Debug, Default)]
-pub struct Types(HashMap<u64, Arc<Datatype>>);
+pub struct SignatureTypes(HashMap<u64, Arc<Datatype>>);
 
-impl Types {
+impl SignatureTypes {
     /// Takes a datatype in.
     pub fn learn(&mut self, datatype: &Arc<Datatype>) {
         self.0.entry(datatype.signature(1)).or_insert_with(|| datatype.clone());
@@ -34,17 +34,17 @@ impl Types {
 mod tests {
     use super::*;
     use tern_mem::Basic;
-    use tern_mem::datatype::Form;
+    use tern_mem::datatype::ConstructorForm;
 
     fn pair(first: Basic, second: Basic) -> Arc<Datatype> {
         let types = [first, second].map(|basic| Datatype::predefined(basic).clone());
-        Datatype::structure(Form::Int, &[1, 1], &[0, 8], &types).expect("two numbers")
+        Datatype::structure(ConstructorForm::Int, &[1, 1], &[0, 8], &types).expect("two numbers")
     }
 
     #[test]
     fn a_message_may_be_the_beginning_of_what_a_receive_has_room_for() {
         let (int, mixed) = (Datatype::predefined(Basic::Int), pair(Basic::Int, Basic::Double));
-        let mut types = Types::default();
+        let mut types = SignatureTypes::default();
         types.learn(&mixed);
         types.learn(int);
         assert!(types.fit(4, int.signature(1), mixed.signature(1)));
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn nothing_and_bytes_fit_anything() {
-        let types = Types::default();
+        let types = SignatureTypes::default();
         assert!(types.fit(0, 7, 8) && types.fit(4, 0, 8) && types.fit(4, 7, 0));
         assert!(!types.fit(4, 7, 8));
     }

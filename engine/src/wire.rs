@@ -10,7 +10,7 @@ use crate::slab::Id;
 /// What a header's `kind` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum HeaderKind {
     /// A whole message (protocol T, and eager).
     Eager = 1,
     /// A whole message that wants an answer when it is matched (TA); leads with the sender's request.
@@ -34,25 +34,78 @@ pub enum Kind {
     Withdraw,
     /// The receiver has given the message up; leads with the sender's request.
     Withdrawn,
+    /// A partitioned receive has started for the first time; leads with [`Open`].
+    PartitionedOpen,
+    /// Its sender has found it: leads with [`Bound`].
+    PartitionedBound,
+    /// The receive has started again; leads with the sender's partitioned request.
+    PartitionedStart,
+    /// Bytes of a partitioned send: the header's context is the offset, its source the partitioned receive.
+    Partition,
+    /// Request of a rendezvous for a part of a partitioned send; leads with [`PartOffer`].
+    PartitionOffer,
+    /// A partitioned send without bytes is ready; leads with the partitioned receive.
+    PartitionedDone,
+    /// One side has freed its partitioned request; leads with its number and 1 if it was the sender.
+    PartitionedClose,
+    /// These and what follows: accesses to windows, as [`crate::rma::wire`] says.
+    RmaPut,
+    /// See there.
+    RmaGet,
+    /// See there.
+    RmaCombine,
+    /// See there.
+    RmaFetch,
+    /// See there.
+    RmaSwap,
+    /// See there.
+    RmaOpen,
+    /// See there.
+    RmaLayout,
+    /// See there.
+    RmaSync,
+    /// See there.
+    RmaTold,
 }
 
-impl Kind {
+impl HeaderKind {
     /// The kind of a header, if there is such a kind.
     pub fn parse(kind: u8) -> Option<Self> {
         Some(match kind {
-            1 => Kind::Eager,
-            2 => Kind::EagerSync,
-            3 => Kind::Ack,
-            4 => Kind::Offer,
-            5 => Kind::Ready,
-            6 => Kind::Fragment,
-            7 => Kind::Got,
-            8 => Kind::Put,
-            9 => Kind::Credits,
-            10 => Kind::Withdraw,
-            11 => Kind::Withdrawn,
+            1 => HeaderKind::Eager,
+            2 => HeaderKind::EagerSync,
+            3 => HeaderKind::Ack,
+            4 => HeaderKind::Offer,
+            5 => HeaderKind::Ready,
+            6 => HeaderKind::Fragment,
+            7 => HeaderKind::Got,
+            8 => HeaderKind::Put,
+            9 => HeaderKind::Credits,
+            10 => HeaderKind::Withdraw,
+            11 => HeaderKind::Withdrawn,
+            12 => HeaderKind::PartitionedOpen,
+            13 => HeaderKind::PartitionedBound,
+            14 => HeaderKind::PartitionedStart,
+            15 => HeaderKind::Partition,
+            16 => HeaderKind::PartitionOffer,
+            17 => HeaderKind::PartitionedDone,
+            18 => HeaderKind::PartitionedClose,
+            19 => HeaderKind::RmaPut,
+            20 => HeaderKind::RmaGet,
+            21 => HeaderKind::RmaCombine,
+            22 => HeaderKind::RmaFetch,
+            23 => HeaderKind::RmaSwap,
+            24 => HeaderKind::RmaOpen,
+            25 => HeaderKind::RmaLayout,
+            26 => HeaderKind::RmaSync,
+            27 => HeaderKind::RmaTold,
             _ => return None,
         })
+    }
+
+    /// Whether it is about windows.
+    pub fn is_access(self) -> bool {
+        self as u8 >= HeaderKind::RmaPut as u8
     }
 }
 
@@ -91,9 +144,9 @@ impl Lead {
 }
 
 /// Reads a lead from the front of a payload.
-pub struct Reader<'a>(pub &'a [u8]);
+pub struct LeadReader<'a>(pub &'a [u8]);
 
-impl Reader<'_> {
+impl LeadReader<'_> {
     /// The next number, if the payload has it.
     pub fn number(&mut self) -> Option<u64> {
         let (head, rest) = self.0.split_first_chunk::<8>()?;
@@ -128,13 +181,101 @@ impl Offer {
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = Reader(payload);
+        let mut reader = LeadReader(payload);
         Some(Offer {
             sender: reader.id()?,
             len: reader.number()?,
             addr: reader.number()?,
             signature: reader.number()?,
         })
+    }
+}
+
+/// The first start of a partitioned receive. The header has communicator, receiver and tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// Which of the inits for this communicator, source and tag.
+    pub number: u32,
+    /// The partitioned receive.
+    pub receiver: Id,
+    /// Bytes of its buffer.
+    pub room: u64,
+    /// Whether its buffer is contiguous.
+    pub contiguous: bool,
+}
+
+impl Open {
+    /// As bytes.
+    pub fn lead(&self) -> Lead {
+        let who = u64::from(self.number) | u64::from(self.receiver.raw()) << 32;
+        Lead::EMPTY.with(who).with(self.room).with(u64::from(self.contiguous))
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = LeadReader(payload);
+        let who = reader.number()?;
+        let receiver = Id::from_raw((who >> 32) as u32);
+        let (room, contiguous) = (reader.number()?, reader.number()?);
+        Some(Open { number: who as u32, receiver, room, contiguous: contiguous != 0 })
+    }
+}
+
+/// The answer of a partitioned send to [`Open`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// The partitioned send.
+    pub sender: Id,
+    /// The partitioned receive.
+    pub receiver: Id,
+    /// Bytes of all partitions.
+    pub total: u64,
+    /// Type signature of all, or 0.
+    pub signature: u64,
+}
+
+impl Bound {
+    /// As bytes.
+    pub fn lead(&self) -> Lead {
+        Lead::EMPTY.with_id(self.sender).with_id(self.receiver).with(self.total).with(self.signature)
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = LeadReader(payload);
+        Some(Bound {
+            sender: reader.id()?,
+            receiver: reader.id()?,
+            total: reader.number()?,
+            signature: reader.number()?,
+        })
+    }
+}
+
+/// The offer of a part of a partitioned send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PartOffer {
+    /// The partitioned receive.
+    pub receiver: Id,
+    /// First byte of the part.
+    pub offset: u64,
+    /// As that of a message of its own; it has no signature.
+    pub offer: Offer,
+}
+
+impl PartOffer {
+    /// As bytes.
+    pub fn lead(&self) -> Lead {
+        let lead = Lead::EMPTY.with_id(self.receiver).with(self.offset);
+        lead.with_id(self.offer.sender).with(self.offer.len).with(self.offer.addr)
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = LeadReader(payload);
+        let (receiver, offset) = (reader.id()?, reader.number()?);
+        let (sender, len, addr) = (reader.id()?, reader.number()?, reader.number()?);
+        Some(PartOffer { receiver, offset, offer: Offer { sender, len, addr, signature: 0 } })
     }
 }
 
@@ -147,11 +288,11 @@ pub enum Want {
     Checked,
     /// Put to this address.
     Put(u64),
-    /// Copied by both; the receiver's buffer is at `addr`, the shared copy is `key`.
+    /// Copied by both; the receiver's buffer is at `addr`, the cooperative copy is `key`.
     Share {
         /// Address of the receiver's buffer.
         addr: u64,
-        /// The shared copy.
+        /// The cooperative copy.
         key: u64,
     },
 }
@@ -174,9 +315,9 @@ const WANT_PUT: u64 = 1;
 const WANT_SHARE: u64 = 2;
 const WANT_CHECKED: u64 = 3;
 
-/// In [`Kind::Put`], in place of the sender's request: it cannot read its buffer, and nothing will come.
+/// In [`HeaderKind::Put`], in place of the sender's request: it cannot read its buffer, and nothing will come.
 pub const SPOILED: u64 = u64::MAX;
-/// In [`Kind::Put`], with the sender's request: an address could not be used, and the sender's can.
+/// In [`HeaderKind::Put`], with the sender's request: an address could not be used, and the sender's can.
 pub const BAD_ADDRESS: u64 = 1 << 62;
 
 impl Ready {
@@ -194,7 +335,7 @@ impl Ready {
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = Reader(payload);
+        let mut reader = LeadReader(payload);
         let ids = reader.number()?;
         let (len, how, addr, key) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
         let want = match how {
@@ -221,6 +362,19 @@ mod tests {
             let ready = Ready { sender: Id::from_raw(1), receiver: Id::from_raw(2), len: 3, want };
             assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
         }
+    }
+
+    #[test]
+    fn what_partitions_say_is_read() {
+        let (sender, receiver) = (Id::from_raw(5), Id::from_raw(6));
+        let open = Open { number: u32::MAX, receiver, room: 1 << 50, contiguous: true };
+        assert_eq!(Open::parse(open.lead().bytes()), Some(open));
+        let bound = Bound { sender, receiver, total: 9, signature: 3 };
+        assert_eq!(Bound::parse(bound.lead().bytes()), Some(bound));
+        let offer = Offer { sender, len: 4, addr: 2, signature: 0 };
+        let part = PartOffer { receiver, offset: 7, offer };
+        assert_eq!(PartOffer::parse(part.lead().bytes()), Some(part));
+        assert_eq!(Open::parse(&open.lead().bytes()[..23]), None);
     }
 
     /// Whatever the bytes, a decoder answers; and what it takes for a message is one that could have been written.
@@ -255,7 +409,7 @@ mod tests {
         }
         let strange = Lead::EMPTY.with(0).with(0).with(99).with(0).with(0);
         assert_eq!(Ready::parse(strange.bytes()), None);
-        assert_eq!(Kind::parse(0), None);
-        assert_eq!(Kind::parse(200), None);
+        assert_eq!(HeaderKind::parse(0), None);
+        assert_eq!(HeaderKind::parse(200), None);
     }
 }

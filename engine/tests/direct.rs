@@ -8,7 +8,8 @@ use tern_engine::*;
 use tern_mem::UserBuf;
 use tern_transport::Limits;
 
-const LIMITS: Limits = Limits { eager_bytes_max: 256, get: false, put: false, share: false, sends: false };
+const LIMITS: Limits =
+    Limits { eager_bytes_max: 256, get: false, put: false, cooperative_copy: false, prefers_send: false };
 const LEN_MAX: usize = 600;
 const MESSAGES: usize = 40;
 
@@ -32,7 +33,7 @@ struct Pair {
 impl Pair {
     fn new(seed: u64) -> Self {
         let mut net = Net::of(2, Conditions::good(LIMITS), seed);
-        let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), Settings::default()));
+        let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), EngineSettings::default()));
         Pair { rng: Rng::new(seed), engines, sent: Vec::new(), at_once: 0 }
     }
 
@@ -43,7 +44,7 @@ impl Pair {
         buf.write(0, &contents(number, len));
         let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Standard, Mode::Synchronous]);
         let started = self.engines[0].send(mode, 1, Envelope { context: 3, source: 0, tag }, &buf, 0);
-        if let Started::Pending(id) = started {
+        if let StartedSend::Pending(id) = started {
             self.engines[0].detach(id);
         }
         self.sent.push(Message { number, tag, len });
@@ -53,10 +54,10 @@ impl Pair {
     fn receive(&mut self, pattern: Pattern, buf: &UserBuf) -> Status {
         let polls_max = self.rng.pick(&[1, 1, 2, 50]);
         let next = self.engines[1].receive_next(pattern, buf, polls_max);
-        self.at_once += usize::from(matches!(next, Some(Started::Done(_))));
+        self.at_once += usize::from(matches!(next, Some(StartedSend::Done(_))));
         match next.unwrap_or_else(|| self.engines[1].receive(pattern, buf, 0)) {
-            Started::Done(status) => status,
-            Started::Pending(id) => loop {
+            StartedSend::Done(status) => status,
+            StartedSend::Pending(id) => loop {
                 self.engines.iter_mut().for_each(|engine| {
                     engine.poll();
                 });
@@ -74,7 +75,7 @@ impl Pair {
         let source = if self.rng.chance(30) { ANY_SOURCE } else { 0 };
         let first = self.sent.iter().position(|message| tag == ANY_TAG || message.tag == tag);
         let message = self.sent.remove(first.expect("one fits"));
-        let memory = Memory::flat(LEN_MAX);
+        let memory = Memory::contiguous(LEN_MAX);
         let status = self.receive(Pattern { context: 3, source, tag }, memory.buf());
         let envelope = Envelope { context: 3, source: 0, tag: message.tag };
         assert_eq!(status, Status::of(&envelope, message.len as u64), "{message:?}");
@@ -96,7 +97,7 @@ fn blocking_receives_keep_the_order_of_messages() {
         while !pair.sent.is_empty() {
             pair.check_receive();
         }
-        assert_eq!(pair.engines[1].census(), Census::default());
+        assert_eq!(pair.engines[1].object_counts(), ObjectCounts::default());
         at_once += pair.at_once;
     }
     assert!(at_once > 100, "only {at_once} receives needed no request");
@@ -106,17 +107,17 @@ fn blocking_receives_keep_the_order_of_messages() {
 fn a_receive_polls_as_often_as_it_may_until_something_comes() {
     let (pattern, envelope) =
         (Pattern { context: 3, source: 0, tag: 0 }, Envelope { context: 3, source: 0, tag: 0 });
-    let memory = Memory::flat(8);
+    let memory = Memory::contiguous(8);
     for (polls_max, comes, polls) in [(0, false, 1), (1, false, 1), (7, false, 7), (7, true, 1)] {
         let mut net = Net::of(2, Conditions::good(LIMITS), 0);
-        let mut engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), Settings::default()));
+        let mut engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), EngineSettings::default()));
         if comes {
             engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
         }
         net.polls();
         let started = engines[1].receive_next(pattern, memory.buf(), polls_max);
         assert_eq!(
-            (matches!(started, Some(Started::Done(_))), net.polls()),
+            (matches!(started, Some(StartedSend::Done(_))), net.polls()),
             (comes, polls),
             "of {polls_max}"
         );
@@ -128,21 +129,21 @@ fn a_message_that_is_too_long_goes_the_usual_way() {
     let mut pair = Pair::new(0);
     let envelope = Envelope { context: 3, source: 0, tag: 0 };
     let sent = pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    assert!(matches!(sent, Started::Done(_)));
-    let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, Memory::flat(4).buf());
-    assert_eq!((pair.at_once, status.fault), (0, Some(Fault::Truncated { sent: 8, room: 4 })));
+    assert!(matches!(sent, StartedSend::Done(_)));
+    let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, Memory::contiguous(4).buf());
+    assert_eq!((pair.at_once, status.fault), (0, Some(MessageFault::Truncated { sent: 8, room: 4 })));
 }
 
 #[test]
 fn a_receive_that_was_posted_comes_first() {
     let mut pair = Pair::new(0);
     let (pattern, envelope) = (plain(0), Envelope { context: 3, source: 0, tag: 0 });
-    let (memory, other) = (Memory::flat(8), Memory::flat(8));
-    let Started::Pending(posted) = pair.engines[1].receive(pattern, memory.buf(), 0) else {
+    let (memory, other) = (Memory::contiguous(8), Memory::contiguous(8));
+    let StartedSend::Pending(posted) = pair.engines[1].receive(pattern, memory.buf(), 0) else {
         panic!("nothing was sent")
     };
     pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    let Some(Started::Pending(own)) = pair.engines[1].receive_next(pattern, other.buf(), 1) else {
+    let Some(StartedSend::Pending(own)) = pair.engines[1].receive_next(pattern, other.buf(), 1) else {
         panic!("the message is for the receive that was posted")
     };
     assert!(pair.engines[1].test(posted).is_some() && pair.engines[1].test(own).is_none());
@@ -156,7 +157,7 @@ fn a_receive_that_was_posted_comes_first() {
 fn receives_and_messages_for_others_are_passed_by() {
     for others in [1, 100] {
         let mut pair = Pair::new(0);
-        let memory = Memory::flat(8);
+        let memory = Memory::contiguous(8);
         for tag in 1..=others {
             pair.engines[1].receive(plain(tag), memory.buf(), 0);
             let early = Envelope { context: 3, source: 0, tag: 1000 + tag };
@@ -168,7 +169,7 @@ fn receives_and_messages_for_others_are_passed_by() {
         let envelope = Envelope { context: 3, source: 0, tag: 0 };
         pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
         let next = pair.engines[1].receive_next(plain(0), memory.buf(), 1);
-        assert_eq!(next, Some(Started::Done(Status::of(&envelope, 8))), "{others} others");
+        assert_eq!(next, Some(StartedSend::Done(Status::of(&envelope, 8))), "{others} others");
         assert_eq!(pair.engines[1].receive_next(plain(1001), memory.buf(), 1), None, "it has come already");
     }
 }

@@ -7,10 +7,10 @@ use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tern_engine::{Engine, Envelope, Mode, Settings};
+use tern_engine::{Engine, EngineSettings, Envelope, Mode};
 use tern_mem::UserBuf;
 use tern_transport::tcp::Directory;
-use tern_transport::{Config, Fabric, Medium, Outside, Place, Route};
+use tern_transport::{Fabric, JobPlace, Medium, Outside, TransportConfig, TransportSetting};
 
 /// The system's allocator, which counts the bytes that are in use.
 struct Counting;
@@ -50,47 +50,47 @@ impl Directory for Nobody {
     }
 }
 
-/// Bytes that a rank of a job of `size` takes, on a machine of its own, after it has sent something to three others; if it `casts`,
+/// Bytes that a rank of a job of `size` takes, on a machine of its own, after it has sent something to three others; if it `multicasts`,
 /// by a multicast as well, and then it waits for one of the last rank.
-fn rank_bytes(size: u32, casts: bool) -> usize {
+fn rank_bytes(size: u32, multicasts: bool) -> usize {
     let before = IN_USE.load(Ordering::Relaxed);
     let outside = Some(Outside { secret: [1; 32], directory: Box::new(Nobody) });
     let place =
-        Place { me: 0, size, neighbours: Some(vec![0]), segment: None, oversubscribed: false, outside };
-    let config = Config { route: Route::Tcp, ..Config::default() };
+        JobPlace { me: 0, size, neighbours: Some(vec![0]), segment: None, oversubscribed: false, outside };
+    let config = TransportConfig { transport: TransportSetting::Tcp, ..TransportConfig::default() };
     let fabric = Fabric::attach(place, &config).expect("a socket to listen on");
-    let mut engine = Engine::new(size, fabric, Settings::default());
+    let mut engine = Engine::new(size, fabric, EngineSettings::default());
     for peer in 1..4 {
         let envelope = Envelope { context: 0, source: 0, tag: 1 };
         let _ = engine.send(Mode::Standard, peer, envelope, &UserBuf::owned(8), 0);
         engine.poll();
     }
-    let circle = casts.then(|| {
+    let group = multicasts.then(|| {
         engine
             .transport()
             .open_packets(Medium::Udp, Ipv4Addr::LOCALHOST.into())
             .expect("sockets on loop-back");
         engine.transport().use_packets();
         let all: Vec<_> = (0..size).collect();
-        let circle = engine.circle(&all).expect("it can multicast");
+        let group = engine.multicast_group(&all).expect("it can multicast");
         let envelope = Envelope { context: 0, source: 0, tag: 1 };
-        let _ = engine.cast(&circle, &[1, 2, 3], envelope, &UserBuf::owned(8), 0);
-        engine.expect(size - 1);
+        let _ = engine.multicast(&group, &[1, 2, 3], envelope, &UserBuf::owned(8), 0);
+        engine.expect_multicast(size - 1);
         engine.poll();
-        circle
+        group
     });
-    let _ = &circle;
+    let _ = &group;
     IN_USE.load(Ordering::Relaxed) - before
 }
 
 #[test]
 fn a_silent_rank_costs_at_most_64_bytes() {
     let (few, many) = (64, 4096);
-    for casts in [false, true] {
-        let (small, large) = (rank_bytes(few, casts), rank_bytes(many, casts));
+    for multicasts in [false, true] {
+        let (small, large) = (rank_bytes(few, multicasts), rank_bytes(many, multicasts));
         let each = large.saturating_sub(small) as f64 / f64::from(many - few);
         println!(
-            "a rank (multicasts: {casts}) takes {small} B in a job of {few}, {large} B in one of {many}: \
+            "a rank (multicasts: {multicasts}) takes {small} B in a job of {few}, {large} B in one of {many}: \
              {each:.1} B for each silent rank"
         );
         assert!(each <= 64.0, "{each} B");

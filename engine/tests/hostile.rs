@@ -2,6 +2,7 @@
 
 use crate::support::attacker::{Attacker, GONE, RANKS};
 use crate::support::rng::Rng;
+use tern_engine::partitioned::{Division, Round};
 use tern_engine::*;
 use tern_mem::UserBuf;
 
@@ -28,7 +29,7 @@ impl Guarded {
         // SAFETY: both lie within `memory`, which lives as long as this value and is touched through them only; a
         // value with a request that goes on is not dropped before the engine's last step.
         let (whole, inner) =
-            unsafe { (UserBuf::flat(base, memory.len()), UserBuf::flat(base.add(MARGIN), len)) };
+            unsafe { (UserBuf::contiguous(base, memory.len()), UserBuf::contiguous(base.add(MARGIN), len)) };
         inner.write(0, &vec![SENT; len]);
         Guarded { _memory: memory, whole, inner, request: None, receive, after: None }
     }
@@ -39,10 +40,10 @@ impl Guarded {
         bytes
     }
 
-    fn start(&mut self, started: Started) {
+    fn start(&mut self, started: StartedSend) {
         match started {
-            Started::Pending(id) => self.request = Some(id),
-            Started::Done(_) => self.end(),
+            StartedSend::Pending(id) => self.request = Some(id),
+            StartedSend::Done(_) => self.end(),
         }
     }
 
@@ -70,13 +71,15 @@ struct Victim {
     engine: Engine<Attacker>,
     buffers: Vec<Guarded>,
     taken: Vec<MessageId>,
+    parts: Vec<(Guarded, PartitionedId)>,
 }
 
 impl Victim {
     fn act(&mut self) {
         match self.rng.below(10) {
             0..3 => self.send(),
-            3..6 => self.receive(),
+            3..5 => self.receive(),
+            5 => self.partition(),
             6 => self.probe(),
             7 => self.cancel(),
             _ => self.test_all(),
@@ -111,6 +114,39 @@ impl Victim {
         };
         buffer.start(started);
         self.buffers.push(buffer);
+    }
+
+    /// Makes a partitioned request, or moves one on: whatever is said of it, its buffer is touched only in a round.
+    fn partition(&mut self) {
+        let peer = self.rng.below(RANKS as usize) as u32;
+        if self.parts.len() < 12 {
+            let receive = self.rng.chance(50);
+            let buffer = Guarded::new(ROOM, receive);
+            let what = Division { buf: buffer.inner.clone(), partitions: 5, signature: 0 };
+            let tag = self.rng.below(2) as i32;
+            let id = match receive {
+                true => {
+                    let pattern = Pattern { context: 1, source: peer, tag };
+                    self.engine.partitioned_receive(peer, pattern, 0, what)
+                }
+                false => self.engine.partitioned_send(peer, Envelope { context: 1, source: 0, tag }, what),
+            };
+            self.parts.push((buffer, id));
+        }
+        let at = self.rng.below(self.parts.len());
+        let (buffer, id) = &mut self.parts[at];
+        if buffer.receive {
+            self.engine.start_partitioned_receive(*id);
+            if let Round::Over(status) = self.engine.test_partitioned_receive(*id) {
+                assert!(status.bytes <= ROOM as u64);
+            }
+        } else {
+            self.engine.start_partitioned_send(*id);
+            let partition = self.rng.below(5) as u32;
+            let _ = self.engine.ready(*id, partition, partition, self.rng.chance(50));
+            self.engine.test_partitioned_send(*id);
+        }
+        self.parts.iter().for_each(|(buffer, _)| buffer.check());
     }
 
     fn probe(&mut self) {
@@ -148,10 +184,10 @@ impl Victim {
 /// Injects active messages until there were so many.
 fn attack(seed: u64, messages: usize) {
     let attacker = Attacker::new(seed);
-    let settings = Settings { share_bytes_min: 400, credit_bytes: 4096, ..Settings::default() };
+    let settings = EngineSettings { share_bytes_min: 400, credit_bytes: 4096, ..EngineSettings::default() };
     let engine = Engine::new(RANKS, attacker.clone(), settings);
-    let (buffers, taken) = (Vec::new(), Vec::new());
-    let mut victim = Victim { rng: Rng::new(!seed), engine, buffers, taken };
+    let (buffers, taken, parts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut victim = Victim { rng: Rng::new(!seed), engine, buffers, taken, parts };
     while attacker.injected() < messages {
         victim.act();
         victim.engine.poll();

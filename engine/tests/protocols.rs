@@ -3,14 +3,19 @@
 use crate::support::job::World;
 use crate::support::memory::contents;
 use crate::support::net::{Conditions, End, Net};
-use tern_engine::wire::Kind::{self, *};
+use tern_engine::wire::HeaderKind::{self, *};
 use tern_engine::*;
 use tern_mem::UserBuf;
 use tern_transport::{Limits, Peer, TransferError};
 
 const EAGER_BYTES: usize = 256;
-const NOTHING: Limits =
-    Limits { eager_bytes_max: EAGER_BYTES, get: false, put: false, share: false, sends: false };
+const NOTHING: Limits = Limits {
+    eager_bytes_max: EAGER_BYTES,
+    get: false,
+    put: false,
+    cooperative_copy: false,
+    prefers_send: false,
+};
 const ENVELOPE: Envelope = Envelope { context: 3, source: 0, tag: 5 };
 const PATTERN: Pattern = Pattern { context: 3, source: 0, tag: 5 };
 
@@ -21,7 +26,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(conditions: Conditions, settings: Settings) -> Self {
+    fn new(conditions: Conditions, settings: EngineSettings) -> Self {
         let mut net = Net::of(2, conditions, 0);
         let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), settings.clone()));
         Pair { net, engines }
@@ -42,7 +47,7 @@ impl Pair {
     }
 
     /// Moves one message whose receive is there (or not) when it is sent; how the receive ended, and the wire's story.
-    fn message(&mut self, mode: Mode, len: usize, posted: bool) -> (Status, Vec<(Peer, Kind)>) {
+    fn message(&mut self, mode: Mode, len: usize, posted: bool) -> (Status, Vec<(Peer, HeaderKind)>) {
         let (from, into) = (self.buffer(0, len), self.buffer(1, len));
         from.write(0, &contents(9, len));
         let early = posted.then(|| self.engines[1].receive(PATTERN, &into, 0));
@@ -58,16 +63,16 @@ impl Pair {
         (status, self.net.sent())
     }
 
-    fn end(&mut self, rank: usize, started: Started) -> Status {
+    fn end(&mut self, rank: usize, started: StartedSend) -> Status {
         match started {
-            Started::Done(status) => status,
-            Started::Pending(id) => self.engines[rank].test(id).expect("it has ended"),
+            StartedSend::Done(status) => status,
+            StartedSend::Pending(id) => self.engines[rank].test(id).expect("it has ended"),
         }
     }
 }
 
-fn story(limits: Limits, mode: Mode, len: usize) -> Vec<(Peer, Kind)> {
-    let settings = Settings { share_bytes_min: 1000, ..Settings::default() };
+fn story(limits: Limits, mode: Mode, len: usize) -> Vec<(Peer, HeaderKind)> {
+    let settings = EngineSettings { share_bytes_min: 1000, ..EngineSettings::default() };
     let stories = [true, false].map(|posted| {
         let mut pair = Pair::new(Conditions::good(limits), settings.clone());
         let (status, story) = pair.message(mode, len, posted);
@@ -88,7 +93,7 @@ fn each_protocol_sends_what_its_row_says() {
     assert_eq!(story(get, Mode::Synchronous, 33), [(0, Offer), (1, Got)], "rendezvous-get, synchronous");
     let put = Limits { put: true, ..NOTHING };
     assert_eq!(story(put, Mode::Standard, 257), [(0, Offer), (1, Ready), (0, Put)], "rendezvous-put");
-    let share = Limits { share: true, ..get };
+    let share = Limits { cooperative_copy: true, ..get };
     assert_eq!(story(share, Mode::Standard, 1000), [(0, Offer), (1, Ready)], "rendezvous-both");
     let fragments = [(0, Fragment), (0, Fragment), (0, Fragment)];
     assert_eq!(story(NOTHING, Mode::Standard, 700)[..2], [(0, Offer), (1, Ready)], "rendezvous-stream");
@@ -103,7 +108,7 @@ fn an_empty_message_is_a_whole_message() {
 
 #[test]
 fn a_low_eager_limit_does_not_make_fragments_small() {
-    let settings = Settings { eager_bytes_max: 0, ..Settings::default() };
+    let settings = EngineSettings { eager_bytes_max: 0, ..EngineSettings::default() };
     let mut pair = Pair::new(Conditions::good(NOTHING), settings);
     let (_, story) = pair.message(Mode::Standard, EAGER_BYTES, true);
     assert_eq!(story, [(0, Offer), (1, Ready), (0, Fragment)]);
@@ -112,9 +117,13 @@ fn a_low_eager_limit_does_not_make_fragments_small() {
 #[test]
 fn a_ready_message_without_a_receive_is_a_fault_at_any_size() {
     for len in [0, 40, 200, 1000] {
-        let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+        let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
         assert_eq!(pair.message(Mode::Ready, len, true).0.fault, None);
-        assert_eq!(pair.message(Mode::Ready, len, false).0.fault, Some(Fault::NotReady), "{len} bytes");
+        assert_eq!(
+            pair.message(Mode::Ready, len, false).0.fault,
+            Some(MessageFault::NotReady),
+            "{len} bytes"
+        );
     }
 }
 
@@ -123,7 +132,7 @@ fn what_is_refused_goes_as_fragments_and_is_not_tried_again() {
     for limits in [Limits { get: true, ..NOTHING }, Limits { put: true, ..NOTHING }] {
         for slow in [false, true] {
             let conditions = Conditions { transfers_max: 0, slow, ..Conditions::good(limits) };
-            let mut pair = Pair::new(conditions, Settings::default());
+            let mut pair = Pair::new(conditions, EngineSettings::default());
             let (status, first) = pair.message(Mode::Standard, 300, true);
             assert_eq!((status.bytes, status.fault), (300, None));
             let (_, second) = pair.message(Mode::Standard, 300, true);
@@ -135,16 +144,16 @@ fn what_is_refused_goes_as_fragments_and_is_not_tried_again() {
 
 #[test]
 fn a_failed_shared_copy_is_the_receivers_fault_and_frees_the_sender() {
-    let limits = Limits { share: true, get: true, ..NOTHING };
+    let limits = Limits { cooperative_copy: true, get: true, ..NOTHING };
     let conditions = Conditions { shares_fail: true, ..Conditions::good(limits) };
-    let mut pair = Pair::new(conditions, Settings { share_bytes_min: 1, ..Settings::default() });
+    let mut pair = Pair::new(conditions, EngineSettings { share_bytes_min: 1, ..EngineSettings::default() });
     let (status, _) = pair.message(Mode::Standard, 300, true);
-    assert_eq!(status.fault, Some(Fault::Transfer(TransferError::Os(1))));
+    assert_eq!(status.fault, Some(MessageFault::Transfer(TransferError::Os(1))));
 }
 
 #[test]
 fn one_way_traffic_gets_its_credits_back_and_stays_eager() {
-    let settings = Settings { credit_bytes: 1024, ..Settings::default() };
+    let settings = EngineSettings { credit_bytes: 1024, ..EngineSettings::default() };
     let mut pair = Pair::new(Conditions::good(NOTHING), settings);
     for _ in 0..100 {
         let (_, story) = pair.message(Mode::Standard, 40, true);
@@ -154,22 +163,22 @@ fn one_way_traffic_gets_its_credits_back_and_stays_eager() {
 
 #[test]
 fn a_sender_without_credits_asks_first() {
-    let settings = Settings { credit_bytes: 1024, ..Settings::default() };
+    let settings = EngineSettings { credit_bytes: 1024, ..EngineSettings::default() };
     let mut pair = Pair::new(Conditions::good(NOTHING), settings);
     let buf = pair.buffer(0, 41);
     let sends: Vec<_> = (0..9).map(|_| pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0)).collect();
     // 16 units; each message costs two, since it is longer than a line.
-    assert!(sends[..8].iter().all(|sent| matches!(sent, Started::Done(_))));
-    assert!(matches!(sends[8], Started::Pending(_)));
+    assert!(sends[..8].iter().all(|sent| matches!(sent, StartedSend::Done(_))));
+    assert!(matches!(sends[8], StartedSend::Pending(_)));
     assert_eq!(pair.net.sent().last(), Some(&(0, Offer)));
 }
 
 #[test]
 fn a_send_that_nobody_has_matched_can_be_cancelled() {
     for (len, first) in [(30, EagerSync), (1000, Offer)] {
-        let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+        let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
         let buf = pair.buffer(0, len);
-        let Started::Pending(send) = pair.engines[0].send(Mode::Synchronous, 1, ENVELOPE, &buf, 0) else {
+        let StartedSend::Pending(send) = pair.engines[0].send(Mode::Synchronous, 1, ENVELOPE, &buf, 0) else {
             panic!("a synchronous send waits for its match");
         };
         pair.poll();
@@ -178,18 +187,18 @@ fn a_send_that_nobody_has_matched_can_be_cancelled() {
         let status = pair.engines[0].test(send).expect("it has ended");
         assert!(status.cancelled && pair.engines[1].probe(&PATTERN).is_none());
         assert_eq!(pair.net.sent(), [(0, first), (0, Withdraw), (1, Withdrawn)]);
-        assert_eq!(pair.engines[1].census(), Census::default());
+        assert_eq!(pair.engines[1].object_counts(), ObjectCounts::default());
     }
 }
 
 #[test]
 fn a_send_that_a_matched_probe_has_found_is_received_though_it_is_cancelled() {
-    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
     let (from, into) = (pair.buffer(0, 1000), pair.buffer(1, 1000));
     let sent = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &from, 0);
     pair.poll();
     let (message, _) = pair.engines[1].probe_matched(&PATTERN).expect("it has arrived");
-    let Started::Pending(send) = sent else { panic!("a large message waits for its match") };
+    let StartedSend::Pending(send) = sent else { panic!("a large message waits for its match") };
     pair.engines[0].cancel(send);
     pair.poll();
     let received = pair.engines[1].receive_matched(message, &into, 0).expect("it is still there");
@@ -200,13 +209,13 @@ fn a_send_that_a_matched_probe_has_found_is_received_though_it_is_cancelled() {
 
 #[test]
 fn a_request_can_be_described() {
-    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
     let buf = pair.buffer(0, 1000);
-    let Started::Pending(send) = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0) else {
+    let StartedSend::Pending(send) = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0) else {
         panic!("a large message cannot be gone at once");
     };
     let wild = Pattern { source: ANY_SOURCE, tag: ANY_TAG, ..PATTERN };
-    let Started::Pending(receive) = pair.engines[0].receive(wild, &buf, 0) else {
+    let StartedSend::Pending(receive) = pair.engines[0].receive(wild, &buf, 0) else {
         panic!("nothing has been sent here");
     };
     let described = pair.engines[0].describe(send).expect("it is there");
@@ -217,14 +226,14 @@ fn a_request_can_be_described() {
 
 #[test]
 fn what_is_pending_and_what_matches_nothing_is_shown() {
-    let mut pair = Pair::new(Conditions::good(NOTHING), Settings::default());
+    let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
     let other = Pattern { tag: 6, ..PATTERN };
     for tag in [5, 7] {
         let message = pair.buffer(0, 8);
         pair.engines[0].send(Mode::Standard, 1, Envelope { tag, ..ENVELOPE }, &message, 0);
     }
     let into = pair.buffer(1, 16);
-    let Started::Pending(receive) = pair.engines[1].receive(other, &into, 0) else {
+    let StartedSend::Pending(receive) = pair.engines[1].receive(other, &into, 0) else {
         panic!("nothing has tag 6")
     };
     pair.poll();

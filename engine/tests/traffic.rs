@@ -6,7 +6,7 @@ use crate::support::machine::Machine;
 use crate::support::machines::Machines;
 use crate::support::net::{Conditions, Net};
 use crate::support::sockets::Sockets;
-use tern_engine::{Mode, Rendezvous, Settings};
+use tern_engine::{EngineSettings, Mode, Rendezvous};
 use tern_transport::Limits;
 
 #[test]
@@ -21,7 +21,7 @@ fn shared_memory_and_loopback_carry_any_traffic() {
     for seed in 0..60 {
         let mut plan = Plan::random(seed);
         plan.conditions.limits.eager_bytes_max = 4096;
-        // Every fourth job has messages of many chunks of a shared copy.
+        // Every fourth job has messages of many chunks of a cooperative copy.
         (plan.len_max, plan.steps) = if seed % 4 == 0 { (300_000, 150) } else { (16_384, 400) };
         plan.run::<Machine>();
     }
@@ -60,9 +60,10 @@ fn every_rendezvous_works_over_every_transport() {
     for (seed, bits) in (0..16).enumerate() {
         for rendezvous in [Auto, Get, Put, Both, Stream] {
             let [get, put, share, slow] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-            let limits = Limits { eager_bytes_max: 256, get, put, share, sends: false };
+            let limits =
+                Limits { eager_bytes_max: 256, get, put, cooperative_copy: share, prefers_send: false };
             let conditions = Conditions { slow, piecewise: slow, ..Conditions::good(limits) };
-            let settings = Settings { rendezvous, share_bytes_min: 300, ..Settings::default() };
+            let settings = EngineSettings { rendezvous, share_bytes_min: 300, ..EngineSettings::default() };
             Plan { seed: seed as u64, ranks: 2, steps: 300, len_max: 1024, conditions, settings }
                 .run::<Net>();
         }
@@ -72,9 +73,15 @@ fn every_rendezvous_works_over_every_transport() {
 #[test]
 fn any_number_of_sends_both_ways_ends_though_nobody_receives_at_first() {
     for (seed, credit_bytes) in [0, 4096, 1 << 20].into_iter().enumerate() {
-        let limits = Limits { eager_bytes_max: 128, get: seed == 1, put: false, share: false, sends: false };
+        let limits = Limits {
+            eager_bytes_max: 128,
+            get: seed == 1,
+            put: false,
+            cooperative_copy: false,
+            prefers_send: false,
+        };
         let conditions = Conditions { queue_max: 1, ..Conditions::good(limits) };
-        let settings = Settings { credit_bytes, ..Settings::default() };
+        let settings = EngineSettings { credit_bytes, ..EngineSettings::default() };
         let mut job = Job::<Net>::new(Plan {
             seed: seed as u64,
             ranks: 2,

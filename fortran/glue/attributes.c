@@ -61,15 +61,15 @@ static Keyval *keyval_of(Copier *copy, Deleter *delete, MPI_Aint extra_state)
     ENTRY(kind##_set_attr, In handle, In keyval, AintIn attribute_val, Out ierror) \
     { \
         void *cell = cell_of(*attribute_val); \
-        int code = MPI_##Kind##_set_attr(Kind(handle), *keyval, cell); \
+        int code = MPI_##Kind##_set_attr(Kind(handle), KEYVAL(*keyval), cell); \
         if (code != MPI_SUCCESS) cell_free(cell); \
         give(ierror, code); \
     } \
     ENTRY(kind##_get_attr, In handle, In keyval, AintOut attribute_val, Out flag, Out ierror) \
     { \
         void *found = NULL; \
-        int code = MPI_##Kind##_get_attr(Kind(handle), *keyval, &found, flag); \
-        if (code == MPI_SUCCESS && *flag) *attribute_val = value_of(*keyval, found); \
+        int code = MPI_##Kind##_get_attr(Kind(handle), KEYVAL(*keyval), &found, flag); \
+        if (code == MPI_SUCCESS && *flag) *attribute_val = value_of(KEYVAL(*keyval), found); \
         give(ierror, code); \
     }
 
@@ -90,7 +90,7 @@ static MPI_Aint value_of(int keyval, const void *found)
 
 ENTRY(comm_delete_attr, In comm, In comm_keyval, Out ierror)
 {
-    give(ierror, MPI_Comm_delete_attr(Comm(comm), *comm_keyval));
+    give(ierror, MPI_Comm_delete_attr(Comm(comm), KEYVAL(*comm_keyval)));
 }
 
 KEYVALS(Comm, MPI_Comm, comm)
@@ -167,7 +167,7 @@ ENTRY(keyval_create, OldCopier *copy_fn, OldDeleter *delete_fn, Out keyval, In e
 ENTRY(attr_put, In comm, In keyval, In attribute_val, Out ierror)
 {
     void *cell = cell_of(*attribute_val);
-    int code = MPI_Comm_set_attr(Comm(comm), *keyval, cell);
+    int code = MPI_Comm_set_attr(Comm(comm), KEYVAL(*keyval), cell);
     if (code != MPI_SUCCESS) cell_free(cell);
     give(ierror, code);
 }
@@ -175,7 +175,7 @@ ENTRY(attr_put, In comm, In keyval, In attribute_val, Out ierror)
 ENTRY(attr_get, In comm, In keyval, Out attribute_val, Out flag, Out ierror)
 {
     void *found = NULL;
-    int code = MPI_Comm_get_attr(Comm(comm), *keyval, &found, flag);
-    if (code == MPI_SUCCESS && *flag) *attribute_val = (MPI_Fint)value_of(*keyval, found);
+    int code = MPI_Comm_get_attr(Comm(comm), KEYVAL(*keyval), &found, flag);
+    if (code == MPI_SUCCESS && *flag) *attribute_val = (MPI_Fint)value_of(KEYVAL(*keyval), found);
     give(ierror, code);
 }

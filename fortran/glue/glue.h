@@ -19,7 +19,9 @@
 #include <stdlib.h>
 
 #include "mpi.h"
+#ifndef TERN_FOREIGN
 #include "mpi_abi_fort.h"
+#endif
 
 #include "section.h"
 
@@ -118,11 +120,21 @@ static inline void give(Out ierror, int code)
 /* The standard's own handles are below this number, and the same as integers (section 20.3). */
 #define PREDEFINED_END 4096
 
+#ifdef TERN_FOREIGN
+/* Another ABI: its own conversions know all handles. */
+#define PREDEFINED(Handle, integer) ((void)(integer))
+#else
+#define PREDEFINED(Handle, integer) \
+    do { \
+        if (*(integer) >= 0 && *(integer) < PREDEFINED_END) return (Handle)(intptr_t) *(integer); \
+    } while (0)
+#endif
+
 #define HANDLE(Kind, Handle) \
     typedef Handle Kind##_t; \
     static inline Handle Kind(In integer) \
     { \
-        if (*integer >= 0 && *integer < PREDEFINED_END) return (Handle)(intptr_t)*integer; \
+        PREDEFINED(Handle, integer); \
         return MPI_##Kind##_fromint(*integer); \
     } \
     static inline MPI_Fint Kind##_int(Handle handle) \
@@ -202,16 +214,25 @@ HANDLES(Type)
 /* ------------------------------------------------------------ special addresses (section 2.5.4) */
 
 /* Fortran knows these constants as variables of common blocks; only their addresses count. */
+#ifdef TERN_FOREIGN
+#include "commons.h"
+#else
+#define KEYVAL(number) (number)
+#endif
+#ifndef TERN_OTHER_COMMONS
 extern MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_buffer_automatic_;
 extern MPI_Fint mpi_fortran_errcodes_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_;
 extern MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 extern char mpi_fortran_argv_null_, mpi_fortran_argvs_null_;
+#endif
 
 static inline void *buffer_at(const void *at)
 {
     if (at == &mpi_fortran_bottom_) return MPI_BOTTOM;
     if (at == &mpi_fortran_in_place_) return MPI_IN_PLACE;
+#ifdef MPI_BUFFER_AUTOMATIC
     if (at == &mpi_fortran_buffer_automatic_) return MPI_BUFFER_AUTOMATIC;
+#endif
     return (void *)at;
 }
 

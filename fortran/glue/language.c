@@ -10,12 +10,25 @@
 
 /* ------------------------------------------------------------ special addresses: common blocks */
 
+#ifndef TERN_OTHER_COMMONS
 MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_buffer_automatic_;
 MPI_Fint mpi_fortran_errcodes_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_;
 MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 /* Aligned as gfortran aligns a common block. */
 char mpi_fortran_argv_null_ __attribute__((aligned(16))) = ' ';
 char mpi_fortran_argvs_null_ __attribute__((aligned(16))) = ' ';
+#endif
+
+#ifdef TERN_FOREIGN
+/* C programs ask where Fortran's ignored statuses are; the main library of another ABI has the variables. */
+__attribute__((constructor)) static void tell_of_ignored_statuses(void)
+{
+    MPI_F_STATUS_IGNORE = (MPI_Fint *)&mpi_fortran_status_ignore_;
+    MPI_F_STATUSES_IGNORE = (MPI_Fint *)&mpi_fortran_statuses_ignore_;
+    MPI_F08_STATUS_IGNORE = (MPI_F08_status *)&mpi_fortran_status_ignore_;
+    MPI_F08_STATUSES_IGNORE = (MPI_F08_status *)&mpi_fortran_statuses_ignore_;
+}
+#endif
 
 /* ------------------------------------------------------------ conversions between the two Fortran statuses */
 

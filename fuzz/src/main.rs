@@ -45,6 +45,7 @@ fn choose() -> Chosen {
         tern_transport::tcp::fuzz,
         tern_transport::urtp::fuzz,
         tern_engine::fuzz,
+        tern_engine::rma::fuzz,
         tern_coll::fuzz,
         tern_job::fuzz,
         tern_sim::fuzz,

@@ -1,9 +1,9 @@
 //! Headers and payloads of a peer that says what it likes, while this side sends, receives and probes.
 
 #[path = "../driver.rs"]
-mod driver;
+pub(crate) mod driver;
 #[path = "../input.rs"]
-mod input;
+pub(crate) mod input;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tern_transport::*;
 
 pub use driver::Target;
 
-use crate::wire::{Kind, Offer};
+use crate::wire::{HeaderKind, Offer};
 use crate::*;
 use input::Input;
 
@@ -58,8 +58,8 @@ impl Transport for Scripted {
             eager_bytes_max: 200,
             get: says & 1 == 0,
             put: says & 2 == 0,
-            share: says & 4 == 0,
-            sends: says & 8 == 0,
+            cooperative_copy: says & 4 == 0,
+            prefers_send: says & 8 == 0,
         }
     }
 
@@ -80,18 +80,31 @@ impl Transport for Scripted {
         self.transfer(done)
     }
 
-    fn share_open(&mut self, _: Peer, _: Remote, _: &UserBuf, done: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        _: Peer,
+        _: Remote,
+        _: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
         (self.answer() % 2 == 0).then(|| {
             self.pending.push(done);
-            ShareKey(done.0)
+            CooperativeCopyKey(done.0)
         })
     }
 
-    fn share_pull(&mut self, _: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, _: CooperativeCopyKey) -> Transfer {
         if self.answer() % 2 == 0 { Transfer::Done } else { Transfer::Pending }
     }
 
-    fn share_join(&mut self, _: Peer, _: ShareKey, _: &UserBuf, _: Remote, done: Token) -> Transfer {
+    fn join_cooperative_copy(
+        &mut self,
+        _: Peer,
+        _: CooperativeCopyKey,
+        _: &UserBuf,
+        _: Remote,
+        done: Token,
+    ) -> Transfer {
         self.transfer(done)
     }
 
@@ -122,7 +135,7 @@ impl Transport for Scripted {
 fn wire(bytes: &[u8]) {
     let mut input = Input(bytes);
     let answers = input.take(16).iter().copied().collect();
-    let settings = Settings { check_types: input.byte() % 2 == 1, ..Settings::default() };
+    let settings = EngineSettings { check_types: input.byte() % 2 == 1, ..EngineSettings::default() };
     let mut engine = Engine::new(RANKS, Scripted { answers, ..Scripted::default() }, settings);
     let (mut requests, mut steps) = (Vec::new(), 0);
     while !input.is_empty() && steps < 200 {
@@ -142,7 +155,7 @@ fn wire(bytes: &[u8]) {
         engine.cancel(id);
         let _ = engine.test(id);
     }
-    let _ = engine.census();
+    let _ = engine.object_counts();
 }
 
 fn act(engine: &mut Engine<Scripted>, choice: usize, requests: &mut Vec<RequestId>) {
@@ -169,7 +182,7 @@ fn act(engine: &mut Engine<Scripted>, choice: usize, requests: &mut Vec<RequestI
         }
         _ => return,
     };
-    if let Started::Pending(id) = started {
+    if let StartedSend::Pending(id) = started {
         requests.push(id);
     }
 }
@@ -194,25 +207,25 @@ fn message(input: &mut Input<'_>) -> (Peer, Header, Vec<u8>) {
 /// A dialogue: answers of the transport, then steps.
 fn dialogues() -> Vec<Vec<u8>> {
     let begin = [&[0, 2, 1, 2, 0, 1, 2, 4, 0, 0, 1, 1, 2, 0, 1, 0][..], &[0]].concat();
-    let says = |choice: u8, kind: Kind, source: u32, lead: &[u8], len: u16| {
+    let says = |choice: u8, kind: HeaderKind, source: u32, lead: &[u8], len: u16| {
         let head = [&[choice, 0, kind as u8, 0, 0, 0, 0, 0, 0, 0][..], &source.to_le_bytes(), &[1]].concat();
         [&head[..], &len.to_le_bytes(), lead].concat()
     };
     let id = crate::slab::Id::from_raw(0);
     let offer = Offer { sender: id, len: 3000, addr: 1 << 20, signature: 0 }.lead();
     let all = [
-        says(0x00, Kind::Eager, 1, b"abcdefgh", 8),
-        says(0x05, Kind::Eager, 1, b"abcdefgh", 300),
-        says(0x15, Kind::Offer, 1, offer.bytes(), offer.bytes().len() as u16),
-        says(0x25, Kind::Ready, 0, &[0; 40], 40),
-        says(0x35, Kind::Fragment, 0, &[], 2000),
-        says(0x21, Kind::Ack, 0, &[0; 8], 8),
-        says(0x44, Kind::EagerSync, 1, &[0; 8], 20),
-        says(0x50, Kind::Withdraw, 0, &[0; 8], 8),
-        says(0x60, Kind::Credits, 0, &[], 0),
-        says(0x60, Kind::Put, 0, &[0; 16], 16),
-        says(0x60, Kind::Got, 0, &[0; 8], 8),
-        says(0x60, Kind::Withdrawn, 0, &[0; 8], 8),
+        says(0x00, HeaderKind::Eager, 1, b"abcdefgh", 8),
+        says(0x05, HeaderKind::Eager, 1, b"abcdefgh", 300),
+        says(0x15, HeaderKind::Offer, 1, offer.bytes(), offer.bytes().len() as u16),
+        says(0x25, HeaderKind::Ready, 0, &[0; 40], 40),
+        says(0x35, HeaderKind::Fragment, 0, &[], 2000),
+        says(0x21, HeaderKind::Ack, 0, &[0; 8], 8),
+        says(0x44, HeaderKind::EagerSync, 1, &[0; 8], 20),
+        says(0x50, HeaderKind::Withdraw, 0, &[0; 8], 8),
+        says(0x60, HeaderKind::Credits, 0, &[], 0),
+        says(0x60, HeaderKind::Put, 0, &[0; 16], 16),
+        says(0x60, HeaderKind::Got, 0, &[0; 8], 8),
+        says(0x60, HeaderKind::Withdrawn, 0, &[0; 8], 8),
     ];
     let whole = [&begin[..], &all.concat()].concat();
     all.iter().map(|step| [&begin[..], step].concat()).chain([whole]).collect()

@@ -14,14 +14,18 @@ use rustix::io::pwrite;
 
 pub use driver::Target;
 
-use crate::bootstrap::pmi1_client::{Client, from_hex, to_hex};
+use crate::bootstrap::exchange::HostEntry;
+use crate::bootstrap::pmi1::client::Pmi1Client;
 use crate::control::{AbortNotice, Notice};
 use crate::descriptor::JobDescriptor;
-use crate::limits::{CARD_BYTES_MAX, NOTICE_BYTES};
+use crate::hex::{from_hex, to_hex};
+use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, NOTICE_BYTES};
 use crate::link::{encode_answer, take_answer};
 use crate::node_map::{self, NodeMap, read_places};
-use crate::pmi::{Line, mapping, parse_mapping};
-use crate::status_page::{Blocked, RankState, Record, read_record, status_page_bytes};
+use crate::pmi::{PmiLine, mapping, parse_mapping};
+use crate::ranges;
+use crate::status_page::{Blocked, RankRecord, RankState, read_record, status_page_bytes};
+use crate::watch::lifelines::parse_addresses;
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
@@ -32,12 +36,17 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "link-answers",
         run: answers,
-        seeds: || vec![[encode_answer(3, b"card"), encode_answer(4, b"")].concat()],
+        seeds: || vec![[encode_answer(3, b"endpoint_address"), encode_answer(4, b"")].concat()],
     },
     Target {
         name: "pmi-mapping",
         run: mappings,
         seeds: || texts(&["(vector,(0,3,2))", "(vector,(0,1,2),(1,1,1),(2,1,2))"]),
+    },
+    Target {
+        name: "host-entry",
+        run: host_entry,
+        seeds: || texts(&["4242:7:51:8:52;0-3,8;40001,10.0.0.1,fd00::7", "1:2:3:4:5;0;"]),
     },
     Target { name: "pmi-client", run: pmi_client, seeds: || texts(&[LAUNCHER]) },
 ];
@@ -72,7 +81,7 @@ fn descriptors() -> Vec<Vec<u8>> {
 
 /// A record as another process of the same user may leave it, with a right checksum or with any.
 fn status_page(bytes: &[u8]) {
-    let sealed = Record::resealed(bytes);
+    let sealed = RankRecord::resealed(bytes);
     for file in [memory(bytes, 0), memory(&sealed, 0)] {
         let record = read_record(&file, 0).expect("it can be read");
         if let Some(place) = record.blocked().or(record.polling()) {
@@ -97,9 +106,9 @@ fn records() -> Vec<Vec<u8>> {
     };
     let polling = Blocked { asked_ns: Some(3), collective: "MPI_Ibcast", root: 1, ..blocked };
     let records = [
-        Record::new(RankState::Blocked, 7, Some(&blocked)),
-        Record::new(RankState::Polling, 7, Some(&polling)),
-        Record::new(RankState::Running, 7, None),
+        RankRecord::new(RankState::Blocked, 7, Some(&blocked)),
+        RankRecord::new(RankState::Polling, 7, Some(&polling)),
+        RankRecord::new(RankState::Running, 7, None),
     ];
     records.map(|record| record.bytes().to_vec()).into()
 }
@@ -131,8 +140,12 @@ fn notice(bytes: &[u8]) {
     let len = bytes.len().min(NOTICE_BYTES);
     whole[..len].copy_from_slice(&bytes[..len]);
     match Notice::decode(&whole) {
-        Some(Notice::Publish { card, .. }) => assert!(card.len() <= CARD_BYTES_MAX),
-        Some(Notice::Tell { text, .. }) => assert!(text.len() <= 3 * NOTICE_BYTES),
+        Some(Notice::Publish { endpoint_address, .. }) => {
+            assert!(endpoint_address.len() <= ENDPOINT_ADDRESS_BYTES_MAX)
+        }
+        Some(Notice::Tell { text, .. } | Notice::Numbers { text, .. }) => {
+            assert!(text.len() <= 3 * NOTICE_BYTES)
+        }
         Some(Notice::Ask { wanted, .. }) => assert!(wanted.len() <= NOTICE_BYTES / 4),
         Some(Notice::Abort(abort)) => assert!(abort.message.len() <= 3 * NOTICE_BYTES),
         None => {}
@@ -143,30 +156,43 @@ fn notices() -> Vec<Vec<u8>> {
     let abort = AbortNotice { rank: 1, code: 3, message: "why".into() };
     let all = [
         Notice::Abort(abort),
-        Notice::Publish { rank: 1, card: b"card".as_slice().into() },
+        Notice::Publish { rank: 1, endpoint_address: b"endpoint_address".as_slice().into() },
         Notice::Ask { rank: 1, wanted: vec![2, 3] },
         Notice::Tell { rank: 1, text: "text".into() },
+        Notice::Numbers { rank: 1, text: "a 1".into() },
     ];
     all.iter().map(|notice| notice.encode()[..40].to_vec()).collect()
 }
 
 fn answers(bytes: &[u8]) {
     let (mut buffer, mut taken) = (bytes.to_vec(), 0);
-    while let Some((rank, card)) = take_answer(&mut buffer) {
-        taken += encode_answer(rank, &card).len();
+    while let Some((rank, endpoint_address)) = take_answer(&mut buffer) {
+        taken += encode_answer(rank, &endpoint_address).len();
     }
     assert_eq!(taken + buffer.len(), bytes.len());
 }
 
 fn mappings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = (Line::new(text).command(), from_hex(text).map(|bytes| to_hex(&bytes)));
+    let _ = (PmiLine::new(text).command(), from_hex(text).map(|bytes| to_hex(&bytes)));
     for size in [1, 5, 64] {
         if let Some(places) = parse_mapping(text, size) {
             assert_eq!(places.size(), size);
             assert!((0..size).all(|rank| places.host_of(rank) < places.hosts()));
             let _ = mapping(&places);
         }
+    }
+}
+
+/// What the first rank of a host leaves in a launcher's store.
+fn host_entry(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(entry) = HostEntry::parse(text, 64) {
+        assert_eq!(HostEntry::parse(&entry.to_string(), 64), Some(entry));
+    }
+    let _ = parse_addresses(text);
+    if let Some(ranks) = ranges::parse(text, 64) {
+        assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]) && ranks.iter().all(|&rank| rank < 64));
     }
 }
 
@@ -181,7 +207,7 @@ fn pmi_client(bytes: &[u8]) {
     theirs.set_nonblocking(true).expect("a socket");
     let _ = theirs.write_all(bytes);
     theirs.shutdown(std::net::Shutdown::Write).expect("a socket");
-    let Ok(mut client) = Client::connect(ours.into_raw_fd()) else { return };
+    let Ok(mut client) = Pmi1Client::connect(ours.into_raw_fd()) else { return };
     let _ = (client.appnum(), client.universe());
     if client.put("key", "value").and_then(|()| client.barrier()).is_err() {
         return;

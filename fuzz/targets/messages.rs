@@ -6,7 +6,7 @@ use tern_mem::UserBuf;
 pub use crate::tcp::fuzz::Target;
 
 use super::frame::{FIRST_BYTES, write_first};
-use super::inbox::Inbox;
+use super::inbox::UrtpInbox;
 use crate::am::AM_INLINE_BYTES_MAX;
 use crate::tcp::fuzz::input::Input;
 use crate::{Header, Landing, Peer, Sink, Token, TransferError};
@@ -52,7 +52,7 @@ impl Sink for Receiver {
 
 /// Packets of a few peers, each behind two bytes that say whose it is and how long.
 fn messages(bytes: &[u8]) {
-    let (mut input, mut inbox, mut receiver) = (Input(bytes), Inbox::default(), Receiver::default());
+    let (mut input, mut inbox, mut receiver) = (Input(bytes), UrtpInbox::default(), Receiver::default());
     while !input.is_empty() {
         let (from, len) = ((input.byte() % 3) as Peer, input.byte());
         inbox.take(from, input.take(len), &mut receiver);

@@ -10,11 +10,12 @@ use std::os::unix::net::UnixStream;
 pub use driver::Target;
 
 use crate::limits::PMI_STORE_BYTES_MAX;
+use crate::plan::allocation::{Allocation, nodelist};
 use crate::plan::hosts;
-use crate::plan::{App, Plan, Settings};
+use crate::plan::{App, JobPlan, PlanSettings};
 use crate::poller::Poller;
 use crate::serve::pmi::{About, Pmi};
-use crate::tree::channel::Inbox;
+use crate::tree::channel::ChannelInbox;
 use crate::tree::messages::{Down, GREETING, Orders, Up, decode, encode};
 use crate::watch::exit_cause::End;
 
@@ -29,11 +30,29 @@ pub const TARGETS: &[Target] = &[
     },
     Target { name: "pmi-server", run: pmi, seeds: pmi_words },
     Target {
+        name: "nodelist",
+        run: nodelist,
+        seeds: || vec![b"n[1-3,07-12],m".to_vec(), b"r[1-2]n[0-3]-ib,x".to_vec(), b"2(x3),1".to_vec()],
+    },
+    Target {
         name: "hostfile",
         run: hostfile,
         seeds: || vec![b"# two\na:4\nb slots=2 # large\n::1\n".to_vec(), b"c\n".to_vec()],
     },
 ];
+
+/// Slurm's lists, and the hosts of LSF.
+fn nodelist(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(names) = nodelist::nodes(text) {
+        assert!(!names.is_empty() && names.len() <= tern_job::limits::HOSTS_MAX as usize);
+        assert!(names.iter().all(|name| !name.is_empty() && !name.starts_with('-')));
+    }
+    if let Some(numbers) = nodelist::repeated(text, 7) {
+        assert_eq!(numbers.len(), 7);
+    }
+    let _ = Allocation::find(&|name: &str| (name == "LSB_MCPU_HOSTS").then(|| text.into()));
+}
 
 fn up(bytes: &[u8]) {
     let mut rest = bytes;
@@ -57,7 +76,7 @@ fn ups() -> Vec<Vec<u8>> {
         Up::Refused { host: 1, message: "no".into(), status: 3 },
         Up::Output { rank: 1, error: false, bytes: b"line\n".to_vec() },
         Up::Ended { rank: 1, end: End::Exited(3), state: tern_job::RankState::Running },
-        Up::Card { rank: 2, card: vec![1, 2, 3] },
+        Up::EndpointAddress { rank: 2, endpoint_address: vec![1, 2, 3] },
         Up::Barrier { ranks: 2, pairs: vec![("key".into(), "value".into())] },
         Up::Beat,
     ];
@@ -81,7 +100,7 @@ fn down(bytes: &[u8]) {
 fn downs() -> Vec<Vec<u8>> {
     let hosts = vec!["a".into(), "b".into()];
     let apps = vec![App { count: Some(3), hosts, ..App::default() }];
-    let plan = Plan::new(Settings { apps, ..Settings::default() }).expect("a plan");
+    let plan = JobPlan::new(PlanSettings { apps, ..PlanSettings::default() }).expect("a plan");
     let mut orders = Orders::new(&plan, [1; 32], false, vec![("A".into(), "b".into())]);
     orders.directory = "here".into();
     orders.hosts = vec![(1, "b".into())];
@@ -103,11 +122,11 @@ fn channel(bytes: &[u8]) {
     theirs.set_nonblocking(true).expect("a socket");
     let _ = theirs.write_all(bytes);
     drop(theirs);
-    let Ok(mut inbox) = Inbox::new(OwnedFd::from(ours), bytes.len() % 2 == 0) else { return };
+    let Ok(mut inbox) = ChannelInbox::new(OwnedFd::from(ours), bytes.len() % 2 == 0) else { return };
     loop {
         let more = inbox.read();
         while let Ok(Some(_)) = inbox.next::<Up>() {}
-        let _ = (inbox.is_stranger(), inbox.babble());
+        let _ = (inbox.awaits_greeting(), inbox.babble());
         if more.is_err() {
             return;
         }

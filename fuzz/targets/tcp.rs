@@ -1,4 +1,4 @@
-//! Everything that comes over a connection between ranks, and the card that says where one is.
+//! Everything that comes over a connection between ranks, and the endpoint address that says where one is.
 
 #[path = "../driver.rs"]
 pub(crate) mod driver;
@@ -13,17 +13,18 @@ use tern_mem::{IoVec, UserBuf};
 
 pub use driver::Target;
 
-use super::card::Card;
-use super::frame::{HEADER_BYTES, Kind, Packet, Repr};
+use super::endpoint_address::EndpointAddress;
+use super::frame::{FrameKind, FrameRepr, HEADER_BYTES, HeaderBytes};
 use super::handshake::{
-    CHALLENGE_BYTES, Client, HELLO_BYTES, PROOF_BYTES, Secret, Server, Verdict, WELCOME_BYTES,
+    AcceptorVerdict, CHALLENGE_BYTES, DialedRanks, HELLO_BYTES, HandshakeClient, HandshakeServer,
+    PROOF_BYTES, Realm, Secret, WELCOME_BYTES,
 };
-use super::inbox::Inbox;
-use super::outbox::{Loan, Outbox};
+use super::inbox::TcpInbox;
+use super::outbox::{TcpOutbox, ZeroCopy};
 use super::sealed::Sealed;
 use super::wire::{Wire, piece, piece_mut};
-use crate::accord::Accord;
 use crate::config::Checksum;
+use crate::fingerprint::SettingsFingerprint;
 use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
 use crate::{Am, Header, Landing, Peer, Sink, Token, TransferError};
 use input::Input;
@@ -42,7 +43,7 @@ pub const TARGETS: &[Target] = &[
         run: handshake,
         seeds: || (0..4).map(|at| vec![at, 3, 0x80, 7, 1]).collect(),
     },
-    Target { name: "tcp-card", run: card, seeds: cards },
+    Target { name: "tcp-endpoint-address", run: endpoint_address, seeds: endpoint_addresses },
     Target {
         name: "tcp-sealed",
         run: sealed,
@@ -63,17 +64,17 @@ fn sealed_header(bytes: &[u8]) -> [u8; HEADER_BYTES] {
 fn frame(bytes: &[u8]) {
     let header = sealed_header(bytes);
     for candidate in [&header[..], bytes] {
-        let Some(Ok(repr)) = Packet::first(candidate).map(|packet| packet.parse()) else { continue };
-        assert!(repr.len <= FRAME_PAYLOAD_BYTES_MAX && (repr.kind == Kind::Data || repr.len == 0));
+        let Some(Ok(repr)) = HeaderBytes::first(candidate).map(|packet| packet.parse()) else { continue };
+        assert!(repr.len <= FRAME_PAYLOAD_BYTES_MAX && (repr.kind == FrameKind::Data || repr.len == 0));
         let again = repr.bytes();
-        assert_eq!(Packet::first(&again).map(|packet| packet.parse()), Some(Ok(repr)));
+        assert_eq!(HeaderBytes::first(&again).map(|packet| packet.parse()), Some(Ok(repr)));
     }
 }
 
-fn repr(len: u32, seq: u32) -> Repr {
+fn repr(len: u32, seq: u32) -> FrameRepr {
     let header = Header { kind: 1, flags: 0, credits: 2, context: 3, source: 1, tag: 5 };
-    Repr {
-        kind: Kind::Data,
+    FrameRepr {
+        kind: FrameKind::Data,
         header,
         len,
         sum: None,
@@ -86,7 +87,7 @@ fn repr(len: u32, seq: u32) -> Repr {
 }
 
 fn headers() -> Vec<Vec<u8>> {
-    let notes = [Kind::Ack, Kind::Bye].map(|kind| Repr::note(kind, 7));
+    let notes = [FrameKind::Ack, FrameKind::Bye].map(|kind| FrameRepr::note(kind, 3, 7));
     notes
         .iter()
         .chain(&[repr(0, 0), repr(1000, 1), repr(1000, 2)])
@@ -163,7 +164,7 @@ impl Sink for Taker {
 /// whether its number is the expected one, and whether the connection breaks before it.
 fn stream(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let (mut inbox, mut taker) = (Inbox::new(1), Taker::default());
+    let (mut inbox, mut taker) = (TcpInbox::new(1), Taker::default());
     let mut tape = Tape { bytes: VecDeque::new(), step: 1 + 61 * input.byte() };
     for _ in 0..32 {
         let (choice, mut body) = (input.byte(), input.array::<{ HEADER_BYTES - 4 }>());
@@ -198,13 +199,13 @@ fn streams() -> Vec<Vec<u8>> {
 /// Acknowledgements, and the beginnings of connections, of a peer that says any numbers.
 fn acks(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let (mut outbox, mut done) = (Outbox::new(Checksum::All, false), Vec::new());
+    let (mut outbox, mut done) = (TcpOutbox::new(Checksum::All, false), Vec::new());
     let (mut tape, mut sent) = (Tape { bytes: VecDeque::new(), step: 100 }, 0);
     while !input.is_empty() && sent < 300 {
         let body = UserBuf::owned(60 * (input.byte() % 8));
         let am = Am { header: Header::default(), lead: &[], body: &body, offset: 0, len: body.len() };
-        let loan = (sent % 3 == 0).then_some(Loan(Some(Token(sent))));
-        outbox.push(&am, 0, loan);
+        let zero_copy = (sent % 3 == 0).then_some(ZeroCopy(Some(Token(sent))));
+        outbox.push(&am, 0, zero_copy);
         outbox.settle();
         sent += 1;
         let _ = outbox.write(&mut tape);
@@ -214,9 +215,12 @@ fn acks(bytes: &[u8]) {
         } else {
             let _ = outbox.acknowledge(number / 5, &mut done);
         }
-        assert!(done.len() as u64 <= sent.div_ceil(3), "a loan ends once");
+        assert!(done.len() as u64 <= sent.div_ceil(3), "a zero-copy send ends once");
     }
 }
+
+/// Rank 3 dials rank 4.
+const CALL: DialedRanks = DialedRanks { me: 3, peer: 4, realm: Realm::Job };
 
 /// Another one each time: a fuzzer that sees what is compared forges proofs under a secret that stays.
 fn fresh_secret() -> Secret {
@@ -240,42 +244,48 @@ fn handshake(bytes: &[u8]) {
     assert!(!talk(change), "a changed message was believed");
     // And what is no message at all.
     let secret = fresh_secret();
-    if let Ok((mut server, _)) = Server::hello(&secret, 4, &[2; 32], &Input(bytes).array::<HELLO_BYTES>()) {
+    if let Ok((mut server, _)) =
+        HandshakeServer::hello(&secret, 4, &[2; 32], &Input(bytes).array::<HELLO_BYTES>())
+    {
         assert!(server.proof(&Input(&bytes[bytes.len() / 2..]).array::<PROOF_BYTES>()).is_err());
     }
-    let (mut client, _) = Client::new(&secret, 3, 4, true, &Accord::default(), &[1; 32]);
+    let (mut client, _) =
+        HandshakeClient::new(&secret, CALL, true, &SettingsFingerprint::default(), &[1; 32]);
     assert!(client.challenge(&Input(bytes).array::<CHALLENGE_BYTES>(), 1).is_err());
 }
 
 /// Whether both ends end well though something was changed.
 fn talk(change: impl Fn(usize, &mut [u8]) -> bool) -> bool {
     let (secret, mut changed) = (fresh_secret(), false);
-    let (mut client, mut hello) = Client::new(&secret, 3, 4, true, &Accord::default(), &[1; 32]);
+    let (mut client, mut hello) =
+        HandshakeClient::new(&secret, CALL, true, &SettingsFingerprint::default(), &[1; 32]);
     changed |= change(0, &mut hello);
-    let Ok((mut server, mut challenge)) = Server::hello(&secret, 4, &[2; 32], &hello) else { return false };
+    let Ok((mut server, mut challenge)) = HandshakeServer::hello(&secret, 4, &[2; 32], &hello) else {
+        return false;
+    };
     changed |= change(1, &mut challenge);
     let Ok(mut proof) = client.challenge(&challenge, 10) else { return false };
     changed |= change(2, &mut proof);
     if server.proof(&proof).is_err() {
         return false;
     }
-    let welcome: Result<([u8; WELCOME_BYTES], _), _> = server.welcome(Verdict::Accepted, 20);
+    let welcome: Result<([u8; WELCOME_BYTES], _), _> = server.welcome(AcceptorVerdict::Accepted, 20);
     let Ok((mut welcome, _)) = welcome else { return false };
     changed |= change(3, &mut welcome);
     client.welcome(&welcome).is_ok() && changed
 }
 
-fn card(bytes: &[u8]) {
-    if let Some(card) = Card::parse(bytes) {
-        assert_eq!(card.bytes(), bytes);
+fn endpoint_address(bytes: &[u8]) {
+    if let Some(endpoint_address) = EndpointAddress::parse(bytes) {
+        assert_eq!(endpoint_address.bytes(), bytes);
     }
 }
 
-fn cards() -> Vec<Vec<u8>> {
+fn endpoint_addresses() -> Vec<Vec<u8>> {
     let addresses = ["10.0.0.1", "::1", "fd83::1"].map(|address| address.parse().expect("an address"));
     vec![
-        Card { port: 1, addresses: addresses.to_vec() }.bytes(),
-        Card { port: 9, addresses: Vec::new() }.bytes(),
+        EndpointAddress { port: 1, addresses: addresses.to_vec() }.bytes(),
+        EndpointAddress { port: 9, addresses: Vec::new() }.bytes(),
     ]
 }
 
@@ -297,9 +307,9 @@ fn sealed(bytes: &[u8]) {
     }
     let opened = read_all(&mut wire);
     assert!(plain.starts_with(&opened), "what was changed on its way was opened");
-    let mut stranger =
+    let mut connection =
         Sealed::new(Tape { bytes: bytes.iter().copied().collect(), step: 4096 }, &[5; 32], &[5; 32]);
-    assert!(read_all(&mut stranger).is_empty(), "what nobody has sealed was opened");
+    assert!(read_all(&mut connection).is_empty(), "what nobody has sealed was opened");
 }
 
 fn read_all(wire: &mut Sealed<Tape>) -> Vec<u8> {

@@ -9,8 +9,8 @@ mod input;
 pub use driver::Target;
 use input::Input;
 
-use crate::wire::{Kind, Packet, Repr};
-use crate::{Config, Destination, Endpoint, GroupId, Nanos};
+use crate::wire::{PacketKind, PacketRepr, UrtpPacket};
+use crate::{Destination, GroupId, Nanos, UrtpConfig, UrtpEndpoint};
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
@@ -24,7 +24,7 @@ const STEP: Nanos = 300_000;
 
 /// What can be parsed has a payload that lies in the packet, and numbers for members only.
 fn packet(bytes: &[u8]) {
-    let Ok(parsed) = Packet::new(bytes).parse() else { return };
+    let Ok(parsed) = UrtpPacket::new(bytes).parse() else { return };
     assert!(parsed.payload.len() <= bytes.len());
     if let Some((_, numbers)) = parsed.spread {
         let _ = (0..2 * RANKS).filter_map(|member| numbers.get(member)).max();
@@ -51,7 +51,7 @@ fn conversation(bytes: &[u8]) {
 }
 
 /// Sends what is due, within reason.
-fn answer(rank: &mut Endpoint, now: Nanos, out: &mut [u8]) {
+fn answer(rank: &mut UrtpEndpoint, now: Nanos, out: &mut [u8]) {
     for _ in 0..200 {
         let Some(transmit) = rank.poll_transmit(now, out) else { return };
         assert!(transmit.len <= out.len());
@@ -61,10 +61,10 @@ fn answer(rank: &mut Endpoint, now: Nanos, out: &mut [u8]) {
     }
 }
 
-fn rank_in_talk() -> (Endpoint, GroupId) {
-    let mut config = Config::new(0, RANKS);
+fn rank_in_talk() -> (UrtpEndpoint, GroupId) {
+    let mut config = UrtpConfig::new(0, RANKS);
     (config.window, config.shared_buffers, config.send_buffers) = (16, 20, 16);
-    let mut rank = Endpoint::new(config);
+    let mut rank = UrtpEndpoint::new(config);
     let all: Vec<_> = (0..RANKS).collect();
     let group = rank.add_group(&all).expect("a first group");
     rank.multicast(group, |_| true, b"to all").expect("room for a first packet");
@@ -75,8 +75,8 @@ fn rank_in_talk() -> (Endpoint, GroupId) {
 
 /// What another rank writes: data, a multicast, and its answers to what it has heard.
 fn packets() -> Vec<Vec<u8>> {
-    let kinds = [Kind::Data, Kind::Request, Kind::Ack, Kind::Poll, Kind::Bye];
-    let mut all: Vec<Vec<u8>> = kinds.iter().map(|kind| Repr::of(*kind).bytes().to_vec()).collect();
+    let kinds = [PacketKind::Data, PacketKind::Request, PacketKind::Ack, PacketKind::Poll, PacketKind::Bye];
+    let mut all: Vec<Vec<u8>> = kinds.iter().map(|kind| PacketRepr::of(*kind).bytes().to_vec()).collect();
     let (mut rank, _) = rank_in_talk();
     let mut out = vec![0; rank.config().body_bytes_max];
     for turn in 0..20 {
@@ -89,7 +89,7 @@ fn packets() -> Vec<Vec<u8>> {
 
 fn conversations() -> Vec<Vec<u8>> {
     let framed = |packet: &Vec<u8>| {
-        let spread = Packet::new(packet).parse().is_ok_and(|parsed| parsed.spread.is_some());
+        let spread = UrtpPacket::new(packet).parse().is_ok_and(|parsed| parsed.spread.is_some());
         let form = (packet.len().min(127) as u8) << 1 | u8::from(spread);
         [&[3, form], &packet[..packet.len().min(127)]].concat()
     };

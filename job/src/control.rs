@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::os::fd::AsFd;
 
-use crate::limits::{ASKED_AT_ONCE_MAX, CARD_BYTES_MAX, NOTICE_BYTES};
+use crate::limits::{ASKED_AT_ONCE_MAX, ENDPOINT_ADDRESS_BYTES_MAX, NOTICE_BYTES};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"Tern");
 const HEADER_BYTES: usize = 16;
@@ -16,24 +16,25 @@ const ABORT: u16 = 1;
 const PUBLISH: u16 = 2;
 const ASK: u16 = 3;
 const TELL: u16 = 4;
+const NUMBERS: u16 = 5;
 
 /// What a rank tells its launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice<'a> {
     /// It called `MPI_Abort`, or an error was fatal.
     Abort(AbortNotice<'a>),
-    /// Its card: how other ranks reach it.
+    /// Its endpoint address: how other ranks reach it.
     Publish {
-        /// Whose card it is.
+        /// Whose endpoint address it is.
         rank: u32,
         /// What stands on it.
-        card: Cow<'a, [u8]>,
+        endpoint_address: Cow<'a, [u8]>,
     },
-    /// It wants the cards of others.
+    /// It wants the endpoint addresses of others.
     Ask {
         /// Who asks.
         rank: u32,
-        /// Whose cards it wants.
+        /// Whose endpoint addresses it wants.
         wanted: Vec<u32>,
     },
     /// It has found something out that a person may want to know.
@@ -41,6 +42,13 @@ pub enum Notice<'a> {
         /// Who says so.
         rank: u32,
         /// What it is.
+        text: Cow<'a, str>,
+    },
+    /// What it has done, in numbers: a name and a number in a line.
+    Numbers {
+        /// Who says so.
+        rank: u32,
+        /// The lines.
         text: Cow<'a, str>,
     },
 }
@@ -64,7 +72,12 @@ impl Notice<'_> {
                 encode(ABORT, abort.rank, abort.code as u32, clip(&abort.message, BODY_BYTES_MAX).as_bytes())
             }
             Notice::Tell { rank, text } => encode(TELL, *rank, 0, clip(text, BODY_BYTES_MAX).as_bytes()),
-            Notice::Publish { rank, card } => encode(PUBLISH, *rank, 0, clip_bytes(card)),
+            Notice::Numbers { rank, text } => {
+                encode(NUMBERS, *rank, 0, clip(text, BODY_BYTES_MAX).as_bytes())
+            }
+            Notice::Publish { rank, endpoint_address } => {
+                encode(PUBLISH, *rank, 0, clip_bytes(endpoint_address))
+            }
             Notice::Ask { rank, wanted } => {
                 let wanted = &wanted[..wanted.len().min(ASKED_AT_ONCE_MAX)];
                 let body: Vec<u8> = wanted.iter().flat_map(|wanted| wanted.to_le_bytes()).collect();
@@ -84,7 +97,10 @@ impl Notice<'_> {
         match kind {
             ABORT => Some(Notice::Abort(AbortNotice { rank, code, message: String::from_utf8_lossy(body) })),
             TELL => Some(Notice::Tell { rank, text: String::from_utf8_lossy(body) }),
-            PUBLISH if body.len() <= CARD_BYTES_MAX => Some(Notice::Publish { rank, card: body.into() }),
+            NUMBERS => Some(Notice::Numbers { rank, text: String::from_utf8_lossy(body) }),
+            PUBLISH if body.len() <= ENDPOINT_ADDRESS_BYTES_MAX => {
+                Some(Notice::Publish { rank, endpoint_address: body.into() })
+            }
             ASK if body.len() % 4 == 0 => {
                 let wanted = (0..body.len()).step_by(4).filter_map(|at| word(body, at)).collect();
                 Some(Notice::Ask { rank, wanted })
@@ -104,9 +120,12 @@ impl Notice<'_> {
             Notice::Abort(AbortNotice { rank, code, message }) => {
                 Notice::Abort(AbortNotice { rank, code, message: message.into_owned().into() })
             }
-            Notice::Publish { rank, card } => Notice::Publish { rank, card: card.into_owned().into() },
+            Notice::Publish { rank, endpoint_address } => {
+                Notice::Publish { rank, endpoint_address: endpoint_address.into_owned().into() }
+            }
             Notice::Ask { rank, wanted } => Notice::Ask { rank, wanted },
             Notice::Tell { rank, text } => Notice::Tell { rank, text: text.into_owned().into() },
+            Notice::Numbers { rank, text } => Notice::Numbers { rank, text: text.into_owned().into() },
         }
     }
 }
@@ -126,8 +145,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
 }
 
-fn clip_bytes(card: &[u8]) -> &[u8] {
-    &card[..card.len().min(CARD_BYTES_MAX)]
+fn clip_bytes(endpoint_address: &[u8]) -> &[u8] {
+    &endpoint_address[..endpoint_address.len().min(ENDPOINT_ADDRESS_BYTES_MAX)]
 }
 
 /// The first `bytes_max` bytes of `text`, less what would cut a character in two.
@@ -153,10 +172,11 @@ mod tests {
     fn what_is_written_is_read_back() {
         let notices = [
             abort("no input file"),
-            Notice::Publish { rank: 1, card: vec![7; CARD_BYTES_MAX].into() },
-            Notice::Publish { rank: 1, card: vec![].into() },
+            Notice::Publish { rank: 1, endpoint_address: vec![7; ENDPOINT_ADDRESS_BYTES_MAX].into() },
+            Notice::Publish { rank: 1, endpoint_address: vec![].into() },
             Notice::Ask { rank: 2, wanted: (0..ASKED_AT_ONCE_MAX as u32).collect() },
             Notice::Tell { rank: 3, text: "all is well".into() },
+            Notice::Numbers { rank: 3, text: "a 1\nb 2".into() },
         ];
         for notice in notices {
             assert_eq!(Notice::decode(&notice.encode()), Some(notice));
@@ -169,7 +189,7 @@ mod tests {
         assert_eq!(Notice::decode(&bytes), Some(abort(&"é".repeat(BODY_BYTES_MAX / 2))));
     }
 
-    const KINDS: [u16; 4] = [ABORT, PUBLISH, ASK, TELL];
+    const KINDS: [u16; 5] = [ABORT, PUBLISH, ASK, TELL, NUMBERS];
 
     /// Mostly some that a notice can have.
     fn lengths() -> impl Strategy<Value = u16> {
@@ -178,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..6_u16, length in lengths()) {
+        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..7_u16, length in lengths()) {
             let mut bytes = [0xa5; NOTICE_BYTES];
             bytes[..16].copy_from_slice(&start);
             bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -189,7 +209,7 @@ mod tests {
                 let again = notice.encode();
                 // What is no text becomes longer as text, and may lose its end.
                 let same = Notice::decode(&again) == Some(notice.clone());
-                let is_text = matches!(notice, Notice::Abort(_) | Notice::Tell { .. });
+                let is_text = matches!(notice, Notice::Abort(_) | Notice::Tell { .. } | Notice::Numbers { .. });
                 prop_assert!(same || is_text);
             }
         }
@@ -204,9 +224,9 @@ mod tests {
             bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
             assert_eq!(Notice::decode(&bytes), None, "{value} at {at}");
         }
-        let mut long_card = good;
-        long_card[4..8].copy_from_slice(&[0xff, 3, PUBLISH as u8, 0]);
-        assert_eq!(Notice::decode(&long_card), None);
+        let mut long_address = good;
+        long_address[4..8].copy_from_slice(&[0xff, 3, PUBLISH as u8, 0]);
+        assert_eq!(Notice::decode(&long_address), None);
         let mut odd = good;
         odd[4..8].copy_from_slice(&[3, 0, ASK as u8, 0]);
         assert_eq!(Notice::decode(&odd), None);

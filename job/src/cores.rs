@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// The cores that a job may use on this machine, for the decision whether to spin while waiting.
+/// The cores that a job may use on this node, for the decision whether to spin while waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreBudget {
-    /// Cores that the ranks on this machine share.
+    /// Cores that the ranks on this node share.
     pub usable: u32,
     /// Ranks that share them.
     pub ranks: u32,
@@ -13,7 +13,7 @@ pub struct CoreBudget {
 
 impl CoreBudget {
     /// Whether the ranks outnumber the cores: one that spins then keeps another from working.
-    pub fn is_crowded(&self) -> bool {
+    pub fn is_oversubscribed(&self) -> bool {
         self.ranks > self.usable
     }
 

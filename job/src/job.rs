@@ -3,17 +3,22 @@
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::bootstrap::pmi1_client::Voice;
+use crate::bootstrap::pmi1::client::PmiLink;
+use crate::bootstrap::voice::Voice;
 use crate::control::{AbortNotice, Notice};
 use crate::cores::{CoreBudget, affinity_cores};
-use crate::link::Link;
-use crate::node_map::{self, NodeMap, SECRET_BYTES, Secret};
+use crate::launcher::Launcher;
+use crate::limits::NUMBERS_PER_NOTICE;
+use crate::link::DirectoryLink;
+use crate::node_map::{self, JobSecret, NodeMap, SECRET_BYTES};
+use crate::pmi::SPAWNED_VARIABLE;
 use crate::reserved_fd::ReservedFd;
 use crate::status_page::StatusPage;
+use crate::watch::Watch;
 
 /// The job of which this process is a rank. Its descriptors are closed on `exec`, so that no program
 /// which the rank starts inherits them.
@@ -35,22 +40,25 @@ pub struct Job {
     /// The cores that the ranks of this machine share.
     pub cores: CoreBudget,
     /// The way to find out how other ranks are reached. `None` without `mpirun`.
-    pub link: Option<Link>,
+    pub link: Option<DirectoryLink>,
     /// A pipe that ends when this host's `mpirun` or agent does, and says nothing before. `None` without `mpirun`.
     pub lifeline: Option<OwnedFd>,
+    /// What notices the death of other ranks, where no `mpirun` does.
+    pub watch: Option<Watch>,
     /// Number of hosts.
     pub hosts: u32,
     pub(crate) places: OnceLock<NodeMap>,
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<JobControl>,
 }
 
 /// How a rank ends the job.
 #[derive(Debug)]
-pub(crate) enum Control {
+pub(crate) enum JobControl {
     /// By the control pipe of Tern's `mpirun`.
     Pipe(Arc<ReservedFd>),
     /// By a word to another launcher.
-    Pmi(Voice),
+    /// By PMI-1 it starts processes, too.
+    Launcher(Arc<dyn Voice>, Option<Arc<Mutex<PmiLink>>>),
 }
 
 impl Job {
@@ -67,13 +75,14 @@ impl Job {
             control: None,
             link: None,
             lifeline: None,
+            watch: None,
             hosts: 1,
             places: OnceLock::new(),
         }
     }
 
     /// What only the processes of this job know, for proofs on connections. A world of one makes one up.
-    pub fn secret(&self) -> io::Result<Secret> {
+    pub fn secret(&self) -> io::Result<JobSecret> {
         match &self.status_page {
             Some(status_page) => {
                 Ok(status_page.file().with(|file| node_map::read_secret(file, self.size))?)
@@ -105,7 +114,7 @@ impl Job {
     /// Ends the whole job: [`announce_abort`](Job::announce_abort), then this process exits.
     pub fn abort(&self, code: i32, message: &str) -> ! {
         self.announce_abort(code, message);
-        std::process::exit(exit_status(code))
+        std::process::exit(crate::exit_status(code))
     }
 
     /// Tells `mpirun` to end every rank, to say that this one aborted and why, and to exit with `code`.
@@ -113,41 +122,66 @@ impl Job {
     pub fn announce_abort(&self, code: i32, message: &str) {
         let notice = Notice::Abort(AbortNotice { rank: self.rank, code, message: Cow::Borrowed(message) });
         let printed = match &self.control {
-            Some(Control::Pipe(pipe)) => pipe.with(|pipe| notice.send(pipe)).is_ok(),
+            Some(JobControl::Pipe(pipe)) => pipe.with(|pipe| notice.send(pipe)).is_ok(),
             _ => false,
         };
         if !printed {
             eprintln!("tern: rank {} aborts the job with code {code}: {message}", self.rank);
         }
-        if let Some(Control::Pmi(voice)) = &self.control {
+        if let Some(JobControl::Launcher(voice, _)) = &self.control {
+            // Whoever watches over this rank need not say any more.
+            self.status_page.iter().for_each(|status_page| status_page.abort(code));
             // A launcher that is gone ends nothing any more.
-            let _ = voice.abort(exit_status(code));
+            let _ = voice.abort(crate::exit_status(code), message);
         }
     }
 
     /// Tells what this rank has found out to whoever wants to know all: `mpirun --verbose` prints it.
-    pub fn tell(&self, text: &str) {
-        if let Some(Control::Pipe(pipe)) = &self.control {
+    pub fn report(&self, text: &str) {
+        if let Some(JobControl::Pipe(pipe)) = &self.control {
             // To be heard is not worth waiting for.
             let _ = pipe.with(|pipe| Notice::Tell { rank: self.rank, text: text.into() }.send(pipe));
         }
     }
 
+    /// Tells what this rank has done, a name and a number in a line: `mpirun --stats` prints it.
+    pub fn give_numbers(&self, lines: &[String]) {
+        let Some(JobControl::Pipe(pipe)) = &self.control else { return };
+        for lines in lines.chunks(NUMBERS_PER_NOTICE) {
+            let text = lines.join("\n").into();
+            let _ = pipe.with(|pipe| Notice::Numbers { rank: self.rank, text }.send(pipe));
+        }
+    }
+
+    /// How the launcher is asked to start processes, and to pass names on.
+    pub fn launcher(&self) -> Launcher {
+        match &self.control {
+            None | Some(JobControl::Launcher(_, None)) => Launcher::alone(),
+            Some(JobControl::Pipe(_)) => Launcher::tern(),
+            Some(JobControl::Launcher(_, Some(link))) => Launcher::pmi(link.clone()),
+        }
+    }
+
+    /// Whether another program has started this one, and waits for it.
+    pub fn is_spawned(&self) -> bool {
+        self.control.is_some() && std::env::var(SPAWNED_VARIABLE).is_ok_and(|spawned| spawned.trim() == "1")
+    }
+
     /// Whether the launcher wants to hear of the end of MPI.
     pub fn takes_leave(&self) -> bool {
-        matches!(self.control, Some(Control::Pmi(_)))
+        matches!(self.control, Some(JobControl::Launcher(..)))
     }
 
     /// This rank uses MPI no more. Another launcher takes a rank that ends without having said so for one that has failed.
     pub fn take_leave(&self) {
-        if let Some(Control::Pmi(voice)) = &self.control {
+        if let Some(JobControl::Launcher(voice, _)) = &self.control {
             voice.finalize();
         }
     }
 }
 
 /// A secret that nobody has had before, from the kernel.
-pub fn fresh_secret() -> io::Result<Secret> {
+pub fn fresh_secret() -> io::Result<JobSecret> {
     let mut secret = [0; SECRET_BYTES];
     // The kernel gives up to 256 bytes whole.
     match getrandom(&mut secret, GetRandomFlags::empty())? {
@@ -156,29 +190,15 @@ pub fn fresh_secret() -> io::Result<Secret> {
     }
 }
 
-/// The exit status for an error code of `MPI_Abort`. The kernel keeps 8 bits; a failure must not become a
-/// success by losing the rest.
-pub fn exit_status(code: i32) -> i32 {
-    match code & 0xff {
-        0 if code != 0 => 1,
-        status => status,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_stays_one() {
-        assert_eq!([0, 3, 255, 256, -1].map(exit_status), [0, 3, 255, 1, 255]);
-    }
-
-    #[test]
-    fn a_world_of_one_is_never_crowded() {
+    fn a_world_of_one_is_never_oversubscribed() {
         let job = Job::alone();
         assert_eq!((job.rank, job.size, job.appnum), (0, 1, None));
-        assert!(!job.cores.is_crowded());
+        assert!(!job.cores.is_oversubscribed());
         assert_eq!(job.host_of(0), 0);
         assert_ne!(job.secret().unwrap(), job.secret().unwrap());
     }

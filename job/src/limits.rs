@@ -1,5 +1,7 @@
 //! Every constant of the runtime with its unit and its reason.
 
+use std::time::Duration;
+
 /// Most ranks in a job: the status page then takes 1 GiB at most, and a rank number fits any `i32`.
 pub const RANKS_MAX: u32 = 1 << 20;
 
@@ -13,13 +15,13 @@ pub const RECORD_BYTES: usize = 1024;
 /// One notice on the control pipe.
 pub const NOTICE_BYTES: usize = 1024;
 
-/// Longest card of a rank: the transport's addresses with a margin.
-pub const CARD_BYTES_MAX: usize = 512;
+/// Longest endpoint address of a rank: the transport's addresses with a margin.
+pub const ENDPOINT_ADDRESS_BYTES_MAX: usize = 512;
 
-/// Longest answer to a rank that asked for a card.
-pub const ANSWER_BYTES_MAX: usize = 6 + CARD_BYTES_MAX;
+/// Longest answer to a rank that asked for an endpoint address.
+pub const ANSWER_BYTES_MAX: usize = 6 + ENDPOINT_ADDRESS_BYTES_MAX;
 
-/// Cards that one notice can ask for: what fits beside its header of 16 bytes.
+/// Endpoint addresses that one notice can ask for: what fits beside its header of 16 bytes.
 pub const ASKED_AT_ONCE_MAX: usize = (NOTICE_BYTES - 16) / 4;
 
 /// A launcher that has not read the control pipe for so long will not do so any more.
@@ -30,6 +32,28 @@ pub const PMI_ANSWER_BYTES_MAX: usize = 8192;
 
 /// Most hosts in a job. Real ones have thousands.
 pub const HOSTS_MAX: u32 = 1 << 16;
+
+/// Ranks that notice the same death speak so long after each other. It ends the job within 2 s also where the first of them dies, too.
+pub const WITNESS_PAUSE: Duration = Duration::from_millis(250);
+/// So many pauses at most, for the last of many ranks.
+pub const WITNESSES_APART_MAX: u32 = 4;
+
+/// Hosts that hold a lifeline to the same one.
+pub const LIFELINE_ARITY: u32 = 16;
+/// Addresses of a host that others try: they fit a value of PMI-1 beside the rest.
+pub const LIFELINE_ADDRESSES_MAX: usize = 12;
+/// How long an address may take to answer, and each step of the proof.
+pub const LIFELINE_DIAL: Duration = Duration::from_secs(2);
+/// How often all addresses are tried.
+pub const LIFELINE_DIALS_MAX: u32 = 5;
+/// Who has proven nothing yet: more of them are turned away.
+pub const LIFELINE_UNAUTHENTICATED_MAX: usize = 64;
+/// A machine that has lost its power is missed after 5 + 5 * 2 s.
+pub const LIFELINE_IDLE: Duration = Duration::from_secs(5);
+/// See above.
+pub const LIFELINE_PROBE: Duration = Duration::from_secs(2);
+/// See above.
+pub const LIFELINE_PROBES: u32 = 5;
 
 /// Linux's `PIPE_BUF`: writes to a pipe up to this size are atomic.
 pub const PIPE_ATOMIC_BYTES: usize = 4096;
@@ -42,7 +66,15 @@ pub const BOARD_READ_ATTEMPTS: u32 = 8;
 /// wrappers are not seen in practice; the bound ends the walk should `/proc` be in flux.
 pub const ANCESTORS_MAX: u32 = 64;
 
+/// Processors that a machine may have: more than Linux can be built for.
+pub const PROCESSORS_MAX: u32 = 1 << 14;
+
 const _: () = assert!(4096 % RECORD_BYTES == 0, "a record must not straddle pages");
-const _: () = assert!(CARD_BYTES_MAX <= NOTICE_BYTES - 16, "a card must fit a notice");
+const _: () =
+    assert!(ENDPOINT_ADDRESS_BYTES_MAX <= NOTICE_BYTES - 16, "an endpoint address must fit a notice");
 const _: () = assert!(ANSWER_BYTES_MAX <= PIPE_ATOMIC_BYTES, "an answer must be written atomically");
 const _: () = assert!(NOTICE_BYTES <= PIPE_ATOMIC_BYTES, "a notice must be written atomically");
+
+/// Numbers in one notice: a name has 40 letters at most, and a number 20 digits.
+pub const NUMBERS_PER_NOTICE: usize = 16;
+const _: () = assert!(NUMBERS_PER_NOTICE * (40 + 1 + 20) <= NOTICE_BYTES - 16, "the lines must fit a notice");

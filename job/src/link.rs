@@ -2,87 +2,93 @@
 //! reaches them, one at a time and only those that it talks to.
 //!
 //! A rank writes notices to the control pipe ([`control`](crate::control)) and reads answers from a pipe of its
-//! own; under another launcher both are its store of keys ([`pmi`](crate::pmi)). An answer is the number of a rank, the length of its card (both little-endian) and the card.
+//! own; under another launcher both are its store of values. An answer is the number of a rank, the length of its endpoint
+//! address (both little-endian) and the endpoint address.
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::bootstrap::pmi1_client::PmiLink;
 use crate::control::Notice;
-use crate::limits::{ANSWER_BYTES_MAX, ASKED_AT_ONCE_MAX, CARD_BYTES_MAX, PUBLISH_SECONDS};
+use crate::limits::{ANSWER_BYTES_MAX, ASKED_AT_ONCE_MAX, ENDPOINT_ADDRESS_BYTES_MAX, PUBLISH_SECONDS};
 use crate::reserved_fd::ReservedFd;
 
-/// A rank's connection to whoever knows where the others are.
-#[derive(Debug)]
-pub struct Link(Way);
+/// Whoever knows where the others are.
+pub(crate) trait RankDirectory: Send {
+    /// See [`DirectoryLink::publish`].
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()>;
 
-#[derive(Debug)]
-enum Way {
-    /// Tern's `mpirun`, or its agent on this host.
-    Mpirun(Pipes),
-    /// Another launcher.
-    Pmi(PmiLink),
+    /// See [`DirectoryLink::ask`].
+    fn ask(&mut self, rank: u32);
+
+    /// See [`DirectoryLink::answer`].
+    fn answer(&mut self) -> Option<(u32, Vec<u8>)>;
+
+    /// See [`DirectoryLink::fd`].
+    fn fd(&self) -> RawFd;
+
+    /// See [`DirectoryLink::has_unsent`].
+    fn has_unsent(&self) -> bool {
+        false
+    }
 }
 
-impl Link {
-    pub(crate) fn new(rank: u32, control: Arc<ReservedFd>, answers: OwnedFd) -> Link {
-        Link(Way::Mpirun(Pipes { rank, control, answers, unsent: VecDeque::new(), buffer: Vec::new() }))
+/// A rank's connection to whoever knows where the others are: Tern's `mpirun`, its agent on this host, or another launcher.
+pub struct DirectoryLink(Box<dyn RankDirectory>);
+
+impl std::fmt::Debug for DirectoryLink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("DirectoryLink").finish_non_exhaustive()
+    }
+}
+
+impl DirectoryLink {
+    pub(crate) fn new(rank: u32, control: Arc<ReservedFd>, answers: OwnedFd) -> DirectoryLink {
+        DirectoryLink(Box::new(Pipes { rank, control, answers, unsent: VecDeque::new(), buffer: Vec::new() }))
     }
 
-    pub(crate) fn over_pmi(link: PmiLink) -> Link {
-        Link(Way::Pmi(link))
+    pub(crate) fn over(directory: Box<dyn RankDirectory>) -> DirectoryLink {
+        DirectoryLink(directory)
     }
 
-    /// Makes this rank's card known to whoever asks for it: at most 512 bytes, which nobody but the other ranks'
-    /// transports looks at. Waits only while the launcher is busy; under a launcher that speaks PMI it waits for all other
+    /// Makes this rank's endpoint address known to whoever asks for it: at most 512 bytes, which nobody but the other ranks'
+    /// transports looks at. Waits only while the launcher is busy; under another launcher than Tern's it waits for all other
     /// ranks to publish theirs.
-    pub fn publish(&mut self, card: &[u8]) -> io::Result<()> {
-        if card.len() > CARD_BYTES_MAX {
-            let text = format!("a card of {} bytes is longer than {CARD_BYTES_MAX}", card.len());
+    pub fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()> {
+        if endpoint_address.len() > ENDPOINT_ADDRESS_BYTES_MAX {
+            let text = format!(
+                "an endpoint address of {} bytes is longer than {ENDPOINT_ADDRESS_BYTES_MAX}",
+                endpoint_address.len()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        match &mut self.0 {
-            Way::Mpirun(pipes) => pipes.publish(card),
-            Way::Pmi(link) => link.publish(card),
-        }
+        self.0.publish(endpoint_address)
     }
 
-    /// Asks for the card of `rank`. Never waits; the answer comes out of [`answer`](Link::answer) some time after that
-    /// rank has published its card.
+    /// Asks for the endpoint address of `rank`. Never waits; the answer comes out of [`answer`](DirectoryLink::answer)
+    /// some time after that rank has published its endpoint address.
     pub fn ask(&mut self, rank: u32) {
-        match &mut self.0 {
-            Way::Mpirun(pipes) => pipes.ask(rank),
-            Way::Pmi(link) => link.ask(rank),
-        }
+        self.0.ask(rank);
     }
 
-    /// The next answer that has come: a rank and its card. Never waits.
+    /// The next answer that has come: a rank and its endpoint address. Never waits.
     pub fn answer(&mut self) -> Option<(u32, Vec<u8>)> {
-        match &mut self.0 {
-            Way::Mpirun(pipes) => pipes.answer(),
-            Way::Pmi(link) => link.answer(),
-        }
+        self.0.answer()
     }
 
     /// Readable when an answer has come.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        match &self.0 {
-            Way::Mpirun(pipes) => pipes.answers.as_fd(),
-            Way::Pmi(link) => link.fd(),
-        }
+    pub fn fd(&self) -> RawFd {
+        self.0.fd()
     }
 
-    /// Whether questions wait for room in the pipe: [`answer`](Link::answer) sends them, so it must be called again.
+    /// Whether questions wait for room in the pipe: [`answer`](DirectoryLink::answer) sends them, so it must be called
+    /// again.
     pub fn has_unsent(&self) -> bool {
-        match &self.0 {
-            Way::Mpirun(pipes) => !pipes.unsent.is_empty(),
-            Way::Pmi(_) => false,
-        }
+        self.0.has_unsent()
     }
 }
 
@@ -98,9 +104,9 @@ struct Pipes {
     buffer: Vec<u8>,
 }
 
-impl Pipes {
-    fn publish(&mut self, card: &[u8]) -> io::Result<()> {
-        let notice = Notice::Publish { rank: self.rank, card: card.into() };
+impl RankDirectory for Pipes {
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()> {
+        let notice = Notice::Publish { rank: self.rank, endpoint_address: endpoint_address.into() };
         loop {
             match self.control.with(|control| notice.send(control)) {
                 Ok(()) => return Ok(()),
@@ -132,6 +138,16 @@ impl Pipes {
         }
     }
 
+    fn fd(&self) -> RawFd {
+        self.answers.as_raw_fd()
+    }
+
+    fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+}
+
+impl Pipes {
     fn send_questions(&mut self) {
         while !self.unsent.is_empty() {
             let wanted: Vec<u32> = self.unsent.iter().take(ASKED_AT_ONCE_MAX).copied().collect();
@@ -161,12 +177,12 @@ impl Pipes {
 
 const ANSWER_HEADER_BYTES: usize = 6;
 
-/// The bytes of an answer. `card` has at most [`CARD_BYTES_MAX`] bytes.
-pub fn encode_answer(rank: u32, card: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(ANSWER_HEADER_BYTES + card.len());
+/// The bytes of an answer. `endpoint_address` has at most [`ENDPOINT_ADDRESS_BYTES_MAX`] bytes.
+pub fn encode_answer(rank: u32, endpoint_address: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ANSWER_HEADER_BYTES + endpoint_address.len());
     bytes.extend_from_slice(&rank.to_le_bytes());
-    bytes.extend_from_slice(&(card.len() as u16).to_le_bytes());
-    bytes.extend_from_slice(card);
+    bytes.extend_from_slice(&(endpoint_address.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(endpoint_address);
     bytes
 }
 
@@ -175,9 +191,9 @@ pub(crate) fn take_answer(buffer: &mut Vec<u8>) -> Option<(u32, Vec<u8>)> {
     let header: [u8; ANSWER_HEADER_BYTES] = buffer.get(..ANSWER_HEADER_BYTES)?.try_into().ok()?;
     let rank = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
     let end = ANSWER_HEADER_BYTES + usize::from(u16::from_le_bytes([header[4], header[5]]));
-    let card = buffer.get(ANSWER_HEADER_BYTES..end)?.to_vec();
+    let endpoint_address = buffer.get(ANSWER_HEADER_BYTES..end)?.to_vec();
     buffer.drain(..end);
-    Some((rank, card))
+    Some((rank, endpoint_address))
 }
 
 #[cfg(test)]
@@ -189,11 +205,11 @@ mod tests {
     use rustix::pipe::{PipeFlags, pipe_with};
 
     /// A link, and the launcher's ends of it.
-    fn link() -> (Link, OwnedFd, OwnedFd) {
+    fn link() -> (DirectoryLink, OwnedFd, OwnedFd) {
         let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
         let (notices, control) = pipe_with(flags).unwrap();
         let (answers, launcher) = pipe_with(flags).unwrap();
-        (Link::new(5, Arc::new(control.into()), answers), notices, launcher)
+        (DirectoryLink::new(5, Arc::new(control.into()), answers), notices, launcher)
     }
 
     fn next_notice(notices: &OwnedFd) -> Option<Notice<'static>> {
@@ -203,10 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn a_card_goes_out_and_one_comes_in() {
+    fn an_endpoint_address_goes_out_and_one_comes_in() {
         let (mut link, notices, launcher) = link();
         link.publish(b"here").unwrap();
-        assert_eq!(next_notice(&notices), Some(Notice::Publish { rank: 5, card: b"here".as_slice().into() }));
+        assert_eq!(
+            next_notice(&notices),
+            Some(Notice::Publish { rank: 5, endpoint_address: b"here".as_slice().into() })
+        );
         link.ask(3);
         assert_eq!(next_notice(&notices), Some(Notice::Ask { rank: 5, wanted: vec![3] }));
         assert_eq!(link.answer(), None);
@@ -217,15 +236,15 @@ mod tests {
         assert_eq!(link.answer(), Some((3, b"there".to_vec())));
         assert_eq!(link.answer(), Some((4, Vec::new())));
         assert_eq!(link.answer(), None);
-        assert!(link.publish(&[0; CARD_BYTES_MAX + 1]).is_err());
+        assert!(link.publish(&[0; ENDPOINT_ADDRESS_BYTES_MAX + 1]).is_err());
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_answers_or_wait_for_more(bytes in vec(any::<u8>(), 0..300)) {
             let (mut buffer, mut taken) = (bytes.clone(), 0);
-            while let Some((_, card)) = take_answer(&mut buffer) {
-                taken += ANSWER_HEADER_BYTES + card.len();
+            while let Some((_, endpoint_address)) = take_answer(&mut buffer) {
+                taken += ANSWER_HEADER_BYTES + endpoint_address.len();
             }
             prop_assert_eq!(taken + buffer.len(), bytes.len());
         }

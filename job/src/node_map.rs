@@ -14,9 +14,9 @@ use crate::limits::{HOSTS_MAX, RANKS_MAX};
 use crate::status_page::status_page_bytes;
 
 /// What only the processes of one job know.
-pub type Secret = [u8; SECRET_BYTES];
+pub type JobSecret = [u8; SECRET_BYTES];
 
-/// Length of a [`Secret`]: as long as the keys of the hashes that use it.
+/// Length of a [`JobSecret`]: as long as the keys of the hashes that use it.
 pub const SECRET_BYTES: usize = 32;
 
 const MAGIC: [u8; 8] = *b"TernRst1";
@@ -25,7 +25,7 @@ const RUN_BYTES: usize = 8;
 
 /// Consecutive ranks on one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct RankRun {
     /// The first of them; they reach up to the next run's first.
     pub first: u32,
     /// The host's number.
@@ -35,7 +35,7 @@ pub struct Run {
 /// Which ranks run where: 8 bytes for each change of host along the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeMap {
-    runs: Box<[Run]>,
+    runs: Box<[RankRun]>,
     size: u32,
     hosts: u32,
 }
@@ -43,15 +43,15 @@ pub struct NodeMap {
 impl NodeMap {
     /// All ranks on one host.
     pub fn one_host(size: u32) -> NodeMap {
-        NodeMap { runs: [Run { first: 0, host: 0 }].into(), size, hosts: 1 }
+        NodeMap { runs: [RankRun { first: 0, host: 0 }].into(), size, hosts: 1 }
     }
 
     /// From the host of each rank.
     pub fn of(hosts: impl Iterator<Item = u32>) -> NodeMap {
-        let (mut runs, mut size, mut most): (Vec<Run>, u32, u32) = (Vec::new(), 0, 0);
+        let (mut runs, mut size, mut most): (Vec<RankRun>, u32, u32) = (Vec::new(), 0, 0);
         for host in hosts {
             if runs.last().is_none_or(|run| run.host != host) {
-                runs.push(Run { first: size, host });
+                runs.push(RankRun { first: size, host });
             }
             size += 1;
             most = most.max(host);
@@ -60,7 +60,7 @@ impl NodeMap {
     }
 
     /// From runs that somebody else has written: `None` if they make no sense.
-    pub fn from_runs(runs: Vec<Run>, size: u32, hosts: u32) -> Option<NodeMap> {
+    pub fn from_runs(runs: Vec<RankRun>, size: u32, hosts: u32) -> Option<NodeMap> {
         let ascending = runs.windows(2).all(|pair| pair[0].first < pair[1].first);
         let inside = runs.last().is_some_and(|run| run.first < size);
         let known = runs.iter().all(|run| run.host < hosts);
@@ -92,7 +92,7 @@ impl NodeMap {
     }
 
     /// The runs, in ascending order.
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[RankRun] {
         &self.runs
     }
 }
@@ -108,7 +108,7 @@ pub fn make_room(status_page: impl AsFd, size: u32) -> Result<(), Errno> {
 }
 
 /// Writes the node map behind the records of a status page.
-pub fn write(status_page: impl AsFd, secret: &Secret, places: &NodeMap) -> Result<(), Errno> {
+pub fn write(status_page: impl AsFd, secret: &JobSecret, places: &NodeMap) -> Result<(), Errno> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + places.runs.len() * RUN_BYTES);
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(secret);
@@ -124,7 +124,7 @@ pub fn write(status_page: impl AsFd, secret: &Secret, places: &NodeMap) -> Resul
 }
 
 /// Reads the job's secret from the status page of a job of `size` ranks.
-pub fn read_secret(status_page: impl AsFd, size: u32) -> Result<Secret, Errno> {
+pub fn read_secret(status_page: impl AsFd, size: u32) -> Result<JobSecret, Errno> {
     let header = read_header(status_page, size)?;
     header[MAGIC.len()..][..SECRET_BYTES].try_into().map_err(|_| Errno::INVAL)
 }
@@ -139,7 +139,7 @@ pub fn read_places(status_page: impl AsFd, size: u32) -> Result<NodeMap, Errno> 
     }
     let mut bytes = vec![0; runs as usize * RUN_BYTES];
     read_all(&status_page, &mut bytes, status_page_bytes(size) + HEADER_BYTES as u64)?;
-    let runs = bytes.chunks_exact(RUN_BYTES).map(|run| Run { first: word(run, 0), host: word(run, 4) });
+    let runs = bytes.chunks_exact(RUN_BYTES).map(|run| RankRun { first: word(run, 0), host: word(run, 4) });
     NodeMap::from_runs(runs.collect(), size, hosts).ok_or(Errno::INVAL)
 }
 
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn senseless_runs_are_refused() {
-        let run = |first, host| Run { first, host };
-        let refused = |runs: &[Run]| NodeMap::from_runs(runs.to_vec(), 4, 2).is_none();
+        let run = |first, host| RankRun { first, host };
+        let refused = |runs: &[RankRun]| NodeMap::from_runs(runs.to_vec(), 4, 2).is_none();
         assert!(refused(&[]));
         assert!(refused(&[run(1, 0)]));
         assert!(refused(&[run(0, 2)]));

@@ -1,5 +1,5 @@
 //! PMI-1, the protocol in which the launchers of MPICH and its relatives talk with ranks: lines of `name=value` words over a
-//! socket that the rank inherits (`PMI_FD`). `mpirun` serves it ([`Line`], [`mapping`]), so that programs of those
+//! socket that the rank inherits (`PMI_FD`). `mpirun` serves it ([`PmiLine`], [`mapping`]), so that programs of those
 //! libraries run under it; the client is how a program of Tern runs under those launchers.
 
 use std::fmt::Write;
@@ -12,18 +12,25 @@ pub const FD_VARIABLE: &str = "PMI_FD";
 pub const RANK_VARIABLE: &str = "PMI_RANK";
 /// Number of ranks.
 pub const SIZE_VARIABLE: &str = "PMI_SIZE";
+/// The variable with the rank's number among those of its host, from 0, by which scripts choose a device. MPICH's name.
+pub const LOCAL_RANK_VARIABLE: &str = "MPI_LOCALRANKID";
+/// That with the number of these ranks.
+pub const LOCAL_SIZE_VARIABLE: &str = "MPI_LOCALNRANKS";
+
+/// Says that another program has started this one.
+pub const SPAWNED_VARIABLE: &str = "PMI_SPAWNED";
 
 /// The key under which a launcher says which ranks share a host.
 pub const MAPPING_KEY: &str = "PMI_process_mapping";
 
 /// One line: a command with its values. Values hold no blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a>(&'a str);
+pub struct PmiLine<'a>(&'a str);
 
-impl<'a> Line<'a> {
+impl<'a> PmiLine<'a> {
     /// Without the line's end.
-    pub fn new(text: &'a str) -> Line<'a> {
-        Line(text.trim_end())
+    pub fn new(text: &'a str) -> PmiLine<'a> {
+        PmiLine(text.trim_end())
     }
 
     /// The value of `name`.
@@ -41,6 +48,37 @@ impl<'a> Line<'a> {
     pub fn text(&self) -> &'a str {
         self.0
     }
+}
+
+/// Text in which no line, no word and no pair ends: what would end one is written as `%` and two digits.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'%' | b'=' | 0..=b' ' | 0x7f.. => {
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "%{byte:02x}");
+            }
+            _ => escaped.push(byte.into()),
+        }
+    }
+    escaped
+}
+
+/// What [`escape`] has written; `None` if it has not.
+pub fn unescape(text: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_first_chunk::<2>()?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The value of [`MAPPING_KEY`] for a job: `(vector,(first host,hosts,ranks on each),…)`, which is read again from its start
@@ -102,9 +140,9 @@ mod tests {
 
     #[test]
     fn words_of_a_line() {
-        let line = Line::new("cmd=get_result rc=0 msg=success value=a=b,c\n");
+        let line = PmiLine::new("cmd=get_result rc=0 msg=success value=a=b,c\n");
         assert_eq!((line.command(), line.get("value")), ("get_result", Some("a=b,c")));
-        assert_eq!((line.get("val"), Line::new("").command()), (None, ""));
+        assert_eq!((line.get("val"), PmiLine::new("").command()), (None, ""));
     }
 
     #[test]
@@ -123,6 +161,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn escaped_text_is_one_word_and_comes_back(text in ".*") {
+            let escaped = escape(&text);
+            prop_assert!(escaped.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'='));
+            prop_assert_eq!(unescape(&escaped), Some(text.clone()));
+            let _ = unescape(&text);
+        }
+
         #[test]
         fn places_survive_a_mapping(hosts in vec(0..4_u32, 1..20)) {
             // Hosts are numbered in the order in which they first occur.

@@ -1,10 +1,12 @@
 //! What `/proc` tells about a process.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::limits::ANCESTORS_MAX;
@@ -25,8 +27,6 @@ pub struct ProcessStat {
     pub cpu: Duration,
     /// When it was started, in ticks since the machine was: with its number it names a process for good.
     pub start: u64,
-    /// How many threads it has.
-    pub threads: u32,
 }
 
 impl ProcessStat {
@@ -45,11 +45,10 @@ impl ProcessStat {
         // After session, tty, tpgid, flags and four fault counters come utime and stime.
         let user: u64 = fields.nth(8)?.parse().ok()?;
         let system: u64 = fields.next()?.parse().ok()?;
-        // After the children's two times, priority and nice come the threads, and after a zero the start.
-        let threads = fields.nth(4)?.parse().ok()?;
-        let start = fields.nth(1)?.parse().ok()?;
+        // After the children's two times, priority, nice, the threads and a zero comes the start.
+        let start = fields.nth(6)?.parse().ok()?;
         let cpu = Duration::from_millis((user + system) * TICK_MS);
-        Some(ProcessStat { state, parent, group, cpu, start, threads })
+        Some(ProcessStat { state, parent, group, cpu, start })
     }
 
     /// Whether the process has ended.
@@ -91,6 +90,12 @@ pub fn variable_of(pid: u32, name: &str) -> Option<OsString> {
     let mut variables = environment.split(|byte| *byte == 0);
     let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(OsStr::from_bytes(value).to_owned())
+}
+
+/// A descriptor that is readable when the process has ended; `None` if there is no such process.
+pub(crate) fn open_process(pid: u32) -> Option<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
 /// Whether `ancestor` is above this process in the process tree.
@@ -135,14 +140,7 @@ mod tests {
         let stat = ProcessStat::parse(line).unwrap();
         assert_eq!(
             stat,
-            ProcessStat {
-                state: 'S',
-                parent: 12,
-                group: 77,
-                cpu: Duration::from_secs(2),
-                start: 100,
-                threads: 1
-            }
+            ProcessStat { state: 'S', parent: 12, group: 77, cpu: Duration::from_secs(2), start: 100 }
         );
         assert_eq!(ProcessStat::parse("77 (a"), None);
         assert_eq!(ProcessStat::parse("77 (a) S 1"), None);

@@ -47,6 +47,8 @@ pub enum RankState {
     Finalized = 4,
     /// Asks again and again for what has not come (`MPI_Test`, `MPI_Iprobe`), or did so when it was last in MPI.
     Polling = 5,
+    /// Ends the job: it has aborted, or has noticed that another rank has died.
+    Aborted = 6,
 }
 
 /// The MPI call in which a rank waits, or asks.
@@ -165,7 +167,7 @@ impl StatusPage {
     /// Says that this rank is asleep in a call, or asks again and again.
     pub fn publish(&self, blocked: &Blocked<'_>) {
         let state = if blocked.asked_ns.is_some() { RankState::Polling } else { RankState::Blocked };
-        self.post(&Record::new(state, own_pid(), Some(blocked)));
+        self.post(&RankRecord::new(state, own_pid(), Some(blocked)));
     }
 
     /// Says that this rank goes on after [`publish`](StatusPage::publish).
@@ -175,11 +177,16 @@ impl StatusPage {
 
     /// Says how far this rank has come.
     pub fn state(&self, state: RankState) {
-        self.post(&Record::new(state, own_pid(), None));
+        self.post(&RankRecord::new(state, own_pid(), None));
+    }
+
+    /// Says that this rank ends the job with an error code.
+    pub fn abort(&self, code: i32) {
+        self.post(&RankRecord::aborted(own_pid(), code));
     }
 
     /// What stands at this rank's place now.
-    pub fn read_own(&self) -> Result<Record> {
+    pub fn read_own(&self) -> Result<RankRecord> {
         self.file.with(|file| read_record(file, self.rank))
     }
 
@@ -188,21 +195,21 @@ impl StatusPage {
         &self.file
     }
 
-    fn post(&self, record: &Record) {
+    fn post(&self, record: &RankRecord) {
         let _ = self.file.with(|file| pwrite(file, &record.0, offset(self.rank)));
     }
 }
 
 /// Reads the record of `rank`. One that cannot be read whole counts as absent.
-pub fn read_record(file: impl AsFd, rank: u32) -> Result<Record> {
-    let mut record = Record::absent();
+pub fn read_record(file: impl AsFd, rank: u32) -> Result<RankRecord> {
+    let mut record = RankRecord::absent();
     for _ in 0..BOARD_READ_ATTEMPTS {
         let got = pread(&file, &mut record.0, offset(rank))?;
         if got == RECORD_BYTES && record.is_whole() {
             return Ok(record);
         }
     }
-    Ok(Record::absent())
+    Ok(RankRecord::absent())
 }
 
 /// Bytes that a status page for `size` ranks takes.
@@ -220,7 +227,7 @@ fn own_pid() -> u32 {
 
 /// The bytes of one rank's place. All zeros means that nobody has taken it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Record([u8; RECORD_BYTES]);
+pub struct RankRecord([u8; RECORD_BYTES]);
 
 // Where the fields stand; little-endian all.
 const STATE: usize = 0;
@@ -252,10 +259,10 @@ const _: () = assert!(TEXT + 64 + 64 + 128 + 255 + 400 <= CHECKSUM, "there is ro
 
 const SIZE_UNKNOWN: u64 = u64::MAX;
 
-impl Record {
+impl RankRecord {
     /// The record of a rank in `state`.
-    pub fn new(state: RankState, pid: u32, blocked: Option<&Blocked<'_>>) -> Record {
-        let mut record = Record::absent();
+    pub fn new(state: RankState, pid: u32, blocked: Option<&Blocked<'_>>) -> RankRecord {
+        let mut record = RankRecord::absent();
         record.put_u32(STATE, state as u32);
         record.put_u32(PID, pid);
         if let Some(blocked) = blocked {
@@ -265,13 +272,28 @@ impl Record {
         record
     }
 
+    /// The record of a rank that ends the job.
+    pub fn aborted(pid: u32, code: i32) -> RankRecord {
+        let mut record = RankRecord::absent();
+        record.put_u32(STATE, RankState::Aborted as u32);
+        record.put_u32(PID, pid);
+        record.put_u32(PEER, code as u32);
+        record.seal();
+        record
+    }
+
+    /// With which error code the rank ends the job, if it does.
+    pub fn abort_code(&self) -> Option<i32> {
+        (self.state() == RankState::Aborted).then(|| self.u32(PEER) as i32)
+    }
+
     fn seal(&mut self) {
         self.put_u64(CHECKSUM, self.checksum());
     }
 
     /// The record of a rank of which nothing is known.
-    pub fn absent() -> Record {
-        Record([0; RECORD_BYTES])
+    pub fn absent() -> RankRecord {
+        RankRecord([0; RECORD_BYTES])
     }
 
     /// How far the rank has come.
@@ -282,6 +304,7 @@ impl Record {
             3 => RankState::Blocked,
             4 => RankState::Finalized,
             5 => RankState::Polling,
+            6 => RankState::Aborted,
             _ => RankState::Absent,
         }
     }
@@ -363,7 +386,7 @@ impl Record {
     /// The record that has these bytes, and a checksum that fits.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn resealed(bytes: &[u8]) -> [u8; RECORD_BYTES] {
-        let mut record = Record::absent();
+        let mut record = RankRecord::absent();
         let len = bytes.len().min(CHECKSUM);
         record.0[..len].copy_from_slice(&bytes[..len]);
         record.seal();
@@ -414,9 +437,9 @@ impl Record {
     }
 }
 
-impl std::fmt::Debug for Record {
+impl std::fmt::Debug for RankRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut record = f.debug_struct("Record");
+        let mut record = f.debug_struct("RankRecord");
         record
             .field("state", &self.state())
             .field("pid", &self.pid())
@@ -481,7 +504,7 @@ mod tests {
         let very_long = "x".repeat(2 * RECORD_BYTES);
         let place =
             Blocked { call: &long, collective: &long, comm: &long, notes: &very_long, ..receive(&long) };
-        let record = Record::new(RankState::Blocked, 1, Some(&place));
+        let record = RankRecord::new(RankState::Blocked, 1, Some(&place));
         let blocked = record.blocked().unwrap();
         let lengths = [blocked.call, blocked.collective, blocked.comm, blocked.detail].map(str::len);
         assert_eq!(lengths, [64, 64, 128, 254]);
@@ -492,8 +515,8 @@ mod tests {
     fn a_torn_record_is_not_believed() {
         let status_page = status_page(0, 1);
         let (old, new) = (
-            Record::new(RankState::Running, 1, None),
-            Record::new(RankState::Blocked, 1, Some(&receive("a detail"))),
+            RankRecord::new(RankState::Running, 1, None),
+            RankRecord::new(RankState::Blocked, 1, Some(&receive("a detail"))),
         );
         for cut in (8..RECORD_BYTES).step_by(8) {
             let mut torn = old;
@@ -507,7 +530,7 @@ mod tests {
     #[test]
     fn impossible_lengths_are_not_followed() {
         for index in 0..TEXTS {
-            let mut record = Record::new(RankState::Blocked, 1, Some(&receive("")));
+            let mut record = RankRecord::new(RankState::Blocked, 1, Some(&receive("")));
             record.put_u16(LENGTHS + 2 * index, (CHECKSUM - TEXT + 1) as u16);
             assert_eq!(record.blocked(), None);
         }

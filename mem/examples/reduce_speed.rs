@@ -10,7 +10,7 @@ use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use tern_mem::basic::{Basic, Class, Machine};
+use tern_mem::basic::{Basic, Class, MachineType};
 use tern_mem::op::{PredefinedOp, reduce};
 
 /// In the first-level cache, and in memory, unless the command line names others.
@@ -199,8 +199,8 @@ fn operand(basic: Basic, bytes: usize, mut seed: u64, same: bool) -> Vec<u8> {
 }
 
 /// Writes 1 or -1, to the real part of a complex number.
-fn put_one(machine: Machine, negative: bool, to: &mut [u8]) {
-    use Machine::*;
+fn put_one(machine: MachineType, negative: bool, to: &mut [u8]) {
+    use MachineType::*;
     let (one, bits): (u128, u32) = match machine {
         F16 | ComplexF16 => (0x3c00, 16),
         F32 | ComplexF32 => (1.0_f32.to_bits().into(), 32),

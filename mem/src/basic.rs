@@ -1,7 +1,7 @@
 //! The predefined element types: what a datatype is made of once every constructor is unfolded.
 //!
 //! One row of [`ROWS`] per named predefined datatype gives its identity (handle, name), its memory
-//! ([`Machine`], from which size, extent and alignment follow), its size in the `external32`
+//! ([`MachineType`], from which size, extent and alignment follow), its size in the `external32`
 //! representation (MPI 5.0, section 14.5.2) and the class that decides which reductions it admits
 //! (section 6.9.2). Everything is a constant; every question is an array lookup.
 
@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int, c_long, c_longlong, c_short};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names of the machine types say it")]
-pub enum Machine {
+pub enum MachineType {
     I8,
     I16,
     I32,
@@ -39,10 +39,10 @@ pub enum Machine {
     Pair,
 }
 
-impl Machine {
-    /// Bytes of one element; 0 for [`Machine::Pair`], whose parts differ.
+impl MachineType {
+    /// Bytes of one element; 0 for [`MachineType::Pair`], whose parts differ.
     pub const fn size(self) -> usize {
-        use Machine::*;
+        use MachineType::*;
         match self {
             I8 | U8 => 1,
             I16 | U16 | F16 => 2,
@@ -56,7 +56,7 @@ impl Machine {
 
     /// The alignment that the C ABI gives it; a complex number aligns like its parts.
     const fn align(self) -> usize {
-        use Machine::*;
+        use MachineType::*;
         match self {
             ComplexF16 => F16.size(),
             ComplexF32 => F32.size(),
@@ -66,22 +66,22 @@ impl Machine {
         }
     }
 
-    const fn signed(bytes: usize) -> Machine {
+    const fn signed(bytes: usize) -> MachineType {
         match bytes {
-            1 => Machine::I8,
-            2 => Machine::I16,
-            4 => Machine::I32,
-            8 => Machine::I64,
+            1 => MachineType::I8,
+            2 => MachineType::I16,
+            4 => MachineType::I32,
+            8 => MachineType::I64,
             _ => panic!("no machine integer of this size"),
         }
     }
 
-    const fn unsigned(bytes: usize) -> Machine {
+    const fn unsigned(bytes: usize) -> MachineType {
         match bytes {
-            1 => Machine::U8,
-            2 => Machine::U16,
-            4 => Machine::U32,
-            8 => Machine::U64,
+            1 => MachineType::U8,
+            2 => MachineType::U16,
+            4 => MachineType::U32,
+            8 => MachineType::U64,
             _ => panic!("no machine integer of this size"),
         }
     }
@@ -225,12 +225,12 @@ impl Basic {
     /// Bytes of an element of the type with this handle value, if the value is a named predefined datatype's and its
     /// elements have no padding: in one look-up, for the path of every message.
     #[inline(always)]
-    pub const fn dense_size(value: usize) -> Option<usize> {
+    pub const fn contiguous_size(value: usize) -> Option<usize> {
         let at = value.wrapping_sub(HANDLE_FIRST);
-        if at >= DENSE_SIZES.len() || DENSE_SIZES[at] == 0 {
+        if at >= CONTIGUOUS_SIZES.len() || CONTIGUOUS_SIZES[at] == 0 {
             return None;
         }
-        Some(DENSE_SIZES[at] as usize)
+        Some(CONTIGUOUS_SIZES[at] as usize)
     }
 
     /// The value of the predefined handle in the standard ABI.
@@ -246,7 +246,7 @@ impl Basic {
 
     /// How it lies in memory.
     #[inline]
-    pub const fn machine(self) -> Machine {
+    pub const fn machine(self) -> MachineType {
         self.row().machine
     }
 
@@ -282,7 +282,7 @@ impl Basic {
 
     /// Whether its bytes have no padding between or after them.
     #[inline]
-    pub const fn is_dense(self) -> bool {
+    pub const fn is_contiguous(self) -> bool {
         self.size() == self.extent()
     }
 
@@ -291,7 +291,7 @@ impl Basic {
         PIECES[self as usize].as_slice()
     }
 
-    const fn row(self) -> &'static Row {
+    const fn row(self) -> &'static BasicRow {
         &ROWS[self as usize]
     }
 
@@ -334,11 +334,11 @@ static BY_HANDLE: [Option<Basic>; HANDLE_END - HANDLE_FIRST] = {
 };
 
 /// Bytes of an element by handle; 0 where there is no such type, or where it has padding.
-static DENSE_SIZES: [u8; HANDLE_END - HANDLE_FIRST] = {
+static CONTIGUOUS_SIZES: [u8; HANDLE_END - HANDLE_FIRST] = {
     let mut table = [0; HANDLE_END - HANDLE_FIRST];
     let mut i = 0;
     while i < BASIC_COUNT {
-        if ROWS[i].basic.is_dense() {
+        if ROWS[i].basic.is_contiguous() {
             table[ROWS[i].handle as usize - HANDLE_FIRST] = ROWS[i].basic.size() as u8;
         }
         i += 1;
@@ -347,15 +347,15 @@ static DENSE_SIZES: [u8; HANDLE_END - HANDLE_FIRST] = {
 };
 
 #[derive(Clone, Copy)]
-struct Layout {
+struct BasicLayout {
     size: u8,
     extent: u8,
     align: u8,
     external: u8,
 }
 
-static LAYOUTS: [Layout; BASIC_COUNT] = {
-    let mut table = [Layout { size: 0, extent: 0, align: 1, external: 0 }; BASIC_COUNT];
+static LAYOUTS: [BasicLayout; BASIC_COUNT] = {
+    let mut table = [BasicLayout { size: 0, extent: 0, align: 1, external: 0 }; BASIC_COUNT];
     let mut i = 0;
     while i < BASIC_COUNT {
         table[i] = layout_of(&ROWS[i]);
@@ -364,9 +364,9 @@ static LAYOUTS: [Layout; BASIC_COUNT] = {
     table
 };
 
-const fn layout_of(row: &Row) -> Layout {
+const fn layout_of(row: &BasicRow) -> BasicLayout {
     match row.basic.pair() {
-        None => Layout {
+        None => BasicLayout {
             size: row.machine.size() as u8,
             extent: row.machine.size() as u8,
             align: row.machine.align() as u8,
@@ -377,11 +377,11 @@ const fn layout_of(row: &Row) -> Layout {
 }
 
 /// The layout of C's `struct { value; index; }`.
-const fn pair_layout(value: &Row, index: &Row, external: u8) -> Layout {
+const fn pair_layout(value: &BasicRow, index: &BasicRow, external: u8) -> BasicLayout {
     let (value, index) = (value.machine, index.machine);
     let align = if value.align() > index.align() { value.align() } else { index.align() };
     let end = value.size().next_multiple_of(index.align()) + index.size();
-    Layout {
+    BasicLayout {
         size: (value.size() + index.size()) as u8,
         extent: end.next_multiple_of(align) as u8,
         align: align as u8,
@@ -426,11 +426,11 @@ impl PieceList {
     }
 }
 
-struct Row {
+struct BasicRow {
     basic: Basic,
     handle: u16,
     name: &'static str,
-    machine: Machine,
+    machine: MachineType,
     external: u8,
     class: Class,
 }
@@ -439,31 +439,31 @@ const fn row(
     basic: Basic,
     handle: u16,
     name: &'static str,
-    machine: Machine,
+    machine: MachineType,
     external: u8,
     class: Class,
-) -> Row {
-    Row { basic, handle, name, machine, external, class }
+) -> BasicRow {
+    BasicRow { basic, handle, name, machine, external, class }
 }
 
-const SHORT: Machine = Machine::signed(size_of::<c_short>());
-const USHORT: Machine = Machine::unsigned(size_of::<c_short>());
-const INT: Machine = Machine::signed(size_of::<c_int>());
-const UINT: Machine = Machine::unsigned(size_of::<c_int>());
-const LONG: Machine = Machine::signed(size_of::<c_long>());
-const ULONG: Machine = Machine::unsigned(size_of::<c_long>());
-const LLONG: Machine = Machine::signed(size_of::<c_longlong>());
-const ULLONG: Machine = Machine::unsigned(size_of::<c_longlong>());
-const AINT: Machine = Machine::signed(size_of::<isize>());
-const CHAR: Machine = if c_char::MIN == 0 { Machine::U8 } else { Machine::I8 };
+const SHORT: MachineType = MachineType::signed(size_of::<c_short>());
+const USHORT: MachineType = MachineType::unsigned(size_of::<c_short>());
+const INT: MachineType = MachineType::signed(size_of::<c_int>());
+const UINT: MachineType = MachineType::unsigned(size_of::<c_int>());
+const LONG: MachineType = MachineType::signed(size_of::<c_long>());
+const ULONG: MachineType = MachineType::unsigned(size_of::<c_long>());
+const LLONG: MachineType = MachineType::signed(size_of::<c_longlong>());
+const ULLONG: MachineType = MachineType::unsigned(size_of::<c_longlong>());
+const AINT: MachineType = MachineType::signed(size_of::<isize>());
+const CHAR: MachineType = if c_char::MIN == 0 { MachineType::U8 } else { MachineType::I8 };
 
 /// One row per type, in the order of the enum: type, handle, name, memory, bytes in external32, class.
 /// Fortran's default kinds are those of every compiler here: INTEGER, REAL and LOGICAL take 4 bytes.
 #[rustfmt::skip]
-static ROWS: [Row; 70] = {
+static ROWS: [BasicRow; 70] = {
     use Basic as B;
     use Class as C;
-    use Machine as M;
+    use MachineType as M;
     [
         row(B::Aint, 0x201, "MPI_AINT", AINT, 8, C::MultiLanguage),
         row(B::Count, 0x202, "MPI_COUNT", M::I64, 8, C::MultiLanguage),
@@ -619,11 +619,11 @@ mod tests {
     fn pieces_add_up_to_the_element() {
         for basic in Basic::ALL {
             let handle = usize::from(basic.handle_value());
-            assert_eq!(Basic::dense_size(handle), basic.is_dense().then(|| basic.size()));
+            assert_eq!(Basic::contiguous_size(handle), basic.is_contiguous().then(|| basic.size()));
             let pieces = basic.pieces();
             assert_eq!(pieces.iter().map(|p| p.basic.size()).sum::<usize>(), basic.size());
             assert_eq!(pieces.iter().map(|p| p.basic.external_size()).sum::<usize>(), basic.external_size());
-            assert!(pieces.iter().all(|p| p.offset % p.basic.align() == 0 && p.basic.is_dense()));
+            assert!(pieces.iter().all(|p| p.offset % p.basic.align() == 0 && p.basic.is_contiguous()));
         }
     }
 

@@ -7,7 +7,7 @@ mod probe;
 use std::fmt;
 use std::sync::Arc;
 
-use block::Block;
+use block::HeapBlock;
 use move_bytes::{Collect, Pack, Unpack};
 pub use probe::BadMemory;
 
@@ -17,14 +17,14 @@ use crate::limits::BOUNCE_BYTES;
 
 /// A buffer as a message sees it: `len()` packed bytes, wherever they lie.
 ///
-/// Making one from an address is the unsafe act; all later use is bounded by `len()`. Cloning a flat buffer is
+/// Making one from an address is the unsafe act; all later use is bounded by `len()`. Cloning a contiguous buffer is
 /// a plain copy; cloning the others counts a reference.
 #[derive(Clone)]
-pub struct UserBuf(Kind);
+pub struct UserBuf(BufKind);
 
 #[derive(Clone)]
-enum Kind {
-    Flat {
+enum BufKind {
+    Contiguous {
         base: *mut u8,
         len: usize,
     },
@@ -35,7 +35,7 @@ enum Kind {
     },
     /// `len` bytes from `offset` of a block.
     Owned {
-        block: Arc<Block>,
+        block: Arc<HeapBlock>,
         offset: usize,
         len: usize,
     },
@@ -60,6 +60,9 @@ pub struct IoVec {
     pub len: usize,
 }
 
+/// Lengths that plain loads and stores copy faster than one instruction does where another core has used the memory last.
+const BETWEEN_CORES: std::ops::RangeInclusive<usize> = 2 << 10..=256 << 10;
+
 impl UserBuf {
     /// `len` consecutive bytes at `base`.
     ///
@@ -67,55 +70,67 @@ impl UserBuf {
     /// Until the last use of this value and its clones, the bytes must be valid for what they are used for
     /// (reading for sends, writing for receives) and must not be accessed by anybody else in a conflicting way.
     #[inline]
-    pub unsafe fn flat(base: *mut u8, len: usize) -> Self {
-        UserBuf(Kind::Flat { base, len })
+    pub unsafe fn contiguous(base: *mut u8, len: usize) -> Self {
+        UserBuf(BufKind::Contiguous { base, len })
     }
 
-    /// `count` elements of `layout` at `base`; flat where they are one run of bytes.
+    /// `count` elements of `layout` at `base`; contiguous where they are one block of bytes.
     ///
     /// # Safety
-    /// As [`UserBuf::flat`], for every byte that the layout names.
+    /// As [`UserBuf::contiguous`], for every byte that the layout names.
     #[inline]
     pub unsafe fn typed(base: *mut u8, count: u64, layout: &Arc<Layout>) -> Self {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let kind = match layout.contiguous(count) {
-            Some(disp) => Kind::Flat { base: base.wrapping_offset(disp), len: layout.packed_len(count) },
-            None => Kind::Typed { base, count, layout: layout.clone() },
+            Some(disp) => {
+                BufKind::Contiguous { base: base.wrapping_offset(disp), len: layout.packed_len(count) }
+            }
+            None => BufKind::Typed { base, count, layout: layout.clone() },
         };
         UserBuf(kind)
     }
 
     /// A buffer of the library's own, zeroed; freed with the last clone.
     pub fn owned(len: usize) -> Self {
-        UserBuf(Kind::Owned { block: Arc::new(Block::zeroed(len)), offset: 0, len })
+        UserBuf(BufKind::Owned { block: Arc::new(HeapBlock::zeroed(len)), offset: 0, len })
     }
 
     /// Bytes `[offset, offset + len)` of a buffer of the library's own, which share its memory and keep it; what lies past
     /// its end is left out. `None` of a user's buffer.
     pub fn part(&self, offset: usize, len: usize) -> Option<Self> {
-        let Kind::Owned { block, offset: start, len: room } = &self.0 else { return None };
+        let BufKind::Owned { block, offset: start, len: room } = &self.0 else { return None };
         let len = clip(offset, len, *room);
         let offset = start + offset.min(*room);
-        Some(UserBuf(Kind::Owned { block: block.clone(), offset, len }))
+        Some(UserBuf(BufKind::Owned { block: block.clone(), offset, len }))
+    }
+
+    /// Bytes `[offset, offset + len)` as a buffer of their own, if the bytes are consecutive in memory and the range is within.
+    pub fn section(&self, offset: usize, len: usize) -> Option<Self> {
+        let base = self.contiguous_at(offset, len)?;
+        match &self.0 {
+            BufKind::Owned { .. } => self.part(offset, len),
+            // The range is within what the maker of this buffer promised.
+            _ => Some(UserBuf(BufKind::Contiguous { base, len })),
+        }
     }
 
     /// No bytes.
     #[inline]
     pub const fn empty() -> Self {
-        UserBuf(Kind::Flat { base: std::ptr::dangling_mut(), len: 0 })
+        UserBuf(BufKind::Contiguous { base: std::ptr::dangling_mut(), len: 0 })
     }
 
     /// Whether it is nothing but an address and a length; others hold something that has to be dropped.
     #[inline(always)]
-    pub fn is_flat(&self) -> bool {
-        matches!(self.0, Kind::Flat { .. })
+    pub fn is_plain(&self) -> bool {
+        matches!(self.0, BufKind::Contiguous { .. })
     }
 
-    /// If it is flat and long enough, unpacks `bytes` at its beginning. Whether it was so: the shortest way of a message.
+    /// If it is contiguous and long enough, unpacks `bytes` at its beginning. Whether it was so: the shortest way of a message.
     #[inline(always)]
-    pub fn write_to_flat(&self, bytes: &[u8]) -> bool {
+    pub fn write_to_contiguous(&self, bytes: &[u8]) -> bool {
         match self.0 {
-            Kind::Flat { base, len } if bytes.len() <= len => {
+            BufKind::Contiguous { base, len } if bytes.len() <= len => {
                 // SAFETY: within the buffer, whose maker promised it.
                 unsafe { copy::copy(base, bytes.as_ptr(), bytes.len()) };
                 true
@@ -128,9 +143,9 @@ impl UserBuf {
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kind::Flat { len, .. } => *len,
-            Kind::Typed { count, layout, .. } => layout.packed_len(*count),
-            Kind::Owned { len, .. } => *len,
+            BufKind::Contiguous { len, .. } => *len,
+            BufKind::Typed { count, layout, .. } => layout.packed_len(*count),
+            BufKind::Owned { len, .. } => *len,
         }
     }
 
@@ -142,23 +157,23 @@ impl UserBuf {
 
     /// Address and length, if the bytes are consecutive in memory.
     #[inline]
-    pub fn as_flat(&self) -> Option<(usize, usize)> {
-        self.run().map(|(base, len)| (base.addr(), len))
+    pub fn as_contiguous(&self) -> Option<(usize, usize)> {
+        self.whole().map(|(base, len)| (base.addr(), len))
     }
 
     #[inline]
-    fn run(&self) -> Option<(*mut u8, usize)> {
+    fn whole(&self) -> Option<(*mut u8, usize)> {
         match &self.0 {
-            Kind::Flat { base, len } => Some((*base, *len)),
-            Kind::Owned { block, offset, len } => Some((block.base().wrapping_add(*offset), *len)),
-            Kind::Typed { .. } => None,
+            BufKind::Contiguous { base, len } => Some((*base, *len)),
+            BufKind::Owned { block, offset, len } => Some((block.base().wrapping_add(*offset), *len)),
+            BufKind::Typed { .. } => None,
         }
     }
 
     /// Address of bytes `[offset, offset + n)`, if they are within the buffer and consecutive in memory.
     #[inline]
-    pub fn run_at(&self, offset: usize, n: usize) -> Option<*mut u8> {
-        let (base, len) = self.run()?;
+    pub fn contiguous_at(&self, offset: usize, n: usize) -> Option<*mut u8> {
+        let (base, len) = self.whole()?;
         (offset <= len && n <= len - offset).then(|| base.wrapping_add(offset))
     }
 
@@ -187,7 +202,7 @@ impl UserBuf {
             "read of {n} bytes at {offset} past {}",
             self.len()
         );
-        match self.run() {
+        match self.whole() {
             // SAFETY: clipped to the buffer, whose maker promised it; `dst` is the caller's promise.
             Some((base, len)) => unsafe { copy::copy(dst, base.wrapping_add(offset), clip(offset, n, len)) },
             None => self.pack(offset, dst, n),
@@ -205,7 +220,7 @@ impl UserBuf {
             "write of {n} bytes at {offset} past {}",
             self.len()
         );
-        match self.run() {
+        match self.whole() {
             // SAFETY: clipped to the buffer, whose maker promised it; `src` is the caller's promise.
             Some((base, len)) => unsafe { copy::copy(base.wrapping_add(offset), src, clip(offset, n, len)) },
             None => self.unpack(offset, src, n),
@@ -213,13 +228,13 @@ impl UserBuf {
     }
 
     fn pack(&self, offset: usize, dst: *mut u8, n: usize) {
-        if let Kind::Typed { base, count, layout } = &self.0 {
+        if let BufKind::Typed { base, count, layout } = &self.0 {
             layout.visit(*count, offset, offset.saturating_add(n), &mut Pack { src: *base, dst });
         }
     }
 
     fn unpack(&self, offset: usize, src: *const u8, n: usize) {
-        if let Kind::Typed { base, count, layout } = &self.0 {
+        if let BufKind::Typed { base, count, layout } = &self.0 {
             layout.visit(*count, offset, offset.saturating_add(n), &mut Unpack { dst: *base, src });
         }
     }
@@ -229,14 +244,30 @@ impl UserBuf {
     #[inline]
     pub fn copy(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
         let n = clip(from_offset, n, from.len()).min(clip(to_offset, n, to.len()));
-        match (from.run(), to.run()) {
+        match (from.whole(), to.whole()) {
             _ if n == 0 => {}
-            // SAFETY: `n` bytes from the offset lie within the flat buffer.
+            // SAFETY: `n` bytes from the offset lie within the contiguous buffer.
             (Some((src, _)), _) => unsafe { to.write_from(to_offset, src.wrapping_add(from_offset), n) },
             // SAFETY: as above.
             (_, Some((dst, _))) => unsafe { from.read_to(from_offset, dst.wrapping_add(to_offset), n) },
             _ => bounce(from, from_offset, to, to_offset, n),
         }
+    }
+
+    /// As [`UserBuf::copy`], from or to memory that another core has used last. Where the two overlap, what arrives is unspecified.
+    #[inline]
+    pub fn copy_between_cores(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
+        if let (Some((src, src_len)), Some((dst, dst_len))) = (from.whole(), to.whole())
+            && BETWEEN_CORES.contains(&n)
+        {
+            let n = clip(from_offset, n, src_len).min(clip(to_offset, n, dst_len));
+            // SAFETY: `n` bytes from the offsets lie within the contiguous buffers.
+            unsafe {
+                copy::copy_between_cores(dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n);
+            }
+            return;
+        }
+        UserBuf::copy(from, from_offset, to, to_offset, n);
     }
 
     /// Describes bytes `[offset, offset + len)` as at most `out.len()` pieces of memory. Answers how many
@@ -247,13 +278,13 @@ impl UserBuf {
             return (0, 0);
         }
         match &self.0 {
-            Kind::Typed { base, count, layout } => {
+            BufKind::Typed { base, count, layout } => {
                 let mut collect = Collect::new(*base, out);
                 layout.visit(*count, offset, offset + len, &mut collect);
                 collect.filled()
             }
             _ => {
-                let (base, _) = self.run().expect("every other kind is a run");
+                let (base, _) = self.whole().expect("every other kind is contiguous");
                 out[0] = IoVec { base: base.addr() + offset, len };
                 (1, len)
             }
@@ -264,11 +295,11 @@ impl UserBuf {
 impl fmt::Debug for UserBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Flat { base, len } => write!(f, "{len} bytes at {base:p}"),
-            Kind::Typed { base, count, .. } => {
+            BufKind::Contiguous { base, len } => write!(f, "{len} bytes at {base:p}"),
+            BufKind::Typed { base, count, .. } => {
                 write!(f, "{} bytes in {count} elements at {base:p}", self.len())
             }
-            Kind::Owned { len, .. } => write!(f, "{len} bytes of the library's own"),
+            BufKind::Owned { len, .. } => write!(f, "{len} bytes of the library's own"),
         }
     }
 }

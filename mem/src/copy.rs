@@ -43,6 +43,45 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
     unsafe { copy_in_steps(dst, src, n, step) }
 }
 
+/// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,
+/// one instruction (`rep movsb`), takes longer there: on two cores of a Zen 4 that are far from each other 64 KiB 6.8 µs instead of 4.5.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+pub unsafe fn copy_between_cores(dst: *mut u8, src: *const u8, n: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if is_x86_feature_detected!("avx") {
+        // SAFETY: handed on unchanged, and the processor has the instructions.
+        return unsafe { copy_by_vectors(dst, src, n) };
+    }
+    // SAFETY: handed on unchanged.
+    unsafe { copy_long(dst, src, n) }
+}
+
+/// # Safety
+/// As [`copy`], on a processor that has AVX.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx")]
+unsafe fn copy_by_vectors(dst: *mut u8, src: *const u8, n: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
+    const ROUND_BYTES: usize = 4 * size_of::<__m256i>();
+    let whole = n - n % ROUND_BYTES;
+    // SAFETY: all offsets are below `n`.
+    unsafe {
+        for at in (0..whole).step_by(ROUND_BYTES) {
+            let (to, from) = (dst.add(at).cast::<__m256i>(), src.add(at).cast::<__m256i>());
+            let first = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+            let second = (_mm256_loadu_si256(from.add(2)), _mm256_loadu_si256(from.add(3)));
+            _mm256_storeu_si256(to, first.0);
+            _mm256_storeu_si256(to.add(1), first.1);
+            _mm256_storeu_si256(to.add(2), second.0);
+            _mm256_storeu_si256(to.add(3), second.1);
+        }
+        std::ptr::copy(src.add(whole), dst.add(whole), n - whole);
+    }
+}
+
 /// Copies `n` bytes, so many at a time.
 ///
 /// # Safety
@@ -103,7 +142,7 @@ unsafe fn put<const N: usize>(dst: *mut u8, src: *const u8) {
 /// Equal blocks: `count` blocks of `block` bytes, read at a distance of `src_step` and written at a distance
 /// of `dst_step`. Packing has `dst_step = block`, unpacking `src_step = block`.
 #[derive(Clone, Copy)]
-pub(crate) struct Blocks {
+pub(crate) struct StridedBlocks {
     pub count: usize,
     pub block: usize,
     pub src_step: isize,
@@ -115,7 +154,7 @@ pub(crate) struct Blocks {
 /// # Safety
 /// Every block must be readable at its source and writable at its destination.
 #[inline]
-pub(crate) unsafe fn copy_blocks(dst: *mut u8, src: *const u8, shape: Blocks) {
+pub(crate) unsafe fn copy_blocks(dst: *mut u8, src: *const u8, shape: StridedBlocks) {
     // SAFETY: handed on unchanged.
     unsafe {
         match shape.block {
@@ -132,7 +171,7 @@ pub(crate) unsafe fn copy_blocks(dst: *mut u8, src: *const u8, shape: Blocks) {
 /// # Safety
 /// As [`copy_blocks`].
 #[inline]
-unsafe fn fixed<const N: usize>(mut dst: *mut u8, mut src: *const u8, shape: Blocks) {
+unsafe fn fixed<const N: usize>(mut dst: *mut u8, mut src: *const u8, shape: StridedBlocks) {
     for _ in 0..shape.count {
         // SAFETY: the caller's promise for this block.
         unsafe { put::<N>(dst, src) };
@@ -146,7 +185,7 @@ unsafe fn fixed<const N: usize>(mut dst: *mut u8, mut src: *const u8, shape: Blo
 /// # Safety
 /// As [`copy_blocks`].
 #[inline]
-unsafe fn any(mut dst: *mut u8, mut src: *const u8, shape: Blocks) {
+unsafe fn any(mut dst: *mut u8, mut src: *const u8, shape: StridedBlocks) {
     for _ in 0..shape.count {
         // SAFETY: the caller's promise for this block.
         unsafe { copy(dst, src, shape.block) };
@@ -198,7 +237,7 @@ mod tests {
         for block in 1..=20usize {
             let count = 120 / 24;
             let mut packed = vec![0; count * block];
-            let gather = Blocks { count, block, src_step: 24, dst_step: block as isize };
+            let gather = StridedBlocks { count, block, src_step: 24, dst_step: block as isize };
             // SAFETY: 5 blocks at distance 24 lie within 120 bytes; `packed` holds them all.
             unsafe { copy_blocks(packed.as_mut_ptr(), source.as_ptr(), gather) };
             for (i, chunk) in packed.chunks(block).enumerate() {

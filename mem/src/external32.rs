@@ -3,7 +3,7 @@
 //! Big-endian two's complement and IEEE numbers of fixed sizes, without padding. Most types only turn
 //! their bytes around; `long` and `wchar_t` are narrower there than here, and `long double` is binary128.
 
-use crate::basic::{Basic, Machine, Piece};
+use crate::basic::{Basic, MachineType, Piece};
 use crate::op::{long_double_from_quad, long_double_to_quad};
 
 /// Bytes of one element in `external32`.
@@ -71,7 +71,7 @@ pub unsafe fn decode_array(basic: Basic, src: *const u8, dst: *mut u8, count: us
 struct Scalar {
     /// Bytes from the start of the element in memory.
     offset: usize,
-    kind: Kind,
+    kind: ConversionKind,
     /// Bytes in memory.
     native: usize,
     /// Bytes in external32.
@@ -79,7 +79,7 @@ struct Scalar {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ConversionKind {
     Unsigned,
     Signed,
     LongDouble,
@@ -102,16 +102,18 @@ fn scalar(piece: &Piece, part: usize, parts: usize) -> Scalar {
     }
 }
 
-fn is_complex(machine: Machine) -> bool {
-    use Machine::*;
+fn is_complex(machine: MachineType) -> bool {
+    use MachineType::*;
     matches!(machine, ComplexF16 | ComplexF32 | ComplexF64 | ComplexLongDouble | ComplexF128)
 }
 
-fn kind(machine: Machine) -> Kind {
+fn kind(machine: MachineType) -> ConversionKind {
     match machine {
-        Machine::LongDouble | Machine::ComplexLongDouble => Kind::LongDouble,
-        Machine::I8 | Machine::I16 | Machine::I32 | Machine::I64 | Machine::I128 => Kind::Signed,
-        _ => Kind::Unsigned,
+        MachineType::LongDouble | MachineType::ComplexLongDouble => ConversionKind::LongDouble,
+        MachineType::I8 | MachineType::I16 | MachineType::I32 | MachineType::I64 | MachineType::I128 => {
+            ConversionKind::Signed
+        }
+        _ => ConversionKind::Unsigned,
     }
 }
 
@@ -126,7 +128,7 @@ unsafe fn encode_scalar(scalar: Scalar, src: *const u8, dst: *mut u8) {
     // copied out are at most as many as were copied in.
     unsafe {
         match scalar.kind {
-            Kind::LongDouble => long_double_to_quad(src, number.as_mut_ptr()),
+            ConversionKind::LongDouble => long_double_to_quad(src, number.as_mut_ptr()),
             _ => src.copy_to_nonoverlapping(number.as_mut_ptr(), scalar.native),
         }
         to_big_endian(&mut number[..scalar.native]);
@@ -143,12 +145,12 @@ unsafe fn decode_scalar(scalar: Scalar, src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise; no scalar is wider than the array.
     unsafe {
         src.copy_to_nonoverlapping(number[high..].as_mut_ptr(), scalar.external);
-        if scalar.kind == Kind::Signed && number[high] >= 0x80 {
+        if scalar.kind == ConversionKind::Signed && number[high] >= 0x80 {
             number[..high].fill(0xff);
         }
         to_big_endian(&mut number[..scalar.native]);
         match scalar.kind {
-            Kind::LongDouble => long_double_from_quad(number.as_ptr(), dst),
+            ConversionKind::LongDouble => long_double_from_quad(number.as_ptr(), dst),
             _ => number.as_ptr().copy_to_nonoverlapping(dst, scalar.native),
         }
     }
@@ -251,7 +253,7 @@ mod tests {
             for scalar in scalars(basic) {
                 let at = i * basic.extent() + scalar.offset;
                 match scalar.kind {
-                    Kind::LongDouble => bytes[at..at + 16].copy_from_slice(&minus_one_and_a_half()),
+                    ConversionKind::LongDouble => bytes[at..at + 16].copy_from_slice(&minus_one_and_a_half()),
                     _ if cfg!(target_endian = "little") => bytes[at] = i as u8 + 1,
                     _ => bytes[at + scalar.native - 1] = i as u8 + 1,
                 }

@@ -10,6 +10,7 @@ pub mod basic;
 pub mod buf;
 mod copy;
 pub mod datatype;
+mod exposed;
 pub mod external32;
 pub mod layout;
 pub mod limits;
@@ -19,8 +20,9 @@ mod steps;
 
 pub use basic::Basic;
 pub use buf::{BadMemory, IoVec, UserBuf};
-pub use copy::copy_long;
+pub use copy::{copy_between_cores, copy_long};
 pub use datatype::{Datatype, TypeError};
+pub use exposed::{ExposedMemory, Guarded};
 pub use layout::{Layout, Signature};
 pub use prefetch::prefetch;
 

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 /// Looks at another rank's flag before a wait does other things between them, while ranks have cores of their own: some 0.3 µs.
-pub const LOOKS_AT_ONCE: u32 = 64;
+pub const LOOKS_AT_ONCE: u32 = 16;
 
 /// Polls of a blocking receive before it becomes a request, while ranks have cores of their own: some 0.6 µs, in which the answer of a peer
 /// comes that replies at once. Without a request it is taken some nanoseconds sooner.
 pub const POLLS_AT_ONCE_MAX: u32 = 64;
 
 /// Empty polls before a wait stops spinning, when every rank has a core: about 50 µs, what it costs to be woken in a
-/// virtual machine. Spinning as long as sleeping would cost is at most twice the best choice. A power of two, as waits halve
+/// virtual node. Spinning as long as sleeping would cost is at most twice the best choice. A power of two, as waits halve
 /// and double it.
 pub const SPIN_POLLS_MAX: u32 = 4096;
 
 /// The same where a poll is a system call for each connection, or is one now and then beside shared memory: some 150 µs. With a
-/// quarter of it the sender of 256 KiB or more slept before the answer came; where ranks crowd the machine unknown to each other, waits
+/// quarter of it the sender of 256 KiB or more slept before the answer came; where ranks crowd the node unknown to each other, waits
 /// soon learn to spin less.
 pub const SPIN_POLLS_NETWORK_MAX: u32 = 512;
 
@@ -26,7 +26,7 @@ pub const POLLS_PER_YIELD: u32 = 32;
 /// The same beside shared memory, where a poll is a system call only now and then.
 pub const POLLS_PER_YIELD_NEAR: u32 = 256;
 
-/// The same where other programs crowd the machine: a message that is on its way already still meets a spinning rank.
+/// The same where other programs crowd the node: a message that is on its way already still meets a spinning rank.
 pub const SPIN_POLLS_MIN: u32 = 64;
 
 /// How long a rank that sleeps in a collective over shared memory sleeps at first, before it looks whether another one makes another
@@ -119,11 +119,26 @@ pub const COLLECTIVE_TAGS: u32 = LAST_BARRIER_TAG as u32;
 /// Tag of the library's own agreements on [`crate::comm::object::Lane::Local`].
 pub const AGREEMENT_TAG: i32 = i32::MAX;
 
-/// Tag of what the ranks of one machine agree on while some of them agree with those of others: in each group ranks are counted
+/// Tag of the last word between worlds that end connected.
+pub const LEAVING_TAG: i32 = AGREEMENT_TAG - 4;
+
+/// How often a process that computes looks whether another world that it is connected with is still there.
+pub const LOOK_ABROAD: Duration = Duration::from_millis(250);
+
+/// How often it looks while such a connection is being made again.
+pub const LOOK_AT_DIALING: Duration = Duration::from_millis(10);
+
+/// Seconds for which `MPI_Comm_connect` waits for an `MPI_Comm_accept`, unless the key `timeout` says otherwise.
+pub const CONNECT_S: u64 = 300;
+
+/// Seconds in which a process that has knocked says who it is, and one that has been let in what it is told.
+pub const TALK_S: u64 = 10;
+
+/// Tag of what the ranks of one node agree on while some of them agree with those of others: in each group ranks are counted
 /// from 0, so the same tag would take one for the other.
 pub const NEAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 1;
 
-/// Tag of what those agree on who stand for machines.
+/// Tag of what those agree on who stand for nodes.
 pub const FAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 2;
 
 /// Tag of what all ranks agree on before they send messages by datagrams: what one of them already sends so may come before the last
@@ -153,8 +168,8 @@ pub const IDLE_NAPS_MAX: u32 = 8;
 /// Time slice that the progress thread asks for, nanoseconds: the shortest that Linux grants.
 pub const SLICE_NS: u64 = 100_000;
 
-/// Steps of the search for the best cut of a grid that spans machines: some hundredths of a second. Larger searches look
-/// only at blocks that fill a machine.
+/// Steps of the search for the best cut of a grid that spans nodes: some hundredths of a second. Larger searches look
+/// only at blocks that fill a node.
 pub const REORDER_STEPS_MAX: u64 = 1 << 24;
 
 /// No memory of a program lies below: the smallest page that there is, and the first is never mapped.
@@ -183,3 +198,17 @@ pub const FLUSHES_PER_LOOK: u32 = 16;
 /// From so many bytes on, elements of a window are combined all at once. To let all ranks pass a fence takes some microseconds, and an
 /// atomic instruction for each of so many elements longer.
 pub const MANY_BYTES_MIN: usize = 32 << 10;
+
+/// A program that does something else for so long between two partitions computes: each leaves at once then. Some 0.5 µs, in the ticks
+/// of a processor with 3 GHz. Whoever only makes partitions ready needs a tenth of that for each.
+pub const PARTITIONS_HURRY_TICKS: u64 = 1500;
+
+/// How often a read of a performance variable tries to look at the state of MPI while another thread is there. After that it gives what it
+/// saw last: a signal handler may have interrupted that very thread.
+pub const LOOKS_MAX: u32 = 1000;
+
+/// Events of which a tool has not been told yet.
+pub const HAPPENINGS_MAX: usize = 4096;
+
+/// What a rank has printed last reaches its launcher's output within this time, as a rule.
+pub const CARRYING_TIME: Duration = Duration::from_millis(50);

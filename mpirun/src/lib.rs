@@ -28,15 +28,27 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use cli::options::Request;
+use cli::options::CommandRequest;
+use cli::standard::find_program;
 use cli::{definition, habits, options};
-use launch::watchdog;
+use launch::{late_names, presets, watchdog};
+use plan::allocation::Allocation;
+use tern_job::launcher::HUB_OPTION;
 use tree::agent;
 use watch::exit_cause::Refusal;
+use watch::worlds;
 
 /// The command line of `mpirun`, for manual pages and completions.
 pub fn command() -> clap::Command {
     definition::command()
+}
+
+/// What can be seen of a program before it starts: which MPI it was compiled for.
+pub mod programs {
+    pub use crate::launch::abi::{ProgramAbi, lacking, look};
+    pub use crate::launch::family::Abi;
+    pub use crate::launch::family::Family;
+    pub use crate::launch::loader::folder_of;
 }
 
 pub use cli::definition::USAGE;
@@ -54,7 +66,9 @@ pub fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let status = match arguments.first() {
-        Some(first) if first == agent::OPTION => agent::serve().map(|()| 0),
+        Some(first) if first == crate::launch::launcher::AGENT_OPTION => agent::serve().map(|()| 0),
+        Some(first) if first == worlds::OPTION => watch::job::run_world(),
+        Some(first) if first == HUB_OPTION => watch::hub::serve(),
         _ => serve(arguments),
     };
     match status {
@@ -70,30 +84,47 @@ pub fn main() -> ExitCode {
 fn about() -> String {
     let place = std::env::current_exe().map_or("unknown".into(), |path| path.display().to_string());
     format!(
-        "mpirun (Tern) {}\nprogram: {place}\nlaunchers: ssh, or any command by --launcher\nstart of ranks: Tern's own, PMI-1\n\
+        "mpirun (Tern) {}\nprogram: {place}\nlaunchers: {}, or any command by --launcher\nstart of ranks: Tern's own, PMI-1\n\
          'tern info' lists machine, transports and settings\n",
-        env!("CARGO_PKG_VERSION")
+        env!("CARGO_PKG_VERSION"),
+        presets::names()
     )
+}
+
+/// What a batch system or an operator says of hosts and of ways to them.
+fn take_allocation(settings: &mut plan::PlanSettings) -> Result<(), Refusal> {
+    let get = |name: &str| std::env::var(name).ok();
+    settings.allocation = Allocation::find(&get)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    presets::choose(settings, get, |name| find_program(name.as_ref(), &path).is_some());
+    Ok(())
 }
 
 fn serve(arguments: Vec<OsString>) -> Result<u8, Refusal> {
     let request = options::parse(arguments, |name| std::env::var(name).ok())?;
     match request {
-        Request::Help => {
+        CommandRequest::Help => {
             print!("{}", definition::command().render_help());
             Ok(0)
         }
-        Request::Version => {
+        CommandRequest::Version => {
             println!("mpirun (Tern) {}", env!("CARGO_PKG_VERSION"));
             Ok(0)
         }
-        Request::Info => {
+        CommandRequest::Info => {
             print!("{}", about());
             Ok(0)
         }
-        Request::Run(mut settings) => {
+        CommandRequest::Run(mut settings) => {
+            take_allocation(&mut settings)?;
             habits::remark_on(&mut settings, std::env::vars_os());
-            watch::job::run(plan::Plan::new(*settings)?)
+            let plan = plan::JobPlan::new(*settings)?;
+            let settings = &plan.settings;
+            let late = presets::awaits_names(settings.allocation.as_ref(), &settings.launcher);
+            if late && !settings.dry_run {
+                late_names::wait(plan.far_hosts())?;
+            }
+            watch::job::run(plan)
         }
     }
 }

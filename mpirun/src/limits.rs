@@ -84,6 +84,11 @@ pub const PARENT_SILENCE_MAX: Duration = Duration::from_secs(60);
 /// A launcher must have started its agent by then.
 pub const AGENT_START_MAX: Duration = Duration::from_secs(60);
 
+/// How long names of hosts may take to be known, where containers are hosts.
+pub const NAMES_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How often that is looked at.
+pub const NAMES_LOOK: Duration = Duration::from_millis(500);
+
 /// What a launcher says on standard error is kept up to this length, for the message when it fails.
 pub const LAUNCHER_WORDS_BYTES_MAX: usize = 2048;
 /// How long `mpirun` waits for these words, and for the launcher's exit status.
@@ -137,3 +142,11 @@ pub const SEARCHES_FOR_STRAYS: u32 = 8;
 
 /// See [`SEARCHES_FOR_STRAYS`].
 pub const PAUSE_BETWEEN_SEARCHES: Duration = Duration::from_millis(50);
+
+/// Names of numbers that ranks may tell of: more than the library has, and a bound for what else is in a rank.
+pub const NUMBERS_MAX: usize = 200;
+
+/// Ranks up to which `--stats` shows each: as many columns fit a wide terminal.
+pub const RANKS_SHOWN_MAX: u32 = 8;
+/// All that a request to start processes may hold: what the kernel takes as arguments of a program.
+pub const SPAWN_BYTES_MAX: usize = 2 << 20;

@@ -12,7 +12,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// What has become ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum PollToken {
     /// A signal has arrived.
     Signals,
     /// A rank has written to the control pipe.
@@ -43,48 +43,60 @@ pub enum Token {
     Pmi(u32),
     /// A child of this process has ended.
     Children,
+    /// The `mpirun` of this world has said something.
+    World(u32),
+    /// It has ended.
+    WorldEnd(u32),
+    /// There is room for what it is to be told.
+    WorldRoom(u32),
 }
 
-impl Token {
+impl PollToken {
     fn pack(self) -> u64 {
         let (kind, index) = match self {
-            Token::Signals => (0, 0),
-            Token::Notices => (1, 0),
-            Token::Stdin => (2, 0),
-            Token::Process(index) => (3, index),
-            Token::Output(index) => (4, index),
-            Token::Sink(index) => (5, index),
-            Token::Input(index) => (6, index),
-            Token::Answers(index) => (7, index),
-            Token::ChildAgent(index) => (8, index),
-            Token::BranchRoom(index) => (9, index),
-            Token::BranchErrors(index) => (10, index),
-            Token::Parent => (11, 0),
-            Token::ParentRoom => (12, 0),
-            Token::Pmi(index) => (13, index),
-            Token::Children => (14, 0),
+            PollToken::Signals => (0, 0),
+            PollToken::Notices => (1, 0),
+            PollToken::Stdin => (2, 0),
+            PollToken::Process(index) => (3, index),
+            PollToken::Output(index) => (4, index),
+            PollToken::Sink(index) => (5, index),
+            PollToken::Input(index) => (6, index),
+            PollToken::Answers(index) => (7, index),
+            PollToken::ChildAgent(index) => (8, index),
+            PollToken::BranchRoom(index) => (9, index),
+            PollToken::BranchErrors(index) => (10, index),
+            PollToken::Parent => (11, 0),
+            PollToken::ParentRoom => (12, 0),
+            PollToken::Pmi(index) => (13, index),
+            PollToken::Children => (14, 0),
+            PollToken::World(index) => (15, index),
+            PollToken::WorldEnd(index) => (16, index),
+            PollToken::WorldRoom(index) => (17, index),
         };
         kind << 32 | u64::from(index)
     }
 
-    fn unpack(packed: u64) -> Token {
+    fn unpack(packed: u64) -> PollToken {
         let index = packed as u32;
         match packed >> 32 {
-            0 => Token::Signals,
-            1 => Token::Notices,
-            2 => Token::Stdin,
-            3 => Token::Process(index),
-            4 => Token::Output(index),
-            5 => Token::Sink(index),
-            6 => Token::Input(index),
-            7 => Token::Answers(index),
-            8 => Token::ChildAgent(index),
-            9 => Token::BranchRoom(index),
-            10 => Token::BranchErrors(index),
-            11 => Token::Parent,
-            12 => Token::ParentRoom,
-            13 => Token::Pmi(index),
-            _ => Token::Children,
+            0 => PollToken::Signals,
+            1 => PollToken::Notices,
+            2 => PollToken::Stdin,
+            3 => PollToken::Process(index),
+            4 => PollToken::Output(index),
+            5 => PollToken::Sink(index),
+            6 => PollToken::Input(index),
+            7 => PollToken::Answers(index),
+            8 => PollToken::ChildAgent(index),
+            9 => PollToken::BranchRoom(index),
+            10 => PollToken::BranchErrors(index),
+            11 => PollToken::Parent,
+            12 => PollToken::ParentRoom,
+            13 => PollToken::Pmi(index),
+            15 => PollToken::World(index),
+            16 => PollToken::WorldEnd(index),
+            17 => PollToken::WorldRoom(index),
+            _ => PollToken::Children,
         }
     }
 }
@@ -104,12 +116,12 @@ impl Poller {
     }
 
     /// Waits for something to read. Refused for what is always ready, such as a file.
-    pub fn add_reader(&self, fd: impl AsFd, token: Token) -> Result<(), Errno> {
+    pub fn add_reader(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
         epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::IN)
     }
 
     /// Waits for room to write.
-    pub fn add_writer(&self, fd: impl AsFd, token: Token) -> Result<(), Errno> {
+    pub fn add_writer(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
         epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::OUT)
     }
 
@@ -119,7 +131,7 @@ impl Poller {
     }
 
     /// Sleeps until something is ready or the time has passed, and appends what is ready.
-    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Token>) -> Result<(), Refusal> {
+    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<PollToken>) -> Result<(), Refusal> {
         let timeout = timeout.map(|time| Timespec {
             tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
@@ -129,7 +141,7 @@ impl Poller {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(Refusal::system("cannot wait", refused_call("epoll_wait", error))),
         }
-        ready.extend(self.events.drain(..).map(|event| Token::unpack(event.data.u64())));
+        ready.extend(self.events.drain(..).map(|event| PollToken::unpack(event.data.u64())));
         Ok(())
     }
 }
@@ -151,24 +163,24 @@ mod tests {
     #[test]
     fn tokens_survive_packing() {
         let tokens = [
-            Token::Signals,
-            Token::Notices,
-            Token::Stdin,
-            Token::Process(u32::MAX),
-            Token::Output(7),
-            Token::Sink(1),
-            Token::Input(0),
-            Token::Answers(3),
-            Token::ChildAgent(1),
-            Token::BranchRoom(2),
-            Token::BranchErrors(3),
-            Token::Parent,
-            Token::ParentRoom,
-            Token::Pmi(5),
-            Token::Children,
+            PollToken::Signals,
+            PollToken::Notices,
+            PollToken::Stdin,
+            PollToken::Process(u32::MAX),
+            PollToken::Output(7),
+            PollToken::Sink(1),
+            PollToken::Input(0),
+            PollToken::Answers(3),
+            PollToken::ChildAgent(1),
+            PollToken::BranchRoom(2),
+            PollToken::BranchErrors(3),
+            PollToken::Parent,
+            PollToken::ParentRoom,
+            PollToken::Pmi(5),
+            PollToken::Children,
         ];
         for token in tokens {
-            assert_eq!(Token::unpack(token.pack()), token);
+            assert_eq!(PollToken::unpack(token.pack()), token);
         }
     }
 }

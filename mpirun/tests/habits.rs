@@ -17,26 +17,8 @@ fn said_with(variable: &str, value: &str, options: &[&str]) -> String {
 }
 
 #[test]
-fn several_hosts_of_a_batch_system_are_told() {
-    let folder = Folder::new("allocation");
-    let file = folder.path("hosts");
-    std::fs::write(&file, "n1 2 q x\nn1 2 q x\nn2 2 q x\n").unwrap();
-    for (variable, value, words) in [
-        ("SLURM_JOB_NODELIST", "node[01-03]", "3 hosts"),
-        ("PBS_NODEFILE", file.as_str(), "--hostfile $PBS_NODEFILE"),
-        ("LSB_MCPU_HOSTS", "a 4 b 4", "--hostfile $LSB_DJOB_HOSTFILE"),
-        ("PE_HOSTFILE", file.as_str(), "--host $(awk"),
-    ] {
-        let said = said_with(variable, value, &[]);
-        assert!(said.contains(words) && said.contains("all ranks run on this one"), "{variable}: {said}");
-        assert_eq!(said_with(variable, value, &["--host", "localhost"]), "", "{variable}");
-    }
-    assert_eq!(said_with("SLURM_JOB_NODELIST", "node01", &[]), "");
-}
-
-#[test]
 fn variables_of_other_launchers_are_told() {
-    for name in ["HYDRA_HOST_FILE", "OMPI_MCA_btl", "PRTE_MCA_plm", "I_MPI_PIN"] {
+    for name in ["HYDRA_DEBUG", "OMPI_MCA_btl", "PRTE_MCA_plm", "I_MPI_PIN"] {
         let said = said_with(name, "x", &[]);
         assert!(said.contains(name) && said.contains("nothing here"), "{said}");
     }
@@ -46,13 +28,12 @@ fn variables_of_other_launchers_are_told() {
 #[test]
 fn options_that_change_nothing_are_told() {
     for (options, words) in [
-        (&["--map-by", "core"][..], "--map-by core"),
-        (&["--map-by", "l3cache"], "--bind-to core, socket or numa"),
+        (&["--bind-to", "none", "--map-by", "core"][..], "--map-by core"),
+        (&["--bind-to", "none", "--map-by", "l3cache"], "where ranks are not bound"),
         (&["-genvnone"], "--genvnone"),
         (&["--mca", "btl_tcp_if_include", "eth0"], "-iface eth0"),
         (&["--map-by", "slot:SPAN"], "'SPAN'"),
         (&["--mca", "btl", "self"], "--mca btl self"),
-        (&["--use-hwthread-cpus"], "--use-hwthread-cpus"),
         (&["--map-by", "slot:PE=2", "--bind-to", "none"], "PE="),
     ] {
         let outcome = mpirun(&[options, &["-n", "1", "true"]].concat());
@@ -76,8 +57,11 @@ fn options_that_make_no_sense_are_refused() {
         ["--map-by", "ppr:x:l3cache"],
         ["--cpu-set", "3-1"],
         ["--outfile-pattern", "%x"],
-        ["--bootstrap", "slurm"],
+        ["--bootstrap", "manual"],
         ["--bind-to", "core:nonsense"],
+        ["--bind-to", "user:99999"],
+        ["--map-by", "pe-list=x"],
+        ["--map-by", "dist"],
     ] {
         let outcome = mpirun(&[&options[..], &["-n", "1", "true"]].concat());
         let words = outcome.stderr.contains(options[0]);
@@ -105,6 +89,63 @@ fn a_rank_gets_the_cores_that_it_asks_for() {
     assert!(two.contains([',', '-']) || own == 1, "{two}");
 }
 
+/// What the kernel would tell of a machine with two sockets of one core each, in a folder.
+struct TwoSockets(std::path::PathBuf);
+
+impl TwoSockets {
+    fn new(name: &str) -> TwoSockets {
+        let root = std::env::temp_dir().join(format!("tern-sockets-{}-{name}", std::process::id()));
+        for number in 0..2 {
+            let folder = root.join(format!("cpu/cpu{number}/topology"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("physical_package_id"), format!("{number}\n")).unwrap();
+        }
+        TwoSockets(root)
+    }
+}
+
+impl Drop for TwoSockets {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn ranks_are_where_the_options_say() {
+    let own = tern_job::topology::own_processors();
+    if own.len() < 2 || own[..2] != [0, 1] {
+        eprintln!("skipped: this needs processors 0 and 1");
+        return;
+    }
+    let machine = TwoSockets::new("options");
+    let show = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status";
+    let lists = |options: &[&str]| {
+        let mut command = command(&[options, &["-l", "-n", "4", "sh", "-c", show]].concat());
+        command.env("TERN_TEST_TOPOLOGY", &machine.0);
+        let outcome = start(command).finish();
+        let mut lines: Vec<&str> = outcome.stdout.lines().collect();
+        lines.sort_unstable();
+        let lists = lines.iter().map(|line| line.split_once("] ").unwrap().1).collect::<Vec<_>>().join(" ");
+        (lists, outcome.stderr)
+    };
+    for (options, expected) in [
+        (&["--bind-to", "socket", "--cpu-set", "0-1"][..], "0 1 0 1"),
+        (&["--bind-to", "socket", "--map-by", "ppr:2:socket"], "0 0 1 1"),
+        (&["--bind-to", "socket", "--map-by", "ppr:2:socket", "--rank-by", "socket"], "0 1 0 1"),
+        (&["--bind-to", "socket", "--map-by", "slot:PE=2"], "0-1 0-1 0-1 0-1"),
+        (&["--bind-to", "user:1,0,0-1,1"], "1 0 0-1 1"),
+        (&["--map-by", "pe-list=1,0:ordered", "--bind-to", "core:overload-allowed"], "0 1 0 1"),
+        (&["--cpu-set", "1"], "1 1 1 1"),
+        (&["--bind-to", "none"], "0-1 0-1 0-1 0-1"),
+    ] {
+        assert_eq!(lists(options).0, expected, "{options:?}");
+    }
+    let said = lists(&["--bind-to", "core:overload-allowed", "--report-bindings"]).1;
+    assert!(said.contains("rank 1 is bound to socket 1, core 1 (processor 1)"), "{said}");
+    let (unbound, said) = lists(&["--map-by", "core"]);
+    assert!(unbound == "0-1 0-1 0-1 0-1" && said.contains("ranks are not bound"), "{unbound} {said}");
+}
+
 #[test]
 fn more_ranks_than_cores_to_bind_them_to_are_told() {
     let ranks = (rustix::thread::sched_getaffinity(None).unwrap().count() + 1).to_string();
@@ -123,7 +164,6 @@ fn what_others_do_is_named_with_what_to_use_instead() {
         (&["--preload-binary"], "scp"),
         (&["--debug"], "gdb"),
         (&["--rankfile", "x"], "-host A -n 1"),
-        (&["-nolocal"], "--host"),
     ] {
         let outcome = mpirun(&[options, &["-n", "1", "true"]].concat());
         assert_eq!((outcome.status, outcome.stderr.lines().count()), (1, 1), "{}", outcome.stderr);

@@ -49,7 +49,7 @@ fn act() {
         "wait" => wait(),
         "parent" => parent(),
         "descriptors" => descriptors(),
-        "cards" => cards(),
+        "endpoint_addresses" => endpoint_addresses(),
         "secret" => secret(),
         "place" => place(),
         "fail" => println!("# {}", join().unwrap_err()),
@@ -107,8 +107,8 @@ fn ranks_share_the_segment() {
     assert_eq!(spoken(&play("share", "3", &[])), ["true"; 3]);
 }
 
-/// Every rank asks for everybody's card, its own too, half of them before anybody can have published one.
-fn cards() {
+/// Every rank asks for everybody's endpoint address, its own too, half of them before anybody can have published one.
+fn endpoint_addresses() {
     let mut job = enter();
     let mut link = job.link.take().unwrap();
     let (rank, size) = (job.rank, job.size);
@@ -126,7 +126,7 @@ fn cards() {
     let start = std::time::Instant::now();
     while answers.len() < size as usize && start.elapsed() < Duration::from_secs(10) {
         match link.answer() {
-            Some((peer, card)) => assert!(answers.insert(peer, card).is_none()),
+            Some((peer, endpoint_address)) => assert!(answers.insert(peer, endpoint_address).is_none()),
             None => std::thread::sleep(Duration::from_millis(1)),
         }
     }
@@ -135,18 +135,18 @@ fn cards() {
 }
 
 #[test]
-fn ranks_exchange_cards() {
-    assert_eq!(spoken(&play("cards", "5", &[])), ["true"; 5]);
+fn ranks_exchange_endpoint_addresses() {
+    assert_eq!(spoken(&play("endpoint_addresses", "5", &[])), ["true"; 5]);
 }
 
 #[test]
-fn ranks_of_several_hosts_exchange_cards_and_know_their_places() {
-    let folder = Folder::new("cards");
+fn ranks_of_several_hosts_exchange_endpoint_addresses_and_know_their_places() {
+    let folder = Folder::new("endpoint_addresses");
     let launcher = common::launcher(&folder, common::TO_A_SHELL);
     for tree in ["1", "2", "16"] {
         let hosts = "a,localhost,b,c:2,d,e,f:2";
         let options = ["--launcher", launcher.as_str(), "--host", hosts, "--tree", tree];
-        let outcome = play("cards", "9", &options);
+        let outcome = play("endpoint_addresses", "9", &options);
         assert_eq!(spoken(&outcome), ["true"; 9], "in a tree of {tree}: {}", outcome.stderr);
     }
     let options = ["--launcher", launcher.as_str(), "--host", "a:2,b", "--tree", "1"];
@@ -313,7 +313,7 @@ fn a_second_program_in_one_rank_is_refused() {
 fn closed_descriptors_are_found_again_at_the_launcher() {
     let words = own_words().join(" ");
     let script = format!("exec {words} 100>&- 101>&- 102>&- 103<&- 104<&-");
-    let outcome = start(cast("cards", "2", &[], &["bash", "-c", &script])).finish();
+    let outcome = start(cast("endpoint_addresses", "2", &[], &["bash", "-c", &script])).finish();
     assert_eq!(spoken(&outcome), ["true"; 2], "{outcome:?}");
 }
 

@@ -3,31 +3,43 @@
 
 #![forbid(unsafe_code)]
 
+mod files;
 mod table;
 mod text;
 
 use std::fmt;
 use tern_engine::limits::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN};
-use tern_engine::settings::Settings;
-use tern_transport::Config;
+use tern_engine::settings::EngineSettings;
+use tern_transport::TransportConfig;
 
+pub use files::FileSettings;
 pub use table::{CATEGORIES, OTHERS, SHARED};
 
 /// What the environment asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// For the engine.
-    pub engine: Settings,
+    pub engine: EngineSettings,
     /// For the transports.
-    pub transport: Config,
+    pub transport: TransportConfig,
     /// The error handler that is there from the start.
     pub errors: InitialErrors,
     /// The file whose rows come before the built-in choice of collective algorithms; empty for none.
     pub coll_table: String,
     /// A thread makes progress while the program computes.
     pub progress_thread: bool,
+    /// Messages are counted, and the numbers told at the end.
+    pub stats: bool,
+    /// What `mpirun -memory-alloc-kinds` asked for; empty without it.
+    pub memory_kinds: String,
+    /// Windows are reached by messages, whatever shorter way there is.
+    pub windows_by_messages: bool,
     /// `TERN_CHECK=threads`: a thread that may not call ends the job.
     pub check_threads: bool,
+    /// `TERN_CHECK=windows`: accesses to windows are compared with each other.
+    pub check_windows: bool,
+    /// For files.
+    pub files: FileSettings,
 }
 
 /// The error handler of the predefined communicators, and of calls that have no object (MPI 5.0 section 9.3).
@@ -91,7 +103,7 @@ pub struct Category {
 
 /// A variable that something else than the library reads: told here so that all are found in one place.
 #[derive(Debug)]
-pub struct Other {
+pub struct OtherVariable {
     /// The name of the environment variable.
     pub name: &'static str,
     /// Who reads it.
@@ -112,7 +124,7 @@ pub struct BadValue {
     /// Its value.
     pub value: String,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: ValueFault,
     /// What it may be.
     pub expected: String,
 }
@@ -125,18 +137,18 @@ impl fmt::Display for BadValue {
 
 /// What is wrong with a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum ValueFault {
     /// It is nothing that the variable knows.
     Unknown,
     /// It is a number, but too large or too small.
     OutOfRange,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ValueFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::Unknown => "is not understood",
-            Fault::OutOfRange => "is out of range",
+            ValueFault::Unknown => "is not understood",
+            ValueFault::OutOfRange => "is out of range",
         })
     }
 }
@@ -200,8 +212,8 @@ impl Variable {
             value: value.to_owned(),
             fault,
             expected: match fault {
-                Fault::Unknown => self.values.expected(),
-                Fault::OutOfRange => format!("a number from 0 to {}", u32::MAX),
+                ValueFault::Unknown => self.values.expected(),
+                ValueFault::OutOfRange => format!("a number from 0 to {}", u32::MAX),
             },
         })
     }
@@ -218,11 +230,11 @@ impl Variable {
 }
 
 impl Values {
-    fn set(&self, all: &mut Environment, value: &str) -> Result<(), Fault> {
-        let index_of = |words, word| text::index_of(words, word).ok_or(Fault::Unknown);
+    fn set(&self, all: &mut Environment, value: &str) -> Result<(), ValueFault> {
+        let index_of = |words, word| text::index_of(words, word).ok_or(ValueFault::Unknown);
         match self {
             Values::Number(_, set) => set(all, text::parse_number(value)?),
-            Values::Switch(_, set) => set(all, text::parse_switch(value).ok_or(Fault::Unknown)?),
+            Values::Switch(_, set) => set(all, text::parse_switch(value).ok_or(ValueFault::Unknown)?),
             Values::Choice(words, _, set) => set(all, index_of(words, value)?),
             Values::Set(words, _, set) => {
                 for word in value.split(',').filter(|word| !word.is_empty()) {
@@ -230,7 +242,7 @@ impl Values {
                 }
             }
             Values::File(_, set) => set(all, value),
-            Values::Text(_, _, set) => set(all, value).ok_or(Fault::Unknown)?,
+            Values::Text(_, _, set) => set(all, value).ok_or(ValueFault::Unknown)?,
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! The table itself.
 
-use super::{Category, InitialErrors, Other, Values, Variable};
+use super::{Category, InitialErrors, OtherVariable, Values, Variable};
 use tern_engine::settings::Rendezvous;
-use tern_transport::accord::ACCORD_SETTINGS_MAX;
+use tern_io::Backend;
 use tern_transport::config::Checksum;
 use tern_transport::copies::Copies;
+use tern_transport::fingerprint::FINGERPRINT_SETTINGS_MAX;
 use tern_transport::reach::{Interfaces, Ports};
-use tern_transport::{Medium, Route};
+use tern_transport::{Medium, TransportSetting};
 
 /// The variables that the library reads, by category.
-pub const CATEGORIES: &[Category] = &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, ERRORS];
+pub const CATEGORIES: &[Category] =
+    &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, FILES, ERRORS];
 
 /// How variables begin that no user sets.
 pub(super) const INTERNAL: [&str; 8] = [
@@ -29,6 +31,7 @@ pub const SHARED: &[&str] = &[
     "TERN_CHECK",
     "TERN_CREDIT_BYTES",
     "TERN_TRANSPORT",
+    "TERN_OFI_PROVIDER",
     "TERN_PORTS",
     "TERN_MULTICAST",
     "TERN_TCP_EAGER_BYTES",
@@ -41,8 +44,10 @@ pub const SHARED: &[&str] = &[
     "TERN_CMA",
     "TERN_COPIES",
     "TERN_COLL_TABLE",
+    "TERN_IO_HINTS",
+    "TERN_WINDOWS",
 ];
-const _: () = assert!(SHARED.len() <= ACCORD_SETTINGS_MAX);
+const _: () = assert!(SHARED.len() <= FINGERPRINT_SETTINGS_MAX);
 
 const PROTOCOLS: Category = Category {
     name: "protocols",
@@ -91,21 +96,50 @@ const PROTOCOLS: Category = Category {
             ),
         },
         Variable {
+            name: "TERN_STATS",
+            meaning: "1: messages are counted, and each rank tells mpirun its numbers at the end; mpirun --stats sets it and prints them.",
+            values: Values::Switch(|all| all.stats, |all, on| all.stats = on),
+        },
+        Variable {
+            name: "TERN_MEMORY_ALLOC_KINDS",
+            meaning: "The kinds of memory that the program asks for (MPI 5.0 section 11.4.3); mpirun -memory-alloc-kinds sets it.",
+            values: Values::Text(
+                "kinds separated by commas, as in system,mpi:alloc_mem",
+                |all| all.memory_kinds.clone(),
+                |all, text| {
+                    all.memory_kinds = text.into();
+                    Some(())
+                },
+            ),
+        },
+        Variable {
+            name: "TERN_WINDOWS",
+            meaning: "auto: each rank's part of a window is reached by the shortest way; messages: by messages, as between hosts, unless \
+                      MPI_Win_allocate_shared made it.",
+            values: Values::Choice(
+                &["auto", "messages"],
+                |all| all.windows_by_messages.into(),
+                |all, at| all.windows_by_messages = at == 1,
+            ),
+        },
+        Variable {
             name: "TERN_CHECK",
             meaning: "types: the type signatures of sender and receiver are compared when a message is matched; \
                       collectives: the ranks compare what they call before they do it; threads: a thread that may not call, and waits, \
-                      ends the job.",
+                      ends the job; windows: accesses to windows are compared with those that are still open.",
             values: Values::Set(
-                &["types", "collectives", "threads"],
+                &["types", "collectives", "threads", "windows"],
                 |all, word| match word {
                     0 => all.engine.check_types,
                     1 => all.engine.check_collectives,
-                    _ => all.check_threads,
+                    2 => all.check_threads,
+                    _ => all.check_windows,
                 },
                 |all, word| match word {
                     0 => all.engine.check_types = true,
                     1 => all.engine.check_collectives = true,
-                    _ => all.check_threads = true,
+                    2 => all.check_threads = true,
+                    _ => all.check_windows = true,
                 },
             ),
         },
@@ -131,11 +165,11 @@ const NETWORK: Category = Category {
     variables: &[
         Variable {
             name: "TERN_TRANSPORT",
-            meaning: "What carries messages: shared memory within a machine and TCP between machines, one of them alone, or datagrams that are made reliable.",
+            meaning: "What carries messages: shared memory within a machine and TCP or fabric hardware between machines, one of them alone, datagrams that are made reliable, or libfabric.",
             values: Values::Choice(
-                &Route::WORDS,
-                |all| all.transport.route as usize,
-                |all, at| all.transport.route = Route::ALL[at],
+                &TransportSetting::WORDS,
+                |all| all.transport.transport as usize,
+                |all, at| all.transport.transport = TransportSetting::ALL[at],
             ),
         },
         Variable {
@@ -145,6 +179,30 @@ const NETWORK: Category = Category {
                 "names, addresses or networks, as in eth0,10.1.0.0/16",
                 |all| all.transport.tcp.interfaces.text().into(),
                 |all, text| Interfaces::parse(text).map(|found| all.transport.tcp.interfaces = found),
+            ),
+        },
+        Variable {
+            name: "TERN_OFI_PROVIDER",
+            meaning: "libfabric's provider, as fi_info calls it. It carries messages between machines if it is set, or if there is fabric hardware, unless TERN_TRANSPORT names another way.",
+            values: Values::Text(
+                "a provider, as in verbs;ofi_rxm",
+                |all| all.transport.ofi.provider.into(),
+                |all, text| {
+                    all.transport.ofi.provider = text.to_owned().leak();
+                    Some(())
+                },
+            ),
+        },
+        Variable {
+            name: "TERN_OFI_INTERFACE",
+            meaning: "The interface or device that libfabric uses, as fi_info calls its domain. Each rank may have its own.",
+            values: Values::Text(
+                "a domain, as in eth0 or mlx5_0",
+                |all| all.transport.ofi.interface.into(),
+                |all, text| {
+                    all.transport.ofi.interface = text.to_owned().leak();
+                    Some(())
+                },
             ),
         },
         Variable {
@@ -216,7 +274,7 @@ const NETWORK: Category = Category {
 
 const SHARED_MEMORY: Category = Category {
     name: "shared-memory",
-    description: "the transport between ranks of one machine; the same on all ranks of a job",
+    description: "the transport between ranks of one node; the same on all ranks of a job",
     variables: &[
         Variable {
             name: "TERN_RINGS",
@@ -274,6 +332,40 @@ const COLLECTIVES: Category = Category {
     }],
 };
 
+const FILES: Category = Category {
+    name: "files",
+    description: "how files are read and written",
+    variables: &[
+        Variable {
+            name: "TERN_IO_HINTS",
+            meaning: "Hints for all files, as a program could give them; those that it gives come first.",
+            values: Values::Text(
+                "names and values, as in cb_nodes=2,romio_cb_write=enable",
+                |all| all.files.hints.clone(),
+                |all, text| {
+                    super::files::parse(text)?;
+                    all.files.hints = text.to_owned();
+                    Some(())
+                },
+            ),
+        },
+        Variable {
+            name: "TERN_IO_BACKEND",
+            meaning: "What non-blocking accesses go by: io_uring where the kernel allows it, or threads alone.",
+            values: Values::Choice(
+                &Backend::WORDS,
+                |all| all.files.backend as usize,
+                |all, at| all.files.backend = Backend::ALL[at],
+            ),
+        },
+        Variable {
+            name: "TERN_IO_VERBOSE",
+            meaning: "1: rank 0 of a file says how it is accessed, and why; hints that make no sense are told of.",
+            values: Values::Switch(|all| all.files.verbose, |all, on| all.files.verbose = on),
+        },
+    ],
+};
+
 const ERRORS: Category = Category {
     name: "errors",
     description: "what becomes of errors",
@@ -289,15 +381,22 @@ const ERRORS: Category = Category {
 };
 
 /// The variables that others read.
-pub const OTHERS: &[Other] = &[
-    Other {
+pub const OTHERS: &[OtherVariable] = &[
+    OtherVariable {
         name: "TERN_TIMEOUT",
         reader: "mpirun",
         values: "seconds",
         default: "none",
         meaning: "mpirun says where each rank stands and ends the job after this time; --timeout comes first.",
     },
-    Other {
+    OtherVariable {
+        name: "TERN_NAMES",
+        reader: "mpirun",
+        values: "a folder",
+        default: "one in /tmp",
+        meaning: "Where published names are kept; jobs find each other's names in the same folder, which may be one that hosts share.",
+    },
+    OtherVariable {
         name: "TERN_JOB",
         reader: "the library",
         values: "written by mpirun",

@@ -31,7 +31,10 @@ fn what_is_not_understood_is_said() {
         "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, both or stream"
     );
     assert!(said("TERN_RINGS", "yes").ends_with("it must be 0 or 1"));
-    assert!(said("TERN_CHECK", "types,leaks").ends_with("it must be a list of: types, collectives, threads"));
+    assert!(
+        said("TERN_CHECK", "types,leaks")
+            .ends_with("it must be a list of: types, collectives, threads, windows")
+    );
 }
 
 #[test]
@@ -66,6 +69,8 @@ fn each_variable_reads_what_it_writes() {
     assert!(read("TERN_CHECK", "types,collectives").unwrap().engine.check_collectives);
     assert!(!read("TERN_CHECK", "types,collectives").unwrap().check_threads);
     assert!(read("TERN_CHECK", "threads").unwrap().check_threads);
+    assert!(read("TERN_CHECK", "types,windows").unwrap().check_windows);
+    assert!(!read("TERN_CHECK", "threads").unwrap().check_windows);
 }
 
 #[test]
@@ -75,7 +80,10 @@ fn limits_bound_what_is_asked_for() {
     assert_eq!(eager("TERN_EAGER_MAX", "1g"), tern_transport::limits::TCP_EAGER_BYTES as usize);
     // The longest that any transport takes: TCP's, which no message by cells exceeds unless it is told to take less.
     assert_eq!(eager("TERN_TCP_EAGER_BYTES", "512k"), 512 << 10);
-    assert_eq!(eager("TERN_TCP_EAGER_BYTES", "4k"), tern_transport::Config::default().shm_eager_bytes_max());
+    assert_eq!(
+        eager("TERN_TCP_EAGER_BYTES", "4k"),
+        tern_transport::TransportConfig::default().shm_eager_bytes_max()
+    );
     assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
     let parity = |value| read("TERN_MULTICAST_PARITY", value).unwrap().transport.multicast_parity;
     assert_eq!(["0", "1", "16", "99"].map(parity), [0, 2, 16, 32]);
@@ -94,7 +102,13 @@ fn what_ranks_must_share_is_a_variable_and_its_value_has_a_mark_of_its_own() {
         assert!(variable(name).is_some(), "{name}");
     }
     // What a category promises for all of its variables that change what travels.
-    let own = ["TERN_INTERFACE", "TERN_MULTICAST_PARITY", "TERN_PEER_TIMEOUT", "TERN_TCP_CUTS"];
+    let own = [
+        "TERN_INTERFACE",
+        "TERN_OFI_INTERFACE",
+        "TERN_MULTICAST_PARITY",
+        "TERN_PEER_TIMEOUT",
+        "TERN_TCP_CUTS",
+    ];
     for category in
         CATEGORIES.iter().filter(|category| category.description.contains("the same on all ranks"))
     {

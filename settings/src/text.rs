@@ -1,22 +1,22 @@
 //! Values as words.
 
-use super::Fault;
+use super::ValueFault;
 
 /// Suffixes of numbers, with the power of two that each stands for; the largest first.
 const SUFFIXES: [(char, u32); 3] = [('g', 30), ('m', 20), ('k', 10)];
 
 /// `4096`, `4k`, `1M`: at most what 32 bits hold, which is more than any setting can use.
-pub(super) fn parse_number(text: &str) -> Result<u32, Fault> {
+pub(super) fn parse_number(text: &str) -> Result<u32, ValueFault> {
     let lower = text.to_ascii_lowercase();
     let suffix = SUFFIXES.iter().find(|(letter, _)| lower.ends_with(*letter));
     let (number, shift) = suffix.map_or((&*lower, 0), |&(_, shift)| (&lower[..lower.len() - 1], shift));
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(Fault::Unknown);
+        return Err(ValueFault::Unknown);
     }
     // What is not even a u64 is below zero or too large.
     let number = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    number.and_then(|number| u32::try_from(number).ok()).ok_or(Fault::OutOfRange)
+    number.and_then(|number| u32::try_from(number).ok()).ok_or(ValueFault::OutOfRange)
 }
 
 /// The shortest way to write a number.

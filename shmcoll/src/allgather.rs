@@ -3,46 +3,53 @@
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::way::Blocks;
-use crate::{Fault, Result, ShmCall, Site, Unequal, parts, whole_lines};
-use tern_coll::{Buf, Data, Slice, Ty};
+use crate::method::VectorBlocks;
+use crate::{CallFault, CallHost, CallResult, ShmCall, Unequal, parts, whole_lines};
+use tern_coll::{Buf, Slice, Ty, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, this rank's block is in its place.
-    pub(crate) fn allgather(&mut self, send: Option<Data>, recv: Data) -> Result {
+    pub(crate) fn allgather(&mut self, send: Option<TypedCount>, recv: TypedCount) -> CallResult {
         let everything = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let block = |rank: u32| part(everything, u64::from(rank) * recv.count, recv.count).slice();
-        let place = self.site.buffer(&block(self.team.rank()));
+        let place = self.host.buffer(&block(self.team.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), recv.bytes() as usize, block)?;
         if let Some(own) = own {
-            self.site.copy(&own, 0, &place, 0, own.len());
+            self.host.copy(&own, 0, &place, 0, own.len());
         }
         Ok(())
     }
 
     /// Blocks of any length, the longest of `longest` bytes.
-    pub(crate) fn allgatherv(&mut self, send: Option<Data>, longest: usize, blocks: &Blocks) -> Result {
+    pub(crate) fn allgatherv(
+        &mut self,
+        send: Option<TypedCount>,
+        longest: usize,
+        blocks: &VectorBlocks,
+    ) -> CallResult {
         let block = |rank: u32| blocks.from[rank as usize];
-        let place = self.site.buffer(&block(self.team.rank()));
+        let place = self.host.buffer(&block(self.team.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), longest, block)?;
         let Some(own) = own else { return Ok(()) };
-        self.site.copy(&own, 0, &place, 0, own.len().min(place.len()));
+        self.host.copy(&own, 0, &place, 0, own.len().min(place.len()));
         match own.len() == place.len() {
             true => Ok(()),
-            false => {
-                Err(Fault::Unequal(Unequal { rank: self.team.rank(), sent: own.len(), room: place.len() }))
-            }
+            false => Err(CallFault::Unequal(Unequal {
+                rank: self.team.rank(),
+                sent: own.len(),
+                room: place.len(),
+            })),
         }
     }
 
     /// Gets the blocks of all others, of which the longest has `longest` bytes; this rank's is `own`.
-    fn collect(&mut self, own: &UserBuf, longest: usize, block: impl Fn(u32) -> Slice) -> Result {
+    fn collect(&mut self, own: &UserBuf, longest: usize, block: impl Fn(u32) -> Slice) -> CallResult {
         if self.swaps(longest) {
-            let into = self.site.buffer(&block(self.other()));
+            let into = self.host.buffer(&block(self.other()));
             return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
         }
         let is_long = self.size() == 2 && longest >= JOINT_FETCH_BYTES_MIN;
@@ -56,9 +63,9 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     /// Each of two ranks fetches the other's block.
-    fn fetch_block(&mut self, own: &UserBuf, block: Slice) -> Result<bool> {
-        let site = self.site;
-        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: site.buffer(&block) })
+    fn fetch_block(&mut self, own: &UserBuf, block: Slice) -> CallResult<bool> {
+        let host = self.host;
+        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: host.buffer(&block) })
     }
 
     /// Bytes `at..at + len` of each block that is so long.
@@ -68,16 +75,16 @@ impl<S: Site> ShmCall<'_, S> {
         block: &impl Fn(u32) -> Slice,
         at: usize,
         len: usize,
-    ) -> Result {
+    ) -> CallResult {
         let left = |bytes: usize| bytes.saturating_sub(at).min(len);
         let meeting = self.meet_writing()?;
         let table = self.team.table(meeting);
         table.will_write(self.me() * len, left(own.len()));
-        self.site.copy(own, at, table.buf(), self.me() * len, left(own.len()));
+        self.host.copy(own, at, table.buf(), self.me() * len, left(own.len()));
         self.all_come(meeting)?;
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
-            let into = self.site.buffer(&block(rank));
-            self.site.copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
+            let into = self.host.buffer(&block(rank));
+            self.host.copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
         }
         Ok(())
     }

@@ -3,14 +3,14 @@
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
-use crate::{Result, ShmCall, Site, parts, whole_lines};
-use tern_coll::{Buf, Data, Ty};
+use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
+use tern_coll::{Buf, Ty, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::Team;
 
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
-    pub(crate) fn alltoall(&mut self, send: Option<Data>, recv: Data) -> Result {
+    pub(crate) fn alltoall(&mut self, send: Option<TypedCount>, recv: TypedCount) -> CallResult {
         let columns = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let into = self.buffer(columns);
         let from = match send {
@@ -19,17 +19,17 @@ impl<S: Site> ShmCall<'_, S> {
         };
         let bytes = recv.bytes() as usize;
         if send.is_some() {
-            self.site.copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
+            self.host.copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
         }
         if self.swaps(bytes) {
             let at = self.other() as usize * bytes;
             return self.swap((&from, at, bytes), (&into, at, bytes));
         }
         if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
-            let (me, site) = (self.me(), self.site);
+            let (me, host) = (self.me(), self.host);
             let wanted = |from: u32| {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);
-                Fetch { offset: me * bytes, into: site.buffer(&block.slice()) }
+                Fetch { offset: me * bytes, into: host.buffer(&block.slice()) }
             };
             if self.fetch_all(send.is_some().then_some(&from), wanted)? {
                 return Ok(());
@@ -49,7 +49,7 @@ impl<S: Site> ShmCall<'_, S> {
         into: &UserBuf,
         bytes: usize,
         (at, len): (usize, usize),
-    ) -> Result {
+    ) -> CallResult {
         let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
         let table = self.team.table(meeting);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
@@ -57,15 +57,15 @@ impl<S: Site> ShmCall<'_, S> {
             table.will_write(row(me, 1 - me), len);
         }
         if len == bytes && size > 2 {
-            self.site.copy(from, 0, table.buf(), row(me, 0), size * len);
+            self.host.copy(from, 0, table.buf(), row(me, 0), size * len);
         } else {
             for dest in (0..size).filter(|&dest| dest != me) {
-                self.site.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
+                self.host.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
             }
         }
         self.all_come(meeting)?;
         for source in (0..size).filter(|&source| source != me) {
-            self.site.copy(table.buf(), row(source, me), into, source * bytes + at, len);
+            self.host.copy(table.buf(), row(source, me), into, source * bytes + at, len);
         }
         Ok(())
     }

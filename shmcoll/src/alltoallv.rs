@@ -6,8 +6,8 @@
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
-use crate::way::Blocks;
-use crate::{Fault, NO_NOTE, Result, ShmCall, Site, Unequal, pieces, whole_lines};
+use crate::method::VectorBlocks;
+use crate::{CallFault, CallHost, CallResult, NO_NOTE, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
 use tern_transport::shm::team::Note;
 use tern_transport::{Area, Meeting, Remote, Team};
@@ -35,7 +35,7 @@ impl Heading {
     const BYTES: usize = 16;
 
     fn of(block: &UserBuf) -> Heading {
-        let address = block.as_flat().map_or(0, |(base, _)| base as u64);
+        let address = block.as_contiguous().map_or(0, |(base, _)| base as u64);
         Heading { bytes: block.len() as u64, address }
     }
 
@@ -59,8 +59,8 @@ impl Heading {
 /// Bytes of a block that travel beside its heading in a note.
 const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
 
-impl<S: Site> ShmCall<'_, S> {
-    pub(crate) fn alltoallv(&mut self, blocks: &Blocks) -> Result {
+impl<S: CallHost> ShmCall<'_, S> {
+    pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
         let meeting = self.meet_writing()?;
         let mine = self.outlook_of(blocks);
         let mut fault = None;
@@ -74,7 +74,7 @@ impl<S: Site> ShmCall<'_, S> {
                 self.pass_long(blocks, outlook.longest)?;
             }
         }
-        fault.map_or(Ok(()), |found| Err(Fault::Unequal(found)))
+        fault.map_or(Ok(()), |found| Err(CallFault::Unequal(found)))
     }
 
     /// The longest block that travels with its heading.
@@ -95,27 +95,27 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     /// What this rank says of itself.
-    fn outlook_of(&self, blocks: &Blocks) -> Outlook {
-        let (mut longest, mut is_flat, mut reads) = (0, true, false);
+    fn outlook_of(&self, blocks: &VectorBlocks) -> Outlook {
+        let (mut longest, mut is_contiguous, mut reads) = (0, true, false);
         for rank in self.others().map(|rank| rank as usize) {
-            let (to, from) = (self.site.buffer(&blocks.to[rank]), self.site.buffer(&blocks.from[rank]));
+            let (to, from) = (self.host.buffer(&blocks.to[rank]), self.host.buffer(&blocks.from[rank]));
             longest = longest.max(to.len());
-            is_flat &= to.len() <= self.short_max() || to.as_flat().is_some();
+            is_contiguous &= to.len() <= self.short_max() || to.as_contiguous().is_some();
             reads |= from.len() > self.short_max();
         }
-        Outlook { longest, obstacle: !is_flat || (reads && !self.can_fetch()) }
+        Outlook { longest, obstacle: !is_contiguous || (reads && !self.can_fetch()) }
     }
 
     /// Two ranks tell each other.
     fn tell_one(
         &self,
         meeting: Meeting,
-        blocks: &Blocks,
+        blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
-    ) -> Result<Outlook> {
+    ) -> CallResult<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
-        let (to, into) = (self.site.buffer(&blocks.to[other]), self.site.buffer(&blocks.from[other]));
+        let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
         let table = self.team.table(meeting);
         let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
@@ -124,7 +124,7 @@ impl<S: Site> ShmCall<'_, S> {
             to.read(0, &mut note[Heading::BYTES..][..to.len()]);
         } else if to.len() <= self.short_max() {
             table.will_write(self.cell(me, other), to.len());
-            self.site.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
+            self.host.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
         }
         self.team.post(meeting, &note);
         self.keep_own(blocks, fault);
@@ -135,7 +135,7 @@ impl<S: Site> ShmCall<'_, S> {
         if len <= NOTED_BYTES_MAX {
             into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
         } else if len <= self.short_max() {
-            self.site.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
+            self.host.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
         }
         Ok(mine.and(&said))
     }
@@ -144,17 +144,17 @@ impl<S: Site> ShmCall<'_, S> {
     fn tell_all(
         &self,
         meeting: Meeting,
-        blocks: &Blocks,
+        blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
-    ) -> Result<Outlook> {
+    ) -> CallResult<Outlook> {
         let table = self.team.table(meeting);
         for dest in self.others().map(|rank| rank as usize) {
-            let to = self.site.buffer(&blocks.to[dest]);
+            let to = self.host.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
             table.buf().write(at, &Heading::of(&to).to_bytes());
             if to.len() <= self.short_max() {
-                self.site.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
+                self.host.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
             }
         }
         self.team.post(meeting, &crate::note_of_word(word_of(&mine)));
@@ -162,22 +162,22 @@ impl<S: Site> ShmCall<'_, S> {
         self.keep_own(blocks, fault);
         self.after_arrival(meeting, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
-            let (into, at) = (self.site.buffer(&blocks.from[source]), self.cell(source, self.me()));
+            let (into, at) = (self.host.buffer(&blocks.from[source]), self.cell(source, self.me()));
             let len = heading_at(&table, at).len();
             self.compare(source, len, into.len(), fault);
             if len <= self.short_max() {
-                self.site.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
+                self.host.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
         Ok(self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank))))
     }
 
     /// What this rank has for itself.
-    fn keep_own(&self, blocks: &Blocks, fault: &mut Option<Unequal>) {
+    fn keep_own(&self, blocks: &VectorBlocks, fault: &mut Option<Unequal>) {
         let (from, into) =
-            (self.site.buffer(&blocks.to[self.me()]), self.site.buffer(&blocks.from[self.me()]));
+            (self.host.buffer(&blocks.to[self.me()]), self.host.buffer(&blocks.from[self.me()]));
         self.compare(self.me(), from.len(), into.len(), fault);
-        self.site.copy(&from, 0, &into, 0, from.len().min(into.len()));
+        self.host.copy(&from, 0, &into, 0, from.len().min(into.len()));
     }
 
     fn compare(&self, source: usize, sent: usize, room: usize, fault: &mut Option<Unequal>) {
@@ -187,10 +187,10 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     /// Fetches the blocks that are not short. False, at all ranks alike, if some rank could not.
-    fn fetch_long(&mut self, meeting: Meeting, blocks: &Blocks) -> Result<bool> {
+    fn fetch_long(&mut self, meeting: Meeting, blocks: &VectorBlocks) -> CallResult<bool> {
         let fetched = self.read_in_turns(|source| {
             let said = self.heading(meeting, source as usize);
-            let into = self.site.buffer(&blocks.from[source as usize]);
+            let into = self.host.buffer(&blocks.from[source as usize]);
             let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
             said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
         });
@@ -207,7 +207,7 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     /// Passes the blocks that are not short through the table, piece by piece.
-    fn pass_long(&mut self, blocks: &Blocks, longest: usize) -> Result {
+    fn pass_long(&mut self, blocks: &VectorBlocks, longest: usize) -> CallResult {
         for (at, len) in pieces(longest, self.cell_bytes()) {
             let (meeting, short_max) = (self.meet_writing()?, self.short_max());
             let table = self.team.table(meeting);
@@ -216,13 +216,13 @@ impl<S: Site> ShmCall<'_, S> {
                 false => 0,
             };
             for dest in self.others().map(|rank| rank as usize) {
-                let to = self.site.buffer(&blocks.to[dest]);
-                self.site.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
+                let to = self.host.buffer(&blocks.to[dest]);
+                self.host.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
             }
             self.all_come(meeting)?;
             for source in self.others().map(|rank| rank as usize) {
-                let into = self.site.buffer(&blocks.from[source]);
-                self.site.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
+                let into = self.host.buffer(&blocks.from[source]);
+                self.host.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
             }
         }
         Ok(())

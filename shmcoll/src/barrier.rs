@@ -5,7 +5,7 @@ use tern_coll::Collective;
 use tern_transport::shm::team::Lines;
 use tern_transport::{Arrival, Meeting, Team};
 
-/// The mark of a barrier.
+/// The mark of a barrier, which is zero: see [`Team::come_solely`].
 pub const fn mark_of_barrier() -> Mark {
     Mark::bare(Collective::Barrier)
 }
@@ -13,10 +13,10 @@ pub const fn mark_of_barrier() -> Mark {
 /// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the meeting.
 #[inline]
 pub fn come<L: Lines>(team: &mut Team<L>) -> (Meeting, Arrival) {
-    let meeting = team.meet();
     if team.size() == 2 && team.has_room() {
-        team.come(meeting);
-        return (meeting, Arrival::Early(team.posted(meeting, 1 - team.rank())));
+        let (meeting, watch) = team.come_solely();
+        return (meeting, Arrival::Early(watch));
     }
+    let meeting = team.meet();
     (meeting, team.arrive(meeting))
 }

@@ -1,6 +1,6 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{Result, ShmCall, Site, note_of_word, word_of};
+use crate::{CallHost, CallResult, ShmCall, note_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::TEAM_RANKS_MAX;
@@ -14,16 +14,16 @@ pub(crate) struct Fetch {
     pub into: UserBuf,
 }
 
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// Each rank tells where its data lie and fetches what `wanted` names of each other rank; nobody's data may change until
     /// all have what they want. False, at all ranks alike, if some cannot: then nothing that matters has been written.
     pub(crate) fn fetch_all(
         &mut self,
         from: Option<&UserBuf>,
         wanted: impl Fn(u32) -> Fetch,
-    ) -> Result<bool> {
+    ) -> CallResult<bool> {
         let from = from.filter(|_| self.can_fetch());
-        let address = from.and_then(UserBuf::as_flat).map_or(0, |(base, _)| base as u64);
+        let address = from.and_then(UserBuf::as_contiguous).map_or(0, |(base, _)| base as u64);
         let told = self.meet_with(address)?;
         if !self.all_say(told) {
             return Ok(false);
@@ -68,7 +68,7 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Whether the kernel lets this rank read all others' memory.
     pub(crate) fn can_fetch(&self) -> bool {
-        self.site.can_get(self.others())
+        self.host.can_get(self.others())
     }
 
     fn fetch(&self, told: Meeting, rank: u32, fetch: &Fetch) -> bool {
@@ -78,11 +78,11 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Gets a rank's memory; whether that was possible.
     pub(crate) fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
-        self.site.get(rank, from, into)
+        self.host.get(rank, from, into)
     }
 
     /// A meeting in which each rank leaves a word for all.
-    pub(crate) fn meet_with(&mut self, word: u64) -> Result<Meeting> {
+    pub(crate) fn meet_with(&mut self, word: u64) -> CallResult<Meeting> {
         let meeting = self.team.meet();
         self.team.post(meeting, &note_of_word(word));
         match self.size() {

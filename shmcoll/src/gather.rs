@@ -1,12 +1,12 @@
 //! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
 
-use crate::{NO_NOTE, Result, ShmCall, Site, note_of};
-use tern_coll::{Buf, Data, Span, Ty};
+use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of};
+use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
 
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
-    pub(crate) fn gather(&mut self, send: Option<Data>, recv: Data, root: u32) -> Result {
+    pub(crate) fn gather(&mut self, send: Option<TypedCount>, recv: TypedCount, root: u32) -> CallResult {
         let own = send.map(|send| self.buffer(send.in_send()));
         if self.team.rank() == root {
             return self.gather_here(own.as_ref(), recv);
@@ -14,19 +14,19 @@ impl<S: Site> ShmCall<'_, S> {
         own.map_or(Ok(()), |own| self.offer(&own))
     }
 
-    fn offer(&mut self, own: &UserBuf) -> Result {
+    fn offer(&mut self, own: &UserBuf) -> CallResult {
         let (handover, bytes) = (self.hand_over_writing()?, own.len());
         if Self::fits_note(bytes) {
             self.team.offer(handover, &note_of(own, 0, bytes));
         } else {
-            self.site.copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
+            self.host.copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
             self.team.offer(handover, &NO_NOTE);
         }
         self.team.end(handover);
         Ok(())
     }
 
-    fn gather_here(&mut self, own: Option<&UserBuf>, recv: Data) -> Result {
+    fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
         let (handover, bytes) = (self.team.hand_over(), recv.bytes() as usize);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
@@ -35,18 +35,18 @@ impl<S: Site> ShmCall<'_, S> {
             if Self::fits_note(bytes) {
                 all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
             } else {
-                self.site.copy(self.team.tray(handover).buf(), at, &all, at, bytes);
+                self.host.copy(self.team.tray(handover).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
-            self.site.copy(own, 0, &all, self.me() * bytes, bytes);
+            self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
         self.team.end(handover);
         Ok(())
     }
 
     /// Without `recv`, the root's own block stays where it is.
-    pub(crate) fn scatter(&mut self, send: Data, recv: Option<Data>, root: u32) -> Result {
+    pub(crate) fn scatter(&mut self, send: TypedCount, recv: Option<TypedCount>, root: u32) -> CallResult {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
         if self.team.rank() == root {
             return self.scatter_here(send, own.as_ref());
@@ -54,30 +54,30 @@ impl<S: Site> ShmCall<'_, S> {
         own.map_or(Ok(()), |own| self.take(&own, root))
     }
 
-    fn scatter_here(&mut self, send: Data, own: Option<&UserBuf>) -> Result {
+    fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
         let (handover, bytes) = (self.hand_over_writing()?, send.bytes() as usize);
         if Self::fits_note(all.len()) {
             self.team.give(handover, &note_of(&all, 0, all.len()));
         } else {
-            self.site.copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
+            self.host.copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
             self.team.give(handover, &NO_NOTE);
         }
         if let Some(own) = own {
-            self.site.copy(&all, self.me() * bytes, own, 0, bytes);
+            self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
         self.team.end(handover);
         Ok(())
     }
 
-    fn take(&mut self, own: &UserBuf, root: u32) -> Result {
+    fn take(&mut self, own: &UserBuf, root: u32) -> CallResult {
         let (handover, bytes) = (self.team.hand_over(), own.len());
         let at = self.me() * bytes;
         self.wait(self.team.given(handover, root))?;
         if Self::fits_note(bytes * self.size()) {
             own.write(0, &self.team.gift(handover)[at..at + bytes]);
         } else {
-            self.site.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
+            self.host.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
         }
         self.team.end(handover);
         Ok(())
@@ -85,6 +85,6 @@ impl<S: Site> ShmCall<'_, S> {
 }
 
 /// The blocks of all ranks, of which `block` is one.
-pub(crate) fn blocks(block: Data, ranks: usize, buf: Buf, ty: Ty) -> Span {
+pub(crate) fn blocks(block: TypedCount, ranks: usize, buf: Buf, ty: Ty) -> Span {
     Span::new(buf, block.count * ranks as u64, ty, block.layout)
 }

@@ -2,10 +2,10 @@
 //! T3D, section 3.3).
 //!
 //! Which way a call goes is decided by what all ranks know alike: the collective, the bytes, the number of ranks
-//! ([`Way::of`]). The steps are plain blocking code over a [`Team`]; what is waited for is always one word
-//! ([`tern_transport::Watch`]). How to wait, where the program's buffers are, and what combines operands is for a [`Site`] to
-//! say: the library's waits as every wait does and serves messages meanwhile, since others may need this rank's help to come
-//! here; the simulator's counts what each step costs.
+//! ([`Method::of`]). The steps are plain blocking code over a [`Team`]; what is waited for is always one word
+//! ([`tern_transport::TeamWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
+//! [`CallHost`] to say: the library's waits as every wait does and serves messages meanwhile, since others may need
+//! this rank's help to come here; the simulator's counts what each step costs.
 
 mod allgather;
 mod alltoall;
@@ -16,23 +16,23 @@ mod direct;
 mod gather;
 pub mod limits;
 mod mark;
+mod method;
 mod operand;
 mod reduce;
 mod reduce_scatter;
 mod scan;
-mod way;
 
 pub use barrier::{come, mark_of_barrier};
 pub use mark::{Difference, Mark, OperationCode};
+pub use method::{Habits, Method, OperandOrder, VectorBlocks};
 pub use operand::Operand;
-pub use way::{Blocks, Habits, Order, Way};
 
-use self::scan::Reach;
+use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::team::{Lines, Note};
-use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, Sight, Team, Watch};
+use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, Sight, Team, TeamWatch};
 
 /// No note: a flag alone says what there is to say.
 const NO_NOTE: Note = [0; Team::NOTE_BYTES];
@@ -41,7 +41,7 @@ const NO_NOTE: Note = [0; Team::NOTE_BYTES];
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// A rank's call, as its process sees it.
-pub trait Site {
+pub trait CallHost {
     /// Where the team's lines are.
     type Lines: Lines;
 
@@ -49,7 +49,7 @@ pub trait Site {
     fn buffer(&self, slice: &Slice) -> UserBuf;
 
     /// Waits until what is watched has come, or it is known why it will not.
-    fn wait(&self, team: &Team<Self::Lines>, watch: Watch) -> std::result::Result<(), Mismatch>;
+    fn wait(&self, team: &Team<Self::Lines>, watch: TeamWatch) -> std::result::Result<(), Mismatch>;
 
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
@@ -69,7 +69,7 @@ pub trait Site {
 
 /// Why a call fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum CallFault {
     /// Two sides of a call do not describe the same data.
     Unequal(Unequal),
     /// Another rank makes another call.
@@ -87,25 +87,30 @@ pub struct Unequal {
     pub room: usize,
 }
 
-impl From<Mismatch> for Fault {
-    fn from(found: Mismatch) -> Fault {
-        Fault::Mismatch(found)
+impl From<Mismatch> for CallFault {
+    fn from(found: Mismatch) -> CallFault {
+        CallFault::Mismatch(found)
     }
 }
 
 /// What a call comes to.
-pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
+pub type CallResult<T = (), E = CallFault> = std::result::Result<T, E>;
 
 /// A collective under way over shared memory.
-struct ShmCall<'a, S: Site> {
+struct ShmCall<'a, S: CallHost> {
     team: &'a mut Team<S::Lines>,
-    site: &'a S,
+    host: &'a S,
 }
 
-/// Does what `way` says, in a call that [`begin`] has begun.
-pub fn run<S: Site>(team: &mut Team<S::Lines>, site: &S, way: &Way, blocks: &Blocks) -> Result {
-    let outcome = ShmCall { team, site }.go(way, blocks);
-    if matches!(outcome, Err(Fault::Mismatch(_))) {
+/// Does what `method` says, in a call that [`begin`] has begun.
+pub fn run<S: CallHost>(
+    team: &mut Team<S::Lines>,
+    host: &S,
+    method: &Method,
+    blocks: &VectorBlocks,
+) -> CallResult {
+    let outcome = ShmCall { team, host }.go(method, blocks);
+    if matches!(outcome, Err(CallFault::Mismatch(_))) {
         team.abandon();
     }
     outcome
@@ -113,32 +118,32 @@ pub fn run<S: Site>(team: &mut Team<S::Lines>, site: &S, way: &Way, blocks: &Blo
 
 /// Begins a call with this mark, whichever way it goes.
 #[inline]
-pub fn begin<S: Site>(team: &mut Team<S::Lines>, site: &S, mark: Mark) {
+pub fn begin<S: CallHost>(team: &mut Team<S::Lines>, host: &S, mark: Mark) {
     while let Some(behind) = team.unsettled() {
         // Nobody who has not begun this call can make another one.
-        let _ = site.wait(team, behind);
+        let _ = host.wait(team, behind);
     }
     team.begin(mark.bits());
 }
 
-impl<S: Site> ShmCall<'_, S> {
-    fn go(&mut self, way: &Way, blocks: &Blocks) -> Result {
-        match *way {
-            Way::Bcast { data, root } => self.bcast(data, root),
-            Way::Reduce { data, in_place, root } => self.reduce(data, in_place, root),
-            Way::Allreduce { data, in_place } => self.allreduce(data, in_place),
-            Way::Accumulate { data, in_place, root } => self.accumulate(data, in_place, root),
-            Way::ReduceScatter { layout, longest, in_place } => {
+impl<S: CallHost> ShmCall<'_, S> {
+    fn go(&mut self, method: &Method, blocks: &VectorBlocks) -> CallResult {
+        match *method {
+            Method::Bcast { data, root } => self.bcast(data, root),
+            Method::Reduce { data, in_place, root } => self.reduce(data, in_place, root),
+            Method::Allreduce { data, in_place } => self.allreduce(data, in_place),
+            Method::Accumulate { data, in_place, root } => self.accumulate(data, in_place, root),
+            Method::ReduceScatter { layout, longest, in_place } => {
                 self.reduce_scatter(layout, longest, in_place, blocks)
             }
-            Way::Scan { data, in_place } => self.scan(data, in_place, Reach::Inclusive),
-            Way::Exscan { data, in_place } => self.scan(data, in_place, Reach::Exclusive),
-            Way::Gather { send, recv, root } => self.gather(send, recv, root),
-            Way::Scatter { send, recv, root } => self.scatter(send, recv, root),
-            Way::Allgather { send, recv } => self.allgather(send, recv),
-            Way::Alltoall { send, recv } => self.alltoall(send, recv),
-            Way::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
-            Way::Alltoallv => self.alltoallv(blocks),
+            Method::Scan { data, in_place } => self.scan(data, in_place, ScanReach::Inclusive),
+            Method::Exscan { data, in_place } => self.scan(data, in_place, ScanReach::Exclusive),
+            Method::Gather { send, recv, root } => self.gather(send, recv, root),
+            Method::Scatter { send, recv, root } => self.scatter(send, recv, root),
+            Method::Allgather { send, recv } => self.allgather(send, recv),
+            Method::Alltoall { send, recv } => self.alltoall(send, recv),
+            Method::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
+            Method::Alltoallv => self.alltoallv(blocks),
         }
     }
 
@@ -161,16 +166,16 @@ impl<S: Site> ShmCall<'_, S> {
     /// The memory of elements of the program's.
     #[inline]
     fn buffer(&self, span: Span) -> UserBuf {
-        self.site.buffer(&span.slice())
+        self.host.buffer(&span.slice())
     }
 
     #[inline]
-    fn wait(&self, watch: Watch) -> Result<(), Mismatch> {
+    fn wait(&self, watch: TeamWatch) -> CallResult<(), Mismatch> {
         match self.team.look_often(&watch) {
             Sight::Come => Ok(()),
             Sight::Pending => {
                 self.team.tell();
-                self.site.wait(self.team, watch)
+                self.host.wait(self.team, watch)
             }
             Sight::Amiss => Err(self.team.mismatch(&watch)),
         }
@@ -178,7 +183,7 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Begins a meeting in which this rank writes to the table, once that is free.
     #[inline]
-    fn meet_writing(&mut self) -> Result<Meeting, Mismatch> {
+    fn meet_writing(&mut self) -> CallResult<Meeting, Mismatch> {
         let meeting = self.team.meet();
         while let Some(behind) = self.team.before_table(meeting) {
             self.wait(behind)?;
@@ -188,13 +193,13 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Until all ranks have come to a meeting.
     #[inline]
-    fn all_come(&self, meeting: Meeting) -> Result<(), Mismatch> {
+    fn all_come(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
         self.all_come_after(meeting, || ())
     }
 
     /// As [`ShmCall::all_come`]; of more than two ranks, the one that comes last does something for all first.
     #[inline]
-    fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> Result<(), Mismatch> {
+    fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> CallResult<(), Mismatch> {
         if self.size() == 2 {
             self.team.come(meeting);
             return self.after_post(meeting);
@@ -204,7 +209,12 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Until all have come, of more than two ranks, to a meeting at which this one has arrived.
     #[inline]
-    fn after_arrival(&self, meeting: Meeting, arrival: Arrival, last: impl FnOnce()) -> Result<(), Mismatch> {
+    fn after_arrival(
+        &self,
+        meeting: Meeting,
+        arrival: Arrival,
+        last: impl FnOnce(),
+    ) -> CallResult<(), Mismatch> {
         match arrival {
             Arrival::Early(watch) => self.wait(watch)?,
             Arrival::Last => {
@@ -221,7 +231,7 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Until the other one of two has come, to a meeting for which this one's flag is raised.
     #[inline]
-    fn after_post(&self, meeting: Meeting) -> Result<(), Mismatch> {
+    fn after_post(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
         self.wait(self.team.posted(meeting, self.other()))?;
         self.team.all_have_come();
         Ok(())
@@ -229,7 +239,7 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Begins a handover in which this rank writes, once the tray is free.
     #[inline]
-    fn hand_over_writing(&mut self) -> Result<Handover, Mismatch> {
+    fn hand_over_writing(&mut self) -> CallResult<Handover, Mismatch> {
         let handover = self.team.hand_over();
         self.free(handover)?;
         Ok(handover)
@@ -237,7 +247,7 @@ impl<S: Site> ShmCall<'_, S> {
 
     /// Until all ranks are through with what lay where this rank writes for a handover.
     #[inline]
-    fn free(&mut self, handover: Handover) -> Result<(), Mismatch> {
+    fn free(&mut self, handover: Handover) -> CallResult<(), Mismatch> {
         while let Some(behind) = self.team.before(handover) {
             self.wait(behind)?;
         }
@@ -245,7 +255,7 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
-    fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> Result {
+    fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> CallResult {
         let (meeting, other) = (self.team.meet(), self.other());
         self.team.post(meeting, &note_of(from.0, from.1, from.2));
         self.after_post(meeting)?;

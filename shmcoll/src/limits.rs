@@ -6,8 +6,8 @@ use tern_transport::limits::{MEETING_BYTES, TEAM_RANKS_MAX, TRAY_BYTES};
 /// between.
 pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
 
-/// Ranks of a scan of few bytes up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes
-/// as long as meeting.
+/// Ranks of a scan up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes as long as
+/// meeting.
 pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
 
 /// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as

@@ -2,7 +2,7 @@
 //!
 //! A word compares at once, and tells a person what another rank does instead.
 
-use tern_coll::{Call, Collective, Comm, Data, Root, Vector};
+use tern_coll::{Collective, CollectiveCall, CommView, Root, TypedCount, Vector};
 use tern_transport::Team;
 
 /// The collective, its root, its operation and its length, as far as all ranks have to name the same.
@@ -18,10 +18,8 @@ const COLLECTIVE: Field = Field { at: Team::MARK_BITS_RESERVED, bits: 5 };
 const ROOT: Field = Field { at: COLLECTIVE.end(), bits: 7 };
 const OPERATION: Field = Field { at: ROOT.end(), bits: 10 };
 const LENGTH: Field = Field { at: OPERATION.end(), bits: 38 };
+const _: () = assert!(Collective::Barrier as u64 == 0, "a barrier's mark is zero");
 const _: () = assert!(LENGTH.end() == u64::BITS && Collective::ALL.len() <= 1 << COLLECTIVE.bits);
-
-/// The root of a call that has none.
-const NO_ROOT: u64 = ROOT.max();
 
 /// Some bits of a mark.
 #[derive(Clone, Copy)]
@@ -72,34 +70,38 @@ impl Mark {
     /// Of a collective whose ranks need not name the same of anything.
     #[inline]
     pub const fn bare(collective: Collective) -> Mark {
-        Mark(COLLECTIVE.put(collective as u64) | ROOT.put(NO_ROOT))
+        Mark(COLLECTIVE.put(collective as u64))
     }
 
     /// Of a call.
     #[inline]
-    pub fn of(call: &Call, comm: &Comm, operation: Option<OperationCode>) -> Mark {
+    pub fn of(call: &CollectiveCall, comm: &CommView, operation: Option<OperationCode>) -> Mark {
         let bare = Mark::bare(call.collective());
-        let reduced = |data: &Data| bare.long(data.bytes()).with(operation);
+        let reduced = |data: &TypedCount| bare.long(data.bytes()).with(operation);
         match call {
-            Call::Bcast { data, root } => bare.long(data.bytes()).rooted(*root),
-            Call::Gather { send, recv, root } => {
+            CollectiveCall::Bcast { data, root } => bare.long(data.bytes()).rooted(*root),
+            CollectiveCall::Gather { send, recv, root } => {
                 bare.long(block_at_root(comm, *root, recv, send.as_ref())).rooted(*root)
             }
-            Call::Scatter { send, recv, root } => {
+            CollectiveCall::Scatter { send, recv, root } => {
                 bare.long(block_at_root(comm, *root, send, recv.as_ref())).rooted(*root)
             }
-            Call::Gatherv { root, .. } | Call::Scatterv { root, .. } => bare.rooted(*root),
-            Call::Allgather { recv, .. } | Call::Alltoall { recv, .. } => bare.long(recv.bytes()),
-            Call::Allgatherv { recv, .. } => bare.long(digest_of_blocks(recv, comm.size)),
-            Call::Reduce { data, root, .. } => reduced(data).rooted(*root),
-            Call::ReduceScatter { counts, layout, .. } => {
+            CollectiveCall::Gatherv { root, .. } | CollectiveCall::Scatterv { root, .. } => {
+                bare.rooted(*root)
+            }
+            CollectiveCall::Allgather { recv, .. } | CollectiveCall::Alltoall { recv, .. } => {
+                bare.long(recv.bytes())
+            }
+            CollectiveCall::Allgatherv { recv, .. } => bare.long(digest_of_blocks(recv, comm.size)),
+            CollectiveCall::Reduce { data, root, .. } => reduced(data).rooted(*root),
+            CollectiveCall::ReduceScatter { counts, layout, .. } => {
                 let bytes = |rank| counts.count(rank as usize).wrapping_mul(layout.size);
                 bare.long(digest((0..comm.size).map(bytes))).with(operation)
             }
-            Call::Allreduce { data, .. }
-            | Call::ReduceScatterBlock { data, .. }
-            | Call::Scan { data, .. }
-            | Call::Exscan { data, .. } => reduced(data),
+            CollectiveCall::Allreduce { data, .. }
+            | CollectiveCall::ReduceScatterBlock { data, .. }
+            | CollectiveCall::Scan { data, .. }
+            | CollectiveCall::Exscan { data, .. } => reduced(data),
             _ => bare,
         }
     }
@@ -122,8 +124,8 @@ impl Mark {
 
     /// The root, if the collective has one.
     pub fn root(self) -> Option<u32> {
-        let root = ROOT.get(self.0);
-        (root != NO_ROOT).then_some(root as u32)
+        // The first root is 1 here, and 0 says that there is none.
+        ROOT.get(self.0).checked_sub(1).map(|root| root as u32)
     }
 
     /// Bytes of a rank's data, of a collective in which these are the same at all ranks.
@@ -159,13 +161,13 @@ impl Mark {
     #[inline]
     fn rooted(self, root: Root) -> Mark {
         let Root::Rank(root) = root else { return self };
-        Mark(self.0 & !(ROOT.max() << ROOT.at) | ROOT.put(root.into()))
+        Mark(self.0 | ROOT.put(u64::from(root) + 1))
     }
 }
 
 /// Bytes of one rank's block: the root has told them for all, the others for themselves.
 #[inline]
-fn block_at_root(comm: &Comm, root: Root, at_root: &Data, elsewhere: Option<&Data>) -> u64 {
+fn block_at_root(comm: &CommView, root: Root, at_root: &TypedCount, elsewhere: Option<&TypedCount>) -> u64 {
     match elsewhere {
         Some(data) if root != Root::Rank(comm.rank) => data.bytes(),
         _ => at_root.bytes(),
@@ -187,21 +189,22 @@ fn digest(numbers: impl Iterator<Item = u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_coll::Layout;
+    use tern_coll::TypeLayout;
 
-    fn bytes(count: u64) -> Data {
-        Data::new(count, Layout::dense(1))
+    fn bytes(count: u64) -> TypedCount {
+        TypedCount::new(count, TypeLayout::contiguous(1))
     }
 
-    fn mark(call: &Call, operation: Option<OperationCode>) -> Mark {
-        Mark::of(call, &Comm::intra(1, 4), operation)
+    fn mark(call: &CollectiveCall, operation: Option<OperationCode>) -> Mark {
+        Mark::of(call, &CommView::intra(1, 4), operation)
     }
 
     #[test]
     fn marks_tell_in_which_respect_calls_differ() {
-        let bcast = |count, root| mark(&Call::Bcast { data: bytes(count), root: Root::Rank(root) }, None);
+        let bcast =
+            |count, root| mark(&CollectiveCall::Bcast { data: bytes(count), root: Root::Rank(root) }, None);
         let allreduce = |count, code| {
-            let call = Call::Allreduce { data: bytes(count), in_place: false, commutative: true };
+            let call = CollectiveCall::Allreduce { data: bytes(count), in_place: false, commutative: true };
             mark(&call, Some(OperationCode(code)))
         };
         assert_eq!(bcast(100, 2).difference(bcast(100, 2)), None);
@@ -214,23 +217,33 @@ mod tests {
             (100, Some(2), None)
         );
         assert_eq!(allreduce(1, 1).collective(), Some(Collective::Allreduce));
+        let barrier = mark(&CollectiveCall::Barrier, None);
+        assert_eq!(
+            (barrier.bits(), barrier.collective(), barrier.root()),
+            (0, Some(Collective::Barrier), None)
+        );
+        assert_eq!(bcast(0, 0).difference(barrier), Some(Difference::Collective));
     }
 
     #[test]
     fn a_root_and_its_leaves_come_with_the_same() {
         for rank in 0..4 {
             let (here, there) = if rank == 2 { (bytes(7), bytes(999)) } else { (bytes(999), bytes(7)) };
-            let call = Call::Gather { send: Some(there), recv: here, root: Root::Rank(2) };
-            assert_eq!(Mark::of(&call, &Comm::intra(rank, 4), None).bytes(), 7);
+            let call = CollectiveCall::Gather { send: Some(there), recv: here, root: Root::Rank(2) };
+            assert_eq!(Mark::of(&call, &CommView::intra(rank, 4), None).bytes(), 7);
         }
     }
 
     #[test]
     fn vector_forms_compare_the_lengths_of_all_ranks() {
         let mark = |counts: &[i32]| {
-            let counts = tern_coll::Numbers::I32(counts);
-            let call =
-                Call::ReduceScatter { counts, layout: Layout::dense(4), in_place: false, commutative: true };
+            let counts = tern_coll::NumberArray::I32(counts);
+            let call = CollectiveCall::ReduceScatter {
+                counts,
+                layout: TypeLayout::contiguous(4),
+                in_place: false,
+                commutative: true,
+            };
             mark(&call, Some(OperationCode(0)))
         };
         let one = mark(&[1, 2, 3, 4]);

@@ -18,7 +18,7 @@ impl<'a> Operand<'a> {
     /// A buffer without gaps; of one that has gaps, nothing.
     #[inline]
     pub fn of(buf: &'a UserBuf) -> Self {
-        let (base, bytes) = buf.as_flat().unwrap_or((0, 0));
+        let (base, bytes) = buf.as_contiguous().unwrap_or((0, 0));
         Operand { at: std::ptr::with_exposed_provenance_mut(base), bytes, memory: PhantomData }
     }
 
@@ -54,6 +54,6 @@ impl<'a> Operand<'a> {
     /// As a buffer.
     pub fn buf(&self) -> UserBuf {
         // SAFETY: who made this had the memory, and lends it for as long as this lives; whoever combines uses it no longer.
-        unsafe { UserBuf::flat(self.at, self.bytes) }
+        unsafe { UserBuf::contiguous(self.at, self.bytes) }
     }
 }

@@ -3,42 +3,46 @@
 
 use crate::direct::{Fetch, part};
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::{NO_NOTE, Operand, Result, ShmCall, Site, note_of};
-use tern_coll::{Data, Span};
+use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
+use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::team::Note;
 use tern_transport::{Area, Handover, Meeting, Team};
 
 /// The operands of one call.
-struct Operands {
+struct ReduceOperands {
     own: UserBuf,
     bytes: usize,
     count: u64,
 }
 
-impl<S: Site> ShmCall<'_, S> {
-    fn operands(&self, data: Data, in_place: bool) -> Operands {
-        Operands { own: self.buffer(data.operand(in_place)), bytes: data.bytes() as usize, count: data.count }
+impl<S: CallHost> ShmCall<'_, S> {
+    fn operands(&self, data: TypedCount, in_place: bool) -> ReduceOperands {
+        ReduceOperands {
+            own: self.buffer(data.operand(in_place)),
+            bytes: data.bytes() as usize,
+            count: data.count,
+        }
     }
 
     /// Combines what lies side by side, each at a multiple of `step`, from the last to the first into the last.
-    fn combine_all(&self, area: &Area<'_>, step: usize, operands: &Operands) -> usize {
+    fn combine_all(&self, area: &Area<'_>, step: usize, operands: &ReduceOperands) -> usize {
         let last = (self.size() - 1) * step;
         for rank in (0..self.size() - 1).rev() {
             let (left, right) = (
                 Operand::within(area, rank * step, operands.bytes),
                 Operand::within(area, last, operands.bytes),
             );
-            self.site.combine(left, right, operands.count);
+            self.host.combine(left, right, operands.count);
         }
         last
     }
 }
 
 /// To all.
-impl<S: Site> ShmCall<'_, S> {
-    pub(crate) fn allreduce(&mut self, data: Data, in_place: bool) -> Result {
+impl<S: CallHost> ShmCall<'_, S> {
+    pub(crate) fn allreduce(&mut self, data: TypedCount, in_place: bool) -> CallResult {
         let operands = self.operands(data, in_place);
         let result = self.buffer(data.in_recv());
         if self.size() == 2 && self.reduce_pair(&operands, &result)? {
@@ -48,24 +52,24 @@ impl<S: Site> ShmCall<'_, S> {
         let table = self.team.table(meeting);
         let place = self.me() * step;
         table.will_write(place, operands.bytes);
-        self.site.copy(&operands.own, 0, table.buf(), place, operands.bytes);
+        self.host.copy(&operands.own, 0, table.buf(), place, operands.bytes);
         if self.size() == 2 {
             self.all_come(meeting)?;
             let place = |at| Operand::within(&table, at, operands.bytes);
             let result = Operand::of(&result);
-            self.site.combine_into(place(0), place(step), result, operands.count);
+            self.host.combine_into(place(0), place(step), result, operands.count);
             return Ok(());
         }
         let last = (self.size() - 1) * step;
         self.all_come_after(meeting, || {
             self.combine_all(&table, step, &operands);
         })?;
-        self.site.copy(table.buf(), last, &result, 0, operands.bytes);
+        self.host.copy(table.buf(), last, &result, 0, operands.bytes);
         Ok(())
     }
 
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
-    fn reduce_pair(&mut self, operands: &Operands, result: &UserBuf) -> Result<bool> {
+    fn reduce_pair(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult<bool> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
         // This rank's own place in a table, once both have come to a meeting that needs none: what was there
         // has been read, and nobody else writes there.
@@ -77,18 +81,18 @@ impl<S: Site> ShmCall<'_, S> {
         }
         let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));
         let (left, right) = if other == 1 { (own, theirs) } else { (theirs, own) };
-        self.site.combine_into(left, right, Operand::of(result), operands.count);
+        self.host.combine_into(left, right, Operand::of(result), operands.count);
         Ok(true)
     }
 
-    fn fetch_operands(&mut self, operands: &Operands, into: &UserBuf) -> Result<bool> {
+    fn fetch_operands(&mut self, operands: &ReduceOperands, into: &UserBuf) -> CallResult<bool> {
         self.fetch_all(Some(&operands.own), |_| Fetch { offset: 0, into: into.clone() })
     }
 }
 
 /// To the root.
-impl<S: Site> ShmCall<'_, S> {
-    pub(crate) fn reduce(&mut self, data: Data, in_place: bool, root: u32) -> Result {
+impl<S: CallHost> ShmCall<'_, S> {
+    pub(crate) fn reduce(&mut self, data: TypedCount, in_place: bool, root: u32) -> CallResult {
         let is_root = self.team.rank() == root;
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
@@ -102,7 +106,7 @@ impl<S: Site> ShmCall<'_, S> {
             false => {
                 let handover = self.hand_over_writing()?;
                 let place = self.me() * step_of(operands.bytes);
-                self.site.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
+                self.host.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
                 self.team.offer(handover, &NO_NOTE);
                 self.team.end(handover);
             }
@@ -110,13 +114,13 @@ impl<S: Site> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn reduce_offers(&mut self, operands: &Operands, result: &UserBuf) -> Result {
+    fn reduce_offers(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
         let handover = self.team.hand_over();
         let mut sum: Option<Note> = None;
         for rank in (0..self.team.size()).rev() {
             let mut left = self.offer_from(handover, rank, operands)?;
             if let Some(mut right) = sum {
-                self.site.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
+                self.host.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
                 left = right;
             }
             sum = Some(left);
@@ -126,7 +130,7 @@ impl<S: Site> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn offer_from(&self, handover: Handover, rank: u32, operands: &Operands) -> Result<Note> {
+    fn offer_from(&self, handover: Handover, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
         if rank == self.team.rank() {
             return Ok(note_of(&operands.own, 0, operands.bytes));
         }
@@ -134,26 +138,26 @@ impl<S: Site> ShmCall<'_, S> {
         Ok(self.team.offer_of(handover, rank))
     }
 
-    fn reduce_tray(&mut self, operands: &Operands, result: &UserBuf) -> Result {
+    fn reduce_tray(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
         let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
         let tray = self.team.tray(handover);
-        self.site.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
+        self.host.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
         for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
             self.wait(self.team.offered(handover, rank))?;
         }
         let last = self.combine_all(&tray, step, operands);
-        self.site.copy(tray.buf(), last, result, 0, operands.bytes);
+        self.host.copy(tray.buf(), last, result, 0, operands.bytes);
         self.team.end(handover);
         Ok(())
     }
 }
 
 /// Of many bytes.
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
-    pub(crate) fn accumulate(&mut self, data: Data, in_place: bool, root: Option<u32>) -> Result {
+    pub(crate) fn accumulate(&mut self, data: TypedCount, in_place: bool, root: Option<u32>) -> CallResult {
         let takes = root.is_none_or(|root| root == self.team.rank());
         let own = data.operand(in_place && takes);
         let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
@@ -165,7 +169,7 @@ impl<S: Site> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> Result {
+    fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> CallResult {
         let meeting = self.meet_writing()?;
         let (me, size) = (self.team.rank(), self.team.size());
         let slices = Slices { count: own.count, size };
@@ -186,7 +190,7 @@ impl<S: Site> ShmCall<'_, S> {
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            self.site.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
+            self.host.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
         }
         Ok(())
     }
@@ -198,10 +202,10 @@ impl<S: Site> ShmCall<'_, S> {
             return;
         }
         match is_first {
-            true => self.site.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
             false => {
                 let sum = Operand::within(&table, at, from.len());
-                self.site.combine(Operand::of(&from), sum, count);
+                self.host.combine(Operand::of(&from), sum, count);
             }
         }
     }

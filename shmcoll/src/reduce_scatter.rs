@@ -1,21 +1,21 @@
 //! Reductions whose result is scattered, block by block in the order of the ranks.
 
 use crate::limits::JOINT_SCATTERED_BYTES_MAX;
+use crate::method::VectorBlocks;
 use crate::reduce::step_of;
-use crate::way::Blocks;
-use crate::{Operand, Result, ShmCall, Site, note_of, whole_lines};
-use tern_coll::{Layout, Slice};
+use crate::{CallHost, CallResult, Operand, ShmCall, note_of, whole_lines};
+use tern_coll::{Slice, TypeLayout};
 use tern_transport::{Meeting, Team};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]
-struct Part {
+struct BlockPart {
     first: u64,
     count: u64,
-    layout: Layout,
+    layout: TypeLayout,
 }
 
-impl Part {
+impl BlockPart {
     /// This part of a block, which may have less or nothing of it.
     fn of(&self, block: &Slice) -> Slice {
         let first = self.first.min(block.count);
@@ -29,15 +29,15 @@ impl Part {
     }
 }
 
-impl<S: Site> ShmCall<'_, S> {
+impl<S: CallHost> ShmCall<'_, S> {
     /// `longest` is the number of elements of the longest block.
     pub(crate) fn reduce_scatter(
         &mut self,
-        layout: Layout,
+        layout: TypeLayout,
         longest: u64,
         in_place: bool,
-        blocks: &Blocks,
-    ) -> Result {
+        blocks: &VectorBlocks,
+    ) -> CallResult {
         let count: u64 = blocks.to.iter().map(|block| block.count).sum();
         if self.size() == 2 {
             return self.scatter_notes(blocks);
@@ -49,43 +49,43 @@ impl<S: Site> ShmCall<'_, S> {
         }
         let room = whole_lines(Team::MEETING_BYTES / self.size()) as u64 / layout.size;
         for first in (0..longest).step_by(room as usize) {
-            self.scatter_in_turns(Part { first, count: room, layout }, in_place, blocks)?;
+            self.scatter_in_turns(BlockPart { first, count: room, layout }, in_place, blocks)?;
         }
         Ok(())
     }
 
     /// Two ranks tell each other what the other needs.
-    fn scatter_notes(&mut self, blocks: &Blocks) -> Result {
+    fn scatter_notes(&mut self, blocks: &VectorBlocks) -> CallResult {
         let (meeting, other) = (self.team.meet(), self.other());
-        let [mine, theirs] = [self.me(), other as usize].map(|rank| self.site.buffer(&blocks.to[rank]));
+        let [mine, theirs] = [self.me(), other as usize].map(|rank| self.host.buffer(&blocks.to[rank]));
         self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
         let mut own = note_of(&mine, 0, mine.len());
         self.after_post(meeting)?;
         let mut told = self.team.post_of(meeting, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
-        self.site.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
-        self.site.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
+        self.host.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
+        self.host.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
         Ok(())
     }
 
     /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
-    fn scatter_whole(&mut self, whole: &Slice, blocks: &Blocks) -> Result {
-        let own = self.site.buffer(whole);
+    fn scatter_whole(&mut self, whole: &Slice, blocks: &VectorBlocks) -> CallResult {
+        let own = self.host.buffer(whole);
         let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
         let table = self.team.table(meeting);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
         table.will_write(place, bytes);
-        self.site.copy(&own, 0, table.buf(), place, bytes);
+        self.host.copy(&own, 0, table.buf(), place, bytes);
         self.all_come_after(meeting, || {
             for rank in (0..self.size() - 1).rev() {
                 let (left, right) =
                     (Operand::within(&table, rank * step, bytes), Operand::within(&table, last, bytes));
-                self.site.combine(left, right, whole.count);
+                self.host.combine(left, right, whole.count);
             }
         })?;
-        let result = self.site.buffer(&blocks.from[0]);
+        let result = self.host.buffer(&blocks.from[0]);
         let at = (blocks.to[self.me()].offset - whole.offset) as usize;
-        self.site.copy(table.buf(), last + at, &result, 0, result.len());
+        self.host.copy(table.buf(), last + at, &result, 0, result.len());
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl<S: Site> ShmCall<'_, S> {
     ///
     /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
     /// which this rank has added already.
-    fn scatter_in_turns(&mut self, part: Part, in_place: bool, blocks: &Blocks) -> Result {
+    fn scatter_in_turns(&mut self, part: BlockPart, in_place: bool, blocks: &VectorBlocks) -> CallResult {
         let meeting = self.meet_writing()?;
         let (me, size) = (self.team.rank(), self.team.size());
         for turn in 0..size {
@@ -117,25 +117,25 @@ impl<S: Site> ShmCall<'_, S> {
     }
 
     fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
-        let (from, table) = (self.site.buffer(own), self.team.table(meeting));
+        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
         match is_first {
-            true => self.site.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
             false => {
                 let sum = Operand::within(&table, at, from.len());
-                self.site.combine(Operand::of(&from), sum, own.count);
+                self.host.combine(Operand::of(&from), sum, own.count);
             }
         }
     }
 
     fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, table) = (self.site.buffer(own), self.team.table(meeting));
-        let (result, sum) = (self.site.buffer(result), Operand::within(&table, at, from.len()));
+        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
+        let (result, sum) = (self.host.buffer(result), Operand::within(&table, at, from.len()));
         if in_place {
             // Operands and result may overlap.
-            self.site.combine(Operand::of(&from), sum, own.count);
-            self.site.copy(table.buf(), at, &result, 0, from.len());
+            self.host.combine(Operand::of(&from), sum, own.count);
+            self.host.copy(table.buf(), at, &result, 0, from.len());
         } else {
-            self.site.combine_into(Operand::of(&from), sum, Operand::of(&result), own.count);
+            self.host.combine_into(Operand::of(&from), sum, Operand::of(&result), own.count);
         }
     }
 }

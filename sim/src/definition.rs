@@ -1,11 +1,11 @@
 //! What the standard says that every rank has before and after a collective, written as its definition.
 
-use crate::program::Program;
+use crate::program::RankProgram;
 use tern_coll::Collective;
 
 /// What a rank's send and receive buffers hold before a call.
-pub fn before(program: &Program, collective: Collective, rank: u32) -> [Vec<u8>; 2] {
-    let (send, recv) = lengths(program, collective);
+pub fn before(program: &RankProgram, collective: Collective, rank: u32) -> [Vec<u8>; 2] {
+    let (send, recv) = program.lengths(collective);
     let job = program.job();
     let mut received = vec![0; recv];
     if collective == Collective::Bcast && rank == job.root {
@@ -15,11 +15,11 @@ pub fn before(program: &Program, collective: Collective, rank: u32) -> [Vec<u8>;
 }
 
 /// What a rank's receive buffer holds after it.
-pub fn after(program: &Program, collective: Collective, rank: u32) -> Vec<u8> {
+pub fn after(program: &RankProgram, collective: Collective, rank: u32) -> Vec<u8> {
     use Collective as C;
     let job = program.job();
     let (ranks, root, b) = (job.ranks, job.root, job.bytes as usize);
-    let (send, recv) = lengths(program, collective);
+    let (send, recv) = program.lengths(collective);
     let block = |from: u32, index: u32| data(from, send)[index as usize * b..][..b].to_vec();
     let total = |from: std::ops::Range<u32>, index: u32| {
         let sum = |all: Vec<u8>, one: u32| sum(&all, &block(one, index), program.element_bytes());
@@ -47,23 +47,6 @@ pub fn after(program: &Program, collective: Collective, rank: u32) -> Vec<u8> {
         C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => {
             [block(around[0], 1), block(around[1], 0)].concat()
         }
-    }
-}
-
-/// Bytes of the send and the receive buffer.
-pub(crate) fn lengths(program: &Program, collective: Collective) -> (usize, usize) {
-    use Collective as C;
-    let (one, ranks) = (program.job().bytes as usize, program.job().ranks as usize);
-    let all = one * ranks;
-    match collective {
-        C::Barrier => (0, 0),
-        C::Bcast => (0, one),
-        C::Gather | C::Gatherv | C::Allgather | C::Allgatherv => (one, all),
-        C::Scatter | C::Scatterv | C::ReduceScatter | C::ReduceScatterBlock => (all, one),
-        C::Alltoall | C::Alltoallv | C::Alltoallw => (all, all),
-        C::Reduce | C::Allreduce | C::Scan | C::Exscan => (one, one),
-        C::NeighborAllgather | C::NeighborAllgatherv => (one, 2 * one),
-        C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => (2 * one, 2 * one),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A rank's end of the network: the transport that its engine speaks to.
 
-use crate::network::Network;
+use crate::network::SimulatedNetwork;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,30 +8,30 @@ use tern_mem::UserBuf;
 use tern_transport::*;
 
 /// The network, shared by its ends.
-pub type Shared = Rc<RefCell<Network>>;
+pub type SharedNetwork = Rc<RefCell<SimulatedNetwork>>;
 
 /// One rank's end.
-pub struct End {
+pub struct NetworkEnd {
     rank: Peer,
-    network: Shared,
-    /// All ranks of the job, if the network has multicast: the only circle.
-    circle: Option<Circle>,
+    network: SharedNetwork,
+    /// All ranks of the job, if the network has multicast: the only multicast group.
+    multicast_group: Option<MulticastGroup>,
 }
 
-impl End {
+impl NetworkEnd {
     /// The end of a rank.
-    pub fn new(rank: Peer, network: Shared, multicast: bool) -> Self {
-        End { rank, network, circle: multicast.then(|| Circle::new(0)) }
+    pub fn new(rank: Peer, network: SharedNetwork, multicast: bool) -> Self {
+        NetworkEnd { rank, network, multicast_group: multicast.then(|| MulticastGroup::new(0)) }
     }
 }
 
-impl Transport for End {
+impl Transport for NetworkEnd {
     fn limits(&mut self, peer: Peer) -> Limits {
         self.network.borrow().limits(self.rank, peer)
     }
 
-    fn streams(&mut self, peer: Peer, _: u64) -> bool {
-        self.network.borrow().streams(peer, self.rank)
+    fn prefers_fragments(&mut self, peer: Peer, _: u64) -> bool {
+        self.network.borrow().prefers_fragments(peer, self.rank)
     }
 
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
@@ -39,11 +39,11 @@ impl Transport for End {
         Ok(())
     }
 
-    fn circle(&mut self, _: &[Peer]) -> Option<Circle> {
-        self.circle.clone()
+    fn multicast_group(&mut self, _: &[Peer]) -> Option<MulticastGroup> {
+        self.multicast_group.clone()
     }
 
-    fn multicast(&mut self, _: &Circle, to: &[Peer], am: &Am<'_>, _: Token) -> Result<Taken, Full> {
+    fn multicast(&mut self, _: &MulticastGroup, to: &[Peer], am: &Am<'_>, _: Token) -> Result<Taken, Full> {
         self.network.borrow_mut().multicast(self.rank, to, am);
         Ok(Taken::Copied)
     }
@@ -57,15 +57,28 @@ impl Transport for End {
         Transfer::Failed(TransferError::BadKey)
     }
 
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        from: Remote,
+        into: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
         Some(self.network.borrow_mut().share(self.rank, peer, from, into, done))
     }
 
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
         self.network.borrow_mut().pull(self.rank, key)
     }
 
-    fn share_join(&mut self, peer: Peer, key: ShareKey, _: &UserBuf, _: Remote, done: Token) -> Transfer {
+    fn join_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        key: CooperativeCopyKey,
+        _: &UserBuf,
+        _: Remote,
+        done: Token,
+    ) -> Transfer {
         self.network.borrow_mut().join(self.rank, peer, key, done)
     }
 

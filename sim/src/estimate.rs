@@ -1,16 +1,16 @@
 //! How many messages a job is going to need, before it runs.
 
-use crate::job::Job;
+use crate::job::SimulatedJob;
 use crate::params::Params;
-use crate::program::Program;
+use crate::program::RankProgram;
 use tern_coll::{Schedule, Step};
 
 /// Ranks whose schedules are counted.
 const SAMPLES: u32 = 32;
 
 /// About how many messages the schedules of all ranks send in one call; those of the protocols come on top.
-pub fn messages(job: &Job, params: &Params) -> u64 {
-    let program = Program::new(job, params);
+pub fn messages(job: &SimulatedJob, params: &Params) -> u64 {
+    let program = RankProgram::new(job, params);
     let samples = SAMPLES.min(job.ranks);
     // The root and the others by turns: its schedule may be like no other.
     let others =
@@ -29,12 +29,12 @@ pub fn messages(job: &Job, params: &Params) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Work;
+    use crate::RankWork;
     use tern_coll::{Algorithm, Collective};
 
     fn estimate(collective: Collective, algorithm: Algorithm, ranks: u32) -> u64 {
-        let job = Job::new(Work::Collective(collective), ranks, 8);
-        messages(&Job { choice: Some(algorithm.into()), ..job }, &Params::default())
+        let job = SimulatedJob::new(RankWork::Collective(collective), ranks, 8);
+        messages(&SimulatedJob { choice: Some(algorithm.into()), ..job }, &Params::default())
     }
 
     #[test]

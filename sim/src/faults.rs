@@ -1,6 +1,6 @@
 //! What goes wrong, all of it drawn from a seed.
 
-use crate::topology::Topology;
+use crate::topology::RankTopology;
 use crate::{Picos, picos};
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ use crate::limits::LOSSES_MAX;
 /// What goes wrong in a run. A transport keeps the messages of a pair in order and loses none, so whatever happens
 /// below it is seen as delay; what ends a run is a rank that stops, or a link that never comes back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Faults {
+pub struct InjectedFaults {
     /// Where all chance comes from.
     pub seed: u64,
-    /// The part of the messages between machines that is lost, from 0 to below 1: a long one counts as one.
+    /// The part of the messages between nodes that is lost, from 0 to below 1: a long one counts as one.
     pub loss: f64,
     /// When the sender sends a lost message again, nanoseconds; twice as long each further time.
     pub retransmit_ns: f64,
-    /// Each message between machines takes up to so much longer, nanoseconds: messages of different pairs overtake
+    /// Each message between nodes takes up to so much longer, nanoseconds: messages of different pairs overtake
     /// each other.
     pub jitter_ns: f64,
     /// Each rank begins up to so much later, nanoseconds.
@@ -27,7 +27,7 @@ pub struct Faults {
     /// Ranks that stop, and when.
     pub crashes: Vec<Crash>,
     /// Links that fail.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<LinkCut>,
 }
 
 /// A rank that stops.
@@ -39,10 +39,10 @@ pub struct Crash {
     pub at_ns: f64,
 }
 
-/// Two machines that cannot reach each other for some time.
+/// Two nodes that cannot reach each other for some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cut {
-    /// The machines' numbers.
+pub struct LinkCut {
+    /// The nodes' numbers.
     pub hosts: (u32, u32),
     /// From when, nanoseconds.
     pub from_ns: f64,
@@ -50,9 +50,9 @@ pub struct Cut {
     pub until_ns: Option<f64>,
 }
 
-impl Default for Faults {
+impl Default for InjectedFaults {
     fn default() -> Self {
-        Faults {
+        InjectedFaults {
             seed: 1,
             loss: 0.0,
             retransmit_ns: 1e6,
@@ -64,7 +64,7 @@ impl Default for Faults {
     }
 }
 
-impl Faults {
+impl InjectedFaults {
     /// Whether the network is as good as its parameters say.
     fn spares_the_network(&self) -> bool {
         self.loss == 0.0 && self.jitter_ns == 0.0 && self.cuts.is_empty()
@@ -76,7 +76,7 @@ impl Faults {
         move || if skew == 0 { 0 } else { random.u64(..skew + 1) }
     }
 
-    /// What messages meet between machines; `None` if nothing can happen to them.
+    /// What messages meet between nodes; `None` if nothing can happen to them.
     pub(crate) fn weather(&self) -> Option<Weather> {
         let random = Rng::with_seed(self.seed ^ 0x5EED);
         let weather = Weather { faults: self.clone(), random, latest: HashMap::default() };
@@ -84,10 +84,10 @@ impl Faults {
     }
 }
 
-/// What messages meet on their way between machines.
+/// What messages meet on their way between nodes.
 #[derive(Debug)]
 pub(crate) struct Weather {
-    faults: Faults,
+    faults: InjectedFaults,
     random: Rng,
     /// The latest arrival of each pair: what is sent later arrives later.
     latest: HashMap<(Peer, Peer), Picos, BuildHasherDefault<DefaultHasher>>,
@@ -97,7 +97,7 @@ impl Weather {
     /// When a message between two ranks arrives that left at `sent` and would arrive at `arrival`; `None`: never.
     pub fn arrival(
         &mut self,
-        topology: &Topology,
+        topology: &RankTopology,
         from: Peer,
         to: Peer,
         sent: Picos,
@@ -116,9 +116,9 @@ impl Weather {
         Some(*latest)
     }
 
-    /// When the link between two machines takes a message.
+    /// When the link between two nodes takes a message.
     fn leaves(&self, hosts: (u32, u32), sent: Picos) -> Option<Picos> {
-        let concerns = |cut: &&Cut| cut.hosts == hosts || cut.hosts == (hosts.1, hosts.0);
+        let concerns = |cut: &&LinkCut| cut.hosts == hosts || cut.hosts == (hosts.1, hosts.0);
         self.faults.cuts.iter().filter(concerns).try_fold(sent, |sent, cut| {
             let until = cut.until_ns.map(picos);
             let open = sent < picos(cut.from_ns) || until.is_some_and(|until| sent >= until);
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use crate::Params;
 
-    fn arrivals(faults: &Faults, sent: &[f64]) -> Vec<Option<Picos>> {
-        let topology = Topology::new(&Params { ranks_per_host: 1, ..Params::default() });
+    fn arrivals(faults: &InjectedFaults, sent: &[f64]) -> Vec<Option<Picos>> {
+        let topology = RankTopology::new(&Params { ranks_per_host: 1, ..Params::default() });
         let mut weather = faults.weather().expect("bad weather");
         let arrive = |sent: &f64| weather.arrival(&topology, 0, 1, picos(*sent), picos(*sent + 10.0));
         sent.iter().map(arrive).collect()
@@ -154,16 +154,16 @@ mod tests {
 
     #[test]
     fn a_cut_delays_or_swallows() {
-        let cut = Cut { hosts: (1, 0), from_ns: 5.0, until_ns: Some(9.0) };
-        let faults = Faults { cuts: vec![cut], ..Faults::default() };
+        let cut = LinkCut { hosts: (1, 0), from_ns: 5.0, until_ns: Some(9.0) };
+        let faults = InjectedFaults { cuts: vec![cut], ..InjectedFaults::default() };
         assert_eq!(arrivals(&faults, &[1.0, 5.0, 20.0]), [Some(11_000), Some(19_000), Some(30_000)]);
-        let faults = Faults { cuts: vec![Cut { until_ns: None, ..cut }], ..faults };
+        let faults = InjectedFaults { cuts: vec![LinkCut { until_ns: None, ..cut }], ..faults };
         assert_eq!(arrivals(&faults, &[1.0, 5.0]), [Some(11_000), None]);
     }
 
     #[test]
     fn loss_delays_and_keeps_the_order_of_a_pair() {
-        let faults = Faults { loss: 0.3, jitter_ns: 100.0, ..Faults::default() };
+        let faults = InjectedFaults { loss: 0.3, jitter_ns: 100.0, ..InjectedFaults::default() };
         let sent: Vec<f64> = (0..1000).map(f64::from).collect();
         let arrived: Vec<Picos> = arrivals(&faults, &sent).into_iter().flatten().collect();
         assert!(arrived.len() == 1000 && arrived.is_sorted_by(|a, b| a < b));

@@ -2,8 +2,8 @@
 
 use crate::limits::WAITS_SHOWN;
 use crate::nanos;
-use crate::network::Network;
-use crate::rank::Rank;
+use crate::network::SimulatedNetwork;
+use crate::rank::SimulatedRank;
 use std::fmt;
 use tern_transport::Peer;
 
@@ -15,14 +15,14 @@ pub struct Hang {
     /// How many others did not finish.
     pub unfinished: usize,
     /// What some of them wait for, those that wait for a dead rank or a message that was swallowed first.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<RankWait>,
     /// Messages that will never arrive: sender and receiver, and when they were sent, nanoseconds.
     pub swallowed: Vec<(Peer, Peer, f64)>,
 }
 
 /// What one rank waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct RankWait {
     /// The rank that waits.
     pub rank: Peer,
     /// The call it is in, from 1.
@@ -38,10 +38,15 @@ pub struct Wait {
 }
 
 impl Hang {
-    pub(crate) fn new(ranks: &[Rank], unfinished: &[usize], dead: &[Peer], network: &Network) -> Hang {
-        let mut waits: Vec<Wait> =
+    pub(crate) fn new(
+        ranks: &[SimulatedRank],
+        unfinished: &[usize],
+        dead: &[Peer],
+        network: &SimulatedNetwork,
+    ) -> Hang {
+        let mut waits: Vec<RankWait> =
             unfinished.iter().flat_map(|&rank| waits_of(&ranks[rank], rank as Peer, network)).collect();
-        let causes = |wait: &Wait| {
+        let causes = |wait: &RankWait| {
             let swallowed = |(from, to, _): &(Peer, Peer, _)| (*from, *to) == (wait.peer, wait.rank);
             dead.contains(&wait.peer) || network.swallowed.iter().any(swallowed)
         };
@@ -57,10 +62,10 @@ impl Hang {
     }
 }
 
-fn waits_of(rank: &Rank, me: Peer, network: &Network) -> Vec<Wait> {
+fn waits_of(rank: &SimulatedRank, me: Peer, network: &SimulatedNetwork) -> Vec<RankWait> {
     let (call, queued) = (rank.call(), network.queued(me));
     let described = rank.pending().iter().filter_map(|handle| rank.engine.describe(handle.id));
-    let wait = |what: tern_engine::engine::Description| Wait {
+    let wait = |what: tern_engine::engine::Description| RankWait {
         rank: me,
         call,
         peer: what.peer,
@@ -98,9 +103,9 @@ impl fmt::Display for Hang {
     }
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for RankWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wait { rank, call, peer, receives, bytes, queued } = self;
+        let RankWait { rank, call, peer, receives, bytes, queued } = self;
         let what = if *receives { "to receive" } else { "to send" };
         let toward = if *receives { "from" } else { "to" };
         write!(f, "rank {rank}, call {call}, waits {what} {bytes} bytes {toward} rank {peer}")?;

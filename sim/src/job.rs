@@ -1,18 +1,18 @@
 //! What is simulated.
 
-use crate::faults::Faults;
+use crate::faults::InjectedFaults;
 use crate::limits::{CHECKED_BYTES_MAX, CHECKED_RANKS_MAX, MESSAGE_BYTES_MAX, RANKS_MAX};
-use crate::program::Program;
+use crate::program::RankProgram;
 use tern_coll::{Algorithm, Choice, Collective};
 use thiserror::Error;
 
 /// A job: what all ranks do.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct SimulatedJob {
     /// The ranks.
     pub ranks: u32,
     /// What they do.
-    pub work: Work,
+    pub work: RankWork,
     /// By which algorithm; `None`: as the selection table says.
     pub choice: Option<Choice>,
     /// The bytes of the call as the selection table counts them: the whole vector of a broadcast or reduction, one
@@ -25,14 +25,14 @@ pub struct Job {
     /// Each call has the next rank as its root, so that no root runs ahead of the others: as measurements do.
     pub roots_rotate: bool,
     /// Whether messages carry bytes.
-    pub payload: Payload,
+    pub payload: PayloadBytes,
     /// What goes wrong.
-    pub faults: Faults,
+    pub faults: InjectedFaults,
 }
 
 /// What ranks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum RankWork {
     /// A collective of the standard; neighbourhood collectives on a ring.
     Collective(Collective),
     /// The first and the last rank send a message to and fro.
@@ -41,7 +41,7 @@ pub enum Work {
 
 /// Whether messages carry bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payload {
+pub enum PayloadBytes {
     /// Only lengths: for large jobs. All buffers are the same memory, which nobody looks at.
     Lengths,
     /// Every rank has its buffers, and what is in them afterwards is compared with [`crate::definition`].
@@ -98,10 +98,10 @@ pub enum JobError {
     Loss(String),
 }
 
-impl Job {
+impl SimulatedJob {
     /// One call of a collective, with lengths only and no faults.
-    pub fn new(work: Work, ranks: u32, bytes: u64) -> Job {
-        Job {
+    pub fn new(work: RankWork, ranks: u32, bytes: u64) -> SimulatedJob {
+        SimulatedJob {
             ranks,
             work,
             choice: None,
@@ -109,8 +109,8 @@ impl Job {
             root: 0,
             repeats: 1,
             roots_rotate: false,
-            payload: Payload::Lengths,
-            faults: Faults::default(),
+            payload: PayloadBytes::Lengths,
+            faults: InjectedFaults::default(),
         }
     }
 
@@ -126,7 +126,7 @@ impl Job {
         if self.ranks == 0 || self.ranks > RANKS_MAX {
             return Err(JobError::Ranks(self.ranks));
         }
-        if self.payload == Payload::Bytes && self.ranks > CHECKED_RANKS_MAX {
+        if self.payload == PayloadBytes::Bytes && self.ranks > CHECKED_RANKS_MAX {
             return Err(JobError::CheckedRanks(self.ranks));
         }
         if self.root > last {
@@ -138,10 +138,10 @@ impl Job {
         if self.repeats == 0 {
             return Err(JobError::Repeats);
         }
-        if self.work == Work::PingPong && self.ranks < 2 {
+        if self.work == RankWork::PingPong && self.ranks < 2 {
             return Err(JobError::Alone);
         }
-        if self.roots_rotate && self.payload == Payload::Bytes {
+        if self.roots_rotate && self.payload == PayloadBytes::Bytes {
             return Err(JobError::Roots);
         }
         if let Some(crash) = self.faults.crashes.iter().find(|crash| crash.rank > last) {
@@ -156,10 +156,10 @@ impl Job {
     }
 
     /// Whether there is room for the buffers of its program.
-    pub(crate) fn check_room(&self, program: &Program, shared: bool) -> Result<(), JobError> {
+    pub(crate) fn check_room(&self, program: &RankProgram, shared: bool) -> Result<(), JobError> {
         let longest = program.buffer_bytes();
         let all = longest.saturating_mul(self.ranks.into());
-        if self.payload == Payload::Bytes && all > CHECKED_BYTES_MAX {
+        if self.payload == PayloadBytes::Bytes && all > CHECKED_BYTES_MAX {
             return Err(JobError::CheckedBytes(all));
         }
         let fits = !shared || longest <= MESSAGE_BYTES_MAX;
@@ -174,38 +174,52 @@ mod tests {
 
     #[test]
     fn jobs_that_make_no_sense_are_refused() {
-        let job = || Job::new(Work::Collective(Collective::Bcast), 4, 8);
+        let job = || SimulatedJob::new(RankWork::Collective(Collective::Bcast), 4, 8);
         assert_eq!(job().check(), Ok(()));
-        let faults = |faults: Faults| Job { faults, ..job() }.check();
-        assert_eq!(Job { ranks: 0, ..job() }.check(), Err(JobError::Ranks(0)));
-        assert_eq!(Job { root: 4, ..job() }.check(), Err(JobError::Root(4, 3)));
-        assert_eq!(Job { repeats: 0, ..job() }.check(), Err(JobError::Repeats));
-        assert_eq!(Job { work: Work::PingPong, ranks: 1, ..job() }.check(), Err(JobError::Alone));
-        assert!(matches!(Job { bytes: u64::MAX, ..job() }.check(), Err(JobError::Bytes(_))));
-        let large = Job { payload: Payload::Bytes, ranks: 1 << 20, ..job() };
+        let faults = |faults: InjectedFaults| SimulatedJob { faults, ..job() }.check();
+        assert_eq!(SimulatedJob { ranks: 0, ..job() }.check(), Err(JobError::Ranks(0)));
+        assert_eq!(SimulatedJob { root: 4, ..job() }.check(), Err(JobError::Root(4, 3)));
+        assert_eq!(SimulatedJob { repeats: 0, ..job() }.check(), Err(JobError::Repeats));
+        assert_eq!(
+            SimulatedJob { work: RankWork::PingPong, ranks: 1, ..job() }.check(),
+            Err(JobError::Alone)
+        );
+        assert!(matches!(SimulatedJob { bytes: u64::MAX, ..job() }.check(), Err(JobError::Bytes(_))));
+        let large = SimulatedJob { payload: PayloadBytes::Bytes, ranks: 1 << 20, ..job() };
         assert!(matches!(large.check(), Err(JobError::CheckedRanks(_))));
-        let rotating = Job { roots_rotate: true, root: 3, ..job() };
+        let rotating = SimulatedJob { roots_rotate: true, root: 3, ..job() };
         assert_eq!([1, 2, 6].map(|call| rotating.root_of(call)), [3, 0, 0]);
-        assert_eq!(Job { payload: Payload::Bytes, ..rotating }.check(), Err(JobError::Roots));
-        assert!(faults(Faults { loss: 1.0, ..Faults::default() }).is_err());
-        // What happens between machines changes nothing on one.
-        let shared = Job { choice: Some(Algorithm::Shm.into()), ..job() };
-        let faults_of_shared = |faults: Faults| Job { faults, ..shared.clone() }.check();
-        assert_eq!(faults_of_shared(Faults { loss: 0.1, jitter_ns: 5.0, ..Faults::default() }), Ok(()));
+        assert_eq!(SimulatedJob { payload: PayloadBytes::Bytes, ..rotating }.check(), Err(JobError::Roots));
+        assert!(faults(InjectedFaults { loss: 1.0, ..InjectedFaults::default() }).is_err());
+        // What happens between nodes changes nothing on one.
+        let shared = SimulatedJob { choice: Some(Algorithm::Shm.into()), ..job() };
+        let faults_of_shared = |faults: InjectedFaults| SimulatedJob { faults, ..shared.clone() }.check();
+        assert_eq!(
+            faults_of_shared(InjectedFaults { loss: 0.1, jitter_ns: 5.0, ..InjectedFaults::default() }),
+            Ok(())
+        );
         let crashes = vec![Crash { rank: 3, at_ns: 0.0 }];
-        assert_eq!(faults_of_shared(Faults { crashes, ..Faults::default() }), Err(JobError::Shared));
+        assert_eq!(
+            faults_of_shared(InjectedFaults { crashes, ..InjectedFaults::default() }),
+            Err(JobError::Shared)
+        );
         let crashes = vec![Crash { rank: 4, at_ns: 0.0 }];
-        assert_eq!(faults(Faults { crashes, ..Faults::default() }), Err(JobError::Crash(4, 3)));
+        assert_eq!(
+            faults(InjectedFaults { crashes, ..InjectedFaults::default() }),
+            Err(JobError::Crash(4, 3))
+        );
     }
 
     #[test]
     fn jobs_that_need_more_memory_than_there_may_be_are_refused() {
-        let room = |job: &Job, shared| job.check_room(&Program::new(job, &crate::Params::default()), shared);
-        let job = Job::new(Work::Collective(Collective::Alltoall), 3, MESSAGE_BYTES_MAX);
+        let room = |job: &SimulatedJob, shared| {
+            job.check_room(&RankProgram::new(job, &crate::Params::default()), shared)
+        };
+        let job = SimulatedJob::new(RankWork::Collective(Collective::Alltoall), 3, MESSAGE_BYTES_MAX);
         assert_eq!(room(&job, false), Ok(()), "each message is short enough");
         assert_eq!(room(&job, true), Err(JobError::SharedBytes(3 * MESSAGE_BYTES_MAX)));
-        let real = Job { payload: Payload::Bytes, bytes: CHECKED_BYTES_MAX / 8, ..job };
+        let real = SimulatedJob { payload: PayloadBytes::Bytes, bytes: CHECKED_BYTES_MAX / 8, ..job };
         assert_eq!(room(&real, false), Err(JobError::CheckedBytes(CHECKED_BYTES_MAX / 8 * 9)));
-        assert_eq!(room(&Job { bytes: CHECKED_BYTES_MAX / 9, ..real }, true), Ok(()));
+        assert_eq!(room(&SimulatedJob { bytes: CHECKED_BYTES_MAX / 9, ..real }, true), Ok(()));
     }
 }

@@ -4,15 +4,16 @@
 //! its own [`tern_engine::Engine`], and that engine speaks to a [`tern_transport::Transport`]. Only the transport and the
 //! clock are not real: messages travel over a network that knows no bytes but what they cost, after the LogGP model
 //! (Alexandrov, Ionescu, Schauser and Scheiman, "LogGP: incorporating long messages into the LogP model", 1995), with
-//! one set of parameters for each distance: the same core, the same machine, the same switch, farther.
+//! one set of parameters for each distance: the same core, the same node, the same switch, farther.
 //!
 //! The way through the crate, top down:
 //!
-//! - [`Job`] says what is simulated, [`Params`] on what machine, [`Faults`] what goes wrong; [`run`] does it;
+//! - [`SimulatedJob`] says what is simulated, [`Params`] on what machine, [`InjectedFaults`] what goes wrong; [`run`] does it;
 //! - [`world`] holds the ranks and hands them what happens, event by event, in the order of virtual time ([`events`]);
 //! - [`rank`] is one rank: its engine, and how far its schedule is; [`program`] builds schedules, [`port`] executes them;
 //! - [`network`] prices messages and brings them to their receivers; [`end`] is a rank's end of it;
-//! - [`team`] runs what goes over the memory that the ranks of one machine share, without engines and schedules;
+//! - [`team`] runs what goes over the memory that the ranks of one node share, without engines and schedules;
+//! - [`files`] prices plans of collective buffering, which need no events;
 //! - [`outcome`] is what a run has found, and [`hang`] who waits for whom where a run did not end;
 //! - [`definition`] is what the standard says that every rank has afterwards, for runs that move real bytes.
 //!
@@ -25,6 +26,7 @@ mod end;
 pub mod estimate;
 pub mod events;
 pub mod faults;
+pub mod files;
 #[cfg(any(test, fuzzing))]
 #[path = "../../fuzz/targets/sim.rs"]
 pub mod fuzz;
@@ -42,9 +44,9 @@ pub mod team;
 pub mod topology;
 pub mod world;
 
-pub use faults::Faults;
-pub use job::{Job, Payload, Work};
-pub use outcome::{Outcome, Progress};
+pub use faults::InjectedFaults;
+pub use job::{PayloadBytes, RankWork, SimulatedJob};
+pub use outcome::{RunOutcome, RunProgress};
 pub use params::{Params, ParamsError};
 pub use world::run;
 

@@ -6,7 +6,7 @@ use tern_mem::UserBuf;
 use tern_transport::Remote;
 
 /// The buffers of all ranks.
-pub enum Memory {
+pub enum SimulatedMemory {
     /// One block for all, as long as the longest message so far: nobody looks at what is in it.
     Scratch(UserBuf),
     /// Each rank's own, with elements of so many bytes.
@@ -38,17 +38,17 @@ impl Space {
     }
 }
 
-impl Memory {
+impl SimulatedMemory {
     /// Memory that nobody looks at.
-    pub fn scratch() -> Memory {
-        Memory::Scratch(UserBuf::owned(1 << 16))
+    pub fn scratch() -> SimulatedMemory {
+        SimulatedMemory::Scratch(UserBuf::owned(1 << 16))
     }
 
     /// The memory of a slice of a rank's; `None` if it is too long to be simulated, or outside of its buffer.
     pub fn buffer(&mut self, rank: u32, slice: &Slice, element_bytes: u64) -> Option<UserBuf> {
         let bytes = slice.count.checked_mul(size(slice.ty, element_bytes))?;
         match self {
-            Memory::Scratch(block) => {
+            SimulatedMemory::Scratch(block) => {
                 if bytes > MESSAGE_BYTES_MAX {
                     return None;
                 }
@@ -57,7 +57,7 @@ impl Memory {
                 }
                 block.part(0, bytes as usize)
             }
-            Memory::Own(spaces, _) => {
+            SimulatedMemory::Own(spaces, _) => {
                 let space = &spaces[rank as usize];
                 let whole = match slice.buf {
                     Buf::Send => &space.send,
@@ -71,12 +71,12 @@ impl Memory {
     }
 }
 
-impl Memory {
+impl SimulatedMemory {
     /// Copies from the memory of a rank to a buffer, where bytes are moved.
     pub fn copy_from(&self, rank: u32, from: Remote, into: &UserBuf) {
-        let Memory::Own(spaces, _) = self else { return };
+        let SimulatedMemory::Own(spaces, _) = self else { return };
         let here = |memory: &UserBuf| {
-            let (base, len) = memory.as_flat()?;
+            let (base, len) = memory.as_contiguous()?;
             let offset = (from.addr as usize).checked_sub(base)?;
             (offset + from.len as usize <= len).then_some(offset)
         };
@@ -113,18 +113,18 @@ mod tests {
 
     #[test]
     fn scratch_grows_and_is_shared() {
-        let mut memory = Memory::scratch();
+        let mut memory = SimulatedMemory::scratch();
         let mut place = |offset| memory.buffer(3, &slice(Buf::Recv, offset, 100_000), 8).unwrap();
         let (one, other) = (place(0), place(1 << 40));
         assert_eq!(one.len(), 800_000);
-        assert_eq!(one.as_flat(), other.as_flat());
+        assert_eq!(one.as_contiguous(), other.as_contiguous());
         assert!(memory.buffer(0, &slice(Buf::Send, 0, u64::MAX), 8).is_none());
     }
 
     #[test]
     fn own_buffers_have_ends() {
         let [send, recv] = [16, 32].map(UserBuf::owned);
-        let mut memory = Memory::Own(vec![Space { send, recv, temps: vec![] }], 8);
+        let mut memory = SimulatedMemory::Own(vec![Space { send, recv, temps: vec![] }], 8);
         assert!(memory.buffer(0, &slice(Buf::Send, 8, 1), 8).is_some());
         assert!(memory.buffer(0, &slice(Buf::Send, 8, 2), 8).is_none());
         assert!(memory.buffer(0, &slice(Buf::Recv, -8, 1), 8).is_none());

@@ -2,8 +2,8 @@
 //!
 //! A message of k bytes keeps its sender's core busy for o, the sender's link for the larger of g and k G, travels
 //! for L and k G, and keeps the receiver's link as long as the sender's; the receiver's core is busy for o when it
-//! takes it. Where it was measured what messages of some sizes take, that counts instead of k G, but for the links ([`Curve`]).
-//! Between machines, all ranks of one machine share its link. What is on its way is a [`Flight`].
+//! takes it. Where it was measured what messages of some sizes take, that counts instead of k G, but for the links ([`PriceCurve`](crate::params::PriceCurve)).
+//! Between nodes, all ranks of one node share its link. What is on its way is a [`MessageFlight`].
 //!
 //! A multicast costs its sender, and the sender's link, what one message to the farthest receiver costs; each receiver and
 //! its link pay for it as for any message.
@@ -14,8 +14,8 @@ use crate::Picos;
 use crate::events::Events;
 use crate::faults::Weather;
 use crate::limits::PREFETCH_FLIGHT;
-use crate::params::{Cost, Costs, Curve, Distance, Params, times};
-use crate::topology::Topology;
+use crate::params::{Cost, Costs, Distance, Params, PriceCurve, times};
+use crate::topology::RankTopology;
 use tern_mem::{UserBuf, prefetch};
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Header, Landing, Limits, Peer, Remote, Sink, Token};
 
@@ -24,7 +24,7 @@ pub use transfers::Transfers;
 
 /// Something that is going to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum NetworkEvent {
     /// A rank begins, or goes on when its core is free.
     Run(Peer),
     /// The last byte of this flight reaches the receiver's link.
@@ -41,7 +41,7 @@ pub enum Event {
 const NONE: u32 = u32::MAX;
 
 /// A message on its way, or in its receiver's queue.
-struct Flight {
+struct MessageFlight {
     header: Header,
     from: Peer,
     to: Peer,
@@ -59,21 +59,21 @@ struct Flight {
 
 /// Until when a link is busy in each direction.
 #[derive(Clone, Copy, Default)]
-struct Link {
+struct LinkTimes {
     out: Picos,
     into: Picos,
 }
 
 /// What has arrived at a rank and was not taken yet.
 #[derive(Clone, Copy)]
-struct Queue {
+struct ArrivalQueue {
     first: u32,
     last: u32,
 }
 
 /// What has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct SentTraffic {
     /// Active messages, those of the protocols included.
     pub messages: u64,
     /// Their bytes, and those that were got.
@@ -81,7 +81,7 @@ pub struct Traffic {
 }
 
 /// The network that all ranks share.
-pub struct Network {
+pub struct SimulatedNetwork {
     /// The clock of the rank that runs now.
     pub(crate) now: Picos,
     /// Since when its core had nothing to do.
@@ -90,57 +90,57 @@ pub struct Network {
     pub(crate) copies_until: Picos,
     /// Until when each core is busy.
     pub(crate) cores: Vec<Picos>,
-    pub(crate) events: Events<Event>,
-    pub(crate) topology: Topology,
-    pub(crate) traffic: Traffic,
+    pub(crate) events: Events<NetworkEvent>,
+    pub(crate) topology: RankTopology,
+    pub(crate) traffic: SentTraffic,
     /// Bytes that each rank has sent.
     pub(crate) sent_by: Vec<u64>,
     /// Messages that will never arrive: sender and receiver, and the moment.
     pub(crate) swallowed: Vec<(Peer, Peer, Picos)>,
     pub(crate) transfers: Transfers,
     costs: [Costs; 4],
-    curves: [Curve; 4],
+    curves: [PriceCurve; 4],
     weather: Option<Weather>,
     /// Ranks that stop, and when: a rank does many things in one event, of which those after that moment do not happen.
     stops: Vec<(Peer, Picos)>,
-    flights: Vec<Flight>,
+    flights: Vec<MessageFlight>,
     free: u32,
-    queues: Vec<Queue>,
-    links: Vec<Link>,
-    host_links: Vec<Link>,
+    queues: Vec<ArrivalQueue>,
+    links: Vec<LinkTimes>,
+    host_links: Vec<LinkTimes>,
     /// Memory of each rank that others may get from; nothing where no bytes are moved.
     memory: Vec<Vec<UserBuf>>,
     /// Messages carry bytes.
     real: bool,
 }
 
-impl Network {
+impl SimulatedNetwork {
     /// A network of `ranks` ranks, on which nothing has been sent.
-    pub(crate) fn new(ranks: u32, params: &Params, weather: Option<Weather>, real: bool) -> Network {
-        let topology = Topology::new(params);
+    pub(crate) fn new(ranks: u32, params: &Params, weather: Option<Weather>, real: bool) -> SimulatedNetwork {
+        let topology = RankTopology::new(params);
         let hosts = topology.host(ranks - 1) as usize + 1;
         let n = ranks as usize;
-        Network {
+        SimulatedNetwork {
             now: 0,
             idle_since: 0,
             copies_until: 0,
             cores: vec![0; topology.core(ranks - 1) + 1],
             events: Events::default(),
             topology,
-            traffic: Traffic::default(),
+            traffic: SentTraffic::default(),
             sent_by: vec![0; n],
             swallowed: Vec::new(),
             transfers: Transfers::default(),
             costs: Distance::ALL
                 .map(|distance| Costs::of(&params.levels[distance as usize], params.compute.cache_bytes)),
-            curves: Distance::ALL.map(|distance| Curve::of(&params.levels[distance as usize])),
+            curves: Distance::ALL.map(|distance| PriceCurve::of(&params.levels[distance as usize])),
             weather,
             stops: Vec::new(),
             flights: Vec::new(),
             free: NONE,
-            queues: vec![Queue { first: NONE, last: NONE }; n],
-            links: vec![Link::default(); n],
-            host_links: vec![Link::default(); hosts],
+            queues: vec![ArrivalQueue { first: NONE, last: NONE }; n],
+            links: vec![LinkTimes::default(); n],
+            host_links: vec![LinkTimes::default(); hosts],
             memory: vec![Vec::new(); if real { n } else { 0 }],
             real,
         }
@@ -162,13 +162,13 @@ impl Network {
     }
 
     /// Whether long messages between two ranks go in pieces.
-    pub fn streams(&self, from: Peer, to: Peer) -> bool {
+    pub fn prefers_fragments(&self, from: Peer, to: Peer) -> bool {
         self.costs(from, to).0.streams
     }
 
     /// What the bytes of a flight cost of something.
     fn cost(&self, cost: Cost, flight: u32) -> Picos {
-        let Flight { from, to, len, .. } = self.flights[flight as usize];
+        let MessageFlight { from, to, len, .. } = self.flights[flight as usize];
         self.curves[self.topology.distance(from, to) as usize].cost(cost, len.into())
     }
 
@@ -177,7 +177,7 @@ impl Network {
         (self.costs[distance as usize], distance)
     }
 
-    fn link(&mut self, rank: Peer, distance: Distance) -> &mut Link {
+    fn link(&mut self, rank: Peer, distance: Distance) -> &mut LinkTimes {
         match distance {
             Distance::Core | Distance::Host => &mut self.links[rank as usize],
             Distance::Switch | Distance::Far => &mut self.host_links[self.topology.host(rank) as usize],
@@ -213,7 +213,7 @@ impl Network {
     /// The flights of one message leave.
     fn launch(&mut self, flights: &[u32]) {
         let how_far = |index: &&u32| {
-            let Flight { from, to, .. } = self.flights[**index as usize];
+            let MessageFlight { from, to, .. } = self.flights[**index as usize];
             self.topology.distance(from, to) as usize
         };
         let Some(&farthest) = flights.iter().max_by_key(how_far) else { return };
@@ -227,7 +227,7 @@ impl Network {
 
     /// The sender's part of a flight: when it is on the sender's link.
     fn leave(&mut self, index: u32) -> Picos {
-        let Flight { from, to, len, .. } = self.flights[index as usize];
+        let MessageFlight { from, to, len, .. } = self.flights[index as usize];
         let (costs, distance) = self.costs(from, to);
         self.now += costs.send;
         let (now, travels) = (self.now, times(len.into(), costs.per_byte));
@@ -240,14 +240,14 @@ impl Network {
 
     /// The way of a flight that leaves at a moment.
     fn fly(&mut self, index: u32, leaves: Picos) {
-        let Flight { from, to, .. } = self.flights[index as usize];
+        let MessageFlight { from, to, .. } = self.flights[index as usize];
         let arrival = leaves + self.costs(from, to).0.latency + self.cost(Cost::Way, index);
         let arrival = match &mut self.weather {
             Some(weather) => weather.arrival(&self.topology, from, to, leaves, arrival),
             None => Some(arrival),
         };
         match arrival {
-            Some(arrival) => self.events.push(arrival, Event::Arrive(index)),
+            Some(arrival) => self.events.push(arrival, NetworkEvent::Arrive(index)),
             None => {
                 self.swallowed.push((from, to, leaves));
                 self.release(index);
@@ -265,8 +265,16 @@ impl Network {
             write_payload(am, &mut bytes);
             long = Some(bytes);
         }
-        let flight =
-            Flight { header: am.header, from, to, len: len as u32, begins: 0, next: NONE, short, long };
+        let flight = MessageFlight {
+            header: am.header,
+            from,
+            to,
+            len: len as u32,
+            begins: 0,
+            next: NONE,
+            short,
+            long,
+        };
         if self.free == NONE {
             self.flights.push(flight);
             return self.flights.len() as u32 - 1;
@@ -279,7 +287,7 @@ impl Network {
     /// The last byte of a flight has come. The receiver, unless its link still takes in others.
     pub fn arrive(&mut self, index: u32) -> Option<Peer> {
         let time = self.events.now();
-        let Flight { from, to, len, .. } = self.flights[index as usize];
+        let MessageFlight { from, to, len, .. } = self.flights[index as usize];
         let (costs, distance) = self.costs(from, to);
         let (passes, way) = (times(len.into(), costs.per_byte), self.cost(Cost::Way, index));
         let link = self.link(to, distance);
@@ -288,7 +296,7 @@ impl Network {
         let through = time.max(enters + passes);
         self.flights[index as usize].begins = through.saturating_sub(way.max(passes));
         if through > time {
-            self.events.push(through, Event::Deliver(index));
+            self.events.push(through, NetworkEvent::Deliver(index));
             return None;
         }
         Some(self.deliver(index))
@@ -320,7 +328,7 @@ impl Network {
                 self.queues[rank as usize].last = NONE;
             }
             self.land(index, sink);
-            if sink.enough() {
+            if sink.backpressure() {
                 return any;
             }
         }
@@ -358,7 +366,7 @@ impl Network {
 
     /// Asks for the memory of what will be needed for an event that is to come.
     pub(crate) fn prefetch(&self) {
-        if let Some(Event::Arrive(flight)) = self.events.ahead(PREFETCH_FLIGHT) {
+        if let Some(NetworkEvent::Arrive(flight)) = self.events.ahead(PREFETCH_FLIGHT) {
             prefetch(&self.flights[*flight as usize]);
         }
     }
@@ -366,9 +374,11 @@ impl Network {
     /// The rank that an event so far ahead concerns.
     pub(crate) fn rank_ahead(&self, distance: usize) -> Option<Peer> {
         match *self.events.ahead(distance)? {
-            Event::Run(rank) => Some(rank),
-            Event::Arrive(flight) | Event::Deliver(flight) => Some(self.flights[flight as usize].to),
-            Event::Over(_) | Event::Crash(_) => None,
+            NetworkEvent::Run(rank) => Some(rank),
+            NetworkEvent::Arrive(flight) | NetworkEvent::Deliver(flight) => {
+                Some(self.flights[flight as usize].to)
+            }
+            NetworkEvent::Over(_) | NetworkEvent::Crash(_) => None,
         }
     }
 
@@ -385,7 +395,7 @@ impl Network {
             return;
         }
         let here = |memory: &UserBuf| {
-            let (base, len) = memory.as_flat()?;
+            let (base, len) = memory.as_contiguous()?;
             let offset = (remote.addr as usize).checked_sub(base)?;
             (offset + remote.len as usize <= len).then_some(offset)
         };
@@ -396,8 +406,8 @@ impl Network {
     }
 
     /// What an engine has asked for is over: it hears of it when it polls next.
-    pub(crate) fn tell(&mut self, rank: Peer, token: Token) {
-        self.transfers.tell(rank, token);
+    pub(crate) fn complete_transfer(&mut self, rank: Peer, token: Token) {
+        self.transfers.complete_transfer(rank, token);
     }
 
     /// How many messages a rank has not taken yet.

@@ -5,7 +5,7 @@ use crate::{Picos, nanos};
 
 /// What a run has found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// When the last rank was through.
     pub time: Picos,
     /// What has happened in virtual time: beginnings of ranks, messages sent, messages that arrived, ends of transfers.
@@ -19,14 +19,14 @@ pub struct Outcome {
     /// The ranks.
     pub ranks: u32,
     /// The most memory that a rank has held for messages before their receive.
-    pub early_bytes_max: u64,
+    pub unexpected_bytes_max: u64,
     /// Who waits for whom, if not all ranks are through.
     pub hang: Option<Hang>,
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunProgress {
     /// Virtual time.
     pub time: Picos,
     /// Events.
@@ -37,7 +37,7 @@ pub struct Progress {
     pub finished: u32,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Bytes that a rank has sent, on average.
     pub fn rank_bytes_mean(&self) -> f64 {
         self.bytes as f64 / f64::from(self.ranks)

@@ -19,8 +19,8 @@
 
 mod sizes;
 
-pub use sizes::Size;
-pub(crate) use sizes::{Cost, Curve};
+pub use sizes::SizeCosts;
+pub(crate) use sizes::{Cost, PriceCurve};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -32,7 +32,7 @@ use crate::{Picos, picos};
 pub enum Distance {
     /// Ranks that share a core; a rank and itself.
     Core,
-    /// Ranks of one machine.
+    /// Ranks of one node.
     Host,
     /// Machines at one switch.
     Switch,
@@ -56,7 +56,7 @@ pub struct Params {
     /// Ranks that share a core. More than one compute by turns; what it costs to switch between them is for the level
     /// `core` to say.
     pub ranks_per_core: u32,
-    /// Ranks of one machine, which follow each other.
+    /// Ranks of one node, which follow each other.
     pub ranks_per_host: u32,
     /// Machines at one switch.
     pub hosts_per_switch: u32,
@@ -64,10 +64,45 @@ pub struct Params {
     pub multicast: bool,
     /// What a rank's own work costs.
     pub compute: Compute,
-    /// What the memory costs that ranks of one machine share.
-    pub team: Lines,
+    /// What the memory costs that ranks of one node share.
+    pub team: LineCosts,
+    /// What files cost.
+    pub storage: StorageCosts,
     /// What messages cost, by [`Distance`].
-    pub levels: [Level; 4],
+    pub levels: [LevelCosts; 4],
+}
+
+/// What files cost, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StorageCosts {
+    /// One call of the system's.
+    pub call_ns: f64,
+    /// Writing, for each byte of one rank.
+    pub write_per_byte_ns: f64,
+    /// Reading, likewise.
+    pub read_per_byte_ns: f64,
+    /// What the file system takes for each byte of all ranks together; 0: it is as fast as all of them.
+    pub shared_per_byte_ns: f64,
+}
+
+impl StorageCosts {
+    /// What a byte takes a rank.
+    pub fn per_byte_ns(&self, writes: bool) -> f64 {
+        if writes { self.write_per_byte_ns } else { self.read_per_byte_ns }
+    }
+}
+
+impl Default for StorageCosts {
+    /// A file in the page cache.
+    fn default() -> Self {
+        StorageCosts {
+            call_ns: 500.0,
+            write_per_byte_ns: 0.2,
+            read_per_byte_ns: 0.12,
+            shared_per_byte_ns: 0.0,
+        }
+    }
 }
 
 /// What a rank's own work costs, nanoseconds.
@@ -91,10 +126,10 @@ pub struct Compute {
     pub copy_far_per_byte_ns: f64,
 }
 
-/// What lines cost that pass between the cores of one machine, nanoseconds.
+/// What lines cost that pass between the cores of one node, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Lines {
+pub struct LineCosts {
     /// What a barrier takes a rank beside the waiting.
     pub come_ns: f64,
     /// From the store of a flag until another core, which watches it, has read it.
@@ -117,7 +152,7 @@ pub const TEAM_NEAR_BYTES: u64 = 8 * 1024;
 /// Bytes of a message that lie in the nearest cache of the side that has just written them, from where they come more slowly.
 pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;
 
-impl Lines {
+impl LineCosts {
     /// The price of writing what others have.
     pub(crate) fn store(&self) -> Price {
         Price::new(self.store_per_byte_ns, self.store_long_per_byte_ns, TEAM_NEAR_BYTES)
@@ -132,7 +167,7 @@ impl Lines {
 /// What messages cost at one level: the parameters of LogGP, and those of copies without an active message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Level {
+pub struct LevelCosts {
     /// `core`, `host`, `switch` or `far`.
     pub name: String,
     /// L: from the end of sending to the beginning of arrival.
@@ -141,7 +176,7 @@ pub struct Level {
     pub overhead_send_ns: f64,
     /// o at the receiver.
     pub overhead_receive_ns: f64,
-    /// g: least time between two messages of one rank, or of one machine between machines.
+    /// g: least time between two messages of one rank, or of one node between nodes.
     pub gap_ns: f64,
     /// Time per byte for which the sender's core is busy: it stores the lines of a message itself.
     pub send_per_byte_ns: f64,
@@ -156,7 +191,8 @@ pub struct Level {
     pub eager_bytes_max: usize,
     /// It is, even if the receiver could get it, since it is there sooner so. Collectives over a team's memory then leave long
     /// blocks to messages, too.
-    pub sends: bool,
+    #[serde(alias = "sends")]
+    pub prefers_send: bool,
     /// Longer messages are sent in pieces of so many bytes, rather than got or copied by both sides.
     pub streams: bool,
     /// The receiver can get a large message from the sender's memory.
@@ -179,7 +215,7 @@ pub struct Level {
     pub share_far_per_byte_ns: f64,
     /// What messages at once take, by their size, where that was measured. There `lines_ns` does not count, and what is said for
     /// each byte counts for those beyond the largest of these sizes; G, as always, for the links.
-    pub size: Vec<Size>,
+    pub size: Vec<SizeCosts>,
 }
 
 /// No time is as long.
@@ -206,8 +242,8 @@ pub enum ParamsError {
 }
 
 /// Ethernet of 25 Gbit/s between machines of 64 cores, 32 at a switch. The numbers of level `host` are what was measured
-/// on the two cores that Tern is tested on, when they were quiet (docs/performance; ARCHITECTURE.md, "What
-/// travels, and how"); those between machines are a guess, for `--params` to replace.
+/// on the two cores that Tern is tested on, when they were quiet (docs/performance,
+/// docs/decisions); those between machines are a guess, for `--params` to replace.
 impl Default for Params {
     fn default() -> Self {
         Params {
@@ -216,7 +252,8 @@ impl Default for Params {
             hosts_per_switch: 32,
             multicast: false,
             compute: Compute::default(),
-            team: Lines::default(),
+            storage: StorageCosts::default(),
+            team: LineCosts::default(),
             levels: [core(), host(), network("switch", 8000.0), network("far", 12000.0)],
         }
     }
@@ -236,9 +273,9 @@ impl Default for Compute {
     }
 }
 
-impl Default for Lines {
+impl Default for LineCosts {
     fn default() -> Self {
-        Lines {
+        LineCosts {
             come_ns: 30.0,
             exchange_ns: 130.0,
             lines_ns: 110.0,
@@ -273,8 +310,8 @@ impl Compute {
     }
 }
 
-fn host() -> Level {
-    Level {
+fn host() -> LevelCosts {
+    LevelCosts {
         name: "host".into(),
         latency_ns: 100.0,
         overhead_send_ns: 30.0,
@@ -285,7 +322,7 @@ fn host() -> Level {
         lines_ns: 30.0,
         gap_per_byte_ns: 0.13,
         eager_bytes_max: 16 * 1024,
-        sends: false,
+        prefers_send: false,
         streams: false,
         get: true,
         get_ns: 550.0,
@@ -300,13 +337,13 @@ fn host() -> Level {
 }
 
 /// The receiver runs when the sender sleeps: about 2 µs for the switch.
-fn core() -> Level {
-    Level { name: "core".into(), latency_ns: 0.0, overhead_receive_ns: 2000.0, share: false, ..host() }
+fn core() -> LevelCosts {
+    LevelCosts { name: "core".into(), latency_ns: 0.0, overhead_receive_ns: 2000.0, share: false, ..host() }
 }
 
 /// Sockets: the kernel's work on both sides, then the wire.
-fn network(name: &str, latency_ns: f64) -> Level {
-    Level {
+fn network(name: &str, latency_ns: f64) -> LevelCosts {
+    LevelCosts {
         name: name.into(),
         latency_ns,
         overhead_send_ns: 1500.0,
@@ -317,7 +354,7 @@ fn network(name: &str, latency_ns: f64) -> Level {
         lines_ns: 0.0,
         gap_per_byte_ns: 0.32,
         eager_bytes_max: 16 * 1024,
-        sends: false,
+        prefers_send: false,
         streams: false,
         get: false,
         get_ns: 2.0 * latency_ns,
@@ -334,27 +371,29 @@ fn network(name: &str, latency_ns: f64) -> Level {
 /// The file as it is read: what is not there is `None`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ParamsFile {
     ranks_per_core: Option<u32>,
     ranks_per_host: Option<u32>,
     hosts_per_switch: Option<u32>,
     multicast: Option<bool>,
     compute: Option<Compute>,
-    team: Option<Lines>,
+    team: Option<LineCosts>,
+    storage: Option<StorageCosts>,
     #[serde(default)]
     level: Vec<toml::Table>,
 }
 
 /// The file as it is written.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenParams<'a> {
     ranks_per_core: u32,
     ranks_per_host: u32,
     hosts_per_switch: u32,
     multicast: bool,
     compute: Compute,
-    team: Lines,
-    level: &'a [Level],
+    team: LineCosts,
+    storage: StorageCosts,
+    level: &'a [LevelCosts],
 }
 
 impl Params {
@@ -366,7 +405,7 @@ impl Params {
 
     /// Reads the text of a parameter file.
     pub fn parse(text: &str) -> Result<Params, ParamsError> {
-        let file: File = toml::from_str(text)?;
+        let file: ParamsFile = toml::from_str(text)?;
         let mut params = Params::default();
         params.ranks_per_core = file.ranks_per_core.unwrap_or(params.ranks_per_core);
         params.ranks_per_host = file.ranks_per_host.unwrap_or(params.ranks_per_host);
@@ -374,6 +413,7 @@ impl Params {
         params.multicast = file.multicast.unwrap_or(params.multicast);
         params.compute = file.compute.unwrap_or(params.compute);
         params.team = file.team.unwrap_or(params.team);
+        params.storage = file.storage.unwrap_or(params.storage);
         for changed in file.level {
             params.change(changed)?;
         }
@@ -402,10 +442,27 @@ impl Params {
 
     /// A file with all keys.
     pub fn to_toml(&self) -> String {
-        let Params { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, team, .. } = *self;
+        let Params {
+            ranks_per_core,
+            ranks_per_host,
+            hosts_per_switch,
+            multicast,
+            compute,
+            team,
+            storage,
+            ..
+        } = *self;
         let level = &self.levels;
-        let file =
-            Written { ranks_per_core, ranks_per_host, hosts_per_switch, multicast, compute, team, level };
+        let file = WrittenParams {
+            ranks_per_core,
+            ranks_per_host,
+            hosts_per_switch,
+            multicast,
+            compute,
+            team,
+            storage,
+            level,
+        };
         toml::to_string(&file).expect("parameters are numbers and words")
     }
 
@@ -432,7 +489,7 @@ impl Params {
         let Compute { call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns, .. } = self.compute;
         let far = [self.compute.reduce_far_per_byte_ns, self.compute.copy_far_per_byte_ns];
         let computing = [call_ns, step_ns, reduce_per_byte_ns, copy_per_byte_ns].into_iter().chain(far);
-        let of_level = |level: &Level| {
+        let of_level = |level: &LevelCosts| {
             let times = [
                 level.latency_ns,
                 level.overhead_send_ns,
@@ -449,26 +506,30 @@ impl Params {
                 level.share_per_byte_ns,
                 level.share_far_per_byte_ns,
             ];
-            let sizes = level.size.iter().flat_map(Size::times);
+            let sizes = level.size.iter().flat_map(SizeCosts::times);
             let named = |time| (format!("a time of level {}", level.name), time);
             times.into_iter().chain(sizes).map(named).collect::<Vec<_>>()
         };
-        let Lines { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } = self.team;
+        let LineCosts { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } = self.team;
         let long = [self.team.store_long_per_byte_ns, self.team.load_long_per_byte_ns];
         let lines =
             [come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns].into_iter().chain(long);
         let computing = computing.map(|time| ("a time of [compute]".to_owned(), time));
         let lines = lines.map(|time| ("a time of [team]".to_owned(), time));
+        let StorageCosts { call_ns, write_per_byte_ns, read_per_byte_ns, shared_per_byte_ns } = self.storage;
+        let storage = [call_ns, write_per_byte_ns, read_per_byte_ns, shared_per_byte_ns].into_iter();
+        let storage = storage.map(|time| ("a time of [storage]".to_owned(), time));
+        let lines = lines.chain(storage);
         computing.chain(lines).chain(self.levels.iter().flat_map(of_level).collect::<Vec<_>>())
     }
 
     /// The level of a distance.
-    pub fn level(&mut self, distance: Distance) -> &mut Level {
+    pub fn level(&mut self, distance: Distance) -> &mut LevelCosts {
         &mut self.levels[distance as usize]
     }
 }
 
-/// A [`Level`] in the units of the simulation.
+/// A [`LevelCosts`] in the units of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     pub(crate) latency: Picos,
@@ -486,8 +547,8 @@ pub struct Costs {
 
 impl Costs {
     /// The costs of a level.
-    pub fn of(level: &Level, cache_bytes: u64) -> Costs {
-        let &Level { eager_bytes_max, sends, get, share, .. } = level;
+    pub fn of(level: &LevelCosts, cache_bytes: u64) -> Costs {
+        let &LevelCosts { eager_bytes_max, prefers_send, get, share, .. } = level;
         Costs {
             latency: picos(level.latency_ns),
             send: picos(level.overhead_send_ns),
@@ -499,7 +560,13 @@ impl Costs {
             share: picos(level.share_ns),
             share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
             streams: level.streams,
-            limits: tern_transport::Limits { eager_bytes_max, get, put: false, share, sends },
+            limits: tern_transport::Limits {
+                eager_bytes_max,
+                get,
+                put: false,
+                cooperative_copy: share,
+                prefers_send,
+            },
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Executes the steps of one rank's schedule over its engine, and charges its clock.
 
-use crate::end::{End, Shared};
+use crate::end::{NetworkEnd, SharedNetwork};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::memory::{Memory, contents, slice_bytes};
+use crate::memory::{SimulatedMemory, contents, slice_bytes};
 use crate::params::Compute;
 use crate::{Picos, picos};
-use tern_coll::{Peer, Port, Slice};
-use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, Started, Status};
+use tern_coll::{Port, Slice, StepPeer};
+use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, StartedSend, Status};
 
 /// What all ranks' ports share.
-pub struct Ground {
+pub struct PortContext {
     /// The network, whose clock is that of the rank that runs.
-    pub network: Shared,
+    pub network: SharedNetwork,
     /// All buffers.
-    pub memory: Memory,
+    pub memory: SimulatedMemory,
     /// Bytes of one element.
     pub element_bytes: u64,
     /// What computing costs.
@@ -23,9 +23,9 @@ pub struct Ground {
 /// A rank that executes its schedule.
 pub struct RankPort<'a> {
     /// What it shares with others.
-    pub ground: &'a mut Ground,
+    pub context: &'a mut PortContext,
     /// Its engine.
-    pub engine: &'a mut Engine<End>,
+    pub engine: &'a mut Engine<NetworkEnd>,
     /// Its rank.
     pub rank: u32,
     /// The tag of the call.
@@ -34,7 +34,7 @@ pub struct RankPort<'a> {
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
-pub struct Handle {
+pub struct MessageHandle {
     /// The engine's request.
     pub id: RequestId,
     /// Bytes that a receive expects.
@@ -67,7 +67,7 @@ pub enum Defect {
         /// Bytes that were expected.
         expected: Option<u32>,
         /// What the engine says.
-        fault: Option<tern_engine::Fault>,
+        fault: Option<tern_engine::MessageFault>,
     },
     /// What a rank has in the end is not what the standard says.
     #[error("rank {rank} has byte {byte} of its receive buffer wrong: {found} instead of {expected}")]
@@ -86,7 +86,7 @@ pub enum Defect {
 /// The context of the simulated communicator.
 const CONTEXT: u64 = 1;
 
-impl Ground {
+impl PortContext {
     /// The clock of the rank that runs goes on.
     pub fn charge(&mut self, time: Picos) {
         self.network.borrow_mut().now += time;
@@ -95,7 +95,7 @@ impl Ground {
 
 impl RankPort<'_> {
     fn buffer(&mut self, slice: &Slice) -> Result<tern_mem::UserBuf, Defect> {
-        let Ground { memory, element_bytes, .. } = &mut *self.ground;
+        let PortContext { memory, element_bytes, .. } = &mut *self.context;
         let found = memory.buffer(self.rank, slice, *element_bytes);
         found.ok_or_else(|| match slice_bytes(slice, *element_bytes) {
             bytes if bytes > MESSAGE_BYTES_MAX => Defect::Long(self.rank, bytes),
@@ -103,10 +103,14 @@ impl RankPort<'_> {
         })
     }
 
-    fn begun(&mut self, started: Started, expected: Option<u32>) -> Result<Option<Handle>, Defect> {
+    fn begun(
+        &mut self,
+        started: StartedSend,
+        expected: Option<u32>,
+    ) -> Result<Option<MessageHandle>, Defect> {
         match started {
-            Started::Pending(id) => Ok(Some(Handle { id, expected })),
-            Started::Done(status) => self.judge(&status, expected).map(|()| None),
+            StartedSend::Pending(id) => Ok(Some(MessageHandle { id, expected })),
+            StartedSend::Done(status) => self.judge(&status, expected).map(|()| None),
         }
     }
 
@@ -121,15 +125,15 @@ impl RankPort<'_> {
 
     /// A step, and what it does beside.
     fn step(&mut self, work: Picos) {
-        self.ground.charge(picos(self.ground.compute.step_ns) + work);
+        self.context.charge(picos(self.context.compute.step_ns) + work);
     }
 }
 
 impl Port for RankPort<'_> {
-    type Handle = Handle;
+    type Handle = MessageHandle;
     type Error = Defect;
 
-    fn isend(&mut self, to: Peer, from: &Slice) -> Result<Option<Handle>, Defect> {
+    fn isend(&mut self, to: StepPeer, from: &Slice) -> Result<Option<MessageHandle>, Defect> {
         self.step(0);
         let buf = self.buffer(from)?;
         let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
@@ -137,7 +141,7 @@ impl Port for RankPort<'_> {
         self.begun(started, None)
     }
 
-    fn irecv(&mut self, from: Peer, into: &Slice) -> Result<Option<Handle>, Defect> {
+    fn irecv(&mut self, from: StepPeer, into: &Slice) -> Result<Option<MessageHandle>, Defect> {
         self.step(0);
         let buf = self.buffer(into)?;
         let pattern = Pattern { context: CONTEXT, source: number(from), tag: self.tag };
@@ -145,35 +149,35 @@ impl Port for RankPort<'_> {
         self.begun(started, u32::try_from(buf.len()).ok())
     }
 
-    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<Handle>, Defect> {
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> Result<Option<MessageHandle>, Defect> {
         self.step(0);
         let buf = self.buffer(from)?;
         let envelope = Envelope { context: CONTEXT, source: self.rank, tag: self.tag };
-        let Some(circle) = self.engine.circle(&[]) else { return Ok(None) };
-        let started = self.engine.cast(&circle, to, envelope, &buf, 0);
+        let Some(group) = self.engine.multicast_group(&[]) else { return Ok(None) };
+        let started = self.engine.multicast(&group, to, envelope, &buf, 0);
         self.begun(started, None)
     }
 
-    fn ilisten(&mut self, from: Peer, into: &Slice) -> Result<Option<Handle>, Defect> {
+    fn ilisten(&mut self, from: StepPeer, into: &Slice) -> Result<Option<MessageHandle>, Defect> {
         self.irecv(from, into)
     }
 
-    fn test(&mut self, handle: &mut Handle) -> Result<bool, Defect> {
+    fn test(&mut self, handle: &mut MessageHandle) -> Result<bool, Defect> {
         let Some(status) = self.engine.test(handle.id) else { return Ok(false) };
         self.judge(&status, handle.expected)?;
         Ok(true)
     }
 
     /// Never called: the world waits for all ranks.
-    fn wait(&mut self, _: &mut [Handle]) -> Result<(), Defect> {
+    fn wait(&mut self, _: &mut [MessageHandle]) -> Result<(), Defect> {
         Ok(())
     }
 
     fn reduce(&mut self, left: &Slice, right: &Slice) -> Result<(), Defect> {
         let (from, into) = (self.buffer(left)?, self.buffer(right)?);
-        self.step(self.ground.compute.reduce().of(into.len() as u64));
-        if let Memory::Own(..) = self.ground.memory {
-            let sum = crate::definition::sum(&contents(&from), &contents(&into), self.ground.element_bytes);
+        self.step(self.context.compute.reduce().of(into.len() as u64));
+        if let SimulatedMemory::Own(..) = self.context.memory {
+            let sum = crate::definition::sum(&contents(&from), &contents(&into), self.context.element_bytes);
             into.write(0, &sum);
         }
         Ok(())
@@ -181,16 +185,16 @@ impl Port for RankPort<'_> {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), Defect> {
         let (from, to) = (self.buffer(from)?, self.buffer(to)?);
-        self.step(self.ground.compute.copy().of(to.len() as u64));
-        if let Memory::Own(..) = self.ground.memory {
+        self.step(self.context.compute.copy().of(to.len() as u64));
+        if let SimulatedMemory::Own(..) = self.context.memory {
             to.write(0, &contents(&from));
         }
         Ok(())
     }
 }
 
-fn number(peer: Peer) -> u32 {
+fn number(peer: StepPeer) -> u32 {
     match peer {
-        Peer::Local(rank) | Peer::Remote(rank) => rank,
+        StepPeer::Local(rank) | StepPeer::Remote(rank) => rank,
     }
 }

@@ -1,24 +1,24 @@
 //! The schedules of all ranks of a job: what each would build for its call.
 
-use crate::job::{Job, Work};
+use crate::job::{RankWork, SimulatedJob};
 use crate::params::{Distance, Params};
-use crate::topology::Topology;
+use crate::topology::RankTopology;
 use tern_coll::{
-    Buf, Call, Collective, Comm, Data, Layout, Machines, Neighbors, Numbers, Pairing, Peer, Root, Schedule,
-    Span, Ty, Types, Vector, build, build_with,
+    Buf, Collective, CollectiveCall, CommView, Neighbors, Nodes, NumberArray, Pairing, Root, Schedule, Span,
+    StepPeer, Ty, TypeLayout, TypedCount, Vector, VectorTypes, build, build_with,
 };
-use tern_engine::Settings;
+use tern_engine::EngineSettings;
 
 /// What all ranks of a job know of their call; kept once for all.
-pub struct Program {
-    job: Job,
+pub struct RankProgram {
+    job: SimulatedJob,
     /// The one datatype: numbers of 8 bytes, or bytes where the length is no multiple of 8.
-    element: Layout,
+    element: TypeLayout,
     count: u64,
-    machines: Option<Machines>,
+    nodes: Option<Nodes>,
     /// Bytes of a multicast at most, if the network has that.
     multicast: Option<u64>,
-    /// Messages among the ranks of a machine are sent where they could be got.
+    /// Messages among the ranks of a node are sent where they could be got.
     by_cells: bool,
     arrays: Arrays,
 }
@@ -28,21 +28,21 @@ pub struct Program {
 struct Arrays {
     counts: Vec<i64>,
     displs: Vec<i64>,
-    layouts: Vec<Layout>,
+    layouts: Vec<TypeLayout>,
 }
 
-impl Program {
+impl RankProgram {
     /// The program of a job.
-    pub fn new(job: &Job, params: &Params) -> Program {
+    pub fn new(job: &SimulatedJob, params: &Params) -> RankProgram {
         let size = if job.bytes % 8 == 0 { 8 } else { 1 };
-        let (element, count) = (Layout::dense(size), job.bytes / size);
-        let machines = Topology::new(params).machines(job.ranks);
+        let (element, count) = (TypeLayout::contiguous(size), job.bytes / size);
+        let nodes = RankTopology::new(params).nodes(job.ranks);
         let arrays = Arrays::new(job, element, count);
-        let machines = (machines.count() > 1).then_some(machines);
-        let bytes_max = Settings::default().cast_bytes_max() as u64;
+        let nodes = (nodes.count() > 1).then_some(nodes);
+        let bytes_max = EngineSettings::default().multicast_bytes_max() as u64;
         let multicast = params.multicast.then_some(bytes_max);
-        let by_cells = params.levels[Distance::Host as usize].sends;
-        Program { job: job.clone(), element, count, machines, multicast, by_cells, arrays }
+        let by_cells = params.levels[Distance::Host as usize].prefers_send;
+        RankProgram { job: job.clone(), element, count, nodes, multicast, by_cells, arrays }
     }
 
     /// Bytes of one element.
@@ -50,29 +50,46 @@ impl Program {
         self.element.size
     }
 
-    /// Whether payloads go by cells within a machine, as collectives have to know.
+    /// Whether payloads go by cells within a node, as collectives have to know.
     pub(crate) fn by_cells(&self) -> bool {
         self.by_cells
     }
 
     /// The job.
-    pub fn job(&self) -> &Job {
+    pub fn job(&self) -> &SimulatedJob {
         &self.job
+    }
+
+    /// Bytes of the send and the receive buffer.
+    pub(crate) fn lengths(&self, collective: Collective) -> (usize, usize) {
+        use Collective as C;
+        let (one, ranks) = (self.job().bytes as usize, self.job().ranks as usize);
+        let all = one * ranks;
+        match collective {
+            C::Barrier => (0, 0),
+            C::Bcast => (0, one),
+            C::Gather | C::Gatherv | C::Allgather | C::Allgatherv => (one, all),
+            C::Scatter | C::Scatterv | C::ReduceScatter | C::ReduceScatterBlock => (all, one),
+            C::Alltoall | C::Alltoallv | C::Alltoallw => (all, all),
+            C::Reduce | C::Allreduce | C::Scan | C::Exscan => (one, one),
+            C::NeighborAllgather | C::NeighborAllgatherv => (one, 2 * one),
+            C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => (2 * one, 2 * one),
+        }
     }
 
     /// Builds a part of a rank's schedule for a call, numbered from 1: see [`Schedule::look_at`].
     pub fn build(&self, rank: u32, call: u32, from: usize, steps_min: usize, schedule: &mut Schedule) {
         schedule.look_at(from, steps_min);
         match self.job.work {
-            Work::Collective(collective) => self.build_collective(collective, rank, call, schedule),
-            Work::PingPong => self.build_ping_pong(rank, schedule),
+            RankWork::Collective(collective) => self.build_collective(collective, rank, call, schedule),
+            RankWork::PingPong => self.build_ping_pong(rank, schedule),
         }
     }
 
     fn build_collective(&self, collective: Collective, rank: u32, call: u32, schedule: &mut Schedule) {
         let comm = self.comm(rank);
         let around = self.around(rank);
-        let call = self.call(collective, self.job.root_of(call), Program::ring(&around));
+        let call = self.call(collective, self.job.root_of(call), RankProgram::ring(&around));
         match self.job.choice {
             Some(choice) => build_with(choice, &comm, &call, schedule),
             None => build(&comm, &call, &[], schedule),
@@ -80,13 +97,13 @@ impl Program {
     }
 
     /// A rank of the job.
-    pub fn comm(&self, rank: u32) -> Comm<'_> {
-        let comm = Comm::intra(rank, self.job.ranks);
-        let comm = self.machines.as_ref().map_or(comm, |machines| comm.on(machines));
+    pub fn comm(&self, rank: u32) -> CommView<'_> {
+        let comm = CommView::intra(rank, self.job.ranks);
+        let comm = self.nodes.as_ref().map_or(comm, |nodes| comm.on(nodes));
         self.multicast.map_or(comm, |bytes_max| comm.with_multicast(bytes_max))
     }
 
-    /// The neighbours of a rank on a ring: the one before and the one after.
+    /// The neighbors of a rank on a ring: the one before and the one after.
     pub(crate) fn around(&self, rank: u32) -> [Option<u32>; 2] {
         let member = self.comm(rank).member();
         [member.before(1), member.after(1)].map(Some)
@@ -99,53 +116,65 @@ impl Program {
 
     /// Bytes of the larger of a rank's buffers.
     pub(crate) fn buffer_bytes(&self) -> u64 {
-        let Work::Collective(collective) = self.job.work else { return self.job.bytes };
-        let (send, recv) = crate::definition::lengths(self, collective);
+        let RankWork::Collective(collective) = self.job.work else { return self.job.bytes };
+        let (send, recv) = self.lengths(collective);
         send.max(recv) as u64
     }
 
     /// The call, as every rank makes it.
-    pub fn call<'a>(&'a self, collective: Collective, root: u32, around: Neighbors<'a>) -> Call<'a> {
+    pub fn call<'a>(
+        &'a self,
+        collective: Collective,
+        root: u32,
+        around: Neighbors<'a>,
+    ) -> CollectiveCall<'a> {
         use Collective as C;
         let (data, vector, each) =
-            (Data::new(self.count, self.element), self.vector(), self.vector_of_each());
+            (TypedCount::new(self.count, self.element), self.vector(), self.vector_of_each());
         let (root, in_place, commutative) = (Root::Rank(root), false, true);
         let (send, recv) = (data, data);
         match collective {
-            C::Barrier => Call::Barrier,
-            C::Bcast => Call::Bcast { data, root },
-            C::Gather => Call::Gather { send: Some(send), recv, root },
-            C::Gatherv => Call::Gatherv { send: Some(send), recv: vector, root },
-            C::Scatter => Call::Scatter { send, recv: Some(recv), root },
-            C::Scatterv => Call::Scatterv { send: vector, recv: Some(recv), root },
-            C::Allgather => Call::Allgather { send: Some(send), recv },
-            C::Allgatherv => Call::Allgatherv { send: Some(send), recv: vector },
-            C::Alltoall => Call::Alltoall { send: Some(send), recv },
-            C::Alltoallv => Call::Alltoallv { send: Some(vector), recv: vector },
-            C::Alltoallw => Call::Alltoallw { send: Some(each), recv: each },
-            C::Reduce => Call::Reduce { data, in_place, commutative, root },
-            C::Allreduce => Call::Allreduce { data, in_place, commutative },
-            C::ReduceScatter => {
-                Call::ReduceScatter { counts: vector.counts, layout: self.element, in_place, commutative }
-            }
-            C::ReduceScatterBlock => Call::ReduceScatterBlock { data, in_place, commutative },
-            C::Scan => Call::Scan { data, in_place },
-            C::Exscan => Call::Exscan { data, in_place },
-            C::NeighborAllgather => Call::NeighborAllgather { around, send, recv },
-            C::NeighborAllgatherv => Call::NeighborAllgatherv { around, send, recv: vector },
-            C::NeighborAlltoall => Call::NeighborAlltoall { around, send, recv },
-            C::NeighborAlltoallv => Call::NeighborAlltoallv { around, send: vector, recv: vector },
-            C::NeighborAlltoallw => Call::NeighborAlltoallw { around, send: each, recv: each },
+            C::Barrier => CollectiveCall::Barrier,
+            C::Bcast => CollectiveCall::Bcast { data, root },
+            C::Gather => CollectiveCall::Gather { send: Some(send), recv, root },
+            C::Gatherv => CollectiveCall::Gatherv { send: Some(send), recv: vector, root },
+            C::Scatter => CollectiveCall::Scatter { send, recv: Some(recv), root },
+            C::Scatterv => CollectiveCall::Scatterv { send: vector, recv: Some(recv), root },
+            C::Allgather => CollectiveCall::Allgather { send: Some(send), recv },
+            C::Allgatherv => CollectiveCall::Allgatherv { send: Some(send), recv: vector },
+            C::Alltoall => CollectiveCall::Alltoall { send: Some(send), recv },
+            C::Alltoallv => CollectiveCall::Alltoallv { send: Some(vector), recv: vector },
+            C::Alltoallw => CollectiveCall::Alltoallw { send: Some(each), recv: each },
+            C::Reduce => CollectiveCall::Reduce { data, in_place, commutative, root },
+            C::Allreduce => CollectiveCall::Allreduce { data, in_place, commutative },
+            C::ReduceScatter => CollectiveCall::ReduceScatter {
+                counts: vector.counts,
+                layout: self.element,
+                in_place,
+                commutative,
+            },
+            C::ReduceScatterBlock => CollectiveCall::ReduceScatterBlock { data, in_place, commutative },
+            C::Scan => CollectiveCall::Scan { data, in_place },
+            C::Exscan => CollectiveCall::Exscan { data, in_place },
+            C::NeighborAllgather => CollectiveCall::NeighborAllgather { around, send, recv },
+            C::NeighborAllgatherv => CollectiveCall::NeighborAllgatherv { around, send, recv: vector },
+            C::NeighborAlltoall => CollectiveCall::NeighborAlltoall { around, send, recv },
+            C::NeighborAlltoallv => CollectiveCall::NeighborAlltoallv { around, send: vector, recv: vector },
+            C::NeighborAlltoallw => CollectiveCall::NeighborAlltoallw { around, send: each, recv: each },
         }
     }
 
     fn vector(&self) -> Vector<'_> {
         let Arrays { counts, displs, .. } = &self.arrays;
-        Vector { counts: Numbers::I64(counts), displs: Numbers::I64(displs), types: Types::One(self.element) }
+        Vector {
+            counts: NumberArray::I64(counts),
+            displs: NumberArray::I64(displs),
+            types: VectorTypes::One(self.element),
+        }
     }
 
     fn vector_of_each(&self) -> Vector<'_> {
-        Vector { types: Types::Each(&self.arrays.layouts), ..self.vector() }
+        Vector { types: VectorTypes::Each(&self.arrays.layouts), ..self.vector() }
     }
 
     /// To and fro between the first and the last rank.
@@ -154,28 +183,28 @@ impl Program {
         let message = |buf, ty| Span::new(buf, self.count, ty, self.element);
         let (out, into) = (message(Buf::Send, Ty::Send), message(Buf::Recv, Ty::Recv));
         if rank == 0 {
-            schedule.send(Peer::Local(last), out);
+            schedule.send(StepPeer::Local(last), out);
             schedule.wait();
-            schedule.recv(Peer::Local(last), into);
+            schedule.recv(StepPeer::Local(last), into);
         } else if rank == last {
-            schedule.recv(Peer::Local(0), into);
+            schedule.recv(StepPeer::Local(0), into);
             schedule.wait();
-            schedule.send(Peer::Local(0), out);
+            schedule.send(StepPeer::Local(0), out);
         }
         schedule.wait();
     }
 }
 
 impl Arrays {
-    fn new(job: &Job, element: Layout, count: u64) -> Arrays {
+    fn new(job: &SimulatedJob, element: TypeLayout, count: u64) -> Arrays {
         use Collective::*;
         let (ranks, in_bytes) = match job.work {
-            Work::Collective(Gatherv | Scatterv | Allgatherv | Alltoallv | ReduceScatter) => {
+            RankWork::Collective(Gatherv | Scatterv | Allgatherv | Alltoallv | ReduceScatter) => {
                 (job.ranks, false)
             }
-            Work::Collective(Alltoallw) => (job.ranks, true),
-            Work::Collective(NeighborAllgatherv | NeighborAlltoallv) => (2, false),
-            Work::Collective(NeighborAlltoallw) => (2, true),
+            RankWork::Collective(Alltoallw) => (job.ranks, true),
+            RankWork::Collective(NeighborAllgatherv | NeighborAlltoallv) => (2, false),
+            RankWork::Collective(NeighborAlltoallw) => (2, true),
             _ => return Arrays::default(),
         };
         let unit = if in_bytes { count * element.size } else { count } as i64;

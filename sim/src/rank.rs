@@ -1,22 +1,22 @@
 //! One rank: its engine, and how far it is.
 
 use crate::Picos;
-use crate::end::End;
+use crate::end::NetworkEnd;
 use crate::limits::SCHEDULE_BYTES_MAX;
-use crate::memory::Memory;
-use crate::port::{Defect, Ground, Handle, RankPort};
-use crate::program::Program;
+use crate::memory::SimulatedMemory;
+use crate::port::{Defect, MessageHandle, PortContext, RankPort};
+use crate::program::RankProgram;
 use tern_coll::{Exec, Schedule, Step};
 use tern_engine::Engine;
 
 /// One rank. A million of them exist at once, so what most do not need now is elsewhere: the schedule is here only
-/// while steps of it are left ([`Rounds`]).
-pub struct Rank {
+/// while steps of it are left ([`ScheduleParts`]).
+pub struct SimulatedRank {
     /// Its engine.
-    pub engine: Engine<End>,
+    pub engine: Engine<NetworkEnd>,
     /// When it was through with all calls.
     pub finished: Option<Picos>,
-    exec: Exec<Handle>,
+    exec: Exec<MessageHandle>,
     window: Option<Box<Schedule>>,
     /// Where the next part of the schedule begins.
     next: Next,
@@ -38,8 +38,8 @@ enum Next {
 }
 
 /// The parts of schedules that ranks execute now: built when needed, and used again.
-pub struct Rounds {
-    program: Program,
+pub struct ScheduleParts {
+    program: RankProgram,
     /// The shortest part.
     steps_min: usize,
     #[allow(clippy::vec_box, reason = "a rank that needs none holds one word")]
@@ -47,17 +47,17 @@ pub struct Rounds {
     nothing: Schedule,
 }
 
-impl Rounds {
+impl ScheduleParts {
     /// For all ranks of a program. Where bytes are moved, schedules are built whole, so that their temporary memory is
     /// known and stays.
-    pub fn new(program: Program, whole: bool) -> Rounds {
+    pub fn new(program: RankProgram, whole: bool) -> ScheduleParts {
         let room = SCHEDULE_BYTES_MAX / size_of::<Step>() / program.job().ranks as usize;
         let steps_min = if whole { usize::MAX } else { room };
-        Rounds { program, steps_min, spare: Vec::new(), nothing: Schedule::new() }
+        ScheduleParts { program, steps_min, spare: Vec::new(), nothing: Schedule::new() }
     }
 
     /// What ranks execute.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &RankProgram {
         &self.program
     }
 
@@ -68,32 +68,51 @@ impl Rounds {
     }
 }
 
-const _: () = assert!(size_of::<Rank>() <= 800, "a million ranks and all that they hold must fit in 4 GiB");
+const _: () =
+    assert!(size_of::<SimulatedRank>() <= 800, "a million ranks and all that they hold must fit in 4 GiB");
 
-impl Rank {
+impl SimulatedRank {
     /// A rank that has not begun.
-    pub fn new(engine: Engine<End>) -> Rank {
+    pub fn new(engine: Engine<NetworkEnd>) -> SimulatedRank {
         let next = Next::Call;
-        Rank { engine, finished: None, exec: Exec::new(), window: None, next, calls: 0, seen: u64::MAX }
+        SimulatedRank {
+            engine,
+            finished: None,
+            exec: Exec::new(),
+            window: None,
+            next,
+            calls: 0,
+            seen: u64::MAX,
+        }
     }
 
     /// Takes what has arrived and does all that can be done now.
-    pub fn run(&mut self, me: u32, ground: &mut Ground, rounds: &mut Rounds) -> Result<(), Defect> {
+    pub fn run(
+        &mut self,
+        me: u32,
+        context: &mut PortContext,
+        rounds: &mut ScheduleParts,
+    ) -> Result<(), Defect> {
         loop {
             let moved = self.engine.poll();
             if self.engine.completions() != self.seen && self.finished.is_none() {
                 self.seen = self.engine.completions();
-                self.advance(me, ground, rounds)?;
+                self.advance(me, context, rounds)?;
             } else if !moved {
                 return Ok(());
             }
         }
     }
 
-    fn advance(&mut self, me: u32, ground: &mut Ground, rounds: &mut Rounds) -> Result<(), Defect> {
+    fn advance(
+        &mut self,
+        me: u32,
+        context: &mut PortContext,
+        rounds: &mut ScheduleParts,
+    ) -> Result<(), Defect> {
         loop {
             let schedule = self.window.as_deref().unwrap_or(&rounds.nothing);
-            let port = RankPort { ground, engine: &mut self.engine, rank: me, tag: self.calls as i32 };
+            let port = RankPort { context, engine: &mut self.engine, rank: me, tag: self.calls as i32 };
             if self.exec.advance(schedule, &mut { port })?.is_pending() {
                 self.park(rounds);
                 return Ok(());
@@ -101,41 +120,41 @@ impl Rank {
             self.exec.restart();
             rounds.spare.extend(self.window.take());
             match self.next {
-                Next::Part(from) => self.load(me, from, ground, rounds),
+                Next::Part(from) => self.load(me, from, context, rounds),
                 Next::Call if self.calls < rounds.program.job().repeats => {
                     self.calls += 1;
-                    ground.charge(crate::picos(ground.compute.call_ns));
-                    self.load(me, 0, ground, rounds);
+                    context.charge(crate::picos(context.compute.call_ns));
+                    self.load(me, 0, context, rounds);
                 }
                 Next::Call | Next::Nothing => {
                     self.next = Next::Nothing;
-                    self.finished = Some(ground.network.borrow().now);
+                    self.finished = Some(context.network.borrow().now);
                     return Ok(());
                 }
             }
         }
     }
 
-    fn load(&mut self, me: u32, from: u32, ground: &mut Ground, rounds: &mut Rounds) {
+    fn load(&mut self, me: u32, from: u32, context: &mut PortContext, rounds: &mut ScheduleParts) {
         let schedule = rounds.build(me, self.calls, from);
         self.next = schedule.next_window().map_or(Next::Call, |step| Next::Part(step as u32));
-        if let Memory::Own(spaces, element_bytes) = &mut ground.memory {
+        if let SimulatedMemory::Own(spaces, element_bytes) = &mut context.memory {
             let space = &mut spaces[me as usize];
             space.provide(schedule.temps(), *element_bytes);
-            ground.network.borrow_mut().open(me, space.all());
+            context.network.borrow_mut().open(me, space.all());
         }
         self.window = Some(schedule);
     }
 
     /// Gives the part of the schedule back if all its steps were taken, and only their messages are awaited.
-    fn park(&mut self, rounds: &mut Rounds) {
+    fn park(&mut self, rounds: &mut ScheduleParts) {
         if self.window.as_ref().is_some_and(|window| window.steps().len() == self.exec.taken()) {
             rounds.spare.extend(self.window.take());
         }
     }
 
     /// What it waits for.
-    pub fn pending(&self) -> &[Handle] {
+    pub fn pending(&self) -> &[MessageHandle] {
         self.exec.waits_for()
     }
 

@@ -1,96 +1,96 @@
-//! Collectives over a team's memory, on one machine: the library's own steps (crate `tern-shmcoll`), over flags and data whose
+//! Collectives over a team's memory, on one node: the library's own steps (crate `tern-shmcoll`), over flags and data whose
 //! every line has a price.
 //!
 //! Those steps are blocking code, so each rank has a thread. Only one of them runs at a time: the one whose clock is
-//! earliest, and it stops before everything that others can see ([`stage`]). So there is no chance in a run, as elsewhere.
+//! earliest, and it stops before everything that others can see ([`scheduler`]). So there is no chance in a run, as elsewhere.
 //! What a step costs depends on which core has the line ([`cache`]).
 
 mod cache;
+mod host;
 mod lines;
-mod site;
-mod stage;
+mod scheduler;
 
-use crate::job::{Job, Payload, Work};
-use crate::memory::Memory;
-use crate::outcome::Outcome;
+use crate::job::{PayloadBytes, RankWork, SimulatedJob};
+use crate::memory::SimulatedMemory;
+use crate::outcome::RunOutcome;
 use crate::params::Params;
 use crate::port::Defect;
-use crate::program::Program;
+use crate::program::RankProgram;
 use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
-use tern_coll::{Algorithm, Call, Collective, Query};
-use tern_shmcoll::{Blocks, Fault, Habits, Mark, Order, Way, mark_of_barrier};
+use tern_coll::{Algorithm, Collective, CollectiveCall, Query};
+use tern_shmcoll::{CallFault, Habits, Mark, Method, OperandOrder, VectorBlocks, mark_of_barrier};
 use tern_transport::limits::TEAM_RANKS_MAX;
 use tern_transport::{Arrival, Mismatch, Seat, Team};
 
-use lines::Priced;
-use site::Rank;
-use stage::Stage;
+use host::TeamRank;
+use lines::PricedLines;
+use scheduler::Scheduler;
 
 /// Whether a blocking call of such a job goes over a team's memory in the library.
-pub fn serves(job: &Job, params: &Params) -> bool {
-    let Work::Collective(collective) = job.work else { return false };
+pub fn serves(job: &SimulatedJob, params: &Params) -> bool {
+    let RankWork::Collective(collective) = job.work else { return false };
     // Teams of more ranks have barriers without data, but their ranks would be too many threads here.
     let is_team = (2..=TEAM_RANKS_MAX as u32).contains(&job.ranks) && job.ranks <= params.ranks_per_host;
-    is_team && Program::new(job, params).way(collective, 0, job.root).is_some()
+    is_team && RankProgram::new(job, params).method(collective, 0, job.root).is_some()
 }
 
 /// Whether the job asks for that way, and can go it.
-pub(crate) fn is_asked(job: &Job, params: &Params) -> bool {
+pub(crate) fn is_asked(job: &SimulatedJob, params: &Params) -> bool {
     job.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm) && serves(job, params)
 }
 
 /// The query by which an algorithm is chosen for a call, with the way over a team's memory if there is one.
-pub fn query(job: &Job, params: &Params, query: Query) -> Query {
+pub fn query(job: &SimulatedJob, params: &Params, query: Query) -> Query {
     Query { shm: serves(job, params), ..query }
 }
 
 /// How a call goes over a team's memory.
-pub(crate) enum Plan {
+pub(crate) enum TeamPlan {
     /// A barrier, which has no data.
     Barrier,
     /// As the library decides.
-    Way(Way),
+    Way(Method),
 }
 
-impl Program {
+impl RankProgram {
     /// How a rank's call goes over a team's memory, if it does.
-    fn way(&self, collective: Collective, rank: u32, root: u32) -> Option<Plan> {
+    fn method(&self, collective: Collective, rank: u32, root: u32) -> Option<TeamPlan> {
         let around = self.around(rank);
-        match self.call(collective, root, Program::ring(&around)) {
-            Call::Barrier => Some(Plan::Barrier),
+        match self.call(collective, root, RankProgram::ring(&around)) {
+            CollectiveCall::Barrier => Some(TeamPlan::Barrier),
             call => {
                 let habits = Habits { by_cells: self.by_cells(), ..Habits::default() };
-                Way::of(&call, &self.comm(rank), Some(Order::Any), habits).map(Plan::Way)
+                Method::of(&call, &self.comm(rank), Some(OperandOrder::Any), habits).map(TeamPlan::Way)
             }
         }
     }
 
-    fn blocks(&self, collective: Collective, rank: u32, root: u32) -> Blocks {
-        let (mut blocks, around) = (Blocks::default(), self.around(rank));
-        blocks.fill(&self.call(collective, root, Program::ring(&around)), &self.comm(rank));
+    fn blocks(&self, collective: Collective, rank: u32, root: u32) -> VectorBlocks {
+        let (mut blocks, around) = (VectorBlocks::default(), self.around(rank));
+        blocks.fill(&self.call(collective, root, RankProgram::ring(&around)), &self.comm(rank));
         blocks
     }
 }
 
 /// Simulates a job whose calls go over a team's memory; what all ranks have afterwards is left in `memory`.
 pub(crate) fn run(
-    job: &Job,
+    job: &SimulatedJob,
     params: &Params,
-    program: &Program,
-    memory: Memory,
-) -> Result<(Outcome, Memory), Defect> {
-    let stage = Arc::new(Stage::new(job, params));
+    program: &RankProgram,
+    memory: SimulatedMemory,
+) -> Result<(RunOutcome, SimulatedMemory), Defect> {
+    let scheduler = Arc::new(Scheduler::new(job, params));
     let memory = Mutex::new(memory);
     let defects: Vec<Option<Defect>> = std::thread::scope(|scope| {
         let rank = |rank| {
-            let (stage, memory) = (stage.clone(), &memory);
-            scope.spawn(move || live(rank, stage, params, program, memory))
+            let (scheduler, memory) = (scheduler.clone(), &memory);
+            scope.spawn(move || live(rank, scheduler, params, program, memory))
         };
         let threads: Vec<_> = (0..job.ranks).map(rank).collect();
         threads.into_iter().map(|thread| thread.join().expect("ranks return their defects")).collect()
     });
-    let outcome = stage.outcome();
+    let outcome = scheduler.outcome();
     let memory = memory.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     match defects.into_iter().flatten().next() {
         Some(defect) => Err(defect),
@@ -101,44 +101,44 @@ pub(crate) fn run(
 /// One rank: all its calls.
 fn live(
     rank: u32,
-    stage: Arc<Stage>,
+    scheduler: Arc<Scheduler>,
     params: &Params,
-    program: &Program,
-    memory: &Mutex<Memory>,
+    program: &RankProgram,
+    memory: &Mutex<SimulatedMemory>,
 ) -> Option<Defect> {
     let job = program.job();
-    let Work::Collective(collective) = job.work else { return None };
+    let RankWork::Collective(collective) = job.work else { return None };
     let seat = Seat { leader: 0, slot: 0, rank, size: job.ranks };
-    let mut team = Team::over(Priced::new(stage.clone(), rank), seat, true);
-    let site = Rank::new(rank, &stage, params, program, memory);
+    let mut team = Team::over(PricedLines::new(scheduler.clone(), rank), seat, true);
+    let host = TeamRank::new(rank, &scheduler, params, program, memory);
     let mut defect = None;
-    stage.begin(rank);
+    scheduler.begin(rank);
     for call in 1..=job.repeats {
         let root = job.root_of(call);
-        match program.way(collective, rank, root) {
-            Some(Plan::Barrier) => {
-                tern_shmcoll::begin(&mut team, &site, mark_of_barrier());
-                barrier(&mut team, &stage, rank, params);
+        match program.method(collective, rank, root) {
+            Some(TeamPlan::Barrier) => {
+                tern_shmcoll::begin(&mut team, &host, mark_of_barrier());
+                barrier(&mut team, &scheduler, rank, params);
             }
-            Some(Plan::Way(way)) => {
-                stage.charge(rank, picos(params.compute.call_ns));
+            Some(TeamPlan::Way(method)) => {
+                scheduler.charge(rank, picos(params.compute.call_ns));
                 let blocks = program.blocks(collective, rank, root);
-                tern_shmcoll::begin(&mut team, &site, Mark::bare(collective));
-                if let Err(found) = tern_shmcoll::run(&mut team, &site, &way, &blocks) {
+                tern_shmcoll::begin(&mut team, &host, Mark::bare(collective));
+                if let Err(found) = tern_shmcoll::run(&mut team, &host, &method, &blocks) {
                     defect.get_or_insert_with(|| found.into_defect(rank));
                 }
             }
             None => {}
         }
     }
-    stage.end(rank);
+    scheduler.end(rank);
     defect
 }
 
-fn barrier(team: &mut Team<Priced>, stage: &Stage, rank: u32, params: &Params) {
-    stage.charge(rank, picos(params.team.come_ns));
+fn barrier(team: &mut Team<PricedLines>, scheduler: &Scheduler, rank: u32, params: &Params) {
+    scheduler.charge(rank, picos(params.team.come_ns));
     match tern_shmcoll::come(team) {
-        (_, Arrival::Early(watch)) => stage.wait(rank, watch),
+        (_, Arrival::Early(watch)) => scheduler.wait(rank, watch),
         (meeting, _) => team.open(meeting),
     }
 }
@@ -147,20 +147,22 @@ trait IntoDefect {
     fn into_defect(self, rank: u32) -> Defect;
 }
 
-impl IntoDefect for Fault {
+impl IntoDefect for CallFault {
     fn into_defect(self, rank: u32) -> Defect {
         let (from, bytes, expected) = match self {
-            Fault::Unequal(found) => (found.rank, found.sent as u64, u32::try_from(found.room).ok()),
-            Fault::Mismatch(Mismatch::Unlike { rank, mark }) => (rank, Mark::from_bits(mark).bytes(), None),
-            Fault::Mismatch(Mismatch::Gone { rank: from }) => (from.unwrap_or(rank), 0, None),
+            CallFault::Unequal(found) => (found.rank, found.sent as u64, u32::try_from(found.room).ok()),
+            CallFault::Mismatch(Mismatch::Unlike { rank, mark }) => {
+                (rank, Mark::from_bits(mark).bytes(), None)
+            }
+            CallFault::Mismatch(Mismatch::Gone { rank: from }) => (from.unwrap_or(rank), 0, None),
         };
         Defect::Message { rank, from, bytes, expected, fault: None }
     }
 }
 
 /// Whether results can be compared afterwards.
-pub(crate) fn moves_bytes(job: &Job) -> bool {
-    job.payload == Payload::Bytes
+pub(crate) fn moves_bytes(job: &SimulatedJob) -> bool {
+    job.payload == PayloadBytes::Bytes
 }
 
 /// What bytes cost that are part of so many: more, if all together are in no cache.

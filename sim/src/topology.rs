@@ -1,22 +1,22 @@
 //! Where ranks are, and how far from each other.
 
 use crate::params::{Distance, Params};
-use tern_coll::{Machines, Run};
+use tern_coll::{NodeRun, Nodes};
 use tern_transport::Peer;
 
-/// The places of ranks, which follow each other: core by core, machine by machine, switch by switch.
+/// The places of ranks, which follow each other: core by core, node by node, switch by switch.
 #[derive(Clone, Copy, Debug)]
-pub struct Topology {
+pub struct RankTopology {
     ranks_per_core: u32,
     ranks_per_host: u32,
     hosts_per_switch: u32,
 }
 
-impl Topology {
+impl RankTopology {
     /// As the parameters say.
-    pub fn new(params: &Params) -> Topology {
+    pub fn new(params: &Params) -> RankTopology {
         let Params { ranks_per_core, ranks_per_host, hosts_per_switch, .. } = *params;
-        Topology { ranks_per_core, ranks_per_host, hosts_per_switch }
+        RankTopology { ranks_per_core, ranks_per_host, hosts_per_switch }
     }
 
     /// The core that a rank computes on.
@@ -24,7 +24,7 @@ impl Topology {
         (rank / self.ranks_per_core) as usize
     }
 
-    /// The machine of a rank.
+    /// The node of a rank.
     pub fn host(&self, rank: Peer) -> u32 {
         rank / self.ranks_per_host
     }
@@ -41,12 +41,12 @@ impl Topology {
         if same_switch { Distance::Switch } else { Distance::Far }
     }
 
-    /// The machines of a job, as collectives see them.
-    pub fn machines(&self, ranks: u32) -> Machines {
+    /// The nodes of a job, as collectives see them.
+    pub fn nodes(&self, ranks: u32) -> Nodes {
         let hosts = ranks.div_ceil(self.ranks_per_host);
         let on = |host: u32| self.ranks_per_host.min(ranks - host * self.ranks_per_host);
-        let runs: Vec<Run> = (0..hosts).map(|host| Run { host, ranks: on(host) }).collect();
-        Machines::new(&runs)
+        let runs: Vec<NodeRun> = (0..hosts).map(|host| NodeRun { host, ranks: on(host) }).collect();
+        Nodes::new(&runs)
     }
 }
 
@@ -58,10 +58,10 @@ mod tests {
     fn ranks_are_near_or_far() {
         let params =
             Params { ranks_per_core: 2, ranks_per_host: 4, hosts_per_switch: 2, ..Params::default() };
-        let topology = Topology::new(&params);
+        let topology = RankTopology::new(&params);
         let distances = [0, 1, 2, 3, 4, 7, 8].map(|rank| topology.distance(0, rank));
         use Distance::*;
         assert_eq!(distances, [Host, Core, Host, Host, Switch, Switch, Far]);
-        assert_eq!((topology.machines(9).count(), topology.machines(9).size()), (3, 9));
+        assert_eq!((topology.nodes(9).count(), topology.nodes(9).size()), (3, 9));
     }
 }

@@ -1,22 +1,22 @@
 //! All ranks of a job, and what happens to them in the order of virtual time.
 
 use crate::definition;
-use crate::end::{End, Shared};
+use crate::end::{NetworkEnd, SharedNetwork};
 use crate::hang::Hang;
-use crate::job::{Job, JobError, Payload, Work};
+use crate::job::{JobError, PayloadBytes, RankWork, SimulatedJob};
 use crate::limits::{EVENTS_PER_REPORT, PREFETCH_ENGINE, PREFETCH_RANK};
-use crate::memory::{Memory, Space, contents};
-use crate::network::{Event, Network};
-use crate::outcome::{Outcome, Progress};
+use crate::memory::{SimulatedMemory, Space, contents};
+use crate::network::{NetworkEvent, SimulatedNetwork};
+use crate::outcome::{RunOutcome, RunProgress};
 use crate::params::{Compute, Params};
-use crate::port::{Defect, Ground};
-use crate::program::Program;
-use crate::rank::{Rank, Rounds};
+use crate::port::{Defect, PortContext};
+use crate::program::RankProgram;
+use crate::rank::{ScheduleParts, SimulatedRank};
 use crate::team;
 use crate::{Picos, picos};
 use std::cell::RefCell;
 use std::rc::Rc;
-use tern_engine::{Engine, Settings};
+use tern_engine::{Engine, EngineSettings};
 use tern_mem::{UserBuf, prefetch};
 use tern_transport::Peer;
 use thiserror::Error;
@@ -38,37 +38,41 @@ pub enum RunError {
 }
 
 /// Simulates a job to its end, or to where nobody can go on. `report` hears of the progress now and then.
-pub fn run(job: &Job, params: &Params, report: &mut dyn FnMut(&Progress)) -> Result<Outcome, RunError> {
+pub fn run(
+    job: &SimulatedJob,
+    params: &Params,
+    report: &mut dyn FnMut(&RunProgress),
+) -> Result<RunOutcome, RunError> {
     job.check()?;
     let shared = team::is_asked(job, params);
-    job.check_room(&Program::new(job, params), shared)?;
+    job.check_room(&RankProgram::new(job, params), shared)?;
     if shared {
         return run_team(job, params);
     }
-    let mut world = World::new(job, params);
+    let mut world = Simulation::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
     world.run(report).map_err(defect)?;
     let outcome = world.outcome();
-    if outcome.hang.is_none() && job.payload == Payload::Bytes {
-        compare(&world.ground.memory, world.rounds.program()).map_err(defect)?;
+    if outcome.hang.is_none() && job.payload == PayloadBytes::Bytes {
+        compare(&world.context.memory, world.rounds.program()).map_err(defect)?;
     }
     Ok(outcome)
 }
 
 /// A job whose calls go over a team's memory.
-fn run_team(job: &Job, params: &Params) -> Result<Outcome, RunError> {
-    let program = Program::new(job, params);
+fn run_team(job: &SimulatedJob, params: &Params) -> Result<RunOutcome, RunError> {
+    let program = RankProgram::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
     let (outcome, memory) = team::run(job, params, &program, memory(job, &program)).map_err(defect)?;
     compare(&memory, &program).map_err(defect)?;
     Ok(outcome)
 }
 
-struct World {
-    ranks: Vec<Rank>,
-    rounds: Rounds,
-    ground: Ground,
-    network: Shared,
+struct Simulation {
+    ranks: Vec<SimulatedRank>,
+    rounds: ScheduleParts,
+    context: PortContext,
+    network: SharedNetwork,
     /// Ranks for which an event says that their core is free.
     woken: Vec<bool>,
     /// Ranks that have stopped.
@@ -77,20 +81,20 @@ struct World {
     finished: u32,
 }
 
-impl World {
-    fn new(job: &Job, params: &Params) -> World {
-        let real = job.payload == Payload::Bytes;
-        let program = Program::new(job, params);
-        let network = Network::new(job.ranks, params, job.faults.weather(), real);
+impl Simulation {
+    fn new(job: &SimulatedJob, params: &Params) -> Simulation {
+        let real = job.payload == PayloadBytes::Bytes;
+        let program = RankProgram::new(job, params);
+        let network = SimulatedNetwork::new(job.ranks, params, job.faults.weather(), real);
         let network = Rc::new(RefCell::new(network));
         let (memory, element_bytes) = (memory(job, &program), program.element_bytes());
         // What a program does between its own calls is in the overheads of messages.
-        let compute = if job.work == Work::PingPong { Compute::NOTHING } else { params.compute };
-        let ground = Ground { network: network.clone(), memory, element_bytes, compute };
-        let world = World {
+        let compute = if job.work == RankWork::PingPong { Compute::NOTHING } else { params.compute };
+        let context = PortContext { network: network.clone(), memory, element_bytes, compute };
+        let world = Simulation {
             ranks: ranks(job, params, &network),
-            rounds: Rounds::new(program, real),
-            ground,
+            rounds: ScheduleParts::new(program, real),
+            context,
             network,
             woken: vec![true; job.ranks as usize],
             dead: Vec::new(),
@@ -101,20 +105,20 @@ impl World {
         world
     }
 
-    fn schedule_start(&self, job: &Job) {
+    fn schedule_start(&self, job: &SimulatedJob) {
         let network = &mut *self.network.borrow_mut();
         // Of what happens at one moment, that a rank stops comes first.
         for crash in &job.faults.crashes {
             network.stop(crash.rank, picos(crash.at_ns));
-            network.events.push(picos(crash.at_ns), Event::Crash(crash.rank));
+            network.events.push(picos(crash.at_ns), NetworkEvent::Crash(crash.rank));
         }
         let mut starts = job.faults.starts();
         for rank in 0..job.ranks {
-            network.events.push(starts(), Event::Run(rank));
+            network.events.push(starts(), NetworkEvent::Run(rank));
         }
     }
 
-    fn run(&mut self, report: &mut dyn FnMut(&Progress)) -> Result<(), Defect> {
+    fn run(&mut self, report: &mut dyn FnMut(&RunProgress)) -> Result<(), Defect> {
         loop {
             let next = self.network.borrow_mut().events.pop();
             self.prefetch();
@@ -139,22 +143,22 @@ impl World {
         }
     }
 
-    fn happen(&mut self, time: Picos, event: Event) -> Result<(), Defect> {
+    fn happen(&mut self, time: Picos, event: NetworkEvent) -> Result<(), Defect> {
         match event {
-            Event::Run(rank) => {
+            NetworkEvent::Run(rank) => {
                 self.woken[rank as usize] = false;
                 self.wake(rank, time)
             }
-            Event::Arrive(flight) => {
+            NetworkEvent::Arrive(flight) => {
                 let arrived = self.network.borrow_mut().arrive(flight);
                 arrived.map_or(Ok(()), |rank| self.wake(rank, time))
             }
-            Event::Deliver(flight) => {
+            NetworkEvent::Deliver(flight) => {
                 let rank = self.network.borrow_mut().deliver(flight);
                 self.wake(rank, time)
             }
-            Event::Over(transfer) => self.end_transfer(transfer, time),
-            Event::Crash(rank) => {
+            NetworkEvent::Over(transfer) => self.end_transfer(transfer, time),
+            NetworkEvent::Crash(rank) => {
                 self.stop(rank, time);
                 Ok(())
             }
@@ -174,13 +178,13 @@ impl World {
             let free = network.cores[core];
             if free > time {
                 self.woken[rank as usize] = true;
-                network.events.push(free, Event::Run(rank));
+                network.events.push(free, NetworkEvent::Run(rank));
                 return Ok(());
             }
             (network.now, network.copies_until, network.idle_since) = (time, 0, free);
             core
         };
-        state.run(rank, &mut self.ground, &mut self.rounds)?;
+        state.run(rank, &mut self.context, &mut self.rounds)?;
         self.finished += u32::from(state.finished.is_some());
         let stops_at = {
             let network = &mut *self.network.borrow_mut();
@@ -209,7 +213,7 @@ impl World {
         for (rank, token) in std::iter::once(receiver).chain(sender) {
             {
                 let network = &mut *self.network.borrow_mut();
-                network.tell(rank, token);
+                network.complete_transfer(rank, token);
                 network.go_on(rank, time);
             }
             // It may have put off something until later than this, when it thought to copy for longer.
@@ -219,25 +223,25 @@ impl World {
         Ok(())
     }
 
-    fn progress(&self, time: Picos) -> Progress {
+    fn progress(&self, time: Picos) -> RunProgress {
         let messages = self.network.borrow().traffic.messages;
-        Progress { time, events: self.events + messages, messages, finished: self.finished }
+        RunProgress { time, events: self.events + messages, messages, finished: self.finished }
     }
 
-    fn outcome(&self) -> Outcome {
-        let early = self.ranks.iter().map(|rank| rank.engine.early_bytes_peak()).max().unwrap_or(0);
+    fn outcome(&self) -> RunOutcome {
+        let early = self.ranks.iter().map(|rank| rank.engine.unexpected_bytes_peak()).max().unwrap_or(0);
         let ends = self.ranks.iter().filter_map(|rank| rank.finished);
         let time = ends.max().unwrap_or(0);
         let hang = self.hang();
         let network = self.network.borrow();
-        Outcome {
+        RunOutcome {
             time,
             events: self.events + network.traffic.messages,
             messages: network.traffic.messages,
             bytes: network.traffic.bytes,
             rank_bytes_max: network.sent_by.iter().copied().max().unwrap_or(0),
             ranks: self.ranks.len() as u32,
-            early_bytes_max: early,
+            unexpected_bytes_max: early,
             hang,
         }
     }
@@ -256,9 +260,9 @@ impl World {
 }
 
 /// Compares what every rank has with the definition, where bytes were moved.
-fn compare(memory: &Memory, program: &Program) -> Result<(), Defect> {
-    let Memory::Own(spaces, _) = memory else { return Ok(()) };
-    let Work::Collective(collective) = program.job().work else { return Ok(()) };
+fn compare(memory: &SimulatedMemory, program: &RankProgram) -> Result<(), Defect> {
+    let SimulatedMemory::Own(spaces, _) = memory else { return Ok(()) };
+    let RankWork::Collective(collective) = program.job().work else { return Ok(()) };
     for (rank, space) in (0u32..).zip(spaces) {
         let (found, expected) = (contents(&space.recv), definition::after(program, collective, rank));
         if let Some(byte) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
@@ -269,33 +273,36 @@ fn compare(memory: &Memory, program: &Program) -> Result<(), Defect> {
     Ok(())
 }
 
-fn ranks(job: &Job, params: &Params, network: &Shared) -> Vec<Rank> {
-    // Early arrivals of all ranks land here where nobody looks at them.
-    let settings = Settings::default();
+fn ranks(job: &SimulatedJob, params: &Params, network: &SharedNetwork) -> Vec<SimulatedRank> {
+    // Unexpected messages of all ranks land here where nobody looks at them.
+    let settings = EngineSettings::default();
     let void = UserBuf::owned(tern_engine::limits::CREDIT_BYTES_DEFAULT);
     let rank = |rank| {
-        let mut engine =
-            Engine::new(job.ranks, End::new(rank, network.clone(), params.multicast), settings.clone());
-        if job.payload == Payload::Lengths {
-            engine.forget_early_bytes(void.clone());
+        let mut engine = Engine::new(
+            job.ranks,
+            NetworkEnd::new(rank, network.clone(), params.multicast),
+            settings.clone(),
+        );
+        if job.payload == PayloadBytes::Lengths {
+            engine.forget_unexpected_bytes(void.clone());
         }
-        Rank::new(engine)
+        SimulatedRank::new(engine)
     };
     (0..job.ranks).map(rank).collect()
 }
 
-fn memory(job: &Job, program: &Program) -> Memory {
-    if job.payload == Payload::Lengths {
-        return Memory::scratch();
+fn memory(job: &SimulatedJob, program: &RankProgram) -> SimulatedMemory {
+    if job.payload == PayloadBytes::Lengths {
+        return SimulatedMemory::scratch();
     }
     let space = |rank| {
         let [send, recv] = match job.work {
-            Work::Collective(collective) => definition::before(program, collective, rank),
-            Work::PingPong => [0, 1].map(|_| vec![0; job.bytes as usize]),
+            RankWork::Collective(collective) => definition::before(program, collective, rank),
+            RankWork::PingPong => [0, 1].map(|_| vec![0; job.bytes as usize]),
         };
         Space { send: filled(&send), recv: filled(&recv), temps: Vec::new() }
     };
-    Memory::Own((0..job.ranks).map(space).collect(), program.element_bytes())
+    SimulatedMemory::Own((0..job.ranks).map(space).collect(), program.element_bytes())
 }
 
 fn filled(bytes: &[u8]) -> UserBuf {

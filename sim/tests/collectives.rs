@@ -1,16 +1,16 @@
 //! Every collective by every algorithm, with real bytes, against the definition; and at sizes that no machine here has.
 
 use tern_coll::{Algorithm, Collective, algorithms};
-use tern_sim::faults::{Crash, Cut};
+use tern_sim::faults::{Crash, LinkCut};
 use tern_sim::params::Distance;
-use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run};
+use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork, RunOutcome, SimulatedJob, run};
 
-fn quiet(job: &Job, params: &Params) -> Outcome {
+fn quiet(job: &SimulatedJob, params: &Params) -> RunOutcome {
     run(job, params, &mut |_| {}).unwrap_or_else(|error| panic!("{job:?}: {error}"))
 }
 
-fn collective(collective: Collective, ranks: u32, bytes: u64) -> Job {
-    Job::new(Work::Collective(collective), ranks, bytes)
+fn collective(collective: Collective, ranks: u32, bytes: u64) -> SimulatedJob {
+    SimulatedJob::new(RankWork::Collective(collective), ranks, bytes)
 }
 
 fn choices(collective: Collective) -> impl Iterator<Item = Option<Algorithm>> {
@@ -22,7 +22,7 @@ fn small_machines() -> Params {
     Params { ranks_per_core: 1, ranks_per_host: 3, hosts_per_switch: 2, ..Params::default() }
 }
 
-/// The machines that an algorithm is tried on: for multicasts those of three ranks, and of one.
+/// The nodes that an algorithm is tried on: for multicasts those of three ranks, and of one.
 fn machines_for(algorithm: Option<Algorithm>) -> Vec<Params> {
     match algorithm {
         Some(Algorithm::Multicast) => {
@@ -32,8 +32,8 @@ fn machines_for(algorithm: Option<Algorithm>) -> Vec<Params> {
     }
 }
 
-fn checked(job: Job, params: &Params) {
-    let outcome = quiet(&Job { payload: Payload::Bytes, ..job.clone() }, params);
+fn checked(job: SimulatedJob, params: &Params) {
+    let outcome = quiet(&SimulatedJob { payload: PayloadBytes::Bytes, ..job.clone() }, params);
     assert_eq!(outcome.hang, None, "{job:?}");
     // Where bytes are only lengths, everything else is the same.
     assert_eq!(quiet(&job, params), outcome, "{job:?}");
@@ -48,7 +48,7 @@ fn every_collective_gives_what_the_standard_says() {
             for (ranks, bytes) in [(1, 8), (2, 24), (3, 0), (5, 8), (8, 56), (9, 7), (17, 16)] {
                 let root = ranks / 2;
                 let choice = algorithm.map(Into::into);
-                checked(Job { choice, root, ..collective(kind, ranks, bytes) }, &params);
+                checked(SimulatedJob { choice, root, ..collective(kind, ranks, bytes) }, &params);
             }
         }
     }
@@ -62,7 +62,7 @@ fn large_messages_go_by_every_protocol() {
         {
             for bytes in [6000, 40_000, 100_001] {
                 let choice = algorithm.map(Into::into);
-                checked(Job { choice, root: 1, repeats: 2, ..collective(kind, 7, bytes) }, &params);
+                checked(SimulatedJob { choice, root: 1, repeats: 2, ..collective(kind, 7, bytes) }, &params);
             }
         }
     }
@@ -71,19 +71,19 @@ fn large_messages_go_by_every_protocol() {
 #[test]
 fn faults_delay_and_change_nothing_else() {
     let params = Params { ranks_per_host: 1, ..Params::default() };
-    let cut = Cut { hosts: (1, 4), from_ns: 0.0, until_ns: Some(5e6) };
+    let cut = LinkCut { hosts: (1, 4), from_ns: 0.0, until_ns: Some(5e6) };
     for kind in Collective::ALL {
         let calm = quiet(&collective(kind, 9, 20_000), &params);
         for seed in 1..4 {
-            let faults = Faults {
+            let faults = InjectedFaults {
                 seed,
                 loss: 0.1,
                 jitter_ns: 1e5,
                 skew_ns: 1e5,
                 cuts: vec![cut],
-                ..Faults::default()
+                ..InjectedFaults::default()
             };
-            let job = Job { faults, payload: Payload::Bytes, ..collective(kind, 9, 20_000) };
+            let job = SimulatedJob { faults, payload: PayloadBytes::Bytes, ..collective(kind, 9, 20_000) };
             let outcome = quiet(&job, &params);
             assert_eq!(outcome.hang, None, "{job:?}");
             assert!(outcome.time > calm.time, "{job:?}");
@@ -95,8 +95,9 @@ fn faults_delay_and_change_nothing_else() {
 fn a_seed_gives_the_same_run_and_another_one_another() {
     let params = Params { ranks_per_host: 4, ..Params::default() };
     let with_seed = |seed| {
-        let faults = Faults { seed, loss: 0.01, jitter_ns: 1e4, skew_ns: 1e4, ..Faults::default() };
-        quiet(&Job { faults, ..collective(Collective::Alltoall, 100, 1000) }, &params)
+        let faults =
+            InjectedFaults { seed, loss: 0.01, jitter_ns: 1e4, skew_ns: 1e4, ..InjectedFaults::default() };
+        quiet(&SimulatedJob { faults, ..collective(Collective::Alltoall, 100, 1000) }, &params)
     };
     assert_eq!(with_seed(1), with_seed(1));
     assert_ne!(with_seed(1), with_seed(2));
@@ -113,7 +114,7 @@ fn a_ping_pong_takes_what_the_parameters_say() {
                 + if bytes > 40 { level.lines_ns } else { 0.0 }
                 + level.gap_per_byte_ns * bytes as f64
                 + level.overhead_receive_ns;
-            let job = Job { repeats: 10, ..Job::new(Work::PingPong, ranks, bytes) };
+            let job = SimulatedJob { repeats: 10, ..SimulatedJob::new(RankWork::PingPong, ranks, bytes) };
             let outcome = quiet(&job, &params);
             let error = (outcome.time_ns() / 20.0 - one_way).abs();
             assert!(error < 0.01, "{bytes} bytes over {distance:?}: {error} ns off {one_way}");
@@ -126,10 +127,11 @@ fn a_ping_pong_takes_what_the_parameters_say() {
 #[test]
 fn what_is_sent_rather_than_got_goes_as_in_the_library() {
     let mut params = Params { ranks_per_host: 2, ..Params::default() };
-    let messages = |params: &Params, bytes| quiet(&Job::new(Work::PingPong, 2, bytes), params).messages / 2;
+    let messages =
+        |params: &Params, bytes| quiet(&SimulatedJob::new(RankWork::PingPong, 2, bytes), params).messages / 2;
     let long = 100_000;
     assert_eq!(messages(&params, 10_000), 2, "an offer, and that it was got");
-    params.level(Distance::Host).sends = true;
+    params.level(Distance::Host).prefers_send = true;
     assert_eq!(messages(&params, 10_000), 1);
     assert_eq!(messages(&params, long), 2, "an offer and an invitation; the copies are no messages");
     params.level(Distance::Host).streams = true;
@@ -147,7 +149,7 @@ fn a_multicast_takes_as_long_as_one_message() {
     let level = params.level(Distance::Switch).clone();
     let bcast = |ranks, bytes| {
         let choice = Some(Algorithm::Multicast.into());
-        quiet(&Job { choice, ..collective(Collective::Bcast, ranks, bytes) }, &params)
+        quiet(&SimulatedJob { choice, ..collective(Collective::Bcast, ranks, bytes) }, &params)
     };
     let wire = |bytes: u64| level.gap_per_byte_ns * bytes as f64;
     let one_way = level.overhead_send_ns + level.latency_ns + level.overhead_receive_ns;
@@ -168,7 +170,7 @@ fn machines_share_their_link() {
     let time = |ranks_per_host| {
         let params = Params { ranks_per_host, hosts_per_switch: 1000, ..Params::default() };
         let choice = Some(Algorithm::Direct.into());
-        quiet(&Job { choice, ..collective(Collective::Alltoall, 16, 10_000) }, &params).time
+        quiet(&SimulatedJob { choice, ..collective(Collective::Alltoall, 16, 10_000) }, &params).time
     };
     // Of the fifteen messages of a rank, eight leave the machine, and all eight ranks of it want to send theirs.
     assert!(time(8) > 3 * time(1), "{} {}", time(8), time(1));
@@ -176,8 +178,8 @@ fn machines_share_their_link() {
 
 #[test]
 fn a_rank_that_stops_is_named_by_those_that_wait_for_it() {
-    let faults = Faults { crashes: vec![Crash { rank: 5, at_ns: 1.0 }], ..Faults::default() };
-    let job = Job { faults, ..collective(Collective::Allreduce, 16, 8) };
+    let faults = InjectedFaults { crashes: vec![Crash { rank: 5, at_ns: 1.0 }], ..InjectedFaults::default() };
+    let job = SimulatedJob { faults, ..collective(Collective::Allreduce, 16, 8) };
     let hang = quiet(&job, &Params::default()).hang.expect("ranks that wait");
     assert_eq!((hang.dead.as_slice(), hang.waits[0].peer), ([5].as_slice(), 5));
     let text = hang.to_string();
@@ -189,9 +191,9 @@ fn a_rank_that_stops_is_named_by_those_that_wait_for_it() {
 #[test]
 fn a_rank_stops_when_it_is_said_to() {
     let stopped = |at_ns| {
-        let faults = Faults { crashes: vec![Crash { rank: 0, at_ns }], ..Faults::default() };
+        let faults = InjectedFaults { crashes: vec![Crash { rank: 0, at_ns }], ..InjectedFaults::default() };
         let choice = Some(Algorithm::Linear.into());
-        quiet(&Job { faults, choice, ..collective(Collective::Scatter, 16, 8) }, &Params::default())
+        quiet(&SimulatedJob { faults, choice, ..collective(Collective::Scatter, 16, 8) }, &Params::default())
     };
     let end = stopped(1e9);
     assert_eq!(end.hang, None, "it was through long before");
@@ -203,10 +205,10 @@ fn a_rank_stops_when_it_is_said_to() {
 
 #[test]
 fn a_link_that_is_cut_for_ever_is_named() {
-    let cut = Cut { hosts: (0, 2), from_ns: 0.0, until_ns: None };
+    let cut = LinkCut { hosts: (0, 2), from_ns: 0.0, until_ns: None };
     let params = Params { ranks_per_host: 1, ..Params::default() };
-    let faults = Faults { cuts: vec![cut], ..Faults::default() };
-    let job = Job { faults, ..collective(Collective::Allreduce, 4, 8) };
+    let faults = InjectedFaults { cuts: vec![cut], ..InjectedFaults::default() };
+    let job = SimulatedJob { faults, ..collective(Collective::Allreduce, 4, 8) };
     let hang = quiet(&job, &params).hang.expect("ranks that wait");
     // Ranks 1 and 3 need nobody else in the second round.
     assert_eq!(hang.unfinished, 2);
@@ -215,10 +217,12 @@ fn a_link_that_is_cut_for_ever_is_named() {
 
 #[test]
 fn a_root_that_gathers_holds_what_comes_early() {
-    let job = Job { choice: Some(Algorithm::Linear.into()), ..collective(Collective::Gather, 64, 64) };
-    let skewed = Job { faults: Faults { skew_ns: 1e5, ..Faults::default() }, ..job.clone() };
+    let job =
+        SimulatedJob { choice: Some(Algorithm::Linear.into()), ..collective(Collective::Gather, 64, 64) };
+    let skewed =
+        SimulatedJob { faults: InjectedFaults { skew_ns: 1e5, ..InjectedFaults::default() }, ..job.clone() };
     assert_eq!(quiet(&job, &Params::default()).rank_bytes_max, 64);
-    assert!(quiet(&skewed, &Params::default()).early_bytes_max <= 64 * 128);
+    assert!(quiet(&skewed, &Params::default()).unexpected_bytes_max <= 64 * 128);
 }
 
 /// Two ranks that send to each other are both busy with storing lines, and only then with reading them.
@@ -228,7 +232,7 @@ fn an_exchange_takes_longer_than_one_way() {
     params.compute.call_ns = 0.0;
     let (bytes, choice) = (4000, Some(Algorithm::Pairwise.into()));
     let time = |params: &Params| {
-        quiet(&Job { choice, ..collective(Collective::Alltoall, 2, bytes) }, params).time_ns()
+        quiet(&SimulatedJob { choice, ..collective(Collective::Alltoall, 2, bytes) }, params).time_ns()
     };
     let both = time(&params);
     let level = params.level(Distance::Host);
@@ -244,9 +248,13 @@ fn an_exchange_takes_longer_than_one_way() {
 fn who_copies_does_nothing_else() {
     let params = Params { ranks_per_host: 2, ..Params::default() };
     let bytes = 1 << 20;
-    let one_way = quiet(&Job { repeats: 10, ..Job::new(Work::PingPong, 2, bytes) }, &params).time_ns() / 20.0;
+    let one_way =
+        quiet(&SimulatedJob { repeats: 10, ..SimulatedJob::new(RankWork::PingPong, 2, bytes) }, &params)
+            .time_ns()
+            / 20.0;
     let choice = Some(Algorithm::Pairwise.into());
-    let both_ways = quiet(&Job { choice, ..collective(Collective::Alltoall, 2, bytes) }, &params).time_ns();
+    let both_ways =
+        quiet(&SimulatedJob { choice, ..collective(Collective::Alltoall, 2, bytes) }, &params).time_ns();
     assert!(both_ways > 1.7 * one_way, "{both_ways} {one_way}");
 }
 
@@ -256,7 +264,7 @@ fn a_root_copies_one_block_after_the_other() {
     let params = Params::default();
     let time = |ranks| {
         let choice = Some(Algorithm::Linear.into());
-        quiet(&Job { choice, ..collective(Collective::Gather, ranks, 1 << 18) }, &params).time_ns()
+        quiet(&SimulatedJob { choice, ..collective(Collective::Gather, ranks, 1 << 18) }, &params).time_ns()
     };
     let (few, many) = (time(5), time(17));
     assert!((3.0..5.0).contains(&(many / few)), "{few} {many}");

@@ -3,7 +3,7 @@
 
 use tern_coll::{Algorithm, Collective};
 use tern_sim::limits::SCHEDULE_BYTES_MAX;
-use tern_sim::{Job, Params, Work, run};
+use tern_sim::{Params, RankWork, SimulatedJob, run};
 
 const RANKS: u32 = 1 << 16;
 
@@ -13,7 +13,7 @@ const RANK_BYTES_MAX: u64 = 4096;
 /// Events of a rank's message: it arrives, and perhaps its receiver is busy.
 const EVENTS_PER_MESSAGE_MAX: f64 = 2.1;
 
-/// Events in a second of the processor, optimised: half of the goal of a million, for slower machines.
+/// Events in a second of the processor, optimised: half of the goal of a million, for slower nodes.
 const EVENTS_PER_SECOND_MIN: f64 = 500_000.0;
 
 /// A number in a file of `/proc/self`, after its name.
@@ -33,9 +33,10 @@ fn core_seconds() -> f64 {
 fn sixty_five_thousand_ranks_agree_in_little_memory_and_time() {
     let begin = core_seconds();
     let mut reports = 0;
-    let job = Job::new(Work::Collective(Collective::Allreduce), RANKS, 8);
+    let job = SimulatedJob::new(RankWork::Collective(Collective::Allreduce), RANKS, 8);
     let choice = Some(Algorithm::RecursiveDoubling.into());
-    let outcome = run(&Job { choice, ..job }, &Params::default(), &mut |_| reports += 1).expect("an outcome");
+    let outcome =
+        run(&SimulatedJob { choice, ..job }, &Params::default(), &mut |_| reports += 1).expect("an outcome");
     let seconds = core_seconds() - begin;
     assert_eq!((outcome.hang, outcome.messages), (None, 16 * u64::from(RANKS)));
     assert_eq!((outcome.rank_bytes_max, outcome.bytes), (16 * 8, 8 * 16 * u64::from(RANKS)));

@@ -1,15 +1,15 @@
 //! The built-in selection table against the simulator with its default parameters: its choice is nearly the best there is.
 //! `tern sim --choose` prints the same for any calls.
 //!
-//! Sizes, ranks and machines are a grid of their own. They are not those at which rows begin and end, nor those from which
+//! Sizes, ranks and nodes are a grid of their own. They are not those at which rows begin and end, nor those from which
 //! the rows were made (3/2 of powers of two), so that a row whose bounds are wrong is found between them. Each place has
 //! half of the sizes: the next one has the others.
 
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
 use tern_sim::params::Distance;
-use tern_sim::topology::Topology;
-use tern_sim::{Job, Params, Work, estimate, run};
+use tern_sim::topology::RankTopology;
+use tern_sim::{Params, RankWork, SimulatedJob, estimate, run};
 
 /// The table's choice may take so many times what the best algorithm takes. Nearer would be false precision: a
 /// parameter that is a fifth off moves a threshold by as much.
@@ -74,17 +74,20 @@ impl Case {
     /// What the table is asked: by the whole vector, where a reduction is scattered.
     fn query(&self) -> Query {
         let params = self.params();
-        let machines = Topology::new(&params).machines(self.ranks).count();
+        let nodes = RankTopology::new(&params).nodes(self.ranks).count();
         let bytes = match self.collective {
             Collective::ReduceScatter | Collective::ReduceScatterBlock => self.bytes * u64::from(self.ranks),
             _ => self.bytes,
         };
         let multicast = params.multicast;
-        Query { machines, multicast, ..Query::new(self.collective, bytes, self.ranks) }
+        Query { nodes, multicast, ..Query::new(self.collective, bytes, self.ranks) }
     }
 
-    fn job(&self, choice: Choice) -> Job {
-        Job { choice: Some(choice), ..Job::new(Work::Collective(self.collective), self.ranks, self.bytes) }
+    fn job(&self, choice: Choice) -> SimulatedJob {
+        SimulatedJob {
+            choice: Some(choice),
+            ..SimulatedJob::new(RankWork::Collective(self.collective), self.ranks, self.bytes)
+        }
     }
 
     fn time(&self, choice: Choice) -> f64 {

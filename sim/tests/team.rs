@@ -3,19 +3,19 @@
 use tern_coll::{Algorithm, Collective};
 use tern_sim::faults::Crash;
 use tern_sim::params::Distance;
-use tern_sim::{Faults, Job, Outcome, Params, Payload, Work, run, team};
+use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork, RunOutcome, SimulatedJob, run, team};
 
-fn quiet(job: &Job, params: &Params) -> Outcome {
+fn quiet(job: &SimulatedJob, params: &Params) -> RunOutcome {
     run(job, params, &mut |_| {}).unwrap_or_else(|error| panic!("{job:?}: {error}"))
 }
 
-fn shared(collective: Collective, ranks: u32, bytes: u64) -> Job {
+fn shared(collective: Collective, ranks: u32, bytes: u64) -> SimulatedJob {
     let choice = Some(Algorithm::Shm.into());
-    Job { choice, ..Job::new(Work::Collective(collective), ranks, bytes) }
+    SimulatedJob { choice, ..SimulatedJob::new(RankWork::Collective(collective), ranks, bytes) }
 }
 
 /// The collectives that have such a way, at so many ranks and bytes.
-fn served(ranks: u32, bytes: u64) -> impl Iterator<Item = Job> {
+fn served(ranks: u32, bytes: u64) -> impl Iterator<Item = SimulatedJob> {
     let job = move |collective| shared(collective, ranks, bytes);
     Collective::ALL.into_iter().map(job).filter(|job| team::serves(job, &Params::default()))
 }
@@ -27,8 +27,9 @@ fn every_collective_gives_what_the_standard_says() {
         [(2, 8), (2, 56), (2, 100), (2, 6000), (3, 8), (5, 4000), (8, 7), (17, 640), (4, 70_000)]
     {
         for job in served(ranks, bytes) {
-            let job = Job { root: ranks / 2, repeats: 3, ..job };
-            let outcome = quiet(&Job { payload: Payload::Bytes, ..job.clone() }, &Params::default());
+            let job = SimulatedJob { root: ranks / 2, repeats: 3, ..job };
+            let outcome =
+                quiet(&SimulatedJob { payload: PayloadBytes::Bytes, ..job.clone() }, &Params::default());
             // Where bytes are only lengths, everything else is the same; and nothing depends on which thread is faster.
             assert_eq!(quiet(&job, &Params::default()), outcome, "{job:?}");
             calls += 1;
@@ -40,7 +41,7 @@ fn every_collective_gives_what_the_standard_says() {
 #[test]
 fn two_ranks_meet_in_the_time_of_a_line() {
     let params = Params::default();
-    let time = |job: Job| quiet(&Job { repeats: 100, ..job }, &params).time_ns() / 100.0;
+    let time = |job: SimulatedJob| quiet(&SimulatedJob { repeats: 100, ..job }, &params).time_ns() / 100.0;
     let barrier = time(shared(Collective::Barrier, 2, 0));
     let expected = params.team.come_ns + params.team.exchange_ns;
     assert!((barrier / expected - 1.0).abs() < 0.02, "{barrier} for {expected}");
@@ -54,7 +55,7 @@ fn two_ranks_meet_in_the_time_of_a_line() {
 
 #[test]
 fn what_each_call_puts_into_the_memory_is_counted() {
-    let bytes = |job: Job| quiet(&job, &Params::default()).bytes;
+    let bytes = |job: SimulatedJob| quiet(&job, &Params::default()).bytes;
     // Each rank puts its block there once, whoever reads it; in a broadcast only the root does.
     assert_eq!(bytes(shared(Collective::Allgather, 4, 1000)), 4000);
     assert_eq!(bytes(shared(Collective::Bcast, 4, 1000)), 1000);
@@ -75,26 +76,27 @@ fn ranks_that_share_a_core_take_turns() {
 #[test]
 fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
     let late = |skew_ns| {
-        let faults = Faults { skew_ns, ..Faults::default() };
-        run(&Job { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {})
+        let faults = InjectedFaults { skew_ns, ..InjectedFaults::default() };
+        run(&SimulatedJob { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {})
     };
     assert!(late(1e6).unwrap().time > late(0.0).unwrap().time);
-    let with =
-        |faults| run(&Job { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {});
+    let with = |faults| {
+        run(&SimulatedJob { faults, ..shared(Collective::Barrier, 8, 0) }, &Params::default(), &mut |_| {})
+    };
     let crashes = vec![Crash { rank: 3, at_ns: 1.0 }];
-    assert!(with(Faults { crashes, ..Faults::default() }).is_err());
-    // What is between machines does not matter on one.
-    let faults = Faults { loss: 0.1, jitter_ns: 1e4, ..Faults::default() };
+    assert!(with(InjectedFaults { crashes, ..InjectedFaults::default() }).is_err());
+    // What is between nodes does not matter on one.
+    let faults = InjectedFaults { loss: 0.1, jitter_ns: 1e4, ..InjectedFaults::default() };
     assert_eq!(with(faults).unwrap().time, late(0.0).unwrap().time);
 }
 
-/// As the library does it: `tern_shmcoll::Way` says of which.
+/// As the library does it: `tern_shmcoll::Method` says of which.
 #[test]
 fn where_messages_are_faster_by_cells_long_blocks_are_messages() {
     let mut params = Params::default();
     let (short, long) = (shared(Collective::Alltoall, 2, 4096), shared(Collective::Alltoall, 2, 65_536));
     assert!(team::serves(&short, &params) && team::serves(&long, &params));
-    params.level(Distance::Host).sends = true;
+    params.level(Distance::Host).prefers_send = true;
     assert!(team::serves(&short, &params) && !team::serves(&long, &params));
 }
 

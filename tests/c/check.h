@@ -169,6 +169,17 @@ static inline size_t check_matching(const void *buffer, size_t bytes, uint64_t s
 #define CHECK_DATA(buffer, bytes, seed) \
     CHECK_EQ(check_matching((buffer), (size_t)(bytes), (uint64_t)(seed)), (bytes))
 
+/* Whether all ranks run on one host, and can share memory. */
+static inline int check_shares_memory(void)
+{
+    MPI_Comm near;
+    int size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Comm_size(near, &size);
+    MPI_Comm_free(&near);
+    return size == check_size;
+}
+
 static inline void *check_alloc(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);

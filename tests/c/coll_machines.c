@@ -1,4 +1,4 @@
-/* Collectives on communicators of the ranks of one machine (MPI-5.0 sections 6 and 7.4.2): each by its definition, in
+/* Collectives on communicators of the ranks of one node (MPI-5.0 sections 6 and 7.4.2): each by its definition, in
  * jobs on one machine or several; who waits in one still serves the ranks of other machines.
  * ranks: 3 8
  * instances: default

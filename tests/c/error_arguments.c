@@ -59,8 +59,10 @@ static void no_buffer(void)
     CHECK_ERROR(MPI_Send(NULL, 1, three, self, 0, comm), MPI_ERR_BUFFER, "MPI_Send");
     CHECK_ERROR(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, self, 0, comm), MPI_ERR_BUFFER, "MPI_IN_PLACE");
     CHECK_ERROR(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, self, 0, comm, &status), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+#ifdef MPI_BUFFER_AUTOMATIC
     CHECK_ERROR(MPI_Send(MPI_BUFFER_AUTOMATIC, 1, MPI_INT, self, 0, comm), MPI_ERR_BUFFER, "MPI_Send");
     CHECK_ERROR(MPI_Recv(MPI_BUFFER_AUTOMATIC, 1, three, self, 0, comm, &status), MPI_ERR_BUFFER, "MPI_Recv");
+#endif
     CHECK_ERROR(MPI_Pack(NULL, 1, three, values, sizeof values, &position, comm), MPI_ERR_BUFFER, "MPI_Pack");
     CHECK_ERROR(MPI_Allreduce(values, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, "MPI_IN_PLACE");
     CHECK_ERROR(MPI_Allgather(values, 1, three, NULL, 1, three, comm), MPI_ERR_BUFFER, "recvbuf");

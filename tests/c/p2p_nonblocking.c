@@ -1,6 +1,7 @@
 /* Non-blocking communication (MPI-5.0 section 3.7): all modes, posted before and after the message,
  * many requests, completion out of order, Request_free, Request_get_status.
  * ranks: 2 3 4 8
+ * timeout: 120
  */
 #include "check.h"
 

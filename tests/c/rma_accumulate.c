@@ -15,15 +15,15 @@ struct pair { double value; int index; };
 /* Each rank adds to the same elements at once: nothing is lost, whatever the type. */
 #define CONTEND(type, mpi_type, start)                                                                        \
     do {                                                                                                      \
-        type *there = (type *)memory, mine[ELEMENTS], old[ELEMENTS];                                          \
+        type *there = (type *)memory, mine[ELEMENTS], old[ROUNDS / 3 + 1][ELEMENTS];                          \
         for (int i = 0; i < ELEMENTS; i++) there[i] = (start), mine[i] = 1;                                   \
         MUST(MPI_Win_fence(0, win));                                                                          \
         for (int round = 0; round < ROUNDS; round++) {                                                        \
             if (round % 3)                                                                                    \
                 MUST(MPI_Accumulate(mine, ELEMENTS, mpi_type, 0, 0, ELEMENTS, mpi_type, MPI_SUM, win));       \
             else                                                                                              \
-                MUST(MPI_Get_accumulate(mine, ELEMENTS, mpi_type, old, ELEMENTS, mpi_type, 0, 0, ELEMENTS,    \
-                                        mpi_type, MPI_SUM, win));                                             \
+                MUST(MPI_Get_accumulate(mine, ELEMENTS, mpi_type, old[round / 3], ELEMENTS, mpi_type, 0, 0,   \
+                                        ELEMENTS, mpi_type, MPI_SUM, win));                                   \
         }                                                                                                     \
         MUST(MPI_Win_fence(0, win));                                                                          \
         if (check_rank == 0)                                                                                  \
@@ -54,24 +54,27 @@ static void tickets(void)
 /* Many elements at once, while others combine single ones among them. */
 static void many_and_few(void)
 {
-    enum { MANY = 16384 };
-    double *there = (double *)memory, *mine = check_alloc(MANY * sizeof(double)), one = 1, old;
+    enum { MANY = 16384, TURNS = 40, FEW = 200 };
+    double *there = (double *)memory, *mine = check_alloc(MANY * sizeof(double)), one = 1;
+    /* Each access has memory of its own for what it gets: they are open until the fence. */
+    double *old = check_alloc(TURNS * FEW * sizeof(double)), *seen = check_alloc(TURNS * MANY * sizeof(double));
     for (int i = 0; i < MANY; i++) there[i] = 0, mine[i] = 2;
     MUST(MPI_Win_fence(0, win));
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < TURNS; round++) {
         MUST(MPI_Accumulate(mine, MANY, MPI_DOUBLE, 0, 0, MANY, MPI_DOUBLE, MPI_SUM, win));
-        for (int i = 0; i < 200; i++)
-            MUST(MPI_Fetch_and_op(&one, &old, MPI_DOUBLE, 0, (MPI_Aint)sizeof(double) * (i % 7), MPI_SUM, win));
-        MUST(MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, mine, MANY, MPI_DOUBLE, 0, 0, MANY, MPI_DOUBLE, MPI_NO_OP, win));
-        for (int i = 0; i < MANY; i++) mine[i] = 2;
+        for (int i = 0; i < FEW; i++)
+            MUST(MPI_Fetch_and_op(&one, &old[round * FEW + i], MPI_DOUBLE, 0, (MPI_Aint)sizeof(double) * (i % 7),
+                                  MPI_SUM, win));
+        MUST(MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, seen + (size_t)round * MANY, MANY, MPI_DOUBLE, 0, 0, MANY,
+                                MPI_DOUBLE, MPI_NO_OP, win));
     }
     MUST(MPI_Win_fence(0, win));
     for (int i = 0; check_rank == 0 && i < MANY; i++) {
-        int singles = i < 7 ? 200 / 7 + (i < 200 % 7) : 0;
-        CHECK(there[i] == 40.0 * check_size * (2 + singles));
+        int singles = i < 7 ? FEW / 7 + (i < FEW % 7) : 0;
+        CHECK(there[i] == (double)TURNS * check_size * (2 + singles));
     }
     MUST(MPI_Win_fence(0, win));
-    free(mine);
+    free(mine), free(old), free(seen);
 }
 
 /* A lock made of compare-and-swap guards a counter that is not atomic. */
@@ -94,6 +97,7 @@ static void swaps(void)
         MUST(MPI_Put(&count, 1, MPI_LONG, 0, 8, 1, MPI_LONG, win));
         MUST(MPI_Win_flush(0, win));
         MUST(MPI_Fetch_and_op(&none, &found, MPI_LONG, 0, 0, MPI_REPLACE, win));
+        MUST(MPI_Win_flush(0, win));
         CHECK_EQ(found, mine);
     }
     MUST(MPI_Win_unlock_all(win));

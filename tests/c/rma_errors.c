@@ -22,7 +22,7 @@ static int put(int target, MPI_Aint displacement, int elements)
 static void ranges(void)
 {
     MUST(MPI_Win_fence(0, win));
-    MUST(put(0, 9, 1));
+    MUST(put(0, 9 - check_rank, 1));
     CHECK_ERROR(put(0, 10, 1), MPI_ERR_RMA_RANGE, "MPI_Put");
     CHECK_ERROR(put(0, -1, 1), MPI_ERR_RMA_RANGE, "bytes -4 to 0 of rank 0");
     CHECK_ERROR(put(1, 0, 11), MPI_ERR_RMA_RANGE, "40 bytes");

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include <limits.h>
+#include <sys/mman.h>
 
 static int deleted;
 
@@ -72,10 +73,48 @@ static void allocated(void)
     int unit;
     long *base;
     MUST(MPI_Win_shared_query(win, check_size - 1, &other, &unit, &base));
-    CHECK_EQ(other, sizeof(long) * check_size);
-    CHECK_EQ(base[0], 200 + check_size - 1);
+    /* Memory of another host has no address here. */
+    CHECK_EQ(other, base ? sizeof(long) * check_size : 0);
+    if (base) CHECK_EQ(base[0], 200 + check_size - 1);
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     MUST(MPI_Win_free(&win));
+}
+
+/* Hints that decide something: where memory begins, and from when on elements are combined all at once. */
+static void hinted(void)
+{
+    static long many[512];
+    long *memory;
+    MPI_Win win;
+    MPI_Info info, used;
+    char text[MPI_MAX_INFO_VAL] = "";
+    int length = sizeof text, flag;
+    MUST(MPI_Info_create(&info));
+    MUST(MPI_Info_set(info, "mpi_minimum_memory_alignment", "262144"));
+    MUST(MPI_Info_set(info, "mpi_accumulate_granularity", "1024"));
+    MUST(MPI_Info_set(info, "mpi_assert_memory_alloc_kinds", "system"));
+    MUST(MPI_Win_allocate(sizeof many, sizeof(long), info, MPI_COMM_WORLD, &memory, &win));
+    CHECK((uintptr_t)memory % 262144 == 0);
+    MUST(MPI_Win_get_info(win, &used));
+    const char *keys[] = {"mpi_minimum_memory_alignment", "mpi_accumulate_granularity",
+                          "mpi_assert_memory_alloc_kinds"};
+    const char *values[] = {"262144", "1024", "system"};
+    for (int i = 0; i < 3; i++) {
+        length = sizeof text;
+        MUST(MPI_Info_get_string(used, keys[i], &length, text, &flag));
+        CHECK(flag);
+        CHECK_STR(text, values[i]);
+    }
+    for (int i = 0; i < 512; i++) many[i] = i;
+    MUST(MPI_Win_fence(0, win));
+    MUST(MPI_Accumulate(many, 512, MPI_LONG, 0, 0, 512, MPI_LONG, MPI_SUM, win));
+    MUST(MPI_Accumulate(many, 3, MPI_LONG, 0, 0, 3, MPI_LONG, MPI_SUM, win));
+    MUST(MPI_Win_fence(0, win));
+    for (int i = 0; check_rank == 0 && i < 512; i++) CHECK_EQ(memory[i], (i < 3 ? 2 : 1) * i * check_size);
+    MUST(MPI_Win_free(&win));
+    MUST(MPI_Info_set(info, "mpi_accumulate_granularity", "some"));
+    CHECK_ERROR(MPI_Win_allocate(8, 1, info, MPI_COMM_WORLD, &memory, &win), MPI_ERR_INFO_VALUE, "granularity");
+    MUST(MPI_Info_free(&info)), MUST(MPI_Info_free(&used));
 }
 
 static void shared(int apart)
@@ -114,6 +153,45 @@ static void shared(int apart)
     MUST(MPI_Win_free(&win));
 }
 
+/* An error comes with the access, or with the call that completes it. */
+static int flushed(int code, int target, MPI_Win win)
+{
+    return code == MPI_SUCCESS ? MPI_Win_flush(target, win) : code;
+}
+
+/* Memory that the target has given back to the system without detaching it: an error here, and no crash there. */
+static void unmapped(MPI_Win win, int next)
+{
+    const size_t page = 65536;
+    char *mine = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MPI_Aint own, *all = check_alloc(sizeof(MPI_Aint) * check_size);
+    MUST(MPI_Win_attach(win, mine, page));
+    MUST(MPI_Get_address(mine, &own));
+    MUST(MPI_Allgather(&own, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD));
+    munmap(mine, page);
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    MUST(MPI_Win_lock_all(0, win));
+    static long buf[2048], old[2048];
+    for (int n = 1; next != check_rank && n <= 2048; n *= 2048) {
+        const MPI_Aint at = all[next];
+        int code = MPI_Put(buf, n, MPI_LONG, next, at, n, MPI_LONG, win);
+        CHECK_ERROR(flushed(code, next, win), MPI_ERR_RMA_RANGE, "memory");
+        code = MPI_Get(buf, n, MPI_LONG, next, at, n, MPI_LONG, win);
+        CHECK_ERROR(flushed(code, next, win), MPI_ERR_RMA_RANGE, "memory");
+        CHECK_ERROR(flushed(MPI_Accumulate(buf, n, MPI_LONG, next, all[next], n, MPI_LONG, MPI_SUM, win), next, win),
+                    MPI_ERR_RMA_RANGE, "memory");
+        code = MPI_Get_accumulate(buf, n, MPI_LONG, old, n, MPI_LONG, next, at, n, MPI_LONG, MPI_SUM, win);
+        CHECK_ERROR(flushed(code, next, win), MPI_ERR_RMA_RANGE, "memory");
+        MPI_Request request;
+        code = MPI_Rget(buf, n, MPI_LONG, next, all[next], n, MPI_LONG, win, &request);
+        CHECK_ERROR(code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code, MPI_ERR_RMA_RANGE, "memory");
+    }
+    MUST(MPI_Win_unlock_all(win));
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    MUST(MPI_Win_detach(win, mine));
+    free(all);
+}
+
 static void dynamic(void)
 {
     MPI_Win win;
@@ -137,10 +215,12 @@ static void dynamic(void)
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     MUST(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));
-    CHECK_ERROR(MPI_Get(seen, 1, MPI_LONG, next, all[next], 1, MPI_LONG, win), MPI_ERR_RMA_RANGE, "MPI_Get");
+    CHECK_ERROR(flushed(MPI_Get(seen, 1, MPI_LONG, next, all[next], 1, MPI_LONG, win), next, win), MPI_ERR_RMA_RANGE,
+                "attached");
     MUST(MPI_Get(seen, 1, MPI_LONG, next, MPI_Aint_add(all[next], 32), 1, MPI_LONG, win));
     MUST(MPI_Win_unlock(next, win));
     CHECK_ERROR(MPI_Win_detach(win, memory), MPI_ERR_RMA_ATTACH, "MPI_Win_detach");
+    unmapped(win, next);
     MUST(MPI_Win_free(&win));
     free(all);
 }
@@ -204,8 +284,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     created();
     allocated();
-    shared(0);
-    shared(1);
+    hinted();
+    if (check_shares_memory()) shared(0), shared(1);
     dynamic();
     cached();
     many();

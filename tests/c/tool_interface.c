@@ -71,6 +71,43 @@ static void categories(void)
     CHECK_EQ(MPI_T_category_get_index("no such category", &at), MPI_T_ERR_INVALID_NAME);
 }
 
+/* The whole table, and that categories hold each variable and event once. */
+static void performance_variables(void)
+{
+    int count, categories, in_categories = 0, events, in_categories_events = 0;
+    MUST(MPI_T_pvar_get_num(&count));
+    MUST(MPI_T_event_get_num(&events));
+    for (int i = 0; i < count; i++) {
+        char name[256];
+        int length = sizeof name, class, bind, readonly, continuous, atomic, at;
+        MPI_Datatype type;
+        MUST(MPI_T_pvar_get_info(i, name, &length, NULL, &class, &type, NULL, NULL, NULL, &bind, &readonly, &continuous,
+                                 &atomic));
+        CHECK_EQ(length, (int)strlen(name) + 1);
+        CHECK(type == MPI_UNSIGNED_LONG_LONG || type == MPI_DOUBLE);
+        CHECK(bind == MPI_T_BIND_NO_OBJECT || bind == MPI_T_BIND_MPI_COMM);
+        MUST(MPI_T_pvar_get_index(name, class, &at));
+        CHECK_EQ(at, i);
+        CHECK_EQ(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_STATE, &at), MPI_T_ERR_INVALID_NAME);
+    }
+    CHECK_EQ(MPI_T_pvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+             MPI_T_ERR_INVALID_INDEX);
+    MUST(MPI_T_category_get_num(&categories));
+    for (int i = 0; i < categories; i++) {
+        int pvars, of_events, *members;
+        MUST(MPI_T_category_get_info(i, NULL, NULL, NULL, NULL, NULL, &pvars, NULL));
+        MUST(MPI_T_category_get_num_events(i, &of_events));
+        members = check_alloc(sizeof(int) * (size_t)(pvars + of_events + 1));
+        MUST(MPI_T_category_get_pvars(i, pvars, members));
+        for (int k = 0; k < pvars; k++) CHECK(members[k] >= 0 && members[k] < count);
+        MUST(MPI_T_category_get_events(i, of_events, members));
+        in_categories += pvars, in_categories_events += of_events;
+        free(members);
+    }
+    CHECK_EQ(in_categories, count);
+    CHECK_EQ(in_categories_events, events);
+}
+
 static void performance_sessions(void)
 {
     MPI_T_pvar_session session;
@@ -90,6 +127,7 @@ int main(int argc, char **argv)
     CHECK_EQ(started, MPI_SUCCESS);
     variables();
     categories();
+    performance_variables();
     performance_sessions();
     MUST(MPI_T_finalize());
     CHECK_EQ(MPI_T_finalize(), MPI_T_ERR_NOT_INITIALIZED);

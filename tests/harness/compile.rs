@@ -24,6 +24,7 @@ pub fn has_fortran(options: &Options) -> bool {
     let mut command = Command::new(mpifort(options));
     command.args(["-fsyntax-only"]).arg(options.root.join("tests/fortran/empty.f90"));
     options.foreign.is_none()
+        && !options.sanitize
         && process::run(&mut command, COMPILE_LIMIT).is_ok_and(|outcome| outcome.success())
 }
 
@@ -73,6 +74,7 @@ pub fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
         "-o",
     ]);
     command.arg(&program).arg(source).arg("-lm");
+    command.args(options.sanitize.then_some("-fsanitize=address"));
     let outcome = process::run(&mut command, COMPILE_LIMIT)
         .map_err(|error| format!("cannot run {}: {error}", options.mpicc().display()))?;
     if outcome.success() { Ok(program) } else { Err(outcome.describe()) }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::compile;
-use crate::instances::{INSTANCES, Instance};
+use crate::instances::{self, INSTANCES, Instance};
 use crate::options::Options;
 use crate::process;
 use crate::program::{self, Program};
@@ -32,8 +32,11 @@ pub fn run(options: &Options, report: &Report) {
     let mut programs = read(options, report, "tests/c", "c");
     if compile::has_fortran(options) {
         programs.extend(program::for_each_interface(read(options, report, "tests/fortran", "F90")));
-    } else {
+    } else if !options.sanitize {
         report.skipped("Fortran", "no Fortran compiler, or no modules for it");
+    }
+    if !instances::has_libfabric() {
+        report.skipped("libfabric", "libfabric.so.1 is not installed");
     }
     let cases = select(options, report, &programs);
     let (alone, together): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.runs_alone());
@@ -83,14 +86,15 @@ fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usi
     let default_only = program.heavy || program.default_only || options.foreign.is_some();
     let mut wanted = Vec::new();
     for instance in INSTANCES.iter().filter(|instance| instance.default || !default_only) {
-        if !instance.runs(&program.name) {
+        if !instance.runs(&program.name) || instance.needs_libfabric() && !instances::has_libfabric() {
             continue;
         }
         for &ranks in &program.ranks {
             let name = case_name(program, instance, ranks);
             let chosen = options.wants(&name)
-                && options.instance.as_ref().is_none_or(|only| only == instance.name)
-                && options.ranks.is_none_or(|only| only == ranks)
+                && (options.instances.is_empty()
+                    || options.instances.iter().any(|only| only == instance.name))
+                && (options.ranks.is_empty() || options.ranks.contains(&ranks))
                 && (options.heavy || !program.heavy);
             if chosen {
                 wanted.push((instance, ranks));
@@ -129,6 +133,8 @@ impl Case<'_> {
         }
         command.args(["-n", &self.ranks.to_string()]).arg(&self.executable);
         command.envs(self.instance.environment.iter().copied());
+        // What a rank holds at its end is the system's to free.
+        command.envs(options.sanitize.then_some(("ASAN_OPTIONS", "detect_leaks=0")));
         command
     }
 }

@@ -1,5 +1,8 @@
 //! The transport instances: each runs the whole conformance suite. A new transport adds rows here.
 
+use std::process::Command;
+use std::sync::LazyLock;
+
 /// A transport with its settings.
 pub struct Instance {
     /// What cases show.
@@ -12,23 +15,79 @@ pub struct Instance {
     pub programs: &'static [&'static str],
 }
 
+/// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under all.
+const MESSAGES: &[&str] = &[
+    "coll_",
+    "comm",
+    "file_access",
+    "flood_",
+    "init_late",
+    "intercomm",
+    "large_",
+    "oversubscribed",
+    "p2p_",
+    "part_",
+    "progress",
+    "queue_",
+    "rma_",
+    "session",
+    "spawn_",
+    "stress_",
+    "threads_",
+    "topo_graph",
+    "type_transfer",
+];
+
+/// Shared memory with one of its ways forced.
 const fn forced(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
+    Instance { name, environment, default: false, programs: MESSAGES }
+}
+
+/// Another transport, with all programs.
+const fn transport(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
     Instance { name, environment, default: false, programs: &[] }
 }
 
 impl Instance {
+    /// Whether it sends over libfabric.
+    pub fn needs_libfabric(&self) -> bool {
+        self.environment.contains(&("TERN_TRANSPORT", "ofi"))
+    }
+
     /// Whether a program runs under it.
     pub fn runs(&self, program: &str) -> bool {
         self.programs.is_empty() || self.programs.iter().any(|start| program.starts_with(start))
     }
 }
 
-/// Calls that are right must pass all checks: those of collectives, and of types wherever data moves.
+/// Whether the loader knows libfabric.
+pub fn has_libfabric() -> bool {
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        let listed = Command::new("ldconfig").arg("-p").output();
+        listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("libfabric.so.1"))
+    });
+    *FOUND
+}
+
+/// Calls that are right must pass all checks: those of collectives and windows, and of types wherever data moves.
 const CHECKS: Instance = Instance {
     name: "checks",
-    environment: &[("TERN_CHECK", "types,collectives,threads")],
+    environment: &[("TERN_CHECK", "types,collectives,threads,windows")],
     default: false,
-    programs: &["coll_", "comm", "intercomm", "topo_", "type_", "session", "p2p_probe"],
+    programs: &[
+        "coll_",
+        "comm",
+        "intercomm",
+        "topo_",
+        "type_",
+        "session",
+        "p2p_probe",
+        "rma_windows",
+        "rma_epochs",
+        "rma_errors",
+        "rma_passive",
+        "rma_random",
+    ],
 };
 
 /// Connections that break all the time, encrypted and with all checksums.
@@ -39,9 +98,28 @@ const TCP_CUTS: Instance = Instance {
         ("TERN_TCP_CUTS", "100"),
         ("TERN_TCP_CHECKSUM", "all"),
         ("TERN_ENCRYPT", "1"),
+        ("TERN_WINDOWS", "messages"),
     ],
     default: false,
-    programs: &["coll_", "p2p_", "type_transfer", "large_message", "stress"],
+    programs: &["coll_", "p2p_", "type_transfer", "large_message", "stress", "rma_"],
+};
+
+/// Windows as between hosts, whatever shorter way there is.
+const WINDOWS: Instance = Instance {
+    name: "shm-windows",
+    environment: &[("TERN_WINDOWS", "messages")],
+    default: false,
+    programs: &["rma_"],
+};
+const TCP_WINDOWS: Instance = Instance {
+    name: "tcp-windows",
+    environment: &[("TERN_WINDOWS", "messages"), ("TERN_TRANSPORT", "tcp")],
+    ..WINDOWS
+};
+const URTP_WINDOWS: Instance = Instance {
+    name: "urtp-windows",
+    environment: &[("TERN_WINDOWS", "messages"), ("TERN_TRANSPORT", "urtp")],
+    ..WINDOWS
 };
 
 /// Messages move while programs compute, and calls meet the thread that moves them.
@@ -49,12 +127,49 @@ const THREAD: Instance = Instance {
     name: "shm-thread",
     environment: &[("TERN_PROGRESS", "thread")],
     default: false,
-    programs: &["p2p_", "flood_large", "progress", "threads_", "coll_requests", "init_"],
+    programs: &["p2p_", "flood_large", "progress", "threads_", "coll_requests", "init_", "rma_"],
 };
 const TCP_THREAD: Instance = Instance {
     name: "tcp-thread",
     environment: &[("TERN_TRANSPORT", "tcp"), ("TERN_PROGRESS", "thread")],
     ..THREAD
+};
+
+/// libfabric's providers in software, where it is installed.
+const OFI: Instance = Instance {
+    name: "ofi-rxm",
+    environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "tcp;ofi_rxm")],
+    default: false,
+    programs: &[
+        "p2p_",
+        "coll_",
+        "comm",
+        "intercomm",
+        "rma_",
+        "part_",
+        "large_message",
+        "stress",
+        "flood_",
+        "queue_",
+    ],
+};
+const OFI_SOCKETS: Instance = Instance {
+    name: "ofi-sockets",
+    environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "sockets")],
+    programs: &["p2p_", "coll_data"],
+    ..OFI
+};
+const OFI_RXD: Instance = Instance {
+    name: "ofi-rxd",
+    environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
+    programs: &["p2p_", "coll_data"],
+    ..OFI
+};
+const OFI_SHM: Instance = Instance {
+    name: "ofi-shm",
+    environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
+    programs: &["p2p_", "coll_data"],
+    ..OFI
 };
 
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
@@ -70,10 +185,17 @@ pub const INSTANCES: &[Instance] = &[
     forced("shm-cells", &[("TERN_COPIES", "cells")]),
     forced("shm-kernel", &[("TERN_COPIES", "kernel")]),
     forced("shm-no-rings", &[("TERN_RINGS", "0")]),
-    forced("tcp", &[("TERN_TRANSPORT", "tcp")]),
+    transport("tcp", &[("TERN_TRANSPORT", "tcp")]),
     TCP_CUTS,
     // Each rank counts as a machine, so collectives multicast.
-    forced("urtp", &[("TERN_TRANSPORT", "urtp")]),
+    transport("urtp", &[("TERN_TRANSPORT", "urtp")]),
+    WINDOWS,
+    TCP_WINDOWS,
+    URTP_WINDOWS,
+    OFI,
+    OFI_SOCKETS,
+    OFI_RXD,
+    OFI_SHM,
     THREAD,
     TCP_THREAD,
     CHECKS,

@@ -49,11 +49,19 @@ fn run(options: &Options, report: &Report) {
         }
     }
     conformance::run(options, report);
-    if options.foreign.is_none() {
+    // Whole jobs wait most of the time, for what does not come; compilers and suites do not.
+    std::thread::scope(|scope| {
+        scope.spawn(|| whole_jobs(options, report));
+        if options.all {
+            steps::memory_checks(options, report);
+            steps::outside_suites(options, report);
+        }
+    });
+}
+
+fn whole_jobs(options: &Options, report: &Report) {
+    if options.whole_jobs && options.foreign.is_none() {
         jobs::run(options, report);
         wrong::run(options, report);
-    }
-    if options.all {
-        steps::outside_suites(options, report);
     }
 }

@@ -7,10 +7,12 @@ usage: tern-tests [options] [filter ...]
   --prefix DIR     where Tern is installed (default build/prefix)
   --foreign DIR    run the C programs on another MPI that has the standard ABI (its mpicc_abi and
                    mpiexec are used): a check of the tests themselves
-  --instance NAME  only this transport instance (see harness/instances.rs)
-  --ranks N        only runs with this number of ranks
+  --instance NAME  only this transport instance (see harness/instances.rs); may be repeated
+  --ranks N        only runs with this number of ranks; may be repeated
   --jobs N         so many jobs at once (default 2)
-  --no-heavy       leave out programs that need much memory
+  --sanitize       the library under test is staged with --sanitize: so are the programs
+  --no-heavy       leave out programs that need much memory or time
+  --no-jobs        leave out whole jobs with faults, and wrong programs
   --all            also format, lints, cargo test, interoperation and mpi4py
 A filter is a part of a case's name; a case runs if any filter matches.";
 
@@ -22,14 +24,18 @@ pub struct Options {
     pub prefix: PathBuf,
     /// Another MPI's prefix: the programs are run on it instead.
     pub foreign: Option<PathBuf>,
-    /// The only transport instance to run.
-    pub instance: Option<String>,
-    /// The only number of ranks to run.
-    pub ranks: Option<usize>,
+    /// The only transport instances to run; all if empty.
+    pub instances: Vec<String>,
+    /// The only numbers of ranks to run; all if empty.
+    pub ranks: Vec<usize>,
     /// How many jobs may run at once.
     pub jobs: usize,
+    /// Whether AddressSanitizer looks at the library and the programs.
+    pub sanitize: bool,
     /// Whether programs that need much memory run.
     pub heavy: bool,
+    /// Whether whole jobs with faults, and wrong programs, run.
+    pub whole_jobs: bool,
     /// Whether the checks outside this harness run too.
     pub all: bool,
     /// Parts of the names of the cases to run; all if empty.
@@ -44,10 +50,12 @@ impl Options {
             prefix: root.join("build/prefix"),
             root,
             foreign: None,
-            instance: None,
-            ranks: None,
+            instances: Vec::new(),
+            ranks: Vec::new(),
             jobs: 2,
+            sanitize: false,
             heavy: true,
+            whole_jobs: true,
             all: false,
             filters: Vec::new(),
         };
@@ -63,10 +71,12 @@ impl Options {
         match arg {
             "--prefix" => self.prefix = absolute(&value()?),
             "--foreign" => self.foreign = Some(absolute(&value()?)),
-            "--instance" => self.instance = Some(value()?),
-            "--ranks" => self.ranks = Some(number(&value()?)?),
+            "--instance" => self.instances.push(value()?),
+            "--ranks" => self.ranks.push(number(&value()?)?),
             "--jobs" => self.jobs = number(&value()?)?.max(1),
+            "--sanitize" => self.sanitize = true,
             "--no-heavy" => self.heavy = false,
+            "--no-jobs" => self.whole_jobs = false,
             "--all" => self.all = true,
             _ if arg.starts_with('-') => return Err(USAGE.into()),
             _ => self.filters.push(arg.into()),
@@ -100,9 +110,14 @@ impl Options {
         }
     }
 
-    /// Where compiled test programs go.
+    /// Where compiled test programs go: one folder for each library, since a program knows where its library lies.
     pub fn programs(&self) -> PathBuf {
-        self.root.join(if self.foreign.is_some() { "build/tests-foreign" } else { "build/tests" })
+        let default = self.root.join("build/prefix");
+        match self.prefix.file_name() {
+            _ if self.foreign.is_some() => self.root.join("build/tests-foreign"),
+            Some(name) if self.prefix != default => self.root.join(format!("build/tests-{}", name.display())),
+            _ => self.root.join("build/tests"),
+        }
     }
 }
 

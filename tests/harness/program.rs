@@ -30,7 +30,7 @@ pub struct Program {
     pub ranks: Vec<usize>,
     /// How long one run may take.
     pub timeout: Duration,
-    /// Needs several GiB of memory: runs alone and only under the default instance.
+    /// Needs several GiB of memory, or minutes: runs alone and only under the default instance.
     pub heavy: bool,
     /// Disturbs others or is disturbed by them: nothing else runs meanwhile.
     pub alone: bool,

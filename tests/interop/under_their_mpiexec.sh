@@ -21,6 +21,8 @@ try_launcher() {
     # What such a launcher makes of the status of a rank that ends early is its own affair.
     end_of "$1" exit 7
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "an exit ended with $status: $(cat "$WORK/output")"
+    end_of "$1" signal 9
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "a killed rank ended with $status: $(cat "$WORK/output")"
 }
 
 # end_of MPIEXEC WORDS...: leaves the exit status of a job in `status`.

@@ -193,6 +193,20 @@ static void deserted(const char *how)
     if (!strcmp(how, "deserted-not") && rank == size - 1) MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
 }
 
+/* Rank 1 dies while it holds the lock of rank 0's memory, which the last rank waits for. */
+static void dies_with_lock(void)
+{
+    long *memory;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) usleep(200000), raise(SIGKILL);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Win_unlock(0, win);
+    MPI_Win_free(&win);
+}
+
 /* Rank 1 goes wrong in one of several ways while the others wait for it. */
 static void go_wrong(const char *how, int number)
 {
@@ -241,6 +255,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();
+    else if (!strcmp(what, "dies-with-lock")) dies_with_lock();
     else if (!strncmp(what, "deserted", 8)) deserted(what);
     else if (!strcmp(what, "twice")) MPI_Init(NULL, NULL);
     else go_wrong(what, number);

@@ -1,5 +1,5 @@
 /* What odd environments do to a job at its start. Usage: environment_launch MODE
- * hello: the ranks meet in a barrier. spawn: a thread of rank 0 asks for processes, and the others wait for them.
+ * hello: the ranks meet in a barrier. spawn: a thread of rank 0 starts a process meanwhile.
  * listen: each rank prints the addresses on which it listens. */
 #include <mpi.h>
 #include <pthread.h>
@@ -11,20 +11,24 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
-static void *spawn(void *unused)
+static void *spawn(void *program)
 {
     MPI_Comm children;
-    MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
-    return unused;
+    char *words[] = {"hello", NULL};
+    int far = 0;
+    MPI_Comm_spawn(program, words, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+    MPI_Comm_remote_size(children, &far);
+    printf("a thread has started %d\n", far);
+    fflush(stdout);
+    return NULL;
 }
 
-/* What a user of mpi4py.futures does without knowing: nobody looks at the error, and rank 0 waits. */
-static void spawn_in_thread(int rank)
+/* As mpi4py.futures does. */
+static void spawn_in_thread(int rank, char *program)
 {
     pthread_t thread;
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    if (rank == 0 && pthread_create(&thread, NULL, spawn, NULL)) abort();
-    for (;;) pause();
+    if (rank != 0) return;
+    if (pthread_create(&thread, NULL, spawn, program) || pthread_join(thread, NULL)) abort();
 }
 
 static void print_listening(void)
@@ -52,7 +56,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "hello";
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!strcmp(mode, "spawn")) spawn_in_thread(rank);
+    if (!strcmp(mode, "spawn")) spawn_in_thread(rank, argv[0]);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(mode, "listen")) print_listening();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,10 +1,11 @@
 // What `tern netpipe` runs between two ranks, on Tern and, compiled by their wrappers, on other MPI libraries.
 // usage: netpipe LOOP SECONDS_PER_POINT BYTES...      LOOP is one of those in the table at the end
 //        netpipe version
-// Only what every MPI has since MPI-2, so that old ones can be compared, too.
+// Only what every MPI has since MPI-2, so that old ones can be compared, too; windows need MPI-3.
 #include "mpi_team.h"
 #include "netpipe_raw.h"
 #include "netpipe_overlap.h"
+#include "netpipe_rma.h"
 #include <string.h>
 
 struct pingpong {
@@ -147,6 +148,70 @@ static int measure_interrupt(const struct points *points) {
     return late ? 3 : 0;
 }
 
+#if MPI_VERSION >= 3
+static int measure_rma(const struct points *points, enum rma_kind kind) {
+    struct team team = mpi_team();
+    struct rma_pair p = {kind, team.rank, 0, touched(rma_room((size_t)most_bytes(points)), 0), MPI_WIN_NULL};
+    MPI_Aint room = (MPI_Aint)rma_room((size_t)most_bytes(points));
+    char *memory;
+    MPI_Win_allocate(room, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &p.win);
+    filled(memory, (size_t)room, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, p.win);
+    for (int i = 0; i < points->count; i++) {
+        p.bytes = (int)atol(points->bytes[i]);
+        struct summary s = measure(&team, rma_loop, &p, points->budget);
+        if (team.rank == 0)
+            print_result(points->name, p.bytes, s);
+    }
+    MPI_Win_unlock_all(p.win);
+    MPI_Win_free(&p.win);
+    return 0;
+}
+
+static int measure_put(const struct points *points) {
+    return measure_rma(points, RMA_PUT);
+}
+
+static int measure_get(const struct points *points) {
+    return measure_rma(points, RMA_GET);
+}
+
+static int measure_atomic(const struct points *points) {
+    return measure_rma(points, RMA_ATOMIC);
+}
+#endif
+
+// Rank 0 alone copies; rank 1 waits for its numbers.
+static int measure_memory(const struct points *points, enum rma_kind kind) {
+    struct team team = mpi_team();
+    const size_t room = rma_room((size_t)most_bytes(points));
+    struct memory_pair m = {kind, 0, touched_pages(room, 1), touched(room, 0)};
+    for (int i = 0; i < points->count; i++) {
+        m.bytes = (size_t)atol(points->bytes[i]);
+        struct summary s = measure(&team, team.rank == 0 ? memory_loop : memory_idle_loop, &m, points->budget);
+        if (team.rank == 0)
+            print_result(points->name, (long)m.bytes, s);
+    }
+    return 0;
+}
+
+static int measure_memory_put(const struct points *points) {
+    return measure_memory(points, RMA_PUT);
+}
+
+static int measure_memory_get(const struct points *points) {
+    return measure_memory(points, RMA_GET);
+}
+
+static int measure_memory_atomic(const struct points *points) {
+    return measure_memory(points, RMA_ATOMIC);
+}
+
+static int measure_raw_answered(const struct points *points) {
+    return measure_raw(points, raw_answered_loop, 1);
+}
+
 static const struct loop {
     const char *name;
     int (*run)(const struct points *points);
@@ -160,6 +225,15 @@ static const struct loop {
     {"overlap", measure_overlap, 1},
     {"interrupt", measure_interrupt, 1},
     {"bcast", measure_bcast, 0},
+#if MPI_VERSION >= 3
+    {"rma-put", measure_put, 1},
+    {"rma-get", measure_get, 1},
+    {"rma-atomic", measure_atomic, 1},
+#endif
+    {"memory-put", measure_memory_put, 1},
+    {"memory-get", measure_memory_get, 1},
+    {"memory-atomic", measure_memory_atomic, 1},
+    {"raw-answered", measure_raw_answered, 1},
 };
 
 static int print_version(void) {

@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use hosts::Hosts;
 use tern_transport::urtp::link::{
-    self, Addressed, Arrival, GroupId, Interface, Link, Packet, To, UdpConfig, UdpLink,
+    self, Addressed, ArrivedPacket, Interface, Link, PacketBody, PacketDestination, PacketGroup, UdpConfig,
+    UdpLink,
 };
 use tern_transport::urtp::pacer::Pacer;
 
-const GROUP: GroupId = GroupId(1);
+const GROUP: PacketGroup = PacketGroup(1);
 const ETHER_FRAME_BYTES: u64 = 14;
 /// What a receiver that hears nothing more has lost.
 const QUIET: Duration = Duration::from_millis(60);
@@ -169,7 +170,7 @@ fn receive(
     addresses.lock().unwrap()[rank as usize] = link.address().ok();
     while !stop.load(Ordering::Relaxed) {
         let mut packets = 0;
-        if link.receive(&mut |_: Arrival<'_>| packets += 1).expect("packets") == 0 {
+        if link.receive(&mut |_: ArrivedPacket<'_>| packets += 1).expect("packets") == 0 {
             link::sleep(&link, 20_000_000);
         }
         if packets > 0 {
@@ -195,12 +196,12 @@ fn send(
         address.iter().for_each(|address| link.set_peer(rank, *address));
     }
     let to = match way.multicast {
-        true => To::Group { group: GROUP, addressed: Addressed::ALL },
-        false => To::Rank(1),
+        true => PacketDestination::Group { group: GROUP, addressed: Addressed::ALL },
+        false => PacketDestination::Rank(1),
     };
     let data = vec![7; options.bytes];
     let packets: Vec<_> =
-        data.chunks(link.limits().body_bytes_max).map(|payload| Packet { head: &[], payload }).collect();
+        data.chunks(link.limits().body_bytes_max).map(|payload| PacketBody { head: &[], payload }).collect();
     let receivers = if way.multicast { u64::from(hosts.count()) - 1 } else { 1 };
     let expected = packets.len() as u64 * receivers;
     let rate = if way.paced { bytes_per_s(&options.rate) } else { 1 << 40 };
@@ -226,7 +227,7 @@ fn send(
     show(way.name, options.bytes, ns, came as f64 / expected as f64);
 }
 
-fn transfer(link: &mut UdpLink, to: To, packets: &[Packet<'_>], rate: u64) {
+fn transfer(link: &mut UdpLink, to: PacketDestination, packets: &[PacketBody<'_>], rate: u64) {
     let cost = link.limits().packet_cost_bytes;
     let start = Instant::now();
     let now = || start.elapsed().as_nanos() as u64;

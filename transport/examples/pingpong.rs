@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use tern_mem::UserBuf;
 use tern_transport::{
-    Am, Fabric, Header, Landing, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
+    Am, CooperativeCopyKey, Fabric, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError,
+    Transport,
 };
 
 const ROUNDS: u64 = 50_000;
@@ -77,7 +78,7 @@ fn map(file: &OwnedFd) -> &'static [AtomicU64] {
 
 fn flat(bytes: &mut [u8]) -> UserBuf {
     // SAFETY: used only while the bytes live.
-    unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) }
+    unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) }
 }
 
 fn send(fabric: &mut Fabric, peer: Peer, body: &UserBuf, len: usize, sink: &mut impl Sink) {
@@ -197,18 +198,18 @@ fn rendezvous(
             let [addr, key, _] = sink.wait(fabric);
             if let Some(token) = share {
                 let into = Remote { addr, len: mine.len };
-                let key = ShareKey(key);
-                let transfer = fabric.share_join(other, key, &buf, into, token);
+                let key = CooperativeCopyKey(key);
+                let transfer = fabric.join_cooperative_copy(other, key, &buf, into, token);
                 sink.finish(fabric, transfer);
             }
         } else {
             let [addr, ..] = sink.wait(fabric);
             let from = Remote { addr, len: mine.len };
             if let Some(token) = share {
-                let key = fabric.share_open(other, from, &buf, token).expect("a slot");
+                let key = fabric.open_cooperative_copy(other, from, &buf, token).expect("a slot");
                 write_words(&note, [mine.addr, key.0, 0]);
                 send(fabric, other, &note, 24, sink);
-                let transfer = fabric.share_pull(key);
+                let transfer = fabric.pull_cooperative_copy(key);
                 sink.finish(fabric, transfer);
             } else {
                 assert_eq!(fabric.get(other, from, &buf, Token(1)), Transfer::Done);

@@ -13,12 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hosts::Hosts;
-use tern_transport::urtp::link::{self, Addressed, Arrival, Counters, GroupId, Interface, Link, Packet, To};
+use tern_transport::urtp::link::{
+    self, Addressed, ArrivedPacket, Interface, Link, LinkCounters, PacketBody, PacketDestination, PacketGroup,
+};
 use tern_transport::urtp::link::{UdpConfig, UdpLink};
 use tern_transport::urtp::pacer::Pacer;
 
 /// Its receivers are hosts of the first half. A job has 16 multicast addresses; here all listen to one.
-const GROUP: GroupId = GroupId(1);
+const GROUP: PacketGroup = PacketGroup(1);
 /// Bytes of a short packet.
 const SHORT: usize = 64;
 /// Short packets: as many as a second of small collectives.
@@ -38,7 +40,7 @@ struct Load {
 /// What one rank has to tell.
 #[derive(Clone, Copy, Default)]
 struct Told {
-    counters: Counters,
+    counters: LinkCounters,
     /// Processor time of the rank's thread.
     cpu: Duration,
 }
@@ -117,7 +119,7 @@ fn play(hosts: &Hosts, rank: u32, load: Load, filter: bool, ready: &Barrier, ove
         over.store(true, Ordering::Relaxed);
     } else {
         while !over.load(Ordering::Relaxed) {
-            if link.receive(&mut |_: Arrival<'_>| ()).expect("packets") == 0 {
+            if link.receive(&mut |_: ArrivedPacket<'_>| ()).expect("packets") == 0 {
                 link::sleep(&link, 20_000_000);
             }
         }
@@ -127,9 +129,9 @@ fn play(hosts: &Hosts, rank: u32, load: Load, filter: bool, ready: &Barrier, ove
 
 /// To the ranks below `below`.
 fn send(link: &mut UdpLink, load: Load, below: u32) {
-    let to = To::Group { group: GROUP, addressed: Addressed::of(1..below) };
+    let to = PacketDestination::Group { group: GROUP, addressed: Addressed::of(1..below) };
     let payload = vec![7; load.bytes.min(link.limits().body_bytes_max)];
-    let packets = vec![Packet { head: &[], payload: &payload }; load.packets];
+    let packets = vec![PacketBody { head: &[], payload: &payload }; load.packets];
     let start = Instant::now();
     let now = || start.elapsed().as_nanos() as u64;
     let mut pacer = Pacer::new(load.pace.0, load.pace.1, 0);

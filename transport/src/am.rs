@@ -75,7 +75,7 @@ impl Am<'_> {
     #[inline]
     pub(crate) fn run(&self) -> Option<*const u8> {
         if self.lead.is_empty() {
-            self.body.run_at(self.offset, self.len).map(|run| run.cast_const())
+            self.body.contiguous_at(self.offset, self.len).map(|run| run.cast_const())
         } else {
             None
         }

@@ -1,7 +1,7 @@
 //! What `TERN_*` variables say to the transports. The mpi room reads the environment; this is its result.
 
-use crate::accord::Accord;
 use crate::copies::Copies;
+use crate::fingerprint::SettingsFingerprint;
 use crate::limits::{
     CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PARITY_RUN_MAX,
     PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES,
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Which transport carries messages between ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Route {
+pub enum TransportSetting {
     /// Shared memory within a machine, TCP between machines.
     #[default]
     Auto,
@@ -22,17 +22,25 @@ pub enum Route {
     Tcp,
     /// Datagrams that are made reliable, within a machine as well.
     Urtp,
+    /// libfabric, within a machine as well.
+    Ofi,
 }
 
-impl Route {
+impl TransportSetting {
     /// All, in the order of their words.
-    pub const ALL: [Route; 4] = [Route::Auto, Route::Shm, Route::Tcp, Route::Urtp];
+    pub const ALL: [TransportSetting; 5] = [
+        TransportSetting::Auto,
+        TransportSetting::Shm,
+        TransportSetting::Tcp,
+        TransportSetting::Urtp,
+        TransportSetting::Ofi,
+    ];
     /// What `TERN_TRANSPORT` calls each.
-    pub const WORDS: [&str; 4] = ["auto", "shm", "tcp", "urtp"];
+    pub const WORDS: [&str; 5] = ["auto", "shm", "tcp", "urtp", "ofi"];
 
     /// Whether messages go over a network within a machine as well.
     pub fn is_network(self) -> bool {
-        matches!(self, Route::Tcp | Route::Urtp)
+        matches!(self, TransportSetting::Tcp | TransportSetting::Urtp | TransportSetting::Ofi)
     }
 }
 
@@ -57,7 +65,7 @@ impl Medium {
 
 /// Settings of the transports; the same on every rank of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct TransportConfig {
     /// `TERN_RINGS`: pairs that talk get a ring; otherwise all goes through the receiver's queue.
     pub rings: bool,
     /// `TERN_RING_SLOTS`: lines of a ring, a power of two.
@@ -71,41 +79,44 @@ pub struct Config {
     /// `TERN_COPIES`: how payloads cross between the ranks of a machine.
     pub copies: Copies,
     /// `TERN_TRANSPORT`.
-    pub route: Route,
+    pub transport: TransportSetting,
     /// `TERN_MULTICAST`: collectives among machines use multicast where it works, over this.
     pub multicast: Medium,
     /// `TERN_MULTICAST_PARITY`: so many packets of multicasts are followed by their exclusive or; 0: none.
     pub multicast_parity: u32,
     /// Settings of the TCP transport.
     pub tcp: TcpConfig,
+    /// `TERN_OFI_PROVIDER`, `TERN_OFI_INTERFACE`: which of libfabric's networks.
+    pub ofi: OfiConfig,
     /// What all ranks must have in common.
-    pub accord: Accord,
+    pub fingerprint: SettingsFingerprint,
 }
 
-impl Default for Config {
+impl Default for TransportConfig {
     fn default() -> Self {
-        Config {
+        TransportConfig {
             rings: true,
             ring_lines: RING_LINES,
             cells: CELLS,
             cell_bytes: CELL_BYTES,
             cma: true,
             copies: Copies::Auto,
-            route: Route::Auto,
+            transport: TransportSetting::Auto,
             multicast: Medium::Udp,
             multicast_parity: 0,
             tcp: TcpConfig::default(),
-            accord: Accord::default(),
+            ofi: OfiConfig::default(),
+            fingerprint: SettingsFingerprint::default(),
         }
     }
 }
 
-impl Config {
+impl TransportConfig {
     /// The nearest settings that work.
     pub fn clamped(self) -> Self {
         let parity = self.multicast_parity;
         let cell_bytes_min = (LINES_PAYLOAD_BYTES_MAX + 1).next_power_of_two() as u32;
-        Config {
+        TransportConfig {
             ring_lines: self.ring_lines.clamp(RING_LINES_MIN, RING_LINES_MAX).next_power_of_two(),
             cells: self.cells.clamp(2, CELLS_MAX),
             cell_bytes: self.cell_bytes.clamp(cell_bytes_min, CELL_BYTES_MAX).next_multiple_of(4096),
@@ -114,7 +125,8 @@ impl Config {
         }
     }
 
-    /// Payload bytes of the longest message that shared memory takes at once, of settings that were [`Config::clamped`].
+    /// Payload bytes of the longest message that shared memory takes at once, of settings that were
+    /// [`TransportConfig::clamped`].
     pub fn shm_eager_bytes_max(&self) -> usize {
         // No peer gets the last quarter of the cells; further cells of a message are named by lines of a ring.
         let cells = if self.rings { MESSAGE_CELLS_MAX.min(self.cells - self.cells / 4) } else { 1 };
@@ -138,6 +150,19 @@ impl Checksum {
     pub const WORDS: [&str; 2] = ["header", "all"];
 }
 
+/// Which of libfabric's networks. Empty: any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OfiConfig {
+    /// The provider, as `fi_info -l` calls it.
+    pub provider: &'static str,
+    /// The interface or device.
+    pub interface: &'static str,
+    /// `FI_PROVIDER` is set, by which the library leaves out others by itself.
+    pub is_filtered: bool,
+    /// How memory is made known; tests allow less than the provider might want.
+    pub registration: tern_libfabric::MemoryRegistration,
+}
+
 /// Settings of the TCP transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpConfig {
@@ -157,7 +182,7 @@ pub struct TcpConfig {
     pub interfaces: Interfaces,
     /// `TERN_PORTS`; the same on all ranks.
     pub ports: Ports,
-    /// All ranks of the job are on this machine, so that no other one needs to reach this rank.
+    /// All ranks of the job are on this node, so that no other one needs to reach this rank.
     pub local: bool,
 }
 

@@ -11,7 +11,7 @@ pub(crate) use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
 use crate::{Am, Full, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport};
 
 /// Two ranks, which may be the same one.
-pub(crate) trait World {
+pub(crate) trait ConformanceWorld {
     /// The transport under test.
     type Transport: Transport;
     /// A world in which nothing was sent yet.
@@ -87,7 +87,7 @@ impl Sink for Keeper {
         self.spoiled.push((token, error));
     }
 
-    fn enough(&self) -> bool {
+    fn backpressure(&self) -> bool {
         self.one_by_one
     }
 
@@ -99,7 +99,7 @@ impl Sink for Keeper {
 /// A view of bytes as a message's body.
 pub(crate) fn buf_of(bytes: &mut [u8]) -> UserBuf {
     // SAFETY: the tests use the buffer only while the bytes live and do not touch them meanwhile.
-    unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) }
+    unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) }
 }
 
 pub(crate) fn remote_of(bytes: &mut [u8]) -> Remote {
@@ -128,7 +128,7 @@ pub(crate) fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &m
 }
 
 /// Sends, letting the other side receive when the transport is full.
-fn send_surely<W: World>(world: &mut W, keeper: &mut Keeper, seed: usize, mut payload: Vec<u8>) {
+fn send_surely<W: ConformanceWorld>(world: &mut W, keeper: &mut Keeper, seed: usize, mut payload: Vec<u8>) {
     // In time, not in polls: what was lost is sent again by the clock.
     let until = Instant::now() + Duration::from_secs(20);
     while Instant::now() < until {
@@ -142,7 +142,7 @@ fn send_surely<W: World>(world: &mut W, keeper: &mut Keeper, seed: usize, mut pa
     panic!("full for ever");
 }
 
-fn drain<W: World>(world: &mut W, keeper: &mut Keeper) {
+fn drain<W: ConformanceWorld>(world: &mut W, keeper: &mut Keeper) {
     while world.receiver().0.poll(keeper) | world.help() {}
 }
 
@@ -158,7 +158,7 @@ fn lengths(eager_bytes_max: usize) -> Vec<usize> {
     lengths
 }
 
-pub(crate) fn keeps_order_content_and_headers<W: World>() {
+pub(crate) fn keeps_order_content_and_headers<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     let lengths = {
         let (transport, peer) = world.sender();
@@ -179,7 +179,7 @@ pub(crate) fn keeps_order_content_and_headers<W: World>() {
     }
 }
 
-pub(crate) fn begins_with_the_longest<W: World>() {
+pub(crate) fn begins_with_the_longest<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     let (transport, peer) = world.sender();
     let longest = transport.limits(peer).eager_bytes_max;
@@ -192,7 +192,7 @@ pub(crate) fn begins_with_the_longest<W: World>() {
     assert!(received.into_iter().eq(&payloads));
 }
 
-pub(crate) fn takes_turns<W: World>() {
+pub(crate) fn takes_turns<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for seed in 0..1000 {
         let payload = pattern(seed, seed % 60);
@@ -203,7 +203,7 @@ pub(crate) fn takes_turns<W: World>() {
     }
 }
 
-pub(crate) fn is_full_some_time_and_loses_nothing<W: World>() {
+pub(crate) fn is_full_some_time_and_loses_nothing<W: ConformanceWorld>() {
     for len in [8, 400, 3000] {
         let (mut world, mut keeper) = (W::new(), Keeper::default());
         let mut sent = 0;
@@ -221,7 +221,7 @@ pub(crate) fn is_full_some_time_and_loses_nothing<W: World>() {
     }
 }
 
-pub(crate) fn joins_lead_and_body<W: World>() {
+pub(crate) fn joins_lead_and_body<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for body_len in [0, 1, 8, 24, 25, 39, 40, 41, 60, 300, 2000] {
         for (offset, lead_len) in [(0, 16), (5, 40), (1, 1)] {
@@ -238,7 +238,7 @@ pub(crate) fn joins_lead_and_body<W: World>() {
     }
 }
 
-pub(crate) fn lands_only_what_is_wanted<W: World>() {
+pub(crate) fn lands_only_what_is_wanted<W: ConformanceWorld>() {
     for len in [41, 300, 1048, 4096] {
         let (mut world, mut keeper) = (W::new(), Keeper { wanted_max: Some(50), ..Keeper::default() });
         for seed in 0..10 {
@@ -252,7 +252,7 @@ pub(crate) fn lands_only_what_is_wanted<W: World>() {
     }
 }
 
-pub(crate) fn drops_what_is_refused<W: World>() {
+pub(crate) fn drops_what_is_refused<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper { refuse: true, ..Keeper::default() });
     for seed in 0..100 {
         send_surely(&mut world, &mut keeper, seed, pattern(seed, 41 * seed));
@@ -262,7 +262,7 @@ pub(crate) fn drops_what_is_refused<W: World>() {
     assert_eq!(tags, [0], "only the message without payload is short");
 }
 
-pub(crate) fn gets_and_puts<W: World>() {
+pub(crate) fn gets_and_puts<W: ConformanceWorld>() {
     for len in [0, 1, 5000, 3 << 20] {
         let mut world = W::new();
         let (mut there, mut here) = (pattern(1, len), vec![0; len]);
@@ -282,10 +282,10 @@ pub(crate) fn gets_and_puts<W: World>() {
     }
 }
 
-pub(crate) fn shares_a_copy_whoever_comes<W: World>() {
+pub(crate) fn shares_a_copy_whoever_comes<W: ConformanceWorld>() {
     let mut world = W::new();
     let (transport, peer) = world.receiver();
-    if !transport.limits(peer).share {
+    if !transport.limits(peer).cooperative_copy {
         return;
     }
     for len in [1, 100_000, 3_000_001] {
@@ -295,20 +295,20 @@ pub(crate) fn shares_a_copy_whoever_comes<W: World>() {
     }
 }
 
-fn shares_once<W: World>(world: &mut W, len: usize, sender_comes: &str) {
+fn shares_once<W: ConformanceWorld>(world: &mut W, len: usize, sender_comes: &str) {
     let (mut source, mut target) = (pattern(len, len), vec![0; len]);
     let (from, into) = (remote_of(&mut source), remote_of(&mut target));
     let (source_buf, target_buf) = (buf_of(&mut source), buf_of(&mut target));
     let (receiver, sender_rank) = world.receiver();
-    let key = receiver.share_open(sender_rank, from, &target_buf, Token(1)).expect("a free slot");
+    let key = receiver.open_cooperative_copy(sender_rank, from, &target_buf, Token(1)).expect("a free slot");
     let join = |world: &mut W| {
         let (sender, receiver_rank) = world.sender();
-        sender.share_join(receiver_rank, key, &source_buf, into, Token(2))
+        sender.join_cooperative_copy(receiver_rank, key, &source_buf, into, Token(2))
     };
     if sender_comes == "before" {
         assert_eq!(join(world), Transfer::Done);
     }
-    assert_eq!(world.receiver().0.share_pull(key), Transfer::Done);
+    assert_eq!(world.receiver().0.pull_cooperative_copy(key), Transfer::Done);
     assert_eq!(source, target);
     if sender_comes == "after" {
         target.fill(0);
@@ -317,7 +317,7 @@ fn shares_once<W: World>(world: &mut W, len: usize, sender_comes: &str) {
     }
 }
 
-pub(crate) fn wakes_a_sleeper<W: World>() {
+pub(crate) fn wakes_a_sleeper<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for seed in 0..10 {
         let bell = world.receiver().0.doorbell();
@@ -331,7 +331,7 @@ pub(crate) fn wakes_a_sleeper<W: World>() {
     }
 }
 
-pub(crate) fn wakes_in_time<W: World>() {
+pub(crate) fn wakes_in_time<W: ConformanceWorld>() {
     let mut world = W::new();
     let bell = world.receiver().0.doorbell();
     let start = Instant::now();
@@ -350,7 +350,7 @@ pub(crate) fn wakes_in_time<W: World>() {
     assert!(bell.sleep(second, None));
 }
 
-pub(crate) fn wakes_all_threads<W: World>() {
+pub(crate) fn wakes_all_threads<W: ConformanceWorld>() {
     let mut world = W::new();
     let bell = world.receiver().0.doorbell();
     let (ready, is_ready) = std::sync::mpsc::channel();
@@ -374,7 +374,7 @@ pub(crate) fn wakes_all_threads<W: World>() {
     }
 }
 
-/// The whole suite for one [`World`].
+/// The whole suite for one [`ConformanceWorld`].
 macro_rules! conformance_tests {
     ($world:ty: $($test:ident)*) => {
         $(#[test] fn $test() { $crate::conformance::$test::<$world>() })*

@@ -34,7 +34,7 @@ impl Copies {
     /// What `TERN_COPIES` calls each.
     pub const WORDS: [&str; 3] = ["auto", "cells", "kernel"];
 
-    /// Whether payloads go through the segment on this machine.
+    /// Whether payloads go through the segment on this node.
     pub fn by_cells(self) -> bool {
         match self {
             Copies::Auto => *IS_ZEN.get_or_init(is_zen),

@@ -1,8 +1,11 @@
-//! All ways that a rank has to the ranks of its job, as one transport.
+//! All transports of a rank, as one: a table says by which of them each peer is reached (`fabric/routes.rs`).
 
-mod detour;
+mod fallback_tunnel;
 mod network;
 mod packets;
+mod pairs;
+mod routes;
+mod sinks;
 mod tally;
 
 use std::io;
@@ -13,31 +16,34 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use crate::config::{Config, Medium};
+use crate::config::{Medium, TransportConfig};
 use crate::loopback::Loopback;
+use crate::ofi::OfiError;
 use crate::shm::team::{Seat, Team};
 use crate::shm::{AttachError, JobMemory, Shm};
-use crate::tcp::{Directory, TcpError};
+use crate::tcp::{Change, Directory, Tcp, TcpError};
 use crate::urtp::probe::Observation;
 use crate::{
-    Am, Circle, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Taken, Token, Transfer, TransferError,
-    Transport,
+    Am, CooperativeCopyKey, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Remote, Sink, Taken,
+    Token, Transfer, TransferError, Transport,
 };
 use network::Network;
+use pairs::{bare, marked};
+use routes::Route;
 
 pub use tally::Tally;
 
 /// This rank's place in its job.
-pub struct Place {
+pub struct JobPlace {
     /// This rank.
     pub me: Peer,
     /// Ranks of the job.
     pub size: u32,
-    /// The ranks on this machine, this one among them, in ascending order; `None` if all are.
+    /// The ranks on this node, this one among them, in ascending order; `None` if all are.
     pub neighbours: Option<Vec<Peer>>,
     /// The memfd that all ranks of this machine have, if there are several; it may be empty.
     pub segment: Option<OwnedFd>,
-    /// The ranks on this machine outnumber the cores that they may run on.
+    /// The ranks on this node outnumber the cores that they may run on.
     pub oversubscribed: bool,
     /// What it takes to reach the ranks of other machines, if there is a way.
     pub outside: Option<Outside>,
@@ -51,10 +57,10 @@ pub struct Outside {
     pub directory: Box<dyn Directory>,
 }
 
-impl Place {
-    /// Whether messages will go over TCP: the only case in which [`Place::outside`] is needed.
-    pub fn needs_network(&self, config: &Config) -> bool {
-        self.size > 1 && (config.route.is_network() || self.neighbours.is_some())
+impl JobPlace {
+    /// Whether messages will go over TCP: the only case in which [`JobPlace::outside`] is needed.
+    pub fn needs_network(&self, config: &TransportConfig) -> bool {
+        self.size > 1 && (config.transport.is_network() || self.neighbours.is_some())
     }
 }
 
@@ -67,6 +73,9 @@ pub enum ConnectError {
     /// TCP cannot be used.
     #[error("TCP: {0}")]
     Tcp(#[from] TcpError),
+    /// libfabric was asked for, and cannot be used.
+    #[error("libfabric: {0}")]
+    Ofi(#[from] OfiError),
     /// `TERN_TRANSPORT=shm`, and the job spans machines.
     #[error("TERN_TRANSPORT=shm, but the ranks run on several machines; unset it or run them on one")]
     OnlyShm,
@@ -85,23 +94,33 @@ pub struct Fabric {
     network: Option<Box<Network>>,
     /// For windows; it needs no way of messages.
     memory: io::Result<Arc<JobMemory>>,
+    size: u32,
+    config: TransportConfig,
 }
 
 impl Fabric {
     /// Connects this rank to its job. A job of one needs no segment.
-    pub fn attach(place: Place, config: &Config) -> Result<Fabric, ConnectError> {
-        let (me, size) = (place.me, place.size);
+    pub fn attach(place: JobPlace, config: &TransportConfig) -> Result<Fabric, ConnectError> {
+        let (me, size, config) = (place.me, place.size, *config);
         if let Some(fd) = place.segment.as_ref().filter(|_| size > 1) {
-            crate::shm::accord::agree(fd, &config.accord)?;
+            crate::shm::fingerprint::agree(fd, &config.fingerprint)?;
         }
         let memory = JobMemory::new(place.segment.as_ref().filter(|_| size > 1)).map(Arc::new);
-        if place.needs_network(config) {
-            let network = Network::attach(place, config)?;
+        if place.needs_network(&config) {
+            let network = Network::attach(place, &config)?;
             let loopback = network.loopback(me);
-            return Ok(Fabric { me, loopback, shm: None, network: Some(Box::new(network)), memory });
+            return Ok(Fabric {
+                me,
+                loopback,
+                shm: None,
+                network: Some(Box::new(network)),
+                memory,
+                size,
+                config,
+            });
         }
         let shm = match place.segment {
-            Some(fd) if size > 1 => Some(Shm::attach(&fd, me, size, place.oversubscribed, config)?),
+            Some(fd) if size > 1 => Some(Shm::attach(&fd, me, size, place.oversubscribed, &config)?),
             None if size > 1 => return Err(AttachError::NoSegment(size).into()),
             _ => None,
         };
@@ -109,7 +128,74 @@ impl Fabric {
             Some(shm) => Loopback::with_bell(me, shm.bell().clone()),
             None => Loopback::new(me),
         };
-        Ok(Fabric { me, loopback, shm, network: None, memory })
+        Ok(Fabric { me, loopback, shm, network: None, memory, size, config })
+    }
+
+    /// Makes this rank reachable for processes of other worlds, if it is not. Its own world is reached as before, but the doorbell
+    /// is another one from then on, and there are sockets to look after. (Shared memory moves into the network, so that a world that
+    /// meets no other one pays nothing for this.)
+    pub fn open(&mut self, outside: Outside) -> Result<(), ConnectError> {
+        if self.network.is_none() {
+            let network = Network::around((self.me, self.size), self.shm.take(), outside, &self.config)?;
+            self.network = Some(Box::new(network));
+        }
+        self.open_memory();
+        Ok(())
+    }
+
+    /// Makes this rank, which is reachable, so by shared memory as well for processes of other worlds on this host. Whether the doorbell
+    /// is another one from then on.
+    pub fn open_memory(&mut self) -> bool {
+        let Some(network) = &mut self.network else { return false };
+        let has_moved = network.open_memory(self.memory.as_ref().ok(), &self.config);
+        if has_moved && let Some(bell) = network.bell() {
+            self.loopback.use_bell(bell);
+        }
+        has_moved
+    }
+
+    /// Why a process of another world on this host is reached by TCP, if one is: for whoever asks, once.
+    pub fn take_note(&mut self) -> Option<String> {
+        self.network.as_mut()?.take_note()
+    }
+
+    /// With how many processes of other worlds messages go by shared memory, both ways.
+    pub fn near_foreigners(&self) -> usize {
+        self.network.as_ref().map_or(0, |network| network.near_foreigners())
+    }
+
+    /// The way to processes of other worlds, once it is open.
+    pub fn abroad(&self) -> Option<&Tcp> {
+        self.network.as_ref().map(|network| network.tcp())
+    }
+
+    /// The same, to change it.
+    pub fn abroad_mut(&mut self) -> Option<&mut Tcp> {
+        self.network.as_mut().map(|network| network.tcp_mut())
+    }
+
+    /// Whether there is [`Fabric::say_goodbye`], which can be taken back; otherwise, [`Fabric::close`] is the end.
+    pub fn can_come_back(&self) -> bool {
+        self.network.as_ref().is_none_or(|network| network.can_come_back())
+    }
+
+    /// Tells the peers that this rank goes, and not by a broken connection. What it still owes them, [`Transport::poll`] sees to.
+    pub fn say_goodbye(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.say_goodbye();
+        }
+    }
+
+    /// Whether a peer that has not gone lacks something that was sent to it.
+    pub fn owes_something(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.owes_something())
+    }
+
+    /// Takes [`Fabric::say_goodbye`] back: messages go as before.
+    pub fn come_back(&mut self) {
+        if let Some(network) = &mut self.network {
+            network.come_back();
+        }
     }
 
     /// Waits until the peers have everything, for the end of the job: whoever is dropped without it is as good as killed.
@@ -173,9 +259,19 @@ impl Fabric {
         self.network.as_ref().is_none_or(|network| network.is_quiet())
     }
 
+    /// What has become of connections since the last time.
+    pub fn take_changes(&mut self) -> impl Iterator<Item = (Peer, Change)> {
+        self.network.as_mut().into_iter().flat_map(|network| network.take_changes())
+    }
+
     /// What has come to the sockets of this rank, and what of it was dropped.
     pub fn tally(&self) -> Tally {
         self.network.as_ref().map(|network| network.tally()).unwrap_or_default()
+    }
+
+    /// How the network was chosen, if there was a choice: for whoever asks.
+    pub fn note(&self) -> Option<&str> {
+        self.network.as_ref()?.note()
     }
 
     /// Whether messages may go over shared memory as well as over a network.
@@ -190,15 +286,15 @@ impl Fabric {
 
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
-    pub fn has_residue(&mut self) -> bool {
-        self.network.as_mut().is_some_and(|network| network.has_residue())
+    pub fn has_unsent(&mut self) -> bool {
+        self.network.as_mut().is_some_and(|network| network.has_unsent())
     }
 
     /// Whether there is something of which the doorbell did not tell, or tells too late, a thread that sleeps already: messages
     /// that were read from their socket and that nobody took, a connection to be made, a timer that is due before all others.
     #[inline]
-    pub fn has_unseen(&self) -> bool {
-        self.network.as_ref().is_some_and(|network| network.has_unseen())
+    pub fn has_unsignaled(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_unsignaled())
     }
 
     /// How long what a peer has sent may be on its way until it is here, or the peer counts as lost. Memory delivers at once.
@@ -208,17 +304,17 @@ impl Fabric {
 
     /// Whether something waits for the next poll of which the doorbell tells nobody, not even one who goes to sleep now.
     #[inline]
-    pub fn holds_back(&self) -> bool {
-        self.network.as_ref().is_some_and(|network| network.holds_back())
+    pub fn is_corked(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.is_corked())
     }
 
-    /// Whether [`Transport::listen`] is less work than [`Transport::poll`].
-    pub fn listens(&self) -> bool {
-        self.network.as_ref().is_some_and(|network| network.listens())
+    /// Whether [`Transport::poll_first`] is less work than [`Transport::poll`].
+    pub fn has_poll_first(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_poll_first())
     }
 
-    /// A peer that cannot be reached any more, in words: the job cannot go on.
-    pub fn failure(&self) -> Option<&str> {
+    /// A peer that cannot be reached any more: the job cannot go on.
+    pub fn failure(&self) -> Option<Failure> {
         self.network.as_ref()?.failure()
     }
 
@@ -235,17 +331,14 @@ impl Fabric {
         self.shm.as_ref().map_or_else(of_network, Shm::is_fenced)
     }
 
-    /// Wakes a rank of this machine that may sleep, after something was published to it otherwise than by a message. False if it
-    /// has no bell here: then whoever waits there looks now and then.
-    pub fn ring(&self, peer: Peer) -> bool {
+    /// Wakes a rank of this machine that may sleep, after something was published to it otherwise than by a message. One that has no
+    /// bell here looks now and then by itself.
+    pub fn ring(&self, peer: Peer) {
         match (&self.shm, &self.network) {
-            _ if peer == self.me => true,
-            (Some(shm), _) => {
-                shm.ring(peer);
-                true
-            }
+            _ if peer == self.me => {}
+            (Some(shm), _) => shm.ring(peer),
             (_, Some(network)) => network.ring(peer),
-            _ => false,
+            _ => {}
         }
     }
 
@@ -267,36 +360,67 @@ impl Fabric {
         }
     }
 
+    /// The route to a peer: see the table in `routes.rs`.
+    #[inline]
+    fn route(&mut self, peer: Peer) -> Route<'_> {
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => Route::Own(&mut self.loopback, peer),
+            (Some(shm), _) => Route::Memory(shm, peer),
+            (_, Some(network)) => network.route(peer),
+            _ => Route::Own(&mut self.loopback, peer),
+        }
+    }
+
+    /// The same, for what holds until a message goes that is only planned now. None where the route may be another one by then,
+    /// which does not take as much.
+    fn lasting_route(&mut self, peer: Peer) -> Option<Route<'_>> {
+        if peer == self.me || self.shm.is_some() || self.network.is_none() {
+            return Some(self.route(peer));
+        }
+        self.network.as_mut()?.lasting_route(peer)
+    }
+
+    /// The route for copies.
+    fn copy_route(&mut self, peer: Peer) -> Route<'_> {
+        if peer < self.size || self.network.is_none() {
+            return self.route(peer);
+        }
+        self.network.as_mut().expect("just seen").copy_route(peer)
+    }
+
     /// All that is not shared memory with all ranks.
     #[inline(never)]
-    fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        match &mut self.network {
-            Some(network) if peer != self.me => network.send(peer, am),
-            Some(network) => self.loopback.send(peer, am).inspect(|()| network.ring_own_threads()),
-            None => self.loopback.send(peer, am),
+    fn send_by_table(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        self.route(peer).send(am)?;
+        if peer == self.me
+            && let Some(network) = &self.network
+        {
+            network.ring_own_threads();
         }
+        Ok(())
     }
 }
 
 impl Transport for Fabric {
+    fn ring(&self, peer: Peer) {
+        Fabric::ring(self, peer);
+    }
+
     fn limits(&mut self, peer: Peer) -> Limits {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.limits(peer),
-            (Some(shm), _) => shm.limits(peer),
-            (_, Some(network)) => network.limits(peer),
-            _ => self.loopback.limits(peer),
+        if peer >= self.size
+            && let Some(network) = &mut self.network
+        {
+            network.call(peer);
         }
+        let promised = self.network.as_ref().and_then(|network| network.promised(peer));
+        promised.filter(|_| peer != self.me).unwrap_or_else(|| self.route(peer).limits())
     }
 
-    fn streams(&mut self, peer: Peer, len: u64) -> bool {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => false,
-            (Some(shm), _) => shm.streams(peer, len),
-            (_, Some(network)) => network.streams(peer, len),
-            _ => false,
-        }
+    fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
+        peer != self.me && self.route(peer).prefers_fragments(len)
     }
 
+    /// Where all ranks share memory, messages to others do not look at the table.
     #[inline(always)]
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         match &mut self.shm {
@@ -304,103 +428,95 @@ impl Transport for Fabric {
             _ => {
                 // A copy, so that a message over shared memory stays in registers.
                 let am = *am;
-                self.send_otherwise(peer, &am)
+                self.send_by_table(peer, &am)
             }
         }
     }
 
-    fn loan_bytes_max(&self, peer: Peer) -> usize {
-        match (&self.shm, &self.network) {
-            _ if peer == self.me => self.loopback.loan_bytes_max(peer),
-            (Some(shm), _) => shm.loan_bytes_max(peer),
-            (_, Some(network)) => network.loan_bytes_max(peer),
-            _ => self.loopback.loan_bytes_max(peer),
-        }
+    fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
+        self.lasting_route(peer).map_or(0, Route::zero_copy_fragment_bytes_max)
     }
 
-    fn lent_bytes_max(&self, peer: Peer) -> usize {
-        match &self.network {
-            Some(network) if peer != self.me => network.lent_bytes_max(peer),
-            _ => 0,
-        }
+    fn zero_copy_eager_bytes_max(&mut self, peer: Peer) -> usize {
+        self.lasting_route(peer).map_or(0, Route::zero_copy_eager_bytes_max)
     }
 
+    /// Of sockets, though another route may be the peer's by now.
     fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
-        self.network.as_mut()?.take_bad_send(peer)
+        self.network.as_mut()?.tcp_mut().take_bad_send(peer)
     }
 
-    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.lend(peer, am, done),
-            (Some(shm), _) => shm.lend(peer, am, done),
-            (_, Some(network)) => network.lend(peer, am, done),
-            _ => self.loopback.lend(peer, am, done),
+    fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.route(peer).send_zero_copy(am, done)
+    }
+
+    fn multicast_group(&mut self, members: &[Peer]) -> Option<MulticastGroup> {
+        self.network.as_mut()?.multicast_group(members)
+    }
+
+    fn multicast(
+        &mut self,
+        group: &MulticastGroup,
+        to: &[Peer],
+        am: &Am<'_>,
+        done: Token,
+    ) -> Result<Taken, Full> {
+        self.network.as_mut().ok_or(Full)?.multicast(group, to, am, done)
+    }
+
+    fn approach(&mut self, peer: Peer) -> bool {
+        self.network.as_mut().is_some_and(|network| network.approach(peer))
+    }
+
+    fn forget(&mut self, peer: Peer) {
+        if let Some(network) = &mut self.network {
+            network.forget(peer);
         }
     }
 
-    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
-        self.network.as_mut()?.circle(members)
-    }
-
-    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
-        self.network.as_mut().ok_or(Full)?.multicast(circle, to, am, done)
-    }
-
-    fn expect(&mut self, peer: Peer) {
+    fn expect_multicast(&mut self, peer: Peer) {
         if let Some(network) = &mut self.network {
-            network.expect(peer);
+            network.expect_multicast(peer);
         }
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.get(peer, from, into, done),
-            (Some(shm), _) => shm.get(peer, from, into, done),
-            (_, Some(network)) => network.get(peer, from, into, done),
-            _ => self.loopback.get(peer, from, into, done),
-        }
+        self.copy_route(peer).get(from, into, done)
     }
 
     fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.put(peer, from, into, done),
-            (Some(shm), _) => shm.put(peer, from, into, done),
-            (_, Some(network)) => network.put(peer, from, into, done),
-            _ => self.loopback.put(peer, from, into, done),
-        }
+        self.copy_route(peer).put(from, into, done)
     }
 
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.share_open(peer, from, into, done),
-            (Some(shm), _) => shm.share_open(peer, from, into, done),
-            (_, Some(network)) => network.share_open(peer, from, into, done),
-            _ => self.loopback.share_open(peer, from, into, done),
-        }
+    fn open_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        from: Remote,
+        into: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
+        let key = self.copy_route(peer).open_cooperative_copy(from, into, done)?;
+        Some(peer.checked_sub(self.size).map_or(key, |number| marked(key, number)))
     }
 
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
         match (&mut self.shm, &mut self.network) {
-            (Some(shm), _) => shm.share_pull(key),
-            (_, Some(network)) => network.share_pull(key),
+            (Some(shm), _) => shm.pull_cooperative_copy(key),
+            (_, Some(network)) => network.pull_cooperative_copy(key),
             _ => Transfer::Failed(TransferError::BadKey),
         }
     }
 
-    fn share_join(
+    fn join_cooperative_copy(
         &mut self,
         peer: Peer,
-        key: ShareKey,
+        key: CooperativeCopyKey,
         from: &UserBuf,
         into: Remote,
         done: Token,
     ) -> Transfer {
-        match (&mut self.shm, &mut self.network) {
-            _ if peer == self.me => self.loopback.share_join(peer, key, from, into, done),
-            (Some(shm), _) => shm.share_join(peer, key, from, into, done),
-            (_, Some(network)) => network.share_join(peer, key, from, into, done),
-            _ => self.loopback.share_join(peer, key, from, into, done),
-        }
+        let key = if peer < self.size { key } else { bare(key) };
+        self.copy_route(peer).join_cooperative_copy(key, from, into, done)
     }
 
     #[inline]
@@ -412,9 +528,9 @@ impl Transport for Fabric {
         }
     }
 
-    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+    fn poll_first(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         match (&self.shm, &mut self.network) {
-            (None, Some(network)) => self.loopback.poll(sink) | network.listen(peer, sink),
+            (None, Some(network)) => self.loopback.poll(sink) | network.poll_first(peer, sink),
             _ => self.poll(sink),
         }
     }

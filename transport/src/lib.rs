@@ -9,8 +9,6 @@
 
 #![warn(missing_docs)]
 
-#[cfg_attr(loom, allow(dead_code))]
-pub mod accord;
 pub mod am;
 pub mod config;
 #[cfg(all(test, not(loom)))]
@@ -19,9 +17,13 @@ pub mod copies;
 pub mod doorbell;
 #[cfg(not(loom))]
 pub mod fabric;
+#[cfg_attr(loom, allow(dead_code))]
+pub mod fingerprint;
 pub mod limits;
 #[cfg(not(loom))]
 pub mod loopback;
+#[cfg(not(loom))]
+pub mod ofi;
 pub mod reach;
 pub mod shm;
 #[cfg(not(loom))]
@@ -35,21 +37,31 @@ pub mod threads;
 #[cfg(not(loom))]
 pub mod urtp;
 
-pub use accord::Accord;
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
-pub use config::{Config, Medium, Route};
+pub use config::{Medium, TransportConfig, TransportSetting};
 pub use doorbell::{Doorbell, Silent};
 #[cfg(not(loom))]
-pub use fabric::{ConnectError, Fabric, Outside, Place, Tally};
+pub use fabric::{ConnectError, Fabric, JobPlace, Outside, Tally};
+pub use fingerprint::SettingsFingerprint;
 #[cfg(not(loom))]
-pub use shm::team::{Area, Arrival, Handover, Meeting, Mismatch, Seat, Sight, Team, Watch};
+pub use shm::team::{Area, Arrival, Handover, Meeting, Mismatch, Seat, Sight, Team, TeamWatch};
 #[cfg(not(loom))]
-pub use shm::{AttachError, JobMemory, SharedRange};
+pub use shm::{AttachError, JobMemory, Reservation, SharedRange};
 use std::sync::Arc;
 use tern_mem::{BadMemory, UserBuf};
 
-/// A process of the job by its rank in `MPI_COMM_WORLD`.
+/// A process, by its number among the peers of this one: the ranks of this world come first and have their rank as number. Processes of
+/// other worlds follow, in whatever order this one has met them, so that a number means something within one process only.
 pub type Peer = u32;
+
+/// Why the job cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The peer that cannot be reached any more, or this rank itself if it cannot let others in.
+    pub peer: Peer,
+    /// Why, in words.
+    pub why: String,
+}
 
 /// What the engine calls a transfer or a landing by; a transport hands it back untouched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,10 +86,10 @@ pub struct Limits {
     pub get: bool,
     /// [`Transport::put`] works.
     pub put: bool,
-    /// [`Transport::share_open`] works: both sides can copy one message at once.
-    pub share: bool,
+    /// [`Transport::open_cooperative_copy`] works: both sides can copy one message at once.
+    pub cooperative_copy: bool,
     /// What [`Transport::send`] takes is there sooner by it than by get.
-    pub sends: bool,
+    pub prefers_send: bool,
 }
 
 /// The transport cannot take this message now; the engine keeps it in the peer's FIFO (MPI-BIP, section 3). If this
@@ -85,7 +97,7 @@ pub struct Limits {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// Why a get, a put or a shared copy could not be done.
+/// Why a get, a put or a cooperative copy could not be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferError {
     /// The operating system refused or the address was not mapped: the error number.
@@ -116,7 +128,7 @@ impl From<BadMemory> for TransferError {
     }
 }
 
-/// How far a get, a put or a shared copy has come when the call returns.
+/// How far a get, a put or a cooperative copy has come when the call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transfer {
     /// Finished within the call; [`Sink::done`] will not be called.
@@ -130,12 +142,12 @@ pub enum Transfer {
 /// Ranks among which a transport can multicast, under its own number. While somebody has it, the transport knows these ranks; what is
 /// known of those that nobody has any more it may forget, and no call says so.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Circle(Arc<u32>);
+pub struct MulticastGroup(Arc<u32>);
 
-impl Circle {
-    /// A circle of a transport, which keeps it as well.
-    pub fn new(number: u32) -> Circle {
-        Circle(Arc::new(number))
+impl MulticastGroup {
+    /// A group of a transport, which keeps it as well.
+    pub fn new(number: u32) -> MulticastGroup {
+        MulticastGroup(Arc::new(number))
     }
 
     /// The transport's number for it.
@@ -159,9 +171,9 @@ pub enum Taken {
     Kept,
 }
 
-/// Names a shared copy that a receiver has opened; travels in the message that invites the sender.
+/// Names a cooperative copy that a receiver has opened; travels in the message that invites the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ShareKey(pub u64);
+pub struct CooperativeCopyKey(pub u64);
 
 /// Where the payload of an active message must land: the header handler's answer (MPI-LAPI, section 4.1).
 #[derive(Debug)]
@@ -196,11 +208,13 @@ pub trait Sink {
     /// Whether the rest had better stay where it is for now: asked after each message. What nobody waits for
     /// costs an early-arrival buffer here, and nothing in the sender's queue.
     #[inline]
-    fn enough(&self) -> bool {
+    fn backpressure(&self) -> bool {
         false
     }
     /// A transfer that was [`Transfer::Pending`] has ended.
     fn done(&mut self, token: Token, result: Result<(), TransferError>);
+    /// There is a shorter way to a peer, for [`Transport::approach`]. Said again until it is taken.
+    fn nearer(&mut self, _peer: Peer) {}
 }
 
 /// A channel to the other ranks. All calls are made by one thread at a time.
@@ -208,8 +222,9 @@ pub trait Transport {
     /// What can be done towards `peer`.
     fn limits(&mut self, peer: Peer) -> Limits;
 
-    /// Whether the next long message of `peer`, of `len` bytes, is here sooner in fragments than by get, put or a shared copy.
-    fn streams(&mut self, _peer: Peer, _len: u64) -> bool {
+    /// Whether the next long message of `peer`, of `len` bytes, is here sooner in fragments than by get, put or a cooperative
+    /// copy.
+    fn prefers_fragments(&mut self, _peer: Peer, _len: u64) -> bool {
         false
     }
 
@@ -223,33 +238,34 @@ pub trait Transport {
         None
     }
 
-    /// Bytes that [`Transport::lend`] takes at once from a contiguous buffer; 0 where it is not to be had.
-    fn loan_bytes_max(&self, _peer: Peer) -> usize {
+    /// Bytes that [`Transport::send_zero_copy`] takes at once from a contiguous buffer; 0 where it is not to be had.
+    fn zero_copy_fragment_bytes_max(&mut self, _peer: Peer) -> usize {
         0
     }
 
-    /// Payload bytes of the longest message that may go at once if its buffer is lent; 0 where only short ones go at once.
-    fn lent_bytes_max(&self, _peer: Peer) -> usize {
+    /// Payload bytes of the longest message that may go at once if its buffer is sent without a copy; 0 where only short ones go
+    /// at once.
+    fn zero_copy_eager_bytes_max(&mut self, _peer: Peer) -> usize {
         0
     }
 
     /// As [`Transport::send`], but without a copy: the body, which is contiguous, stays as it is until the peer has it.
-    /// Then [`Sink::done`] is called with the token, if there is one; it ends earlier loans to the peer as well.
-    fn lend(&mut self, _peer: Peer, _am: &Am<'_>, _done: Option<Token>) -> Result<(), Full> {
+    /// Then [`Sink::done`] is called with the token, if there is one; it ends earlier zero-copy sends to the peer as well.
+    fn send_zero_copy(&mut self, _peer: Peer, _am: &Am<'_>, _done: Option<Token>) -> Result<(), Full> {
         Err(Full)
     }
 
     /// Makes ranks known among which multicasts may go, this one among them. All of them call it with the same list, in the
     /// same order, but not at the same time. `None`: they go another way.
-    fn circle(&mut self, _members: &[Peer]) -> Option<Circle> {
+    fn multicast_group(&mut self, _members: &[Peer]) -> Option<MulticastGroup> {
         None
     }
 
-    /// Sends one active message to several other members of a circle, who receive it as if each had been sent it. It is in order
+    /// Sends one active message to several other members of a group, who receive it as if each had been sent it. It is in order
     /// after earlier multicasts to each of them, but not after what was sent to it alone.
     fn multicast(
         &mut self,
-        _circle: &Circle,
+        _group: &MulticastGroup,
         _to: &[Peer],
         _am: &Am<'_>,
         _done: Token,
@@ -259,13 +275,13 @@ pub trait Transport {
 
     /// As [`Transport::poll`], for a caller who waits for `peer`'s next message: others may be looked at less often.
     #[inline]
-    fn listen(&mut self, _peer: Peer, sink: &mut impl Sink) -> bool {
+    fn poll_first(&mut self, _peer: Peer, sink: &mut impl Sink) -> bool {
         self.poll(sink)
     }
 
     /// This rank waits for a multicast of a peer: what is lost of it will be asked for (MPI-CCL section 3.1). Whoever goes on
     /// waiting says so with every look, since a part of what came may have been all that was not lost.
-    fn expect(&mut self, _peer: Peer) {}
+    fn expect_multicast(&mut self, _peer: Peer) {}
 
     /// Reads `from` into bytes `0..from.len` of `into` (protocol RTA: the receiver gets). This and what follows fails where
     /// [`Limits`] do not promise it.
@@ -278,30 +294,48 @@ pub trait Transport {
         Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
     }
 
-    /// Receiver: opens a shared copy from the peer's `from` into `into` (contiguous, `from.len` bytes). The key goes to the
-    /// sender, who may help by [`Transport::share_join`]; no byte is copied yet. `None`: no room for another one
+    /// Receiver: opens a cooperative copy from the peer's `from` into `into` (contiguous, `from.len` bytes). The key goes to the
+    /// sender, who may help by [`Transport::join_cooperative_copy`]; no byte is copied yet. `None`: no room for another one
     /// now, use get.
-    fn share_open(&mut self, _peer: Peer, _from: Remote, _into: &UserBuf, _done: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        _peer: Peer,
+        _from: Remote,
+        _into: &UserBuf,
+        _done: Token,
+    ) -> Option<CooperativeCopyKey> {
         None
     }
 
     /// Receiver: claims and copies chunks until none is left.
-    fn share_pull(&mut self, _key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, _key: CooperativeCopyKey) -> Transfer {
         Transfer::Failed(TransferError::BadKey)
     }
 
-    /// Sender: claims and copies chunks until none is left, if the shared copy `key` of `peer` still exists;
+    /// Sender: claims and copies chunks until none is left, if the cooperative copy `key` of `peer` still exists;
     /// if it is over already, that is [`Transfer::Done`].
-    fn share_join(
+    fn join_cooperative_copy(
         &mut self,
         _peer: Peer,
-        _key: ShareKey,
+        _key: CooperativeCopyKey,
         _from: &UserBuf,
         _into: Remote,
         _done: Token,
     ) -> Transfer {
         Transfer::Failed(TransferError::BadKey)
     }
+
+    /// Takes the shorter way to a peer of which [`Sink::nearer`] told. What the peer gets stays in order. The [`Limits`] are others
+    /// then, so the caller has nothing waiting that was measured by the old ones. False: not yet.
+    fn approach(&mut self, _peer: Peer) -> bool {
+        false
+    }
+
+    /// Nothing more goes to or comes from a peer, and its number may be given to another.
+    fn forget(&mut self, _peer: Peer) {}
+
+    /// Wakes a peer that may sleep, after something was published to it otherwise than by a message, where that can be done.
+    fn ring(&self, _peer: Peer) {}
 
     /// Takes what has arrived, to the sink. Returns whether anything was there.
     fn poll(&mut self, sink: &mut impl Sink) -> bool;

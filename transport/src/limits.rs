@@ -71,9 +71,20 @@ pub const CROWDED_CELLS_MIN: u32 = 16;
 /// than the system call of a get beyond it.
 pub const CELL_BYTES: u32 = 16 * 1024;
 
-/// Cells of the longest message that is sent without asking: a round trip saved is a tenth of the time of 64 KiB, and the receiver
-/// copies one while the sender fills the next.
+/// Cells of the longest message that is sent without asking: a round trip saved is a tenth of the time of 64 KiB.
 pub const MESSAGE_CELLS_MAX: u32 = 4;
+
+/// Cells that each peer may keep to answer with, at least: those of one message.
+pub const CELLS_LENT_PER_PEER_MIN: u32 = MESSAGE_CELLS_MAX;
+
+/// Cells of others that a rank keeps: of a few peers as many as it may. Of more, the latest.
+pub const CELLS_KEPT_MAX: usize = 64;
+
+/// Pieces in which a cell is filled and emptied: the receiver copies one while the sender writes the next.
+pub const CELL_PIECES: u32 = 4;
+
+/// Bytes of a piece at least: each has a line of the ring.
+pub const CELL_PIECE_BYTES_MIN: u32 = 4 * 1024;
 
 /// Largest cell; it keeps a rank's region addressable in 32 bits.
 pub const CELL_BYTES_MAX: u32 = 1024 * 1024;
@@ -87,26 +98,26 @@ pub const BURST_LINES: u32 = 6;
 
 /// What is lost by trials of the slower of two ways is about one part in so many: a choice between ways that take 1 and 1.5 tries
 /// once in 32 runs, between 1 and 5 once in 256.
-pub const CHOICE_LOSS: f32 = 64.0;
+pub const TUNER_LOSS: f32 = 64.0;
 /// Runs between two trials at least: ways that are as good as equal are not worth more.
-pub const CHOICE_RUNS_MIN: u32 = 8;
+pub const TUNER_RUNS_MIN: u32 = 8;
 /// Runs of a trial: the first brings to the caches what the other way has not used.
-pub const CHOICE_TRIAL_RUNS: u32 = 2;
+pub const TUNER_TRIAL_RUNS: u32 = 2;
 /// Runs between two trials at most: in a second of messages that take a millisecond.
-pub const CHOICE_RUNS_MAX: u32 = 1024;
+pub const TUNER_RUNS_MAX: u32 = 1024;
 
-/// Fills of cells of which the last one is measured: as many as there are cells, so that all have been filled in the same way.
-pub const FILLS_PER_LOOK: u32 = CELLS;
+/// Pieces of which the last one is measured: as many as all cells have, so that all have been filled in the same way.
+pub const STORES_PER_SAMPLE: u32 = CELLS * CELL_PIECES;
 
 /// Bytes of the longest message that tries a way that was slower before: a millisecond or two are lost at most. One of
 /// which nothing is known is tried with any message.
-pub const PACE_TRIAL_BYTES_MAX: u64 = 4 << 20;
+pub const TRIAL_BYTES_MAX: u64 = 4 << 20;
 
 /// Lines taken from one ring, and messages from the queue, in one poll: no peer starves the others.
 pub const POLL_BUDGET: u32 = 32;
 
 /// Shared copies that a receiver may have open at once; beyond it the engine gets alone.
-pub const SHARE_SLOTS: usize = 16;
+pub const COOPERATIVE_COPY_SLOTS: usize = 16;
 
 /// Teams that each rank can lead: communicators whose barriers go through shared memory.
 pub const TEAM_SLOTS: usize = 256;
@@ -166,6 +177,12 @@ pub const BLOCK_BYTES: usize = 16 * 1024;
 /// milliseconds of each other; one that takes longer is asked through the segment alone.
 pub const ATTACH_WAIT_MS: u64 = 2000;
 
+/// How long of it a rank only lets others have its core. Then it naps.
+pub const ATTACH_YIELDS: Duration = Duration::from_millis(1);
+
+/// Such a nap.
+pub const ATTACH_NAP: Duration = Duration::from_micros(50);
+
 /// Messages to itself that a rank may have on the way.
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
@@ -174,21 +191,22 @@ const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS)
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);
+const _: () = assert!(MESSAGE_CELLS_MAX * CELL_PIECES <= RING_LINES_MIN - RING_LINES_MIN / 4);
 const _: () = assert!(CELLS <= CELLS_MAX && CELLS_MAX <= u128::BITS);
 const _: () =
     assert!(LINES_PAYLOAD_BYTES_MAX < CELL_BYTES as usize && LINES_PAYLOAD_BYTES_MAX <= u16::MAX as usize);
 
-/// Chunks that a shared copy is divided into while they stay within the two bounds below: enough that both
+/// Chunks that a cooperative copy is divided into while they stay within the two bounds below: enough that both
 /// sides end at nearly the same time, few enough that the system calls (about 0.5 µs each) do not count.
 /// Measured: 8 is better than 16 by a tenth from 256 KiB to 1 MiB, and 32 is worse everywhere.
-pub const SHARE_CHUNKS: u64 = 8;
+pub const COOPERATIVE_CHUNKS: u64 = 8;
 
-/// Smallest chunk of a shared copy that is long enough for one such chunk a side; a shorter copy has one chunk a side.
+/// Smallest chunk of a cooperative copy that is long enough for one such chunk a side; a shorter copy has one chunk a side.
 /// Measured: with 64 KiB, 128 and 256 KiB take 0.6 and 0.75 of the time that they take with 16 KiB.
-pub const SHARE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
+pub const COOPERATIVE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
 
-/// Largest chunk of a shared copy: an eighth of a second-level cache.
-pub const SHARE_CHUNK_BYTES_MAX: u64 = 256 * 1024;
+/// Largest chunk of a cooperative copy: an eighth of a second-level cache.
+pub const COOPERATIVE_CHUNK_BYTES_MAX: u64 = 256 * 1024;
 
 /// Longest message over TCP that is sent without asking, unless `TERN_TCP_EAGER_BYTES` says otherwise: what the engine's credits
 /// allow. To ask takes as long as 100 KB need on a loop-back, which is little only beside more than this.
@@ -201,12 +219,12 @@ pub const TCP_EAGER_BYTES_MAX: u32 = 16 * 1024 * 1024;
 /// copy costs more than an acknowledgement.
 pub const TCP_COPIED_BYTES: u32 = 128 * 1024;
 
-/// Payload bytes of a frame at most: what is lent to one frame.
+/// Payload bytes of a frame at most: what is sent without a copy to one frame.
 pub const FRAME_PAYLOAD_BYTES_MAX: u32 = 1 << 30;
 
-/// Bytes of a frame that is lent: long enough that headers and calls do not count, short enough that other messages
-/// to the same peer get in between within a millisecond or so.
-pub const LOAN_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a frame that is sent without a copy: long enough that headers and calls do not count, short enough that other
+/// messages to the same peer get in between within a millisecond or so.
+pub const ZERO_COPY_BYTES_MAX: usize = 4 << 20;
 
 /// Payload bytes that are copied beside the header at once, rather than written from where they lie: one piece less in the
 /// system call.
@@ -257,10 +275,10 @@ pub const DIRECT_BYTES_MIN: usize = 2 * 1024;
 
 /// Tries for the rest of a message before this connection is left to the next poll: between near programs the next part is there after some
 /// 6 µs, and a try takes 0.4.
-pub const REST_TRIES: u32 = 16;
+pub const PARTIAL_READ_TRIES: u32 = 16;
 
 /// Where these were in vain, the next are given up without, so many times at most: the network is slower than that.
-pub const REST_SKIPS_MAX: u32 = 256;
+pub const PARTIAL_READ_SKIPS_MAX: u32 = 256;
 
 /// Reads of one connection in one poll: no peer starves the others.
 pub const READS_PER_POLL_MAX: usize = 4;
@@ -286,8 +304,8 @@ pub const REDIAL_MS_MAX: u64 = 1000;
 /// Seconds that an address has to answer, however little is left until its peer is given up.
 pub const PATIENCE_MIN_S: u64 = 1;
 
-/// Rounds through a peer's addresses that must have failed before it is given up, unless they took most of the time.
-pub const ROUNDS_MIN: u32 = 5;
+/// Housekeeping through a peer's addresses that must have failed before it is given up, unless they took most of the time.
+pub const ATTEMPTS_MIN: u32 = 5;
 
 /// Milliseconds that the higher rank of a pair leaves to the lower for dialling again.
 pub const HIGHER_WAITS_MS: u64 = 200;
@@ -309,33 +327,33 @@ pub const RETRANSMIT_US: [i32; 2] = [8_000, 20_000];
 
 /// Connections that have not proved anything yet. One that has said nothing goes when one more comes: whoever means well needs
 /// milliseconds.
-pub const STRANGERS_MAX: usize = 64;
+pub const UNAUTHENTICATED_MAX: usize = 64;
 
 /// Connections taken from the listening socket in one round, so that a flood delays no message for long.
-pub const ACCEPTS_PER_ROUND_MAX: usize = 16;
+pub const ACCEPTS_PER_HOUSEKEEPING_MAX: usize = 16;
 
-/// Seconds in which a stranger must have proved itself.
-pub const STRANGER_S: u64 = 5;
+/// Seconds in which an unauthenticated peer must have proved itself.
+pub const AUTHENTICATION_S: u64 = 5;
 
 /// Connections that wait for this rank to look: as many peers may dial while it computes; the kernel has a bound of its own.
 pub const BACKLOG: i32 = 4096;
 
 /// Polls between looks at the clock, whether it is time to see to what is rare: new connections, answers of the directory, timers.
-pub const POLLS_PER_ROUND: u32 = 64;
+pub const POLLS_PER_HOUSEKEEPING: u32 = 64;
 
 /// The time between two such looks after something was found. Each that finds nothing doubles it.
-pub const ROUND_PAUSE: Duration = Duration::from_micros(10);
+pub const HOUSEKEEPING_PAUSE: Duration = Duration::from_micros(10);
 
 /// The most: a look takes as long as several polls, and one message of 8 bytes in ten met one. A peer that dials waits for so long while
 /// this rank looks for messages without a pause.
-pub const ROUND_PAUSE_MAX: Duration = Duration::from_micros(250);
+pub const HOUSEKEEPING_PAUSE_MAX: Duration = Duration::from_micros(250);
 
 /// A rank that has not slept for so long is taken for one that spins: its sockets tell nobody what has come, and are told to do so, by a
 /// system call each, before it sleeps.
 pub const LONG_AWAKE: Duration = Duration::from_millis(10);
 
 /// Polls for which a look at one peer alone counts: the others are looked at every 32nd time.
-pub const POLLS_PER_LISTEN: u32 = POLLS_PER_ROUND / 32;
+pub const POLLS_PER_POLL_FIRST: u32 = POLLS_PER_HOUSEKEEPING / 32;
 
 /// Connections up to which each poll tries every socket; with more it first asks which are ready.
 pub const TRIED_SOCKETS_MAX: usize = 2;
@@ -348,13 +366,13 @@ pub const QUESTION_AGAIN_MS: u64 = 5;
 pub const POLLS_PER_TCP_POLL: u32 = 8;
 
 /// The same after something has come over shared memory: there a message is late by the look that it meets. 8 bytes between ranks
-/// of one machine take 0.20 µs instead of 0.40 in a job on several machines.
+/// of one node take 0.20 µs instead of 0.40 in a job on several nodes.
 pub const POLLS_PER_TCP_POLL_NEAR: u32 = 64;
 
 /// Before a payload of this size lands, the kernel is asked whether its first byte can be written: 0.1 µs of 16. The processor
 /// copies the beginning, and would get a signal where the kernel gives an error.
 pub const PROBED_BYTES_MIN: usize = 64 * 1024;
-const _: () = assert!(LOAN_BYTES_MAX <= FRAME_PAYLOAD_BYTES_MAX as usize);
+const _: () = assert!(ZERO_COPY_BYTES_MAX <= FRAME_PAYLOAD_BYTES_MAX as usize);
 const _: () =
     assert!(TCP_EAGER_BYTES_MAX <= FRAME_PAYLOAD_BYTES_MAX && TCP_EAGER_BYTES <= TCP_EAGER_BYTES_MAX);
 const _: () = assert!(DIRECT_BYTES_MIN <= BLOCK_BYTES_TCP);
@@ -430,14 +448,15 @@ pub const PACKETS_EAGER_BYTES: usize = 3584;
 /// Packets of a long message that go before another one's: a datagram of segments.
 pub const PACKETS_PER_TURN: usize = 40;
 
-/// Packets that wait to go by the detour, over TCP: what comes beyond is lost, as it may be.
-pub const DETOURED_PACKETS_MAX: usize = 64;
+/// Packets that wait to go through the fallback tunnel, over TCP: what comes beyond is lost, as it may be.
+pub const TUNNELED_PACKETS_MAX: usize = 64;
 
-/// Bytes that a peer has not acknowledged over TCP beyond which packets of the detour are lost: one that computes takes none.
-pub const DETOUR_KEPT_BYTES_MAX: usize = 256 * 1024;
+/// Bytes that a peer has not acknowledged over TCP beyond which packets of the fallback tunnel are lost: one that computes takes
+/// none.
+pub const TUNNEL_KEPT_BYTES_MAX: usize = 256 * 1024;
 
-/// Packets that land by the detour at once: a peer sends one after the other.
-pub const DETOUR_LANDINGS_MAX: usize = 256;
+/// Packets that land through the fallback tunnel at once: a peer sends one after the other.
+pub const TUNNEL_LANDINGS_MAX: usize = 256;
 
 /// The pace of packets before receivers have told what comes through: 1 Gbit/s, the slowest network of today's machines.
 pub const PACE_FIRST_BYTES_PER_S: u64 = 125_000_000;
@@ -464,3 +483,26 @@ const _: () =
     assert!(DATAGRAMS_PER_CALL <= PACKETS_PER_CALL_MAX && DATAGRAM_BYTES_MAX <= SEGMENTED_BYTES_MAX);
 const _: () =
     assert!(REPLAY_WINDOW_PACKETS % 64 == 0 && INTAKE_BYTES >= DATAGRAMS_PER_CALL * DATAGRAM_BYTES_MAX);
+
+/// Changes of connections that are remembered for a tool: more than a rank sees between two of its calls.
+pub const CHANGES_MAX: usize = 256;
+/// Bytes that one end of a conversation at a door says at most: the endpoint addresses of all processes of a large job.
+pub const TALK_BYTES_MAX: usize = 1 << 30;
+
+/// Who wait at the doors of one rank to be let in. Each holds a descriptor.
+pub const VISITORS_MAX: usize = 256;
+
+/// Processes of other worlds that have proved themselves before this rank has heard of them, and how long they wait for that.
+pub const EARLY_PEERS_MAX: usize = 256;
+/// See [`EARLY_PEERS_MAX`].
+pub const EARLY_PEER_S: u64 = 10;
+
+/// Milliseconds for a process of another world to answer a farewell. One that has others in common with this rank does not.
+pub const PARTING_MS: u64 = 1000;
+
+/// How long what a process of another world sends may be on its way, for whoever asks whether all wait in vain: nobody knows.
+pub const UNKNOWN_DELIVERY: Duration = Duration::from_secs(1_000_000);
+
+/// Housekeeping of dialling a process of another world in which its machine says that it is gone: it may be about to part from
+/// this one.
+pub const REFUSALS_MAX: u32 = 4;

@@ -6,23 +6,24 @@ use std::sync::Arc;
 use tern_mem::UserBuf;
 
 use crate::limits::{CELL_BYTES, HEAD_PAYLOAD_BYTES, LOOPBACK_MESSAGES_MAX};
-use crate::shm::bell::{self, Bell, NEEDS_FENCE};
+use crate::shm::bell::{self, Bell};
+use crate::shm::bell_words::NEEDS_FENCE;
 use crate::{
-    Am, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer,
+    Am, CooperativeCopyKey, Doorbell, Full, Header, Landing, Limits, Peer, Remote, Sink, Token, Transfer,
     TransferError, Transport,
 };
 
 /// The loop-back transport of one rank.
 pub struct Loopback {
     me: Peer,
-    queue: VecDeque<Message>,
+    queue: VecDeque<LoopbackMessage>,
     /// Blocks of messages that were received, for those to come.
     spare: Vec<Vec<u8>>,
     /// Other threads of this process may sleep while one sends.
     bell: Arc<Bell>,
 }
 
-struct Message {
+struct LoopbackMessage {
     header: Header,
     payload: Payload,
 }
@@ -41,6 +42,11 @@ impl Loopback {
 
     pub(crate) fn with_bell(me: Peer, bell: Arc<Bell>) -> Self {
         Loopback { me, queue: VecDeque::new(), spare: Vec::new(), bell }
+    }
+
+    /// Another bell from now on.
+    pub(crate) fn use_bell(&mut self, bell: Arc<Bell>) {
+        self.bell = bell;
     }
 
     fn keep(&mut self, am: &Am<'_>) -> Payload {
@@ -67,7 +73,7 @@ impl Loopback {
         }
     }
 
-    fn deliver(&mut self, message: Message, sink: &mut impl Sink) {
+    fn deliver(&mut self, message: LoopbackMessage, sink: &mut impl Sink) {
         let from = self.me;
         let bytes = match message.payload {
             Payload::Short(bytes, len) => return sink.short(from, &message.header, &bytes[..len]),
@@ -87,12 +93,20 @@ impl Loopback {
 /// The address must be of this process and valid for `remote.len` bytes.
 unsafe fn own_memory(remote: Remote) -> UserBuf {
     // SAFETY: the caller's promise.
-    unsafe { UserBuf::flat(std::ptr::with_exposed_provenance_mut(remote.addr as usize), remote.len as usize) }
+    unsafe {
+        UserBuf::contiguous(std::ptr::with_exposed_provenance_mut(remote.addr as usize), remote.len as usize)
+    }
 }
 
 impl Transport for Loopback {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits { eager_bytes_max: CELL_BYTES as usize, get: true, put: true, share: false, sends: false }
+        Limits {
+            eager_bytes_max: CELL_BYTES as usize,
+            get: true,
+            put: true,
+            cooperative_copy: false,
+            prefers_send: false,
+        }
     }
 
     fn send(&mut self, _peer: Peer, am: &Am<'_>) -> Result<(), Full> {
@@ -100,7 +114,7 @@ impl Transport for Loopback {
             return Err(Full);
         }
         let payload = self.keep(am);
-        self.queue.push_back(Message { header: am.header, payload });
+        self.queue.push_back(LoopbackMessage { header: am.header, payload });
         let words = self.bell.words();
         if words.must_ring(NEEDS_FENCE) {
             bell::ring(words);
@@ -123,15 +137,28 @@ impl Transport for Loopback {
         Transfer::Done
     }
 
-    fn share_open(&mut self, _peer: Peer, _from: Remote, _into: &UserBuf, _done: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        _peer: Peer,
+        _from: Remote,
+        _into: &UserBuf,
+        _done: Token,
+    ) -> Option<CooperativeCopyKey> {
         None
     }
 
-    fn share_pull(&mut self, _key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, _key: CooperativeCopyKey) -> Transfer {
         Transfer::Failed(TransferError::BadKey)
     }
 
-    fn share_join(&mut self, _: Peer, _: ShareKey, _: &UserBuf, _: Remote, _: Token) -> Transfer {
+    fn join_cooperative_copy(
+        &mut self,
+        _: Peer,
+        _: CooperativeCopyKey,
+        _: &UserBuf,
+        _: Remote,
+        _: Token,
+    ) -> Transfer {
         Transfer::Failed(TransferError::BadKey)
     }
 
@@ -152,11 +179,11 @@ impl Transport for Loopback {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::{World, conformance_tests};
+    use crate::conformance::{ConformanceWorld, conformance_tests};
 
     struct Alone(Loopback);
 
-    impl World for Alone {
+    impl ConformanceWorld for Alone {
         type Transport = Loopback;
         fn new() -> Self {
             Alone(Loopback::new(5))

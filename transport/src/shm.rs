@@ -1,4 +1,4 @@
-//! Shared memory: the transport between ranks of one machine.
+//! Shared memory: the transport between ranks of one node.
 //!
 //! What travels where:
 //!
@@ -9,8 +9,8 @@
 //! | up to 4 KiB | several lines of it, read as they come | `ring.rs` |
 //! | up to four cells | cells of the sender, named by lines, read as they come | `cells.rs` |
 //! | more | the kernel copies between the processes | `cma.rs` |
-//! | large | as above, by both sides at once | `share.rs` |
-//! | either, where that is faster | in fragments, of four cells each | `paces.rs` |
+//! | large | as above, by both sides at once | `cooperative_copy.rs` |
+//! | either, where that is faster | in fragments, of four cells each | `path_tuner.rs` |
 //!
 //! Where the kernel can copy, that begins above 4 KiB, unless [`crate::copies`] says that cells are faster; then they serve what is longer
 //! than a few lines, too.
@@ -18,22 +18,25 @@
 // Under loom only the protocols are built, and not what calls all of them.
 #![cfg_attr(loom, allow(dead_code))]
 
-pub(crate) mod bell;
+pub(crate) mod bell_words;
 pub(crate) mod flag;
 mod hints;
 pub(crate) mod queue;
 pub(crate) mod ring;
+pub mod turns;
 
 #[cfg(not(loom))]
-pub(crate) mod accord;
+pub(crate) mod abroad;
+#[cfg(not(loom))]
+pub(crate) mod bell;
 #[cfg(not(loom))]
 mod cells;
 #[cfg(not(loom))]
-mod choice;
-#[cfg(not(loom))]
 mod cma;
 #[cfg(not(loom))]
-mod fill;
+mod cooperative_copy;
+#[cfg(not(loom))]
+pub(crate) mod fingerprint;
 #[cfg(not(loom))]
 pub(crate) mod futex;
 #[cfg(not(loom))]
@@ -43,7 +46,7 @@ mod layout;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
-mod paces;
+mod path_tuner;
 #[cfg(not(loom))]
 mod peers;
 #[cfg(not(loom))]
@@ -51,24 +54,26 @@ mod receive;
 #[cfg(not(loom))]
 pub(crate) mod segment;
 #[cfg(not(loom))]
-mod share;
+mod store_tuner;
 #[cfg(not(loom))]
 pub mod team;
 #[cfg(not(loom))]
 mod transport;
+#[cfg(not(loom))]
+mod tuner;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
 
 #[cfg(not(loom))]
-pub use cma::{read_from, write_to};
+pub use cma::{allow_peers, probe, probe_addr, read_from, write_to};
+#[cfg(not(loom))]
+pub use cooperative_copy::cooperative_chunks;
 #[cfg(not(loom))]
 pub use futex::fence_everywhere;
 #[cfg(not(loom))]
-pub use memory::{JobMemory, SharedRange};
+pub use memory::{JobMemory, Reservation, SharedRange};
 #[cfg(not(loom))]
 pub use segment::AttachError;
-#[cfg(not(loom))]
-pub use share::share_chunks;
 #[cfg(not(loom))]
 pub use transport::{Shm, segment_bytes};

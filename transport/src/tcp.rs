@@ -9,12 +9,14 @@
 //! | the bytes of a frame | `frame.rs` |
 //! | what is sent and not yet acknowledged | `outbox.rs` |
 //! | short frames that wait for each other | `gather.rs` |
-//! | from the socket to where it lands | `inbox.rs`, `rest.rs` |
+//! | from the socket to where it lands | `inbox.rs`, `partial_read.rs` |
 //! | the mutual proof of the job's secret | `handshake.rs`, `greeting.rs` |
 //! | a connection's bytes, plain or encrypted | `wire.rs`, `sealed.rs` |
-//! | finding and connecting a peer | `card.rs`, `directory.rs`, `dialer.rs` |
-//! | letting peers in, and nobody else | `porter.rs` |
-//! | when to look for them, and at the clock | `rounds.rs` |
+//! | who a process is, for those of other worlds too | `identity.rs` |
+//! | processes of other worlds, which come and go | `foreign.rs`, `doors.rs` |
+//! | finding and connecting a peer | `endpoint_address.rs`, `directory.rs`, `dialer.rs` |
+//! | letting peers in, and nobody else | `acceptor.rs` |
+//! | when to look for them, and at the clock | `housekeeping.rs` |
 //! | one peer: link, connection, reconnection | `peer.rs` |
 //! | sleeping until a socket is ready | `bell.rs` |
 //! | how many there may be, and how fast they send | `files.rs`, `congestion.rs` |
@@ -22,32 +24,41 @@
 //! | what the kernel knows of a connection | `info.rs` |
 //! | all together | `transport.rs` |
 
+mod acceptor;
 mod bell;
-mod card;
 mod cause;
+mod change;
 mod congestion;
 mod dialer;
 mod directory;
+mod doors;
+mod endpoint_address;
 mod files;
+mod foreign;
 mod frame;
 mod gather;
 mod greeting;
 mod handshake;
+mod housekeeping;
+mod identity;
 mod inbox;
 mod info;
 mod outbox;
+mod partial_read;
 mod peer;
-mod porter;
-mod rest;
-mod rounds;
 mod sealed;
 mod transport;
 mod wire;
 
 pub use crate::config::{Checksum, TcpConfig};
-pub(crate) use bell::{SocketBell, Watch};
-pub use card::CARD_BYTES_MAX;
+pub(crate) use bell::{SocketBell, SocketWatch};
+pub use change::Change;
 pub use directory::Directory;
+pub use doors::Talk;
+pub use endpoint_address::{ENDPOINT_ADDRESS_BYTES_MAX, endpoint_address_of_text, text_of_endpoint_address};
+pub use foreign::Foreigner;
+pub use identity::veil;
+pub(crate) use transport::Void;
 pub use transport::{Tcp, TcpError};
 
 #[cfg(any(test, fuzzing))]

@@ -10,20 +10,18 @@
 //! | the transport | `transport.rs` |
 
 pub mod channel;
-mod circles;
 mod frame;
 #[cfg(any(test, fuzzing))]
 #[path = "../../fuzz/targets/messages.rs"]
 pub mod fuzz;
 mod inbox;
 pub mod link;
+mod multicast_groups;
 mod outbox;
 pub mod pacer;
 pub mod probe;
 mod transport;
 
+pub use tern_urtp::Nanos;
 pub(crate) use transport::Manner;
 pub use transport::Urtp;
-
-/// Time on a clock that never goes back: nanoseconds since some start.
-pub type Nanos = u64;

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use hosts::Hosts;
 use tern_transport::Peer;
 use tern_transport::urtp::link::{
-    self, Addressed, Arrival, EtherConfig, EtherLink, GroupId, Interface, Link, Packet, To, UdpConfig,
-    UdpLink,
+    self, Addressed, ArrivedPacket, EtherConfig, EtherLink, Interface, Link, PacketBody, PacketDestination,
+    PacketGroup, UdpConfig, UdpLink,
 };
 use tern_transport::urtp::pacer::Pacer;
 use tern_transport::urtp::probe::{self, Observation};
 
-const GROUP: GroupId = GroupId(3);
+const GROUP: PacketGroup = PacketGroup(3);
 const OURS: [u8; 32] = [1; 32];
 const THEIRS: [u8; 32] = [2; 32];
 /// More than any of it takes.
@@ -74,11 +74,11 @@ fn udp(me: Peer, size: u32, secret: &[u8], v6: bool, change: impl Fn(&mut UdpCon
     link
 }
 
-fn group(ranks: &[Peer]) -> To {
-    To::Group { group: GROUP, addressed: Addressed::of(ranks.iter().copied()) }
+fn group(ranks: &[Peer]) -> PacketDestination {
+    PacketDestination::Group { group: GROUP, addressed: Addressed::of(ranks.iter().copied()) }
 }
 
-fn send_all(link: &mut impl Link, to: To, packets: &[Packet<'_>]) {
+fn send_all(link: &mut impl Link, to: PacketDestination, packets: &[PacketBody<'_>]) {
     let start = Instant::now();
     let mut sent = 0;
     while sent < packets.len() {
@@ -96,7 +96,8 @@ fn received(link: &mut impl Link, awaited: usize, quiet_ms: u64) -> (usize, usiz
     let (start, mut last) = (Instant::now(), Instant::now());
     let is_awaited = |packets| packets < awaited && start.elapsed() < LIMIT;
     while is_awaited(packets) || last.elapsed() < Duration::from_millis(quiet_ms) {
-        let mut take = |arrival: Arrival<'_>| (packets, bytes) = (packets + 1, bytes + arrival.body.len());
+        let mut take =
+            |arrival: ArrivedPacket<'_>| (packets, bytes) = (packets + 1, bytes + arrival.body.len());
         if link.receive(&mut take).unwrap() > 0 {
             last = Instant::now();
         }
@@ -111,11 +112,11 @@ const COMES: [usize; 4] = [0, 100, 100, 10];
 /// Rank 0 multicasts to ranks 1 and 2 of four, then sends to rank 3 alone.
 fn multicast_and_send(me: Peer, room: &Room, link: &mut impl Link) -> (usize, usize) {
     let payload = vec![me as u8; link.limits().body_bytes_max - 4];
-    let packets = [Packet { head: b"head", payload: &payload }; 100];
+    let packets = [PacketBody { head: b"head", payload: &payload }; 100];
     room.meet();
     if me == 0 {
         send_all(link, group(&[1, 2]), &packets);
-        send_all(link, To::Rank(3), &packets[..10]);
+        send_all(link, PacketDestination::Rank(3), &packets[..10]);
     }
     received(link, COMES[me as usize], 150)
 }
@@ -147,7 +148,7 @@ fn packets_reach_those_they_address() {
         let unwanted = got[3].1;
         assert!(unwanted.filtered > 0, "the kernel drops what is for others: {unwanted:?}");
         assert_eq!((unwanted.unwanted, unwanted.received), (0, 10));
-        let clean = |(_, counters): &(usize, link::Counters)| counters.overrun + counters.forged == 0;
+        let clean = |(_, counters): &(usize, link::LinkCounters)| counters.overrun + counters.forged == 0;
         assert!(got.iter().all(clean), "{got:?}");
     }
 }
@@ -167,7 +168,7 @@ fn ethernet_frames_do_the_same() {
         let got = multicast_and_send(me, room, &mut link);
         room.meet();
         if me == 0 {
-            send_all(&mut link, To::Rank(1), &[Packet { head: b"1", payload: &[] }]);
+            send_all(&mut link, PacketDestination::Rank(1), &[PacketBody { head: b"1", payload: &[] }]);
         }
         (got, received(&mut link, usize::from(me == 1), 100), link.counters())
     });
@@ -189,7 +190,7 @@ fn two_jobs_on_one_network_do_not_see_each_other() {
             link.join(GROUP).unwrap();
             link
         });
-        let packet = [Packet { head: b"text", payload: &[] }; 7];
+        let packet = [PacketBody { head: b"text", payload: &[] }; 7];
         room.meet();
         if me == 0 {
             send_all(&mut ours, group(&[1]), &packet);
@@ -218,8 +219,10 @@ fn lost_at(hosts: &Hosts, bytes_per_s: u64) -> usize {
         let mut link = udp(me, 2, &OURS, false, |config| config.send_queue_bytes = 16 << 20);
         room.meet();
         let cost = link.limits().packet_cost_bytes;
-        let packets: Vec<_> =
-            data.chunks(link.limits().body_bytes_max).map(|payload| Packet { head: &[], payload }).collect();
+        let packets: Vec<_> = data
+            .chunks(link.limits().body_bytes_max)
+            .map(|payload| PacketBody { head: &[], payload })
+            .collect();
         if me == 0 {
             let start = Instant::now();
             let now = || start.elapsed().as_nanos() as u64;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tern_abi::tables::{self, Constant, Function, Param};
+use tern_abi::tables::{self, Constant, Function, FunctionParameter};
 
 /// An interface as it must be.
 pub struct Expected {
@@ -71,7 +71,7 @@ fn expected(function: &Function, large: Option<&Function>) -> Expected {
 }
 
 /// The standard's name in Fortran, where the table has that of C's header.
-fn name(function: &Function, param: &Param) -> &'static str {
+fn name(function: &Function, param: &FunctionParameter) -> &'static str {
     match (function.name, param.name) {
         (_, "indx") => "index",
         ("MPI_Status_get_error" | "MPI_Status_set_error", "error") => "err",
@@ -93,18 +93,18 @@ fn differs(function: &Function, large: &Function) -> bool {
             .any(|(one, other)| base(one) == "int" && base(other) != "int")
 }
 
-fn base(param: &Param) -> String {
+fn base(param: &FunctionParameter) -> String {
     param.ctype.replace("const ", "").replace(['*', '[', ']', '3'], "").trim().to_string()
 }
 
-fn is_buffer(function: &Function, param: &Param) -> bool {
+fn is_buffer(function: &Function, param: &FunctionParameter) -> bool {
     param.kind == "BUFFER"
         || param.kind.is_empty() && param.ctype == "void*" && param.name == "buffer"
         || function.name == "MPI_Free_mem"
 }
 
 /// `in`, `out` or `inout`; by the C type where the table has none.
-fn direction<'a>(param: &Param) -> &'a str {
+fn direction<'a>(param: &FunctionParameter) -> &'a str {
     match param.direction {
         "in" => "in",
         "out" => "out",
@@ -114,7 +114,7 @@ fn direction<'a>(param: &Param) -> &'a str {
     }
 }
 
-fn declaration(function: &Function, param: &Param, large: Option<&Param>) -> String {
+fn declaration(function: &Function, param: &FunctionParameter, large: Option<&FunctionParameter>) -> String {
     let asynchronous = if keeps_buffers(function) { ", asynchronous" } else { "" };
     if is_buffer(function, param) {
         let read_only = param.ctype.starts_with("const") || function.name == "MPI_Free_mem";
@@ -183,7 +183,7 @@ fn is_started(function: &Function) -> bool {
         || function.name.starts_with("MPI_Reduce") && function.name.ends_with("_init")
 }
 
-fn shape(param: &Param) -> &'static str {
+fn shape(param: &FunctionParameter) -> &'static str {
     match (param.kind, param.ctype) {
         ("STRING_2DARRAY", _) => "(count;*)",
         ("STRING", _) => "",
@@ -193,7 +193,7 @@ fn shape(param: &Param) -> &'static str {
     }
 }
 
-fn word(param: &Param, large: Option<&Param>) -> String {
+fn word(param: &FunctionParameter, large: Option<&FunctionParameter>) -> String {
     let ctype = base(param);
     let number = large.map_or(ctype.clone(), base);
     match param.kind {

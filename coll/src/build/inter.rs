@@ -1,44 +1,44 @@
 //! Calls on intercommunicators: one algorithm each.
 
 use super::reductions::{counted, home, uniform};
-use crate::call::Call;
+use crate::call::CollectiveCall;
 use crate::inter;
 use crate::schedule::Schedule;
-use crate::shape::Comm;
+use crate::shape::CommView;
 
-pub(super) fn build_inter(comm: &Comm, remote: u32, call: &Call, s: &mut Schedule) {
+pub(super) fn build_inter(comm: &CommView, remote: u32, call: &CollectiveCall, s: &mut Schedule) {
     match *call {
-        Call::Barrier => inter::barrier(s, comm),
-        Call::Bcast { data, root } => inter::bcast(s, comm, root, data.in_recv()),
-        Call::Gather { send, recv, root } => {
+        CollectiveCall::Barrier => inter::barrier(s, comm),
+        CollectiveCall::Bcast { data, root } => inter::bcast(s, comm, root, data.in_recv()),
+        CollectiveCall::Gather { send, recv, root } => {
             let send = send.map(|send| send.in_send());
             inter::gather(s, remote, root, send, |rank| recv.in_recv().block(rank));
         }
-        Call::Gatherv { send, recv, root } => {
+        CollectiveCall::Gatherv { send, recv, root } => {
             let send = send.map(|send| send.in_send());
             inter::gather(s, remote, root, send, |rank| recv.in_recv(rank));
         }
-        Call::Scatter { send, recv, root } => {
+        CollectiveCall::Scatter { send, recv, root } => {
             let recv = recv.map(|recv| recv.in_recv());
             inter::scatter(s, remote, root, |rank| send.in_send().block(rank), recv);
         }
-        Call::Scatterv { send, recv, root } => {
+        CollectiveCall::Scatterv { send, recv, root } => {
             let recv = recv.map(|recv| recv.in_recv());
             inter::scatter(s, remote, root, |rank| send.in_send(rank), recv);
         }
-        Call::Allgather { send, recv } => {
+        CollectiveCall::Allgather { send, recv } => {
             let send = send.unwrap_or_default().in_send();
             inter::allgather(s, comm, remote, send, |rank| recv.in_recv().block(rank));
         }
-        Call::Allgatherv { send, recv } => {
+        CollectiveCall::Allgatherv { send, recv } => {
             let send = send.unwrap_or_default().in_send();
             inter::allgather(s, comm, remote, send, |rank| recv.in_recv(rank));
         }
-        Call::Alltoall { send, recv } => {
+        CollectiveCall::Alltoall { send, recv } => {
             let (from, into) = (send.unwrap_or_default().in_send(), recv.in_recv());
             inter::alltoall(s, comm, remote, |rank| from.block(rank), |rank| into.block(rank));
         }
-        Call::Alltoallv { send, recv } | Call::Alltoallw { send, recv } => {
+        CollectiveCall::Alltoallv { send, recv } | CollectiveCall::Alltoallw { send, recv } => {
             let from = send.unwrap_or_default();
             inter::alltoall(s, comm, remote, |rank| from.in_send(rank), |rank| recv.in_recv(rank));
         }
@@ -46,20 +46,20 @@ pub(super) fn build_inter(comm: &Comm, remote: u32, call: &Call, s: &mut Schedul
     }
 }
 
-fn build_inter_reduction(comm: &Comm, call: &Call, s: &mut Schedule) {
+fn build_inter_reduction(comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     match *call {
-        Call::Reduce { data, root, .. } => {
+        CollectiveCall::Reduce { data, root, .. } => {
             inter::reduce(s, comm, root, data.operand(false), data.operand(true));
         }
-        Call::Allreduce { data, in_place, .. } => {
+        CollectiveCall::Allreduce { data, in_place, .. } => {
             inter::allreduce(s, comm, data.operand(in_place), data.operand(true));
         }
-        Call::ReduceScatter { counts, layout, in_place, .. } => {
+        CollectiveCall::ReduceScatter { counts, layout, in_place, .. } => {
             let operand = counted(counts, layout, in_place);
             let home = home(counts.count(comm.rank as usize), layout);
             inter::reduce_scatter(s, comm, operand.all, |all, rank| operand.block(all, rank), home);
         }
-        Call::ReduceScatterBlock { data, in_place, .. } => {
+        CollectiveCall::ReduceScatterBlock { data, in_place, .. } => {
             let operand = uniform(data, comm.size, in_place);
             let home = data.operand(true);
             inter::reduce_scatter(s, comm, operand.all, |all, rank| operand.block(all, rank), home);

@@ -1,28 +1,28 @@
 //! Calls that reduce.
 
-use super::{Plan, bcast_within, cast_bytes, rank_of, tiers};
+use super::{BuildPlan, bcast_within, cast_bytes, rank_of, tiers};
 use crate::algorithm::Algorithm;
-use crate::call::{Call, Collective, Data, Numbers};
+use crate::call::{Collective, CollectiveCall, NumberArray, TypedCount};
 use crate::hierarchical;
-use crate::reduce_scatter::Blocks;
-use crate::schedule::{Layout, Schedule, Span};
-use crate::shape::{Comm, Member};
+use crate::reduce_scatter::ScatterBlocks;
+use crate::schedule::{Schedule, Span, TypeLayout};
+use crate::shape::{CommView, Member};
 use crate::table::{Choice, Query};
 use crate::{allreduce, multicast, reduce, reduce_scatter};
 
-pub(super) fn build_reduction(plan: Plan, comm: &Comm, call: &Call, s: &mut Schedule) {
+pub(super) fn build_reduction(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     let (choice, algorithm) = (plan.choice, plan.choice.algorithm);
     match *call {
-        Call::Reduce { data, in_place, root, .. } => {
+        CollectiveCall::Reduce { data, in_place, root, .. } => {
             let root = rank_of(root, comm);
             // Only the root has a receive buffer, so only it can be in place.
             let in_place = in_place && comm.rank == root;
             build_reduce(plan, comm, root, data.operand(in_place), data.operand(true), s);
         }
-        Call::Allreduce { data, in_place, .. } => {
+        CollectiveCall::Allreduce { data, in_place, .. } => {
             let (own, home) = (data.operand(in_place), data.operand(true));
             match algorithm {
-                Algorithm::Hierarchical => build_by_machine(plan, comm, call.commutative(), own, home, s),
+                Algorithm::Hierarchical => build_by_node(plan, comm, call.commutative(), own, home, s),
                 Algorithm::Multicast => {
                     let bytes = cast_bytes(choice, comm, Collective::Allreduce);
                     multicast::allreduce(s, tiers(comm), own, home, bytes);
@@ -30,12 +30,12 @@ pub(super) fn build_reduction(plan: Plan, comm: &Comm, call: &Call, s: &mut Sche
                 _ => build_allreduce(plan.choice, comm.member(), own, home, s),
             }
         }
-        Call::ReduceScatter { counts, layout, in_place, .. } => {
+        CollectiveCall::ReduceScatter { counts, layout, in_place, .. } => {
             let operand = counted(counts, layout, in_place);
             let home = home(counts.count(comm.rank as usize), layout);
             build_reduce_scatter(choice, comm, &operand, home, s);
         }
-        Call::ReduceScatterBlock { data, in_place, .. } => {
+        CollectiveCall::ReduceScatterBlock { data, in_place, .. } => {
             let operand = uniform(data, comm.size, in_place);
             build_reduce_scatter(choice, comm, &operand, data.operand(true), s);
         }
@@ -43,7 +43,7 @@ pub(super) fn build_reduction(plan: Plan, comm: &Comm, call: &Call, s: &mut Sche
     }
 }
 
-fn build_reduce(plan: Plan, comm: &Comm, root: u32, own: Span, home: Span, s: &mut Schedule) {
+fn build_reduce(plan: BuildPlan, comm: &CommView, root: u32, own: Span, home: Span, s: &mut Schedule) {
     let me = comm.member();
     match plan.choice.algorithm {
         Algorithm::Chain => {
@@ -69,10 +69,17 @@ fn build_allreduce(choice: Choice, me: Member, own: Span, home: Span, s: &mut Sc
 }
 
 /// The leaders choose as a communicator of their own would.
-fn build_by_machine(plan: Plan, comm: &Comm, commutative: bool, own: Span, home: Span, s: &mut Schedule) {
+fn build_by_node(
+    plan: BuildPlan,
+    comm: &CommView,
+    commutative: bool,
+    own: Span,
+    home: Span,
+    s: &mut Schedule,
+) {
     let among = |s: &mut Schedule, leader: Member, vector: Span| {
         let query = Query::new(Collective::Allreduce, vector.bytes(), leader.size);
-        let query = Query { machines: leader.size, commutative, ..query };
+        let query = Query { nodes: leader.size, commutative, ..query };
         build_allreduce(plan.part(&query).choice, leader, vector, vector, s);
     };
     let within = |s: &mut Schedule, local: Member, vector: Span| bcast_within(plan, local, vector, s);
@@ -81,8 +88,8 @@ fn build_by_machine(plan: Plan, comm: &Comm, commutative: bool, own: Span, home:
 
 fn build_reduce_scatter(
     choice: Choice,
-    comm: &Comm,
-    operand: &Blocks<impl Fn(u32, u32) -> (u64, u64)>,
+    comm: &CommView,
+    operand: &ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)>,
     home: Span,
     s: &mut Schedule,
 ) {
@@ -101,25 +108,29 @@ fn build_reduce_scatter(
 
 /// The operand of a reduce_scatter with a count for each rank.
 pub(super) fn counted(
-    counts: Numbers,
-    layout: Layout,
+    counts: NumberArray,
+    layout: TypeLayout,
     in_place: bool,
-) -> Blocks<impl Fn(u32, u32) -> (u64, u64)> {
-    let all = Data::new(counts.sum(), layout).operand(in_place);
+) -> ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)> {
+    let all = TypedCount::new(counts.sum(), layout).operand(in_place);
     let range = move |first: u32, number: u32| {
         let start = counts.sum_before(first as usize);
         (start, counts.sum_before((first + number) as usize) - start)
     };
-    Blocks { all, range }
+    ScatterBlocks { all, range }
 }
 
 /// The operand of a reduce_scatter_block.
-pub(super) fn uniform(block: Data, size: u32, in_place: bool) -> Blocks<impl Fn(u32, u32) -> (u64, u64)> {
+pub(super) fn uniform(
+    block: TypedCount,
+    size: u32,
+    in_place: bool,
+) -> ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)> {
     let elements = move |blocks: u32| block.count.saturating_mul(u64::from(blocks));
-    let all = Data::new(elements(size), block.layout).operand(in_place);
-    Blocks { all, range: move |first, number| (elements(first), elements(number)) }
+    let all = TypedCount::new(elements(size), block.layout).operand(in_place);
+    ScatterBlocks { all, range: move |first, number| (elements(first), elements(number)) }
 }
 
-pub(super) fn home(count: u64, layout: Layout) -> Span {
-    Data::new(count, layout).operand(true)
+pub(super) fn home(count: u64, layout: TypeLayout) -> Span {
+    TypedCount::new(count, layout).operand(true)
 }

@@ -1,10 +1,10 @@
 //! Buffers and datatypes of the interpreter.
 
-use crate::schedule::{Layout, Slice};
+use crate::schedule::{Slice, TypeLayout};
 
 /// A datatype: its pieces in packed order, and its extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct DatatypeShape {
     /// Offset from the element's address, and length, of each piece.
     pub pieces: Vec<(i64, usize)>,
     /// Bytes from one element to the next.
@@ -13,7 +13,7 @@ pub struct Shape {
 
 /// A buffer, with a guard on every byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct GuardedBuffer {
     bytes: Vec<u8>,
     /// Where the buffer's address is, counted from the first byte.
     origin: i64,
@@ -29,15 +29,15 @@ const JUNK: u8 = 0xA5;
 
 /// Why memory cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum MemoryDefect {
     Outside,
     Race,
 }
 
-impl Shape {
+impl DatatypeShape {
     /// One byte.
-    pub fn byte() -> Shape {
-        Shape { pieces: vec![(0, 1)], extent: 1 }
+    pub fn byte() -> DatatypeShape {
+        DatatypeShape { pieces: vec![(0, 1)], extent: 1 }
     }
 
     /// Packed bytes.
@@ -46,9 +46,9 @@ impl Shape {
     }
 
     /// What an algorithm knows of it.
-    pub fn layout(&self) -> Layout {
-        let dense = self.pieces == [(0, self.size())] && self.extent == self.size() as i64;
-        Layout { size: self.size() as u64, extent: self.extent, dense }
+    pub fn layout(&self) -> TypeLayout {
+        let contiguous = self.pieces == [(0, self.size())] && self.extent == self.size() as i64;
+        TypeLayout { size: self.size() as u64, extent: self.extent, contiguous }
     }
 
     /// The first byte of an element and the one after its last.
@@ -68,28 +68,28 @@ impl Shape {
     }
 }
 
-impl Memory {
+impl GuardedBuffer {
     /// Just enough for some runs of elements, each an offset in bytes and a count.
-    pub fn for_elements(shape: &Shape, runs: &[(i64, u64)]) -> Memory {
+    pub fn for_elements(shape: &DatatypeShape, runs: &[(i64, u64)]) -> GuardedBuffer {
         let (low, high) = shape.bounds();
         let ends = runs.iter().filter(|(_, count)| *count > 0).flat_map(|(offset, count)| {
             let last = offset + (*count as i64 - 1) * shape.extent;
             [offset + low, last + low, offset + high, last + high]
         });
         let (from, to) = ends.fold((0, 0), |(from, to), end| (from.min(end), to.max(end)));
-        Memory::spanning(from, to)
+        GuardedBuffer::spanning(from, to)
     }
 
     /// The bytes from offset `from` to `to` around the buffer's address.
-    pub fn spanning(from: i64, to: i64) -> Memory {
+    pub fn spanning(from: i64, to: i64) -> GuardedBuffer {
         let length = (to - from) as usize;
-        Memory { bytes: vec![JUNK; length], origin: -from, guards: vec![0; length] }
+        GuardedBuffer { bytes: vec![JUNK; length], origin: -from, guards: vec![0; length] }
     }
 
     /// Memory that covers this and another.
-    pub fn and(&self, other: &Memory) -> Memory {
-        let end = |memory: &Memory| memory.bytes.len() as i64 - memory.origin;
-        Memory::spanning(-self.origin.max(other.origin), end(self).max(end(other)))
+    pub fn and(&self, other: &GuardedBuffer) -> GuardedBuffer {
+        let end = |memory: &GuardedBuffer| memory.bytes.len() as i64 - memory.origin;
+        GuardedBuffer::spanning(-self.origin.max(other.origin), end(self).max(end(other)))
     }
 
     /// Writes packed elements; for tests to prepare and to state what they expect.
@@ -97,17 +97,17 @@ impl Memory {
     /// # Panics
     ///
     /// If the elements are not within the memory.
-    pub fn set(&mut self, shape: &Shape, slice: &Slice, packed: &[u8]) {
+    pub fn set(&mut self, shape: &DatatypeShape, slice: &Slice, packed: &[u8]) {
         self.write(shape, slice, packed).expect("the elements lie within the memory");
     }
 
     /// Packs elements.
-    pub(super) fn read(&self, shape: &Shape, slice: &Slice) -> Result<Vec<u8>, Access> {
+    pub(super) fn read(&self, shape: &DatatypeShape, slice: &Slice) -> Result<Vec<u8>, MemoryDefect> {
         let mut packed = Vec::with_capacity(shape.size() * slice.count as usize);
         for (offset, length) in shape.pieces_of(slice) {
             let range = self.range(offset, length)?;
             if self.guards[range.clone()].contains(&WRITTEN) {
-                return Err(Access::Race);
+                return Err(MemoryDefect::Race);
             }
             packed.extend_from_slice(&self.bytes[range]);
         }
@@ -115,12 +115,17 @@ impl Memory {
     }
 
     /// Unpacks elements.
-    pub(super) fn write(&mut self, shape: &Shape, slice: &Slice, packed: &[u8]) -> Result<(), Access> {
+    pub(super) fn write(
+        &mut self,
+        shape: &DatatypeShape,
+        slice: &Slice,
+        packed: &[u8],
+    ) -> Result<(), MemoryDefect> {
         let mut rest = packed;
         for (offset, length) in shape.pieces_of(slice) {
             let range = self.range(offset, length)?;
             if self.guards[range.clone()].iter().any(|guard| *guard != 0) {
-                return Err(Access::Race);
+                return Err(MemoryDefect::Race);
             }
             let (piece, after) = rest.split_at(length);
             self.bytes[range].copy_from_slice(piece);
@@ -130,12 +135,17 @@ impl Memory {
     }
 
     /// Marks a slice as in flight.
-    pub(super) fn guard(&mut self, shape: &Shape, slice: &Slice, writes: bool) -> Result<(), Access> {
+    pub(super) fn guard(
+        &mut self,
+        shape: &DatatypeShape,
+        slice: &Slice,
+        writes: bool,
+    ) -> Result<(), MemoryDefect> {
         for (offset, length) in shape.pieces_of(slice) {
             let range = self.range(offset, length)?;
             for guard in &mut self.guards[range] {
                 if *guard == WRITTEN || (writes && *guard != 0) {
-                    return Err(Access::Race);
+                    return Err(MemoryDefect::Race);
                 }
                 *guard = if writes { WRITTEN } else { *guard + 1 };
             }
@@ -143,8 +153,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes the marks of [`Memory::guard`] away.
-    pub(super) fn unguard(&mut self, shape: &Shape, slice: &Slice, writes: bool) {
+    /// Takes the marks of [`GuardedBuffer::guard`] away.
+    pub(super) fn unguard(&mut self, shape: &DatatypeShape, slice: &Slice, writes: bool) {
         for (offset, length) in shape.pieces_of(slice) {
             let start = (self.origin + offset) as usize;
             for guard in &mut self.guards[start..start + length] {
@@ -153,9 +163,9 @@ impl Memory {
         }
     }
 
-    fn range(&self, offset: i64, length: usize) -> Result<std::ops::Range<usize>, Access> {
-        let start = usize::try_from(self.origin + offset).map_err(|_| Access::Outside)?;
+    fn range(&self, offset: i64, length: usize) -> Result<std::ops::Range<usize>, MemoryDefect> {
+        let start = usize::try_from(self.origin + offset).map_err(|_| MemoryDefect::Outside)?;
         let inside = start + length <= self.bytes.len();
-        inside.then_some(start..start + length).ok_or(Access::Outside)
+        inside.then_some(start..start + length).ok_or(MemoryDefect::Outside)
     }
 }

@@ -1,17 +1,17 @@
-//! Allgather and allgatherv: every machine multicasts what its ranks have.
+//! Allgather and allgatherv: every node multicasts what its ranks have.
 
 use super::{others, segments};
 use crate::gather;
-use crate::hierarchical::{Tiers, machine_after_machine};
+use crate::hierarchical::{Tiers, node_after_node};
 use crate::limits::{CAST_SENDERS_MIN, CAST_TURN_BYTES};
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 
-/// Each machine gathers at its leader; the leaders multicast whole machines to each other, some at a time (k-concurrency,
-/// section 4.3), and broadcast all to their machines by `within`. `send` and `first` are as in [`crate::allgather`].
+/// Each node gathers at its leader; the leaders multicast whole nodes to each other, some at a time (k-concurrency,
+/// section 4.3), and broadcast all to their nodes by `within`. `send` and `first` are as in [`crate::allgather`].
 ///
-/// With k leaders at a time (see [`senders`]), at most the blocks of 2 (k − 1) machines come early to a leader that takes
-/// part, and those of m + k − 1 to the leader of machine m if it is late: the others wait for it.
+/// With k leaders at a time (see [`senders`]), at most the blocks of 2 (k − 1) nodes come early to a leader that takes
+/// part, and those of m + k − 1 to the leader of node m if it is late: the others wait for it.
 pub fn allgather(
     s: &mut Schedule,
     tiers: Tiers,
@@ -23,28 +23,28 @@ pub fn allgather(
     if first.bytes() == 0 {
         return;
     }
-    let (ranks, me) = (tiers.machines.size(), tiers.rank_of(tiers.local.rank));
+    let (ranks, me) = (tiers.nodes.size(), tiers.rank_of(tiers.local.rank));
     let longest = longest(&tiers, |place| first.bytes().saturating_mul(place.into()));
     let all = place_for(s, &tiers, first, longest > segment_bytes);
     let own = send.unwrap_or(if all.buf == first.buf { all.block(me) } else { first.block(me) });
-    gather::binomial(s, tiers.local, 0, Some(own), tiers.blocks(all, tiers.machine).part(0, all.count));
+    gather::binomial(s, tiers.local, 0, Some(own), tiers.blocks(all, tiers.node).part(0, all.count));
     if let Some(leader) = tiers.leader() {
-        take_turns(s, leader, senders(&leader, longest), segment_bytes, |machine| tiers.blocks(all, machine));
+        take_turns(s, leader, senders(&leader, longest), segment_bytes, |node| tiers.blocks(all, node));
     }
     within(s, tiers.local, all.blocks(0, ranks));
     if all.buf != first.buf {
-        (0..ranks).for_each(|place| s.copy(all.block(place), first.block(tiers.machines.rank_at(place))));
+        (0..ranks).for_each(|place| s.copy(all.block(place), first.block(tiers.nodes.rank_at(place))));
     }
 }
 
-/// Where the blocks lie machine after machine: in the receive buffer if that is so there, and if they need not be `cut` or
+/// Where the blocks lie node after node: in the receive buffer if that is so there, and if they need not be `cut` or
 /// can be.
 fn place_for(s: &mut Schedule, tiers: &Tiers, first: Span, cut: bool) -> Span {
-    let (ranks, count) = (tiers.machines.size(), first.bytes());
-    if tiers.machines.is_in_rank_order() && cut {
+    let (ranks, count) = (tiers.nodes.size(), first.bytes());
+    if tiers.nodes.is_in_rank_order() && cut {
         return Span { count, ..s.packed_place(first.blocks(0, ranks)) };
     }
-    machine_after_machine(s, tiers, first, count, ranks)
+    node_after_node(s, tiers, first, count, ranks)
 }
 
 /// As [`allgather`], with blocks of any lengths, all of them packed on their way. `block` names that of each rank in the
@@ -57,8 +57,8 @@ pub fn allgatherv(
     segment_bytes: u64,
     within: impl FnOnce(&mut Schedule, Member, Span),
 ) {
-    let (ranks, me) = (tiers.machines.size(), tiers.rank_of(tiers.local.rank));
-    let block_at = |place: u32| block(tiers.machines.rank_at(place));
+    let (ranks, me) = (tiers.nodes.size(), tiers.rank_of(tiers.local.rank));
+    let block_at = |place: u32| block(tiers.nodes.rank_at(place));
     let mut starts = vec![0u64];
     for place in 0..ranks {
         starts.push(starts[place as usize].saturating_add(block_at(place).bytes()));
@@ -69,30 +69,30 @@ pub fn allgatherv(
     }
     let all = s.temp_bytes(start(ranks));
     let part = |place: u32, ranks: u32| all.part(start(place), start(place + ranks) - start(place));
-    let (first, local) = tiers.places_of(tiers.machine, 1);
+    let (first, local) = tiers.places_of(tiers.node, 1);
     debug_assert_eq!(local, tiers.local.size);
     let own = send.unwrap_or_else(|| block(me));
     gather::linear(s, tiers.local, 0, Some(own), |local| part(first + local, 1));
     if let Some(leader) = tiers.leader() {
-        let machine = |machine| {
-            let (first, ranks) = tiers.places_of(machine, 1);
+        let node = |node| {
+            let (first, ranks) = tiers.places_of(node, 1);
             part(first, ranks)
         };
-        take_turns(s, leader, senders(&leader, longest(&tiers, start)), segment_bytes, machine);
+        take_turns(s, leader, senders(&leader, longest(&tiers, start)), segment_bytes, node);
     }
     within(s, tiers.local, all);
-    for place in (0..ranks).filter(|place| send.is_some() || tiers.machines.rank_at(*place) != me) {
+    for place in (0..ranks).filter(|place| send.is_some() || tiers.nodes.rank_at(*place) != me) {
         s.copy(part(place, 1), block_at(place));
     }
 }
 
-/// The most bytes that a machine has, where those of each place start at `start`.
+/// The most bytes that a node has, where those of each place start at `start`.
 fn longest(tiers: &Tiers, start: impl Fn(u32) -> u64) -> u64 {
-    let bytes = |machine| {
-        let (first, ranks) = tiers.places_of(machine, 1);
+    let bytes = |node| {
+        let (first, ranks) = tiers.places_of(node, 1);
         start(first + ranks) - start(first)
     };
-    (0..tiers.machines.count()).map(bytes).max().unwrap_or(0)
+    (0..tiers.nodes.count()).map(bytes).max().unwrap_or(0)
 }
 
 /// How many leaders multicast at once, if one of them has so many bytes: as many as fit on the way, and at least

@@ -1,31 +1,31 @@
-//! Scatter and reduce_scatter: small blocks for several machines in one multicast (section 4.4).
+//! Scatter and reduce_scatter: small blocks for several nodes in one multicast (section 4.4).
 //!
-//! What is for a machine is cut into a body of whole packs, which goes to its leader alone, and the rest, which is packed with
-//! that of other machines and multicast to all their leaders; each takes its part. The body is a multicast to one, so that
+//! What is for a node is cut into a body of whole packs, which goes to its leader alone, and the rest, which is packed with
+//! that of other nodes and multicast to all their leaders; each takes its part. The body is a multicast to one, so that
 //! both are in order.
 
 use super::segments;
-use crate::hierarchical::{Tiers, each_elsewhere, machine_after_machine};
+use crate::hierarchical::{Tiers, each_elsewhere, node_after_node};
 use crate::limits::CAST_PACK_BYTES;
-use crate::reduce_scatter::Blocks;
+use crate::reduce_scatter::ScatterBlocks;
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 use crate::{reduce, scatter};
 
-/// What is for each machine, in bytes that lie machine after machine.
+/// What is for each node, in bytes that lie node after node.
 struct Parcels<F> {
     leader: Member<'static>,
-    /// The machine that hands out, which keeps its own.
+    /// The node that hands out, which keeps its own.
     home: u32,
     /// Bytes of a multicast at most.
     segment_bytes: u64,
-    /// The first byte for a machine, and how many.
+    /// The first byte for a node, and how many.
     range: F,
 }
 
-/// Rests that go together: those of the machines from `first` to `end`, but for the home.
+/// Rests that go together: those of the nodes from `first` to `end`, but for the home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pack {
+struct PackedRests {
     first: u32,
     end: u32,
     bytes: u64,
@@ -36,26 +36,26 @@ impl<F: Fn(u32) -> (u64, u64)> Parcels<F> {
         CAST_PACK_BYTES.min(self.segment_bytes)
     }
 
-    /// The body for a machine.
-    fn body(&self, of: Span, machine: u32) -> Span {
-        let (start, bytes) = (self.range)(machine);
+    /// The body for a node.
+    fn body(&self, of: Span, node: u32) -> Span {
+        let (start, bytes) = (self.range)(node);
         of.part(start, bytes - bytes % self.pack_bytes())
     }
 
-    /// The rest for a machine; nothing for the home.
-    fn rest(&self, of: Span, machine: u32) -> Span {
-        let (start, bytes) = (self.range)(machine);
-        let rest = if machine == self.home { 0 } else { bytes % self.pack_bytes() };
+    /// The rest for a node; nothing for the home.
+    fn rest(&self, of: Span, node: u32) -> Span {
+        let (start, bytes) = (self.range)(node);
+        let rest = if node == self.home { 0 } else { bytes % self.pack_bytes() };
         of.part(start.saturating_add(bytes - rest), rest)
     }
 
-    fn rest_bytes(&self, machine: u32) -> u64 {
-        self.rest(Span::NOTHING, machine).count
+    fn rest_bytes(&self, node: u32) -> u64 {
+        self.rest(Span::NOTHING, node).count
     }
 
-    /// The next pack, from a machine on.
-    fn pack(&self, first: u32) -> Option<Pack> {
-        let mut pack = Pack { first, end: first, bytes: 0 };
+    /// The next pack, from a node on.
+    fn pack(&self, first: u32) -> Option<PackedRests> {
+        let mut pack = PackedRests { first, end: first, bytes: 0 };
         while pack.end < self.leader.size {
             let bytes = pack.bytes + self.rest_bytes(pack.end);
             if bytes > self.pack_bytes() {
@@ -66,17 +66,17 @@ impl<F: Fn(u32) -> (u64, u64)> Parcels<F> {
         (first < self.leader.size).then_some(pack)
     }
 
-    fn packs(&self) -> impl Iterator<Item = Pack> {
+    fn packs(&self) -> impl Iterator<Item = PackedRests> {
         std::iter::successors(self.pack(0), |pack| self.pack(pack.end)).filter(|pack| pack.bytes > 0)
     }
 
-    /// The machines that a pack has something for.
-    fn receivers(&self, pack: Pack) -> impl Iterator<Item = u32> {
-        (pack.first..pack.end).filter(|machine| self.rest_bytes(*machine) > 0)
+    /// The nodes that a pack has something for.
+    fn receivers(&self, pack: PackedRests) -> impl Iterator<Item = u32> {
+        (pack.first..pack.end).filter(|node| self.rest_bytes(*node) > 0)
     }
 }
 
-/// The root multicasts what is for other machines, whose leaders scatter it to their ranks. `first` and `recv` are as in
+/// The root multicasts what is for other nodes, whose leaders scatter it to their ranks. `first` and `recv` are as in
 /// [`scatter::binomial`].
 ///
 /// What is for a leader, and what is packed with it, may come early if that is late.
@@ -93,24 +93,24 @@ pub fn scatter(
     if bytes == 0 {
         return;
     }
-    let range = |machine| {
-        let (place, ranks) = led.places_of(machine, 1);
+    let range = |node| {
+        let (place, ranks) = led.places_of(node, 1);
         (bytes.saturating_mul(place.into()), bytes.saturating_mul(ranks.into()))
     };
-    let member = Member::new(led.machine, led.machines.count());
+    let member = Member::new(led.node, led.nodes.count());
     let parcels = Parcels { leader: member, home, segment_bytes, range };
     match led.leader() {
-        Some(leader) if led.machine == home => {
+        Some(leader) if led.node == home => {
             let packed = packed(s, &led, home, first);
             hand_out(s, leader, &parcels, packed);
             scatter::linear(s, led.local, led.lead, |local| first.block(led.rank_of(local)), recv);
         }
-        None if led.machine == home => scatter::linear(s, led.local, led.lead, |_| first, recv),
+        None if led.node == home => scatter::linear(s, led.local, led.lead, |_| first, recv),
         Some(leader) => {
             let own = recv.filter(|_| led.local.size == 1);
             let all = match own {
                 Some(own) => s.packed_place(own),
-                None => s.temp_bytes((parcels.range)(led.machine).1),
+                None => s.temp_bytes((parcels.range)(led.node).1),
             };
             take_part(s, leader, &parcels, all);
             match own {
@@ -122,26 +122,26 @@ pub fn scatter(
     }
 }
 
-/// All blocks of the root as bytes, machine after machine.
+/// All blocks of the root as bytes, node after node.
 fn packed(s: &mut Schedule, tiers: &Tiers, home: u32, first: Span) -> Span {
-    let ranks = tiers.machines.size();
-    if tiers.machines.is_in_rank_order() {
+    let ranks = tiers.nodes.size();
+    if tiers.nodes.is_in_rank_order() {
         return s.pack(first.blocks(0, ranks));
     }
-    let all = machine_after_machine(s, tiers, first, first.bytes(), ranks);
+    let all = node_after_node(s, tiers, first, first.bytes(), ranks);
     each_elsewhere(tiers, home, all, first, |place, rank| s.copy(rank, place));
     all.blocks(0, ranks)
 }
 
 /// What the leader of the home does with all bytes.
 fn hand_out(s: &mut Schedule, leader: Member, parcels: &Parcels<impl Fn(u32) -> (u64, u64)>, packed: Span) {
-    for machine in (0..leader.size).filter(|machine| *machine != parcels.home) {
-        let alone = s.audience([leader.peer(machine)]);
-        segments(parcels.body(packed, machine), parcels.segment_bytes)
+    for node in (0..leader.size).filter(|node| *node != parcels.home) {
+        let alone = s.audience([leader.peer(node)]);
+        segments(parcels.body(packed, node), parcels.segment_bytes)
             .for_each(|piece| s.multicast(alone, piece));
     }
     for pack in parcels.packs() {
-        let to = s.audience(parcels.receivers(pack).map(|machine| leader.peer(machine)));
+        let to = s.audience(parcels.receivers(pack).map(|node| leader.peer(node)));
         let together = put_together(s, parcels, packed, pack);
         s.multicast(to, together);
     }
@@ -152,9 +152,9 @@ fn put_together(
     s: &mut Schedule,
     parcels: &Parcels<impl Fn(u32) -> (u64, u64)>,
     packed: Span,
-    pack: Pack,
+    pack: PackedRests,
 ) -> Span {
-    let mut rests = parcels.receivers(pack).map(|machine| parcels.rest(packed, machine));
+    let mut rests = parcels.receivers(pack).map(|node| parcels.rest(packed, node));
     let first = rests.next().expect("a pack is for somebody");
     let mut end = first.offset + first.count as i64;
     let consecutive = rests.all(|rest| {
@@ -167,14 +167,14 @@ fn put_together(
     }
     let together = s.temp_bytes(pack.bytes);
     let mut at = 0;
-    for rest in parcels.receivers(pack).map(|machine| parcels.rest(packed, machine)) {
+    for rest in parcels.receivers(pack).map(|node| parcels.rest(packed, node)) {
         s.copy(rest, together.part(at, rest.count));
         at += rest.count;
     }
     together
 }
 
-/// What another leader does, to have what is for its machine in `own`.
+/// What another leader does, to have what is for its node in `own`.
 fn take_part(s: &mut Schedule, leader: Member, parcels: &Parcels<impl Fn(u32) -> (u64, u64)>, own: Span) {
     let home = leader.peer(parcels.home);
     let (start, bytes) = (parcels.range)(leader.rank);
@@ -185,7 +185,7 @@ fn take_part(s: &mut Schedule, leader: Member, parcels: &Parcels<impl Fn(u32) ->
     if rest.count == 0 {
         return s.wait();
     }
-    let of_others = |pack: &Pack| (pack.first..pack.end).contains(&leader.rank);
+    let of_others = |pack: &PackedRests| (pack.first..pack.end).contains(&leader.rank);
     let pack = parcels.packs().find(of_others).expect("the rest is in a pack");
     if pack.bytes == rest.count {
         s.listen(home, rest);
@@ -194,18 +194,18 @@ fn take_part(s: &mut Schedule, leader: Member, parcels: &Parcels<impl Fn(u32) ->
     let together = s.temp_bytes(pack.bytes);
     s.listen(home, together);
     s.wait();
-    let before = (pack.first..leader.rank).map(|machine| parcels.rest_bytes(machine)).sum();
+    let before = (pack.first..leader.rank).map(|node| parcels.rest_bytes(node)).sum();
     s.copy(together.part(before, rest.count), rest);
 }
 
-/// Each machine reduces to its leader, the leaders to the first, which hands the blocks out as [`scatter`] does. For
-/// machines whose ranks follow each other; operands are combined in rank order.
+/// Each node reduces to its leader, the leaders to the first, which hands the blocks out as [`scatter`] does. For
+/// nodes whose ranks follow each other; operands are combined in rank order.
 ///
 /// Nothing comes early to a rank before it has brought its operand; then as in [`scatter`].
 pub fn reduce_scatter(
     s: &mut Schedule,
     tiers: Tiers,
-    blocks: &Blocks<impl Fn(u32, u32) -> (u64, u64)>,
+    blocks: &ScatterBlocks<impl Fn(u32, u32) -> (u64, u64)>,
     home: Span,
     segment_bytes: u64,
 ) {
@@ -213,15 +213,15 @@ pub fn reduce_scatter(
         return;
     }
     let size = blocks.all.layout.size;
-    let range = |machine| {
-        let (place, ranks) = tiers.places_of(machine, 1);
+    let range = |node| {
+        let (place, ranks) = tiers.places_of(node, 1);
         let (start, count) = (blocks.range)(place, ranks);
         (start * size, count * size)
     };
-    let member = Member::new(tiers.machine, tiers.machines.count());
+    let member = Member::new(tiers.node, tiers.nodes.count());
     let parcels = Parcels { leader: member, home: 0, segment_bytes, range };
     let mut result = reduce::to_first(s, tiers.local, blocks.all, None);
-    let (start, bytes) = (parcels.range)(tiers.machine);
+    let (start, bytes) = (parcels.range)(tiers.node);
     let mut own = Span::NOTHING;
     if let Some(leader) = tiers.leader() {
         result = reduce::to_first(s, leader, result, None);
@@ -234,7 +234,7 @@ pub fn reduce_scatter(
             take_part(s, leader, &parcels, own);
         }
     }
-    let (first, _) = tiers.places_of(tiers.machine, 1);
+    let (first, _) = tiers.places_of(tiers.node, 1);
     let block = |local: u32| {
         let (from, count) = (blocks.range)(first + local, 1);
         own.part(from * size - start, count * size)
@@ -247,8 +247,8 @@ mod tests {
     use super::*;
 
     fn parcels(of: &[u64], home: u32, segment_bytes: u64) -> Parcels<impl Fn(u32) -> (u64, u64)> {
-        let starts: Vec<u64> = (0..of.len()).map(|machine| of[..machine].iter().sum()).collect();
-        let range = move |machine: u32| (starts[machine as usize], of[machine as usize]);
+        let starts: Vec<u64> = (0..of.len()).map(|node| of[..node].iter().sum()).collect();
+        let range = move |node: u32| (starts[node as usize], of[node as usize]);
         Parcels { leader: Member::new(0, of.len() as u32), home, segment_bytes, range }
     }
 
@@ -260,14 +260,14 @@ mod tests {
             parcels.packs().map(|pack| (parcels.receivers(pack).collect::<Vec<_>>(), pack.bytes)).collect();
         assert_eq!(packs, [(vec![1, 2], 10), (vec![5], 6)]);
         let whole = Span { count: 185, ..Span::NOTHING };
-        assert_eq!([0, 3, 6].map(|machine| parcels.body(whole, machine).count), [40, 90, 20]);
+        assert_eq!([0, 3, 6].map(|node| parcels.body(whole, node).count), [40, 90, 20]);
     }
 
     #[test]
     fn a_pack_goes_around_the_home_and_ends_where_the_next_would_not_fit() {
         let parcels = parcels(&[4, 5, 4, 4, 4], 1, 9);
         let packs: Vec<_> = parcels.packs().collect();
-        let pack = |first, end, bytes| Pack { first, end, bytes };
+        let pack = |first, end, bytes| PackedRests { first, end, bytes };
         assert_eq!(packs, [pack(0, 3, 8), pack(3, 5, 8)]);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Numbers from `min` to `max`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct NumberRange {
     /// The least.
     pub min: u64,
     /// The greatest; [`u64::MAX`] for none.
@@ -14,18 +14,18 @@ pub struct Bounds {
 /// Suffixes of numbers, with the power of two that each stands for; the largest first.
 const SUFFIXES: [(char, u32); 3] = [('g', 30), ('m', 20), ('k', 10)];
 
-impl Bounds {
+impl NumberRange {
     /// Every number.
-    pub const ANY: Bounds = Bounds { min: 0, max: u64::MAX };
+    pub const ANY: NumberRange = NumberRange { min: 0, max: u64::MAX };
 
     /// The numbers up to `max`.
-    pub const fn up_to(max: u64) -> Bounds {
-        Bounds { min: 0, max }
+    pub const fn up_to(max: u64) -> NumberRange {
+        NumberRange { min: 0, max }
     }
 
     /// The numbers from `min` on.
-    pub const fn from(min: u64) -> Bounds {
-        Bounds { min, max: u64::MAX }
+    pub const fn from(min: u64) -> NumberRange {
+        NumberRange { min, max: u64::MAX }
     }
 
     /// Whether a number is within.
@@ -34,16 +34,16 @@ impl Bounds {
     }
 
     /// `any`, `8`, `2-8`, `64k-` or `-16k`.
-    pub fn parse(text: &str) -> Result<Bounds, String> {
+    pub fn parse(text: &str) -> Result<NumberRange, String> {
         let wrong = || format!("'{text}' is no range; ranges are written any, 8, 2-8, 64k- or -16k");
         let number = |text: &str| parse_number(text).ok_or_else(wrong);
         let bounds = match text.split_once('-') {
-            None if text == "any" => Bounds::ANY,
-            None => number(text).map(|number| Bounds { min: number, max: number })?,
+            None if text == "any" => NumberRange::ANY,
+            None => number(text).map(|number| NumberRange { min: number, max: number })?,
             Some(("", "")) => return Err(wrong()),
-            Some((min, "")) => Bounds::from(number(min)?),
-            Some(("", max)) => Bounds::up_to(number(max)?),
-            Some((min, max)) => Bounds { min: number(min)?, max: number(max)? },
+            Some((min, "")) => NumberRange::from(number(min)?),
+            Some(("", max)) => NumberRange::up_to(number(max)?),
+            Some((min, max)) => NumberRange { min: number(min)?, max: number(max)? },
         };
         if bounds.min > bounds.max {
             return Err(format!("the range {text} is empty: it must begin with the smaller number"));
@@ -52,7 +52,7 @@ impl Bounds {
     }
 }
 
-impl fmt::Display for Bounds {
+impl fmt::Display for NumberRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match (self.min, self.max) {
             (0, u64::MAX) => "any".into(),
@@ -90,22 +90,22 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_again() {
         for text in ["any", "8", "2-8", "64k-", "-16k", "0", "1-3m", "-1g"] {
-            assert_eq!(Bounds::parse(text).map(|bounds| bounds.to_string()).as_deref(), Ok(text));
+            assert_eq!(NumberRange::parse(text).map(|bounds| bounds.to_string()).as_deref(), Ok(text));
         }
-        assert_eq!(Bounds::parse("1024-2048"), Ok(Bounds { min: 1 << 10, max: 2 << 10 }));
+        assert_eq!(NumberRange::parse("1024-2048"), Ok(NumberRange { min: 1 << 10, max: 2 << 10 }));
     }
 
     #[test]
     fn what_is_no_range_is_refused() {
         for text in ["", "-", "x", "1x", "k", "-k", "+1", "1-2-3", "99999999999999999999", "17179869184g"] {
-            assert!(Bounds::parse(text).unwrap_err().contains(text), "{text}");
+            assert!(NumberRange::parse(text).unwrap_err().contains(text), "{text}");
         }
-        assert!(Bounds::parse("8-2").unwrap_err().contains("empty"));
+        assert!(NumberRange::parse("8-2").unwrap_err().contains("empty"));
     }
 
     #[test]
     fn both_ends_belong_to_a_range() {
-        let bounds = Bounds { min: 2, max: 4 };
+        let bounds = NumberRange { min: 2, max: 4 };
         assert_eq!([1, 2, 4, 5].map(|number| bounds.contains(number)), [false, true, true, false]);
     }
 }

@@ -3,7 +3,7 @@
 //! One row a line, in columns separated by blanks; what follows a `#` is a comment:
 //!
 //! ```text
-//! # collective  bytes   ranks  machines  algorithm       segment
+//! # collective  bytes   ranks  nodes  algorithm       segment
 //! allreduce     64k-1m  8-     any       segmented-ring  16k
 //! barrier       any     2-16   1         shm
 //! ```
@@ -11,14 +11,13 @@
 use std::fmt;
 use std::path::Path;
 
-use super::bounds::{Bounds, number, parse_number};
-use super::{Choice, Row};
+use super::bounds::{NumberRange, number, parse_number};
+use super::{Choice, TableRow};
 use crate::algorithm::{Algorithm, algorithms, has_shm};
 use crate::call::Collective;
 
 /// The heading of a table; a comment.
-pub const HEADING: &str =
-    "# collective          bytes          ranks     machines  algorithm           segment";
+pub const HEADING: &str = "# collective          bytes          ranks     nodes  algorithm           segment";
 
 /// A line of a table that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +29,14 @@ pub struct BadLine {
 }
 
 /// Reads a table from a file; an error names file, line and what is wrong.
-pub fn load(file: &Path) -> Result<Vec<Row>, String> {
+pub fn load(file: &Path) -> Result<Vec<TableRow>, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{}: this is no text", file.display()))?;
     parse(&text).map_err(|bad| format!("{}, {bad}", file.display()))
 }
 
 /// Reads a table. Every line must be understood.
-pub fn parse(text: &str) -> Result<Vec<Row>, BadLine> {
+pub fn parse(text: &str) -> Result<Vec<TableRow>, BadLine> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
@@ -48,10 +47,10 @@ pub fn parse(text: &str) -> Result<Vec<Row>, BadLine> {
     Ok(rows)
 }
 
-fn parse_row(words: &[&str]) -> Result<Row, String> {
-    let (&[name, bytes, ranks, machines, algorithm], rest) = words.split_first_chunk::<5>().ok_or_else(|| {
+fn parse_row(words: &[&str]) -> Result<TableRow, String> {
+    let (&[name, bytes, ranks, nodes, algorithm], rest) = words.split_first_chunk::<5>().ok_or_else(|| {
         format!(
-            "a row has collective, bytes, ranks, machines, algorithm and perhaps a segment, but here are {} words",
+            "a row has collective, bytes, ranks, nodes, algorithm and perhaps a segment, but here are {} words",
             words.len()
         )
     })?;
@@ -62,12 +61,12 @@ fn parse_row(words: &[&str]) -> Result<Row, String> {
         [segment] => parse_segment(collective, algorithm, segment)?,
         [_, other, ..] => return Err(format!("'{other}' is too much: a row ends with the segment")),
     };
-    let column = |column: &str, text| Bounds::parse(text).map_err(|what| format!("{column}: {what}"));
-    Ok(Row {
+    let column = |column: &str, text| NumberRange::parse(text).map_err(|what| format!("{column}: {what}"));
+    Ok(TableRow {
         collective,
         bytes: column("bytes", bytes)?,
         ranks: column("ranks", ranks)?,
-        machines: column("machines", machines)?,
+        nodes: column("nodes", nodes)?,
         choice: Choice { algorithm, segment_bytes },
     })
 }
@@ -97,16 +96,16 @@ fn parse_segment(collective: Collective, algorithm: Algorithm, text: &str) -> Re
 }
 
 /// One line of a table, under [`HEADING`].
-impl fmt::Display for Row {
+impl fmt::Display for TableRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let segment = match self.choice.segment_bytes {
             0 => "-".into(),
             bytes => number(bytes),
         };
-        let Row { collective, bytes, ranks, machines, .. } = self;
+        let TableRow { collective, bytes, ranks, nodes, .. } = self;
         let algorithm = self.choice.algorithm;
         // A number may be as wide as its column; the blanks between columns stay.
-        write!(f, "{collective:<21} {bytes:<14} {ranks:<9} {machines:<9} {algorithm:<19} {segment}")
+        write!(f, "{collective:<21} {bytes:<14} {ranks:<9} {nodes:<9} {algorithm:<19} {segment}")
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
     fn segments_and_comments() {
         let rows = parse("# mine\nbcast 64k- any 2- chain 32k # by hand\nbarrier any any 1 shm -\n").unwrap();
         assert_eq!(rows[0].choice, Choice { algorithm: Algorithm::Chain, segment_bytes: 32 << 10 });
-        assert_eq!((rows[0].bytes, rows[0].machines), (Bounds::from(64 << 10), Bounds::from(2)));
+        assert_eq!((rows[0].bytes, rows[0].nodes), (NumberRange::from(64 << 10), NumberRange::from(2)));
         assert_eq!(rows[1].choice, Algorithm::Shm.into());
     }
 

@@ -1,67 +1,65 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
-//! What a call is tried with: sizes, roots, algorithms with their segments, and machines.
+//! What a call is tried with: sizes, roots, algorithms with their segments, and nodes.
 
 use std::sync::Arc;
 
-use tern_coll::{Algorithm, Choice, Collective, Comm, Machines, Query, Run, algorithms};
+use tern_coll::{Algorithm, Choice, Collective, CommView, NodeRun, Nodes, Query, algorithms};
 
 /// An algorithm, or what the table chooses, and where the ranks are.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub choice: Option<Choice>,
-    pub machines: Option<Arc<Machines>>,
+    pub nodes: Option<Arc<Nodes>>,
     /// Bytes of a multicast at most, where that works.
     pub multicast: Option<u64>,
 }
 
 impl Case {
-    /// What the table chooses on one machine.
+    /// What the table chooses on one node.
     pub fn table() -> Case {
-        Case { choice: None, machines: None, multicast: None }
+        Case { choice: None, nodes: None, multicast: None }
     }
 
-    /// An algorithm on one machine.
+    /// An algorithm on one node.
     pub fn of(choice: impl Into<Choice>) -> Case {
         Case { choice: Some(choice.into()), ..Case::table() }
     }
 
-    /// The same on these machines.
-    pub fn on(&self, machines: &Arc<Machines>) -> Case {
-        Case { machines: Some(machines.clone()), ..self.clone() }
+    /// The same on these nodes.
+    pub fn on(&self, nodes: &Arc<Nodes>) -> Case {
+        Case { nodes: Some(nodes.clone()), ..self.clone() }
     }
 
-    /// A rank's communicator on the machines of the case.
-    pub fn place<'a>(&'a self, comm: Comm<'a>) -> Comm<'a> {
-        let comm = Comm { machines: self.machines.as_deref(), ..comm };
+    /// A rank's communicator on the nodes of the case.
+    pub fn place<'a>(&'a self, comm: CommView<'a>) -> CommView<'a> {
+        let comm = CommView { nodes: self.nodes.as_deref(), ..comm };
         self.multicast.map_or(comm, |bytes_max| comm.with_multicast(bytes_max))
     }
 
     /// Whether the algorithm can serve a call; the table always can.
     pub fn suits(&self, query: Query) -> bool {
         let query = Query { multicast: self.multicast.is_some(), ..query };
-        let query = match &self.machines {
+        let query = match &self.nodes {
             None => query,
-            Some(machines) => {
-                Query { machines: machines.count(), in_rank_order: machines.is_in_rank_order(), ..query }
-            }
+            Some(nodes) => Query { nodes: nodes.count(), in_rank_order: nodes.is_in_rank_order(), ..query },
         };
         self.choice.is_none_or(|choice| choice.algorithm.suits(&query))
     }
 }
 
 /// All algorithms of a collective that suit so many ranks, and the table; with segments of the usual length and with
-/// short ones; those by machine on several sets of machines.
+/// short ones; those by node on several sets of nodes.
 pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
     let places = places(size);
     let mut all = vec![Case::table()];
-    all.extend(places.iter().map(|machines| Case::table().on(machines)));
+    all.extend(places.iter().map(|nodes| Case::table().on(nodes)));
     for algorithm in algorithms(collective) {
         for choice in choices(collective, *algorithm) {
             let case = Case::of(choice);
             match algorithm {
                 Algorithm::Hierarchical | Algorithm::HierarchicalChain => {
-                    all.extend(places.iter().map(|machines| case.on(machines)));
+                    all.extend(places.iter().map(|nodes| case.on(nodes)));
                 }
                 Algorithm::Multicast => all.extend(multicasts(&case, &places, size)),
                 _ => all.push(case),
@@ -72,14 +70,14 @@ pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
     all
 }
 
-/// By multicast on every set of machines, and on one for each rank: with messages as long as they like, and with short ones.
-fn multicasts(case: &Case, places: &[Arc<Machines>], size: u32) -> Vec<Case> {
-    let apart: Vec<Run> = (0..size).map(|host| Run { host, ranks: 1 }).collect();
-    let apart = Arc::new(Machines::new(&apart));
-    let on = |machines: &Arc<Machines>, bytes_max| Case { multicast: Some(bytes_max), ..case.on(machines) };
+/// By multicast on every set of nodes, and on one for each rank: with messages as long as they like, and with short ones.
+fn multicasts(case: &Case, places: &[Arc<Nodes>], size: u32) -> Vec<Case> {
+    let apart: Vec<NodeRun> = (0..size).map(|host| NodeRun { host, ranks: 1 }).collect();
+    let apart = Arc::new(Nodes::new(&apart));
+    let on = |nodes: &Arc<Nodes>, bytes_max| Case { multicast: Some(bytes_max), ..case.on(nodes) };
     // Segments that are cut short already need no short messages.
     let lengths = if case.choice.is_some_and(|choice| choice.segment_bytes > 0) { 1 } else { 2 };
-    let each = |machines| [1 << 20, 20].into_iter().take(lengths).map(move |most| on(machines, most));
+    let each = |nodes| [1 << 20, 20].into_iter().take(lengths).map(move |most| on(nodes, most));
     places.iter().chain([&apart]).flat_map(each).collect()
 }
 
@@ -93,17 +91,18 @@ fn choices(collective: Collective, algorithm: Algorithm) -> Vec<Choice> {
     }
 }
 
-/// Machines for so many ranks: of three ranks each; the first with one rank and the second with most; and two that
+/// Nodes for so many ranks: of three ranks each; the first with one rank and the second with most; and two that
 /// take turns, so that neither has consecutive ranks.
-fn places(size: u32) -> Vec<Arc<Machines>> {
+fn places(size: u32) -> Vec<Arc<Nodes>> {
     if size < 3 {
         return vec![];
     }
-    let run = |host, ranks| Run { host, ranks };
-    let threes: Vec<Run> = (0..size.div_ceil(3)).map(|host| run(host, (size - 3 * host).min(3))).collect();
+    let run = |host, ranks| NodeRun { host, ranks };
+    let threes: Vec<NodeRun> =
+        (0..size.div_ceil(3)).map(|host| run(host, (size - 3 * host).min(3))).collect();
     let uneven = vec![run(5, 1), run(3, size - 2), run(4, 1)];
-    let turns: Vec<Run> = (0..size).map(|rank| run(rank % 2, 1)).collect();
-    [threes, uneven, turns].map(|runs| Arc::new(Machines::new(&runs))).into()
+    let turns: Vec<NodeRun> = (0..size).map(|rank| run(rank % 2, 1)).collect();
+    [threes, uneven, turns].map(|runs| Arc::new(Nodes::new(&runs))).into()
 }
 
 /// 1 to 17 ranks, 32, 33 and 64, and some drawn by chance.

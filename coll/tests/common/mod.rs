@@ -4,9 +4,12 @@
 pub mod case;
 
 use case::Case;
-use tern_coll::interp::{self, Fault, Memory, Operation, Part, Process, Shape};
+use tern_coll::interp::{
+    self, DatatypeShape, GuardedBuffer, InterpretedProcess, ProcessPart, ReduceFunction, ScheduleFault,
+};
 use tern_coll::{
-    Buf, Call, Comm, Data, Layout, Numbers, Schedule, Span, Ty, Types, Vector, build, build_with,
+    Buf, CollectiveCall, CommView, NumberArray, Schedule, Span, Ty, TypeLayout, TypedCount, Vector,
+    VectorTypes, build, build_with,
 };
 
 /// Bytes of one element of test data.
@@ -15,9 +18,9 @@ pub const ELEMENT: usize = 8;
 /// What one rank brings to a call and expects of it.
 pub struct Rank<'a> {
     pub group: u32,
-    pub comm: Comm<'a>,
-    pub call: Call<'a>,
-    pub types: Vec<(Ty, Shape)>,
+    pub comm: CommView<'a>,
+    pub call: CollectiveCall<'a>,
+    pub types: Vec<(Ty, DatatypeShape)>,
     /// Contents of the send buffer.
     pub send: Vec<(Span, Vec<u8>)>,
     /// Contents of the receive buffer before the call.
@@ -27,11 +30,11 @@ pub struct Rank<'a> {
 }
 
 impl<'a> Rank<'a> {
-    pub fn new(group: u32, comm: Comm<'a>, call: Call<'a>) -> Rank<'a> {
+    pub fn new(group: u32, comm: CommView<'a>, call: CollectiveCall<'a>) -> Rank<'a> {
         Rank { group, comm, call, types: vec![], send: vec![], recv: vec![], expect: vec![] }
     }
 
-    pub fn ty(mut self, ty: Ty, shape: Shape) -> Self {
+    pub fn ty(mut self, ty: Ty, shape: DatatypeShape) -> Self {
         self.types.push((ty, shape));
         self
     }
@@ -51,32 +54,32 @@ impl<'a> Rank<'a> {
         self
     }
 
-    fn shape(&self, ty: Ty) -> &Shape {
+    fn shape(&self, ty: Ty) -> &DatatypeShape {
         &self.types.iter().find(|(known, _)| *known == ty).expect("a type of the call").1
     }
 
-    fn memory(&self, contents: &[&[(Span, Vec<u8>)]]) -> Memory {
-        contents.concat().iter().fold(Memory::spanning(0, 0), |memory, (span, _)| {
-            memory.and(&Memory::for_elements(self.shape(span.ty), &[(span.offset, span.count)]))
+    fn memory(&self, contents: &[&[(Span, Vec<u8>)]]) -> GuardedBuffer {
+        contents.concat().iter().fold(GuardedBuffer::spanning(0, 0), |memory, (span, _)| {
+            memory.and(&GuardedBuffer::for_elements(self.shape(span.ty), &[(span.offset, span.count)]))
         })
     }
 
-    fn fill(&self, mut memory: Memory, contents: &[(Span, Vec<u8>)]) -> Memory {
+    fn fill(&self, mut memory: GuardedBuffer, contents: &[(Span, Vec<u8>)]) -> GuardedBuffer {
         for (span, data) in contents {
             memory.set(self.shape(span.ty), &span.slice(), data);
         }
         memory
     }
 
-    fn part(&self, case: &Case) -> Part {
+    fn part(&self, case: &Case) -> ProcessPart {
         let mut schedule = Schedule::new();
         let comm = case.place(self.comm);
         match case.choice {
             Some(choice) => build_with(choice, &comm, &self.call, &mut schedule),
             None => build(&comm, &self.call, &[], &mut schedule),
         }
-        Part {
-            process: Process { group: self.group, rank: self.comm.rank },
+        ProcessPart {
+            process: InterpretedProcess { group: self.group, rank: self.comm.rank },
             schedule,
             send: self.fill(self.memory(&[&self.send]), &self.send),
             recv: self.fill(self.memory(&[&self.recv, &self.expect]), &self.recv),
@@ -86,7 +89,7 @@ impl<'a> Rank<'a> {
 }
 
 /// Runs a call on all its ranks and compares every byte with the expectation.
-pub fn check(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) {
+pub fn check(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) {
     let parts = run(ranks, case, operation, seed);
     for (rank, part) in ranks.iter().zip(&parts) {
         let before = rank.fill(rank.memory(&[&rank.recv, &rank.expect]), &rank.recv);
@@ -96,7 +99,7 @@ pub fn check(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) {
 }
 
 /// Runs a call on all its ranks.
-pub fn run(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) -> Vec<Part> {
+pub fn run(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) -> Vec<ProcessPart> {
     let mut parts = parts(ranks, case);
     if let Err(fault) = interp::run(&mut parts, operation, seed) {
         panic!("{}\n{fault:?}{}", describe(&ranks[0], case), steps(&fault, &parts));
@@ -105,7 +108,7 @@ pub fn run(ranks: &[Rank], case: &Case, operation: Operation, seed: u64) -> Vec<
 }
 
 /// What each rank does and holds, before the call.
-pub fn parts(ranks: &[Rank], case: &Case) -> Vec<Part> {
+pub fn parts(ranks: &[Rank], case: &Case) -> Vec<ProcessPart> {
     ranks.iter().map(|rank| rank.part(case)).collect()
 }
 
@@ -113,11 +116,13 @@ fn describe(rank: &Rank, case: &Case) -> String {
     format!("{case:?} {:?} {:?}", rank.comm, rank.call)
 }
 
-fn steps(fault: &Fault, parts: &[Part]) -> String {
+fn steps(fault: &ScheduleFault, parts: &[ProcessPart]) -> String {
     let process = match fault {
-        Fault::Outside(process, _) | Fault::Race(process, _) | Fault::Unknown(process, _) => process,
-        Fault::Mismatch(process, ..) | Fault::Mixed(process, _) => process,
-        Fault::Deadlock(_) => return String::new(),
+        ScheduleFault::Outside(process, _)
+        | ScheduleFault::Race(process, _)
+        | ScheduleFault::Unknown(process, _) => process,
+        ScheduleFault::Mismatch(process, ..) | ScheduleFault::Mixed(process, _) => process,
+        ScheduleFault::Deadlock(_) => return String::new(),
     };
     let part = parts.iter().find(|part| part.process == *process).expect("one of the processes");
     format!("\nsteps of {process}: {:#?}", part.schedule.steps())
@@ -125,24 +130,24 @@ fn steps(fault: &Fault, parts: &[Part]) -> String {
 
 /// One of four datatypes: plain; with gaps and a lower bound; out of order with a negative lower bound; and
 /// plain of half an element.
-pub fn shape(index: u32) -> Shape {
+pub fn shape(index: u32) -> DatatypeShape {
     let (pieces, extent) = match index % 4 {
         0 => (vec![(0, 8)], 8),
         1 => (vec![(4, 4), (12, 4)], 20),
         2 => (vec![(4, 4), (-4, 4)], 16),
         _ => (vec![(0, 4)], 4),
     };
-    Shape { pieces, extent }
+    DatatypeShape { pieces, extent }
 }
 
 /// How many of a type hold this many elements of test data.
-pub fn count_of(shape: &Shape, elements: u64) -> u64 {
+pub fn count_of(shape: &DatatypeShape, elements: u64) -> u64 {
     elements * (ELEMENT / shape.size()) as u64
 }
 
 /// This many elements of test data in a type.
-pub fn data(shape: &Shape, elements: u64) -> Data {
-    Data::new(count_of(shape, elements), shape.layout())
+pub fn data(shape: &DatatypeShape, elements: u64) -> TypedCount {
+    TypedCount::new(count_of(shape, elements), shape.layout())
 }
 
 /// Test data: different for every source, label and position.
@@ -159,25 +164,31 @@ pub struct Lists {
     counts: Vec<i64>,
     narrow: (Vec<i32>, Vec<i32>),
     addresses: Vec<isize>,
-    layouts: Vec<Layout>,
-    pub shapes: Vec<Shape>,
+    layouts: Vec<TypeLayout>,
+    pub shapes: Vec<DatatypeShape>,
     elements: Vec<u64>,
 }
 
 impl Lists {
     /// Blocks of these elements, of one type; apart from each other, the last first if `reversed`.
-    pub fn new(elements: Vec<u64>, shape: &Shape, reversed: bool) -> Lists {
+    pub fn new(elements: Vec<u64>, shape: &DatatypeShape, reversed: bool) -> Lists {
         let shapes = vec![shape.clone(); elements.len()];
         Lists::build(elements, shapes, |_| 1, reversed)
     }
 
     /// The same with a type for each block, displacements in bytes.
     pub fn typed(elements: Vec<u64>, first_shape: u32, reversed: bool) -> Lists {
-        let shapes: Vec<Shape> = (0..elements.len() as u32).map(|index| shape(first_shape + index)).collect();
+        let shapes: Vec<DatatypeShape> =
+            (0..elements.len() as u32).map(|index| shape(first_shape + index)).collect();
         Lists::build(elements, shapes, |_| 24, reversed)
     }
 
-    fn build(elements: Vec<u64>, shapes: Vec<Shape>, unit: impl Fn(usize) -> i64, reversed: bool) -> Lists {
+    fn build(
+        elements: Vec<u64>,
+        shapes: Vec<DatatypeShape>,
+        unit: impl Fn(usize) -> i64,
+        reversed: bool,
+    ) -> Lists {
         let counts: Vec<i64> =
             elements.iter().zip(&shapes).map(|(elements, shape)| count_of(shape, *elements) as i64).collect();
         let stride = counts.iter().max().copied().unwrap_or(0) + 2;
@@ -185,26 +196,26 @@ impl Lists {
         let place = |index: i64| if reversed { last - index - 1 } else { index };
         let displs: Vec<i64> = (0..=last).map(|index| place(index) * stride * unit(index as usize)).collect();
         let narrow = |numbers: &[i64]| numbers.iter().map(|number| *number as i32).collect();
-        let layouts = shapes.iter().map(Shape::layout).collect();
+        let layouts = shapes.iter().map(DatatypeShape::layout).collect();
         let addresses = displs.iter().map(|displ| *displ as isize).collect();
         Lists { narrow: (narrow(&counts), narrow(&displs)), counts, addresses, layouts, shapes, elements }
     }
 
-    pub fn counts(&self, wide: bool) -> Numbers<'_> {
-        if wide { Numbers::I64(&self.counts) } else { Numbers::I32(&self.narrow.0) }
+    pub fn counts(&self, wide: bool) -> NumberArray<'_> {
+        if wide { NumberArray::I64(&self.counts) } else { NumberArray::I32(&self.narrow.0) }
     }
 
-    fn displs(&self, wide: bool) -> Numbers<'_> {
-        if wide { Numbers::Aint(&self.addresses) } else { Numbers::I32(&self.narrow.1) }
+    fn displs(&self, wide: bool) -> NumberArray<'_> {
+        if wide { NumberArray::Aint(&self.addresses) } else { NumberArray::I32(&self.narrow.1) }
     }
 
     pub fn vector(&self, wide: bool) -> Vector<'_> {
         let layout = self.layouts.first().copied().unwrap_or_default();
-        Vector { counts: self.counts(wide), displs: self.displs(wide), types: Types::One(layout) }
+        Vector { counts: self.counts(wide), displs: self.displs(wide), types: VectorTypes::One(layout) }
     }
 
     pub fn typed_vector(&self, wide: bool) -> Vector<'_> {
-        let types = Types::Each(&self.layouts);
+        let types = VectorTypes::Each(&self.layouts);
         Vector { counts: self.counts(wide), displs: self.displs(wide), types }
     }
 
@@ -238,7 +249,7 @@ pub fn brackets(left: &[u8], right: &mut [u8]) {
 }
 
 /// The operands combined in order, as the standard defines reductions.
-pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: Operation) -> Vec<u8> {
+pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: ReduceFunction) -> Vec<u8> {
     let combined = operands.into_iter().reduce(|left, mut right| {
         let pairs = left.chunks(ELEMENT).zip(right.chunks_mut(ELEMENT));
         pairs.for_each(|(left, right)| operation(left, right));
@@ -248,6 +259,6 @@ pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: Operation) -
 }
 
 /// A block in the receive buffer, with its type.
-pub fn in_recv(data: Data) -> Span {
+pub fn in_recv(data: TypedCount) -> Span {
     Span::new(Buf::Recv, data.count, Ty::Recv, data.layout)
 }

@@ -9,24 +9,24 @@ pub const NONE: u32 = u32::MAX;
 
 /// One node's place in one chain.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct ChainLink {
     before: u32,
     after: u32,
 }
 
-impl Link {
+impl ChainLink {
     /// In no chain.
-    pub const FREE: Link = Link { before: NONE, after: NONE };
+    pub const FREE: ChainLink = ChainLink { before: NONE, after: NONE };
 }
 
 /// Chains by key. A chain that becomes empty goes away, so memory follows what is there now.
 #[derive(Default, Debug)]
 pub struct Chains {
-    ends: HashMap<Pattern, Ends, BuildHasherDefault<Mixer>>,
+    ends: HashMap<Pattern, ChainEnds, BuildHasherDefault<Mixer>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct ChainEnds {
     first: u32,
     last: u32,
 }
@@ -39,8 +39,13 @@ impl Chains {
     }
 
     /// Hangs `node` at the end of its chain; `link` gives the link of a node in these chains.
-    pub fn push(&mut self, key: Pattern, node: u32, mut link: impl FnMut(u32, &mut dyn FnMut(&mut Link))) {
-        let ends = self.ends.entry(key).or_insert(Ends { first: NONE, last: NONE });
+    pub fn push(
+        &mut self,
+        key: Pattern,
+        node: u32,
+        mut link: impl FnMut(u32, &mut dyn FnMut(&mut ChainLink)),
+    ) {
+        let ends = self.ends.entry(key).or_insert(ChainEnds { first: NONE, last: NONE });
         let last = ends.last;
         ends.last = node;
         if last == NONE {
@@ -48,13 +53,18 @@ impl Chains {
         } else {
             link(last, &mut |l| l.after = node);
         }
-        link(node, &mut |l| *l = Link { before: last, after: NONE });
+        link(node, &mut |l| *l = ChainLink { before: last, after: NONE });
     }
 
     /// Takes `node` out of the chain under `key`.
-    pub fn remove(&mut self, key: &Pattern, node: u32, mut link: impl FnMut(u32, &mut dyn FnMut(&mut Link))) {
-        let mut at = Link::FREE;
-        link(node, &mut |l| at = std::mem::replace(l, Link::FREE));
+    pub fn remove(
+        &mut self,
+        key: &Pattern,
+        node: u32,
+        mut link: impl FnMut(u32, &mut dyn FnMut(&mut ChainLink)),
+    ) {
+        let mut at = ChainLink::FREE;
+        link(node, &mut |l| at = std::mem::replace(l, ChainLink::FREE));
         let Some(ends) = self.ends.get_mut(key) else { return };
         if at.before == NONE {
             ends.first = at.after;

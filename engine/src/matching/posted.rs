@@ -1,6 +1,6 @@
 //! Receives that wait for their message.
 
-use super::chains::{Chains, Link, NONE};
+use super::chains::{ChainLink, Chains, NONE};
 use super::fifo::Fifo;
 use super::{CHAINED_PER_ENTRY, Envelope, Pattern, SEARCH_ENTRIES_MAX, chained_per_search};
 
@@ -13,15 +13,15 @@ pub struct Posted {
     /// Receives in the bins and in their rest. While there are any, the plain list is empty.
     sorted: usize,
     /// Most engines never need them.
-    bins: Option<Box<Bins>>,
+    bins: Option<Box<PostedBins>>,
 }
 
 /// Receives among which searches are long.
 #[derive(Default, Debug)]
-struct Bins {
+struct PostedBins {
     /// Chains by pattern, and each receive's node at its number.
     chains: Chains,
-    nodes: Vec<Node>,
+    nodes: Vec<PostedNode>,
     /// Receives that are not in a chain yet, in order: all are younger than those that are.
     rest: Fifo<(Pattern, u32)>,
     /// How many of each wildness are in chains: no search for what nobody posted.
@@ -30,15 +30,15 @@ struct Bins {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct PostedNode {
     pattern: Pattern,
     /// When it was posted; 0 if it is not in a chain.
     stamp: u64,
-    link: Link,
+    link: ChainLink,
 }
 
 /// Where a search ended: a place in the list or in the rest, or the number of a receive in the chains.
-enum Found {
+enum PostedPlace {
     Plain(usize),
     Chained(u32),
     Rest(usize),
@@ -102,7 +102,7 @@ impl Posted {
     #[inline(never)]
     fn take_further(&mut self, envelope: Envelope) -> Option<u32> {
         let found = self.search(envelope)?;
-        if let Found::Plain(at) = found {
+        if let PostedPlace::Plain(at) = found {
             return Some(self.plain.remove(at).1);
         }
         self.sorted -= 1;
@@ -110,11 +110,11 @@ impl Posted {
     }
 
     #[inline]
-    fn search(&mut self, envelope: Envelope) -> Option<Found> {
+    fn search(&mut self, envelope: Envelope) -> Option<PostedPlace> {
         if self.sorted == 0 {
             let near = self.plain.position(SEARCH_ENTRIES_MAX, |(pattern, _)| pattern.fits(&envelope));
             if near.is_some() || self.plain.len() <= SEARCH_ENTRIES_MAX {
-                return near.map(Found::Plain);
+                return near.map(PostedPlace::Plain);
             }
             self.begin_bins();
         }
@@ -147,20 +147,20 @@ impl Posted {
     }
 }
 
-impl Bins {
+impl PostedBins {
     /// Where the oldest receive is that fits. What follows in the rest is looked at one by one.
-    fn search(&mut self, envelope: &Envelope) -> Option<Found> {
+    fn search(&mut self, envelope: &Envelope) -> Option<PostedPlace> {
         self.chain_for_search();
         if let Some(id) = self.oldest_chained(envelope) {
-            return Some(Found::Chained(id));
+            return Some(PostedPlace::Chained(id));
         }
-        self.rest.position(usize::MAX, |(pattern, _)| pattern.fits(envelope)).map(Found::Rest)
+        self.rest.position(usize::MAX, |(pattern, _)| pattern.fits(envelope)).map(PostedPlace::Rest)
     }
 
-    fn remove(&mut self, found: Found) -> u32 {
+    fn remove(&mut self, found: PostedPlace) -> u32 {
         match found {
-            Found::Plain(at) | Found::Rest(at) => self.rest.remove(at).1,
-            Found::Chained(id) => {
+            PostedPlace::Plain(at) | PostedPlace::Rest(at) => self.rest.remove(at).1,
+            PostedPlace::Chained(id) => {
                 let pattern = self.nodes[id as usize].pattern;
                 self.unhook(&pattern, id);
                 id
@@ -195,11 +195,11 @@ impl Bins {
     fn hook(&mut self, pattern: Pattern, id: u32) {
         let index = id as usize;
         if self.nodes.len() <= index {
-            let free = Node { pattern, stamp: 0, link: Link::FREE };
+            let free = PostedNode { pattern, stamp: 0, link: ChainLink::FREE };
             self.nodes.resize(index + 1, free);
         }
         self.stamp += 1;
-        self.nodes[index] = Node { pattern, stamp: self.stamp, link: Link::FREE };
+        self.nodes[index] = PostedNode { pattern, stamp: self.stamp, link: ChainLink::FREE };
         let nodes = &mut self.nodes;
         self.chains.push(pattern, id, |node, edit| edit(&mut nodes[node as usize].link));
         self.by_wildness[pattern.wildness()] += 1;

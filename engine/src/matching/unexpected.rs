@@ -1,10 +1,10 @@
-//! Messages that arrived before their receive: the early-arrival queue of MPI-LAPI (section 4.2).
+//! Messages that arrived before their receive: the unexpected-message queue of MPI-LAPI (section 4.2).
 
-use super::chains::{Chains, Link, NONE};
+use super::chains::{ChainLink, Chains, NONE};
 use super::fifo::Fifo;
 use super::{CHAINED_PER_ENTRY, Envelope, Pattern, SEARCH_ENTRIES_MAX, chained_per_search};
 
-/// Early arrivals by envelope; each is a number of the caller's (its place in a slab: dense and unique among
+/// Unexpected messages by envelope; each is a number of the caller's (its place in a slab: dense and unique among
 /// those kept here).
 #[derive(Default, Debug)]
 pub struct Unexpected {
@@ -13,16 +13,16 @@ pub struct Unexpected {
     /// Messages in the bins and in their rest. While there are any, the plain list is empty.
     sorted: usize,
     /// Most engines never need them.
-    bins: Option<Box<Bins>>,
+    bins: Option<Box<UnexpectedBins>>,
 }
 
 /// Messages among which searches are long.
 #[derive(Default, Debug)]
-struct Bins {
+struct UnexpectedBins {
     /// Every message hangs in the chain of its own envelope, and in those of the wild patterns that it fits, of each wildness
     /// that anybody has asked for.
     chains: Chains,
-    nodes: Vec<Node>,
+    nodes: Vec<UnexpectedNode>,
     /// Messages that are not in a chain yet, in order: all are younger than those that are.
     rest: Fifo<(Envelope, u32)>,
     chained: [bool; 4],
@@ -30,21 +30,24 @@ struct Bins {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct UnexpectedNode {
     envelope: Envelope,
     /// When it came; 0 if it is not in a chain.
     stamp: u64,
-    links: [Link; 4],
+    links: [ChainLink; 4],
 }
 
-impl Node {
-    const GONE: Node =
-        Node { envelope: Envelope { context: 0, source: 0, tag: 0 }, stamp: 0, links: [Link::FREE; 4] };
+impl UnexpectedNode {
+    const GONE: UnexpectedNode = UnexpectedNode {
+        envelope: Envelope { context: 0, source: 0, tag: 0 },
+        stamp: 0,
+        links: [ChainLink::FREE; 4],
+    };
 }
 
 /// Where a search has found a message, and its number.
 #[derive(Clone, Copy)]
-enum Found {
+enum UnexpectedPlace {
     /// In the plain list, at this place.
     Plain(usize, u32),
     /// In the chains.
@@ -95,7 +98,7 @@ impl Unexpected {
     /// The message that arrived first of those that fit.
     pub fn find(&mut self, pattern: &Pattern) -> Option<u32> {
         self.search(pattern).map(|found| match found {
-            Found::Plain(_, id) | Found::Chained(id) | Found::Rest(_, id) => id,
+            UnexpectedPlace::Plain(_, id) | UnexpectedPlace::Chained(id) | UnexpectedPlace::Rest(_, id) => id,
         })
     }
 
@@ -115,12 +118,12 @@ impl Unexpected {
 
     fn take_further(&mut self, pattern: &Pattern) -> Option<u32> {
         match self.search(pattern)? {
-            Found::Plain(at, _) => Some(self.plain.remove(at).1),
-            Found::Chained(id) => {
+            UnexpectedPlace::Plain(at, _) => Some(self.plain.remove(at).1),
+            UnexpectedPlace::Chained(id) => {
                 self.remove_sorted(|bins| bins.unhook(id));
                 Some(id)
             }
-            Found::Rest(at, id) => {
+            UnexpectedPlace::Rest(at, id) => {
                 self.remove_sorted(|bins| {
                     bins.rest.remove(at);
                 });
@@ -140,7 +143,7 @@ impl Unexpected {
         }
     }
 
-    fn remove_sorted(&mut self, remove: impl FnOnce(&mut Bins)) {
+    fn remove_sorted(&mut self, remove: impl FnOnce(&mut UnexpectedBins)) {
         let Some(bins) = &mut self.bins else { return };
         remove(bins);
         self.sorted -= 1;
@@ -151,11 +154,11 @@ impl Unexpected {
     }
 
     #[inline]
-    fn search(&mut self, pattern: &Pattern) -> Option<Found> {
+    fn search(&mut self, pattern: &Pattern) -> Option<UnexpectedPlace> {
         if self.sorted == 0 {
             let mut near = self.plain.iter().enumerate().take(SEARCH_ENTRIES_MAX);
             if let Some((at, &(_, id))) = near.find(|(_, (envelope, _))| pattern.fits(envelope)) {
-                return Some(Found::Plain(at, id));
+                return Some(UnexpectedPlace::Plain(at, id));
             }
             if self.plain.len() <= SEARCH_ENTRIES_MAX {
                 return None;
@@ -165,7 +168,7 @@ impl Unexpected {
     }
 
     #[cold]
-    fn search_sorted(&mut self, pattern: &Pattern) -> Option<Found> {
+    fn search_sorted(&mut self, pattern: &Pattern) -> Option<UnexpectedPlace> {
         let bins = self.bins.get_or_insert_default();
         if self.sorted == 0 {
             self.sorted = self.plain.len();
@@ -177,17 +180,17 @@ impl Unexpected {
     }
 }
 
-impl Bins {
+impl UnexpectedBins {
     /// What follows in the rest is looked at one by one.
-    fn search(&mut self, pattern: &Pattern) -> Option<Found> {
+    fn search(&mut self, pattern: &Pattern) -> Option<UnexpectedPlace> {
         self.chain_wildness(pattern.wildness());
         self.chain(chained_per_search(self.rest.len()));
         match self.chains.first(pattern) {
             NONE => {
                 let at = self.rest.position(usize::MAX, |(envelope, _)| pattern.fits(envelope))?;
-                Some(Found::Rest(at, self.rest.get(at).1))
+                Some(UnexpectedPlace::Rest(at, self.rest.get(at).1))
             }
-            first => Some(Found::Chained(first)),
+            first => Some(UnexpectedPlace::Chained(first)),
         }
     }
 
@@ -233,10 +236,10 @@ impl Bins {
     fn hook(&mut self, envelope: Envelope, id: u32) {
         let index = id as usize;
         if self.nodes.len() <= index {
-            self.nodes.resize(index + 1, Node::GONE);
+            self.nodes.resize(index + 1, UnexpectedNode::GONE);
         }
         self.stamp += 1;
-        self.nodes[index] = Node { envelope, stamp: self.stamp, links: [Link::FREE; 4] };
+        self.nodes[index] = UnexpectedNode { envelope, stamp: self.stamp, links: [ChainLink::FREE; 4] };
         for wildness in wildnesses(self.chained) {
             self.link(wildness, id);
         }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_engine::slab::Id;
-use tern_engine::wire::{Kind, Lead, Offer, Ready, Want};
+use tern_engine::wire::{HeaderKind, Lead, Offer, Ready, Want};
 use tern_engine::{ANY_SOURCE, ANY_TAG};
 use tern_mem::UserBuf;
 use tern_transport::*;
@@ -58,7 +58,7 @@ impl State {
         let rng = &mut self.rng;
         let small = if rng.chance(2) { ANY_SOURCE } else { rng.below(40) as u32 };
         Header {
-            kind: if rng.chance(2) { rng.next() as u8 } else { rng.below(11) as u8 },
+            kind: if rng.chance(2) { rng.next() as u8 } else { rng.below(19) as u8 },
             flags: if rng.chance(10) { rng.next() as u8 } else { 0 },
             credits: if rng.chance(10) { rng.next() as u16 } else { 0 },
             context: if rng.chance(80) { rng.below(3) as u64 } else { rng.next() >> rng.below(64) },
@@ -101,26 +101,34 @@ impl State {
             let (receiver, addr, key) = (Id::from_raw(self.number() as u32), self.number(), self.number());
             let want = self.rng.pick(&[Want::Stream, Want::Put(addr), Want::Share { addr, key }]);
             let lead = Ready { sender, receiver, len, want }.lead();
-            return sink.short(peer, &Header { kind: Kind::Ready as u8, ..Header::default() }, lead.bytes());
+            return sink.short(
+                peer,
+                &Header { kind: HeaderKind::Ready as u8, ..Header::default() },
+                lead.bytes(),
+            );
         }
         let (peer, receiver, len) = self.receives[at - self.sends.len()];
         if self.rng.chance(10) {
             let refused = self.rng.below(2) as u64;
             let lead = Lead::EMPTY.with_id(receiver).with(refused);
-            return sink.short(peer, &Header { kind: Kind::Put as u8, ..Header::default() }, lead.bytes());
+            return sink.short(
+                peer,
+                &Header { kind: HeaderKind::Put as u8, ..Header::default() },
+                lead.bytes(),
+            );
         }
         let context = self.rng.below(len as usize) as u64;
         let header =
-            Header { kind: Kind::Fragment as u8, context, source: receiver.raw(), ..Header::default() };
+            Header { kind: HeaderKind::Fragment as u8, context, source: receiver.raw(), ..Header::default() };
         let len = 1 + self.rng.below((len - context) as usize);
         self.place(sink, peer, &header, len.max(AM_INLINE_BYTES_MAX + 1));
     }
 
     fn listen(&mut self, peer: Peer, am: &Am<'_>) {
-        if let Some(offer) = Offer::parse(am.lead).filter(|_| am.header.kind == Kind::Offer as u8) {
+        if let Some(offer) = Offer::parse(am.lead).filter(|_| am.header.kind == HeaderKind::Offer as u8) {
             self.sends.push((peer, offer.sender, offer.len));
         }
-        if let Some(ready) = Ready::parse(am.lead).filter(|_| am.header.kind == Kind::Ready as u8) {
+        if let Some(ready) = Ready::parse(am.lead).filter(|_| am.header.kind == HeaderKind::Ready as u8) {
             self.receives.push((peer, ready.receiver, ready.len));
         }
         for known in [&mut self.sends, &mut self.receives] {
@@ -193,8 +201,8 @@ impl Transport for Attacker {
             eager_bytes_max: 200,
             get: rng.chance(70),
             put: rng.chance(70),
-            share: rng.chance(50),
-            sends: rng.chance(50),
+            cooperative_copy: rng.chance(50),
+            prefers_send: rng.chance(50),
         }
     }
 
@@ -217,7 +225,13 @@ impl Transport for Attacker {
         self.0.borrow_mut().transfer(from, into.len, false, done)
     }
 
-    fn share_open(&mut self, _: Peer, from: Remote, into: &UserBuf, token: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        _: Peer,
+        from: Remote,
+        into: &UserBuf,
+        token: Token,
+    ) -> Option<CooperativeCopyKey> {
         let state = &mut *self.0.borrow_mut();
         if state.rng.chance(30) {
             return None;
@@ -225,10 +239,10 @@ impl Transport for Attacker {
         let len = from.len as usize;
         assert!(len <= into.len());
         state.transfers.push(Pending { buf: into.clone(), len, writes: true, token });
-        Some(ShareKey(token.0))
+        Some(CooperativeCopyKey(token.0))
     }
 
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
         let state = &mut *self.0.borrow_mut();
         if state.rng.chance(50) {
             return Transfer::Pending;
@@ -237,7 +251,14 @@ impl Transport for Attacker {
         if state.rng.chance(50) { Transfer::Done } else { Transfer::Failed(TransferError::BadKey) }
     }
 
-    fn share_join(&mut self, _: Peer, _: ShareKey, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+    fn join_cooperative_copy(
+        &mut self,
+        _: Peer,
+        _: CooperativeCopyKey,
+        from: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer {
         self.0.borrow_mut().transfer(from, into.len, false, done)
     }
 

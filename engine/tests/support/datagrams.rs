@@ -1,12 +1,12 @@
 //! The ranks of a job within this process, over datagrams on loop-back.
 
 use super::job::{Plan, World};
-use super::sockets::{Cards, OwnCard};
+use super::sockets::{OwnDirectory, SharedDirectory};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tern_transport::config::{Medium, Route};
-use tern_transport::{Config, Fabric, Outside, Peer, Place};
+use tern_transport::config::{Medium, TransportSetting};
+use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job over datagrams.
 pub struct Datagrams(Vec<Option<Fabric>>);
@@ -25,11 +25,12 @@ impl World for Datagrams {
     const QUIET_POLLS: u32 = 400;
 
     fn new(plan: &Plan) -> Self {
-        let (cards, size, secret) = (Cards::default(), plan.ranks as u32, secret());
-        let config = Config { route: Route::Urtp, ..Config::default() };
+        let (directory, size, secret) = (SharedDirectory::default(), plan.ranks as u32, secret());
+        let config = TransportConfig { transport: TransportSetting::Urtp, ..TransportConfig::default() };
         let attach = |me| {
-            let outside = Some(Outside { secret, directory: Box::new(OwnCard::new(me, &cards)) });
-            let place = Place { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
+            let outside = Some(Outside { secret, directory: Box::new(OwnDirectory::new(me, &directory)) });
+            let place =
+                JobPlace { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
             let mut fabric = Fabric::attach(place, &config).expect("sockets");
             if size > 1 {
                 fabric

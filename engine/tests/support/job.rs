@@ -21,7 +21,7 @@ pub struct Plan {
     /// Bytes of the longest message.
     pub len_max: usize,
     pub conditions: Conditions,
-    pub settings: Settings,
+    pub settings: EngineSettings,
 }
 
 impl Plan {
@@ -32,8 +32,8 @@ impl Plan {
             eager_bytes_max: rng.pick(&[40, 64, 300, 4096]),
             get: rng.chance(50),
             put: rng.chance(50),
-            share: rng.chance(50),
-            sends: rng.chance(50),
+            cooperative_copy: rng.chance(50),
+            prefers_send: rng.chance(50),
         };
         let conditions = Conditions {
             limits,
@@ -44,7 +44,7 @@ impl Plan {
             shares_fail: false,
         };
         use Rendezvous::*;
-        let settings = Settings {
+        let settings = EngineSettings {
             eager_bytes_max: rng.pick(&[0, 100, usize::MAX, usize::MAX]),
             get_bytes_min: rng.pick(&[0, 50, 5000, usize::MAX]),
             credit_bytes: rng.pick(&[0, 1024, 20_000, 1 << 20]),
@@ -230,8 +230,8 @@ impl<W: World> Job<W> {
         let started = self.engines[from as usize].send(mode, to, envelope, memory.buf(), signature);
         self.sent[from as usize * self.plan.ranks + to as usize].push_back(number);
         let request = match started {
-            Started::Done(_) => None,
-            Started::Pending(id) => Some(id),
+            StartedSend::Done(_) => None,
+            StartedSend::Pending(id) => Some(id),
         };
         let (detached, held, early, receive) = (false, 0, false, None);
         self.messages.push(Message {
@@ -249,8 +249,8 @@ impl<W: World> Job<W> {
             receive,
         });
         match started {
-            Started::Done(status) => self.sent_all(number, status),
-            Started::Pending(_) => self.sending.push(number),
+            StartedSend::Done(status) => self.sent_all(number, status),
+            StartedSend::Pending(_) => self.sending.push(number),
         }
     }
 
@@ -325,10 +325,10 @@ impl<W: World> Job<W> {
         }
     }
 
-    fn receive_started(&mut self, number: usize, started: Started) {
+    fn receive_started(&mut self, number: usize, started: StartedSend) {
         match started {
-            Started::Done(status) => self.received(number, status),
-            Started::Pending(id) => {
+            StartedSend::Done(status) => self.received(number, status),
+            StartedSend::Pending(id) => {
                 self.receives[number].request = Some(id);
                 self.receiving.push(number);
             }
@@ -351,13 +351,13 @@ impl<W: World> Job<W> {
         let (len, room) = (sent.memory.buf().len(), receive.memory.buf().len());
         let taken = len.min(room);
         let fault = if sent.mode == Mode::Ready && sent.early {
-            Some(Fault::NotReady)
+            Some(MessageFault::NotReady)
         } else if len > room {
-            Some(Fault::Truncated { sent: len as u64, room: room as u64 })
+            Some(MessageFault::Truncated { sent: len as u64, room: room as u64 })
         } else {
             let (theirs, ours) = (sent.signature, receive.signature);
             let differ = theirs != ours && theirs * ours != 0;
-            (differ && len > 0).then_some(Fault::Signature { theirs, ours })
+            (differ && len > 0).then_some(MessageFault::Signature { theirs, ours })
         };
         let expected = Status { fault, ..Status::of(&sent.envelope, taken as u64) };
         assert_eq!(status, expected, "receive {number} of message {message}");
@@ -504,14 +504,14 @@ impl<W: World> Job<W> {
         }
     }
 
-    /// No peer may fill more early-arrival memory than it was granted.
+    /// No peer may fill more unexpected-message memory than it was granted.
     pub fn check_windows(&self) {
         let mut held = vec![0; self.sent.len()];
         for message in &self.messages {
             held[message.from as usize * self.plan.ranks + message.to as usize] += message.held;
         }
         let most = held.iter().max().copied().unwrap_or_default();
-        assert!(most <= self.plan.settings.window_units(), "{most} units of early arrivals");
+        assert!(most <= self.plan.settings.window_units(), "{most} units of unexpected messages");
     }
 
     fn test_all(&mut self) {
@@ -601,7 +601,7 @@ impl<W: World> Job<W> {
     fn check_leftovers(&mut self) {
         assert!(self.world.is_empty(), "something is still on its way");
         for engine in &self.engines {
-            assert_eq!(engine.census(), Census::default());
+            assert_eq!(engine.object_counts(), ObjectCounts::default());
             assert!(!engine.has_unsent());
         }
         self.check_credits();

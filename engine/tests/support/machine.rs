@@ -4,7 +4,7 @@ use super::job::{Plan, World};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tern_transport::{Config, Fabric, Peer, Place};
+use tern_transport::{Fabric, JobPlace, Peer, TransportConfig};
 
 /// A job on one machine.
 pub struct Machine(Vec<Option<Fabric>>);
@@ -27,12 +27,13 @@ impl World for Machine {
     fn new(plan: &Plan) -> Self {
         let (file, size) = (segment(), plan.ranks as u32);
         // Few and small cells and rings: everything that can be full gets full.
-        let small = Config { ring_lines: 32, cells: 2, cell_bytes: 4096, ..Config::default() };
-        let config = Config { rings: plan.seed % 3 != 0, cma: plan.seed % 4 != 0, ..small };
+        let small =
+            TransportConfig { ring_lines: 32, cells: 2, cell_bytes: 4096, ..TransportConfig::default() };
+        let config = TransportConfig { rings: plan.seed % 3 != 0, cma: plan.seed % 4 != 0, ..small };
         let attach = |me| {
             let segment = Some(file.try_clone().expect("a descriptor"));
             let oversubscribed = plan.seed % 2 == 0;
-            let place = Place { me, size, neighbours: None, segment, oversubscribed, outside: None };
+            let place = JobPlace { me, size, neighbours: None, segment, oversubscribed, outside: None };
             Some(Fabric::attach(place, &config).expect("a segment"))
         };
         Machine((0..size).map(attach).collect())

@@ -2,10 +2,10 @@
 
 use super::job::{Plan, World};
 use super::machine::segment;
-use super::sockets::{Cards, OwnCard};
+use super::sockets::{OwnDirectory, SharedDirectory};
 use std::time::Duration;
 use tern_transport::config::TcpConfig;
-use tern_transport::{Config, Fabric, Outside, Peer, Place};
+use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job on two machines.
 pub struct Machines {
@@ -18,10 +18,11 @@ impl World for Machines {
     const QUIET_POLLS: u32 = 2000;
 
     fn new(plan: &Plan) -> Self {
-        let (cards, size) = (Cards::default(), plan.ranks as u32);
+        let (directory, size) = (SharedDirectory::default(), plan.ranks as u32);
         let cuts = if plan.seed % 4 == 0 { 40 } else { 0 };
         let tcp = TcpConfig { eager_bytes: 4096, cuts, ..TcpConfig::default() };
-        let config = Config { tcp, ring_lines: 32, cells: 2, cell_bytes: 4096, ..Config::default() };
+        let config =
+            TransportConfig { tcp, ring_lines: 32, cells: 2, cell_bytes: 4096, ..TransportConfig::default() };
         // Runs of ranks, or every second one.
         let machine_of = |rank: Peer| if plan.seed % 2 == 0 { rank % 2 } else { rank / 2 };
         let segments = [segment(), segment()];
@@ -29,8 +30,9 @@ impl World for Machines {
             let mine = machine_of(me);
             let neighbours = Some((0..size).filter(|rank| machine_of(*rank) == mine).collect());
             let segment = Some(segments[mine as usize].try_clone().expect("a descriptor"));
-            let outside = Some(Outside { secret: [1; 32], directory: Box::new(OwnCard::new(me, &cards)) });
-            let place = Place { me, size, neighbours, segment, oversubscribed: false, outside };
+            let outside =
+                Some(Outside { secret: [1; 32], directory: Box::new(OwnDirectory::new(me, &directory)) });
+            let place = JobPlace { me, size, neighbours, segment, oversubscribed: false, outside };
             Some(Fabric::attach(place, &config).expect("a segment and sockets"))
         };
         Machines { ends: (0..size).map(attach).collect(), cuts: cuts > 0 }

@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use tern_mem::UserBuf;
 use tern_mem::basic::Basic;
-use tern_mem::datatype::{Datatype, Form};
+use tern_mem::datatype::{ConstructorForm, Datatype};
 
 /// What lies in the gaps of a strided buffer and must stay there.
 const GAP: u8 = 0xa5;
@@ -11,8 +11,8 @@ const GAP: u8 = 0xa5;
 /// A buffer and the memory behind it.
 pub struct Memory {
     buf: UserBuf,
-    /// What a flat buffer points to.
-    _flat: Box<[u8]>,
+    /// What a contiguous buffer points to.
+    _contiguous: Box<[u8]>,
     /// Of a strided buffer: blocks of `block` bytes every `2 * block`.
     strided: Option<(Vec<u8>, usize)>,
 }
@@ -25,29 +25,30 @@ impl Memory {
             return Memory::strided(len, block);
         }
         if rng.chance(50) {
-            return Memory::flat(len);
+            return Memory::contiguous(len);
         }
-        Memory { buf: UserBuf::owned(len), _flat: Box::default(), strided: None }
+        Memory { buf: UserBuf::owned(len), _contiguous: Box::default(), strided: None }
     }
 
     /// `len` bytes of the program's own memory.
-    pub fn flat(len: usize) -> Self {
+    pub fn contiguous(len: usize) -> Self {
         let mut bytes = vec![0; len].into_boxed_slice();
         // SAFETY: the memory belongs to the same value as the buffer, stays where it is when that moves, and is used through
         // the buffer alone.
-        let buf = unsafe { UserBuf::flat(bytes.as_mut_ptr(), len) };
-        Memory { buf, _flat: bytes, strided: None }
+        let buf = unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), len) };
+        Memory { buf, _contiguous: bytes, strided: None }
     }
 
     fn strided(len: usize, block: usize) -> Self {
         let mut bytes = vec![GAP; 2 * len];
         let byte = Datatype::predefined(Basic::Byte);
         let (count, block_long) = ((len / block) as i64, block as i64);
-        let vector = Datatype::vector(Form::Int, count, block_long, 2 * block_long, byte).expect("a vector");
+        let vector = Datatype::vector(ConstructorForm::Int, count, block_long, 2 * block_long, byte)
+            .expect("a vector");
         // SAFETY: `count` blocks of `block` bytes at every `2 * block` lie within the vector, which moves into
         // the same value as the buffer, is never resized, and is read only by `gaps_are_whole`.
         let buf = unsafe { vector.buffer(bytes.as_mut_ptr(), 1) };
-        Memory { buf, _flat: Box::default(), strided: Some((bytes, block)) }
+        Memory { buf, _contiguous: Box::default(), strided: Some((bytes, block)) }
     }
 
     pub fn buf(&self) -> &UserBuf {

@@ -1,5 +1,5 @@
 //! A network of several ranks in one process, bad on purpose: queues are short, payloads land in pieces, gets and
-//! puts take their time and are refused from some moment on, the sender of a shared copy comes late or never.
+//! puts take their time and are refused from some moment on, the sender of a cooperative copy comes late or never.
 
 use super::job::{Plan, World};
 use super::rng::Rng;
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
-use tern_engine::wire::Kind;
+use tern_engine::wire::HeaderKind;
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -21,7 +21,7 @@ pub struct Conditions {
     pub queue_max: usize,
     /// Payloads land over several polls.
     pub piecewise: bool,
-    /// Gets, puts and shared copies go on over several polls.
+    /// Gets, puts and cooperative copies go on over several polls.
     pub slow: bool,
     /// Gets and puts that work; those after are refused.
     pub transfers_max: usize,
@@ -64,7 +64,7 @@ struct Wires {
     memory: Vec<Vec<UserBuf>>,
     /// All messages that were ever sent: their sender and kind. A multicast is one.
     sent: Vec<(Peer, u8)>,
-    circles: Vec<Vec<Peer>>,
+    groups: Vec<Vec<Peer>>,
     /// How often anybody has looked.
     polls: usize,
 }
@@ -108,7 +108,7 @@ enum Place {
     There(Peer, Remote),
 }
 
-/// A shared copy that is not over.
+/// A cooperative copy that is not over.
 struct Share {
     receiver: Peer,
     sender: Peer,
@@ -133,7 +133,7 @@ impl Net {
             transfers_done: 0,
             memory: vec![Vec::new(); size],
             sent: Vec::new(),
-            circles: Vec::new(),
+            groups: Vec::new(),
             polls: 0,
         })))
     }
@@ -144,9 +144,9 @@ impl Net {
     }
 
     /// All messages that were sent since the last time: their sender and kind.
-    pub fn sent(&self) -> Vec<(Peer, Kind)> {
+    pub fn sent(&self) -> Vec<(Peer, HeaderKind)> {
         let sent = std::mem::take(&mut self.0.borrow_mut().sent);
-        sent.into_iter().map(|(from, kind)| (from, Kind::parse(kind).expect("a kind"))).collect()
+        sent.into_iter().map(|(from, kind)| (from, HeaderKind::parse(kind).expect("a kind"))).collect()
     }
 }
 
@@ -162,14 +162,14 @@ impl World for Net {
     }
 
     fn open(&self, rank: Peer, buf: &UserBuf) {
-        if buf.as_flat().is_some() && !buf.is_empty() {
+        if buf.as_contiguous().is_some() && !buf.is_empty() {
             self.0.borrow_mut().memory[rank as usize].push(buf.clone());
         }
     }
 
     fn close(&self, rank: Peer, buf: &UserBuf) {
         let memory = &mut self.0.borrow_mut().memory[rank as usize];
-        if let Some(at) = memory.iter().position(|open| open.as_flat() == buf.as_flat()) {
+        if let Some(at) = memory.iter().position(|open| open.as_contiguous() == buf.as_contiguous()) {
             memory.swap_remove(at);
         }
     }
@@ -199,7 +199,7 @@ impl Wires {
     fn find(&self, rank: Peer, remote: Remote) -> Option<(UserBuf, usize)> {
         let (addr, len) = (remote.addr as usize, remote.len as usize);
         self.memory[rank as usize].iter().find_map(|buf| {
-            let (base, room) = buf.as_flat()?;
+            let (base, room) = buf.as_contiguous()?;
             let offset = addr.checked_sub(base)?;
             (offset + len <= room).then(|| (buf.clone(), offset))
         })
@@ -256,11 +256,11 @@ impl Wires {
         moved
     }
 
-    /// Copies `n` more bytes of a shared copy; whether it is over.
+    /// Copies `n` more bytes of a cooperative copy; whether it is over.
     fn pull(&mut self, key: u64, n: usize) -> bool {
         let share = &self.shares[&key];
         let (buf, at) =
-            self.find(share.sender, share.from).expect("a shared copy reads memory that is not open");
+            self.find(share.sender, share.from).expect("a cooperative copy reads memory that is not open");
         let n = n.min(share.from.len as usize - share.copied);
         UserBuf::copy(&buf, at + share.copied, &share.into, share.copied, n);
         let share = self.shares.get_mut(&key).expect("just seen");
@@ -353,15 +353,21 @@ impl Transport for End {
         Ok(())
     }
 
-    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
-        let circles = &mut self.net.0.borrow_mut().circles;
-        circles.push(members.to_vec());
-        Some(Circle::new(circles.len() as u32 - 1))
+    fn multicast_group(&mut self, members: &[Peer]) -> Option<MulticastGroup> {
+        let groups = &mut self.net.0.borrow_mut().groups;
+        groups.push(members.to_vec());
+        Some(MulticastGroup::new(groups.len() as u32 - 1))
     }
 
-    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
+    fn multicast(
+        &mut self,
+        group: &MulticastGroup,
+        to: &[Peer],
+        am: &Am<'_>,
+        done: Token,
+    ) -> Result<Taken, Full> {
         let wires = &mut *self.net.0.borrow_mut();
-        let members = &wires.circles[circle.number() as usize];
+        let members = &wires.groups[group.number() as usize];
         assert!(to.iter().all(|peer| *peer != self.rank && members.contains(peer)));
         if !to.iter().all(|peer| wires.has_room(self.rank, *peer)) {
             return Err(Full);
@@ -392,9 +398,15 @@ impl Transport for End {
         wires.transfer(self.rank, copy, done)
     }
 
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
+    fn open_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        from: Remote,
+        into: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
         let wires = &mut *self.net.0.borrow_mut();
-        assert!(wires.conditions.limits.share, "shared copies were said not to work");
+        assert!(wires.conditions.limits.cooperative_copy, "cooperative copies were said not to work");
         if wires.conditions.slow && wires.rng.chance(20) {
             return None;
         }
@@ -403,10 +415,10 @@ impl Transport for End {
         let (receiver, into) = (self.rank, into.clone());
         let share = Share { receiver, sender: peer, from, into, copied: 0, token: done, joined: None };
         wires.shares.insert(key, share);
-        Some(ShareKey(key))
+        Some(CooperativeCopyKey(key))
     }
 
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
         let wires = &mut *self.net.0.borrow_mut();
         if wires.conditions.shares_fail {
             wires.shares.remove(&key.0);
@@ -420,13 +432,20 @@ impl Transport for End {
         Transfer::Done
     }
 
-    fn share_join(&mut self, peer: Peer, key: ShareKey, _: &UserBuf, into: Remote, done: Token) -> Transfer {
+    fn join_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        key: CooperativeCopyKey,
+        _: &UserBuf,
+        into: Remote,
+        done: Token,
+    ) -> Transfer {
         let wires = &mut *self.net.0.borrow_mut();
         let Some(share) = wires.shares.get_mut(&key.0) else {
             return Transfer::Done;
         };
         assert_eq!((share.receiver, share.sender), (peer, self.rank));
-        assert_eq!(share.into.as_flat().map(|(addr, _)| addr as u64), Some(into.addr));
+        assert_eq!(share.into.as_contiguous().map(|(addr, _)| addr as u64), Some(into.addr));
         share.joined = Some(done);
         let n = wires.rng.below(2000);
         if !wires.pull(key.0, n) {

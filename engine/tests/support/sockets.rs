@@ -6,9 +6,9 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tern_transport::config::{Checksum, Route, TcpConfig};
+use tern_transport::config::{Checksum, TcpConfig, TransportSetting};
 use tern_transport::tcp::Directory;
-use tern_transport::{Config, Fabric, Outside, Peer, Place};
+use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job over sockets.
 pub struct Sockets {
@@ -17,24 +17,24 @@ pub struct Sockets {
 }
 
 /// What the ranks of a test have published.
-pub type Cards = Arc<Mutex<HashMap<Peer, Vec<u8>>>>;
+pub type SharedDirectory = Arc<Mutex<HashMap<Peer, Vec<u8>>>>;
 
-/// One rank's way to all cards.
-pub struct OwnCard {
+/// One rank's way to all endpoint addresses.
+pub struct OwnDirectory {
     me: Peer,
-    cards: Cards,
+    directory: SharedDirectory,
     asked: Vec<Peer>,
 }
 
-impl OwnCard {
-    pub fn new(me: Peer, cards: &Cards) -> Self {
-        OwnCard { me, cards: cards.clone(), asked: Vec::new() }
+impl OwnDirectory {
+    pub fn new(me: Peer, directory: &SharedDirectory) -> Self {
+        OwnDirectory { me, directory: directory.clone(), asked: Vec::new() }
     }
 }
 
-impl Directory for OwnCard {
-    fn publish(&mut self, card: &[u8]) -> io::Result<()> {
-        self.cards.lock().expect("one thread").insert(self.me, card.to_vec());
+impl Directory for OwnDirectory {
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()> {
+        self.directory.lock().expect("one thread").insert(self.me, endpoint_address.to_vec());
         Ok(())
     }
     fn ask(&mut self, rank: Peer) {
@@ -42,7 +42,7 @@ impl Directory for OwnCard {
     }
     fn answer(&mut self) -> Option<(Peer, Vec<u8>)> {
         let rank = self.asked.pop()?;
-        Some((rank, self.cards.lock().expect("one thread")[&rank].clone()))
+        Some((rank, self.directory.lock().expect("one thread")[&rank].clone()))
     }
     fn fd(&self) -> Option<RawFd> {
         None
@@ -54,21 +54,22 @@ impl World for Sockets {
     const QUIET_POLLS: u32 = 400;
 
     fn new(plan: &Plan) -> Self {
-        let (cards, size, seed) = (Cards::default(), plan.ranks as u32, plan.seed as u32);
+        let (directory, size, seed) = (SharedDirectory::default(), plan.ranks as u32, plan.seed as u32);
         let tcp = TcpConfig {
             eager_bytes: [64, 4096, 128 << 10][plan.seed as usize % 3],
-            // With few bytes copied, messages are lent that go at once.
+            // With few bytes copied, those that go at once are sent without a copy.
             copied_bytes: [100, 128 << 10][plan.seed as usize / 3 % 2],
             checksum: Checksum::ALL[plan.seed as usize % 2],
             encrypt: seed % 5 == 0,
             cuts: if seed % 4 == 0 { 40 } else { 0 },
             ..TcpConfig::default()
         };
-        let config = Config { route: Route::Tcp, tcp, ..Config::default() };
+        let config = TransportConfig { transport: TransportSetting::Tcp, tcp, ..TransportConfig::default() };
         let attach = |me| {
-            let directory = Box::new(OwnCard::new(me, &cards));
+            let directory = Box::new(OwnDirectory::new(me, &directory));
             let outside = Some(Outside { secret: [1; 32], directory });
-            let place = Place { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
+            let place =
+                JobPlace { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
             Some(Fabric::attach(place, &config).expect("sockets"))
         };
         Sockets { ends: (0..size).map(attach).collect(), cuts: tcp.cuts > 0 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tern_engine::RequestId;
-use tern_engine::wire::{FLAG_SIGNED, Kind, Offer, Reader};
+use tern_engine::wire::{FLAG_SIGNED, HeaderKind, LeadReader, Offer};
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -53,12 +53,12 @@ struct Noting<'a, S> {
 impl<S> Noting<'_, S> {
     fn note(&mut self, from: Peer, header: &Header, len: usize, payload: &[u8]) {
         let signed = if header.flags & FLAG_SIGNED != 0 { 8 } else { 0 };
-        let (offered, len) = match Kind::parse(header.kind) {
-            Some(Kind::Eager) => (false, len as u64 - signed),
-            Some(Kind::EagerSync) => (false, len as u64 - 8),
-            Some(Kind::Offer) => (true, Offer::parse(payload).expect("an offer").len),
-            Some(Kind::Withdraw) => {
-                let request = Reader(payload).id().expect("a request");
+        let (offered, len) = match HeaderKind::parse(header.kind) {
+            Some(HeaderKind::Eager) => (false, len as u64 - signed),
+            Some(HeaderKind::EagerSync) => (false, len as u64 - 8),
+            Some(HeaderKind::Offer) => (true, Offer::parse(payload).expect("an offer").len),
+            Some(HeaderKind::Withdraw) => {
+                let request = LeadReader(payload).id().expect("a request");
                 return self.events.push(Event::Withdraw { from, request });
             }
             _ => return,
@@ -95,11 +95,11 @@ impl<T: Transport> Transport for Tap<T> {
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         self.inner.send(peer, am)
     }
-    fn loan_bytes_max(&self, peer: Peer) -> usize {
-        self.inner.loan_bytes_max(peer)
+    fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
+        self.inner.zero_copy_fragment_bytes_max(peer)
     }
-    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
-        self.inner.lend(peer, am, done)
+    fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.inner.send_zero_copy(peer, am, done)
     }
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
         self.inner.get(peer, from, into, done)
@@ -107,21 +107,27 @@ impl<T: Transport> Transport for Tap<T> {
     fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
         self.inner.put(peer, from, into, done)
     }
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
-        self.inner.share_open(peer, from, into, done)
-    }
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
-        self.inner.share_pull(key)
-    }
-    fn share_join(
+    fn open_cooperative_copy(
         &mut self,
         peer: Peer,
-        key: ShareKey,
+        from: Remote,
+        into: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
+        self.inner.open_cooperative_copy(peer, from, into, done)
+    }
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
+        self.inner.pull_cooperative_copy(key)
+    }
+    fn join_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        key: CooperativeCopyKey,
         from: &UserBuf,
         into: Remote,
         done: Token,
     ) -> Transfer {
-        self.inner.share_join(peer, key, from, into, done)
+        self.inner.join_cooperative_copy(peer, key, from, into, done)
     }
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         self.inner.poll(&mut Noting { sink, events: &mut self.events })

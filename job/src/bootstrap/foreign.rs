@@ -1,40 +1,97 @@
 //! Signs of other launchers.
 //!
 //! A process that another launcher started as one of several must not believe that it is alone: it would
-//! compute the whole answer once per rank, silently. Where a launcher has left no PMI-1 socket, which is the only protocol
-//! of others that Tern speaks, it refuses and says how to start the program.
+//! compute the whole answer once per rank, silently. Where a launcher has left neither a socket of PMI-1 nor a server of PMIx, it
+//! refuses and says how to start the program.
+
+use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError, text};
+use crate::job::Job;
+
+/// One of several ranks of a launcher that has left nothing by which Tern could find the others.
+pub(super) struct Unserved;
+
+impl Bootstrap for Unserved {
+    fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>> {
+        let found = find(|name| text(environment, name))?;
+        let ForeignLauncher { name, evidence, advice } = found;
+        Some(Err(JoinError::Foreign { launcher: name, evidence, advice }))
+    }
+}
 
 /// How one kind of launcher shows itself in the environment of a rank.
 struct Sign {
     launcher: &'static str,
-    rank: &'static str,
+    /// One of these is there.
+    ranks: &'static [&'static str],
     size: &'static str,
     /// A variable without which the other two are only left over, as in a Slurm batch script.
     also: Option<&'static str>,
+    /// How to start a program of Tern there.
+    advice: &'static str,
 }
+
+const BY_MPIRUN: &str = "Start the program with Tern's own mpirun instead";
+const BY_SRUN: &str = "Start it with 'srun --mpi=pmi2' or 'srun --mpi=pmix' ('srun --mpi=list' says which of them are there), or with \
+    Tern's own mpirun, which uses the job's nodes";
 
 const SIGNS: &[Sign] = &[
     Sign {
         launcher: "Open MPI's mpirun",
-        rank: "OMPI_COMM_WORLD_RANK",
+        ranks: &["OMPI_COMM_WORLD_RANK"],
         size: "OMPI_COMM_WORLD_SIZE",
         also: None,
+        advice: BY_MPIRUN,
     },
     Sign {
         launcher: "a PMI launcher (as MPICH's or Intel's mpiexec)",
-        rank: "PMI_RANK",
+        ranks: &["PMI_RANK", "PMI_ID"],
         size: "PMI_SIZE",
         also: None,
+        advice: BY_MPIRUN,
+    },
+    Sign {
+        launcher: "MVAPICH's mpirun_rsh",
+        ranks: &["MV2_COMM_WORLD_RANK", "MPIRUN_RANK"],
+        size: "MV2_COMM_WORLD_SIZE",
+        also: None,
+        advice: BY_MPIRUN,
     },
     // `srun` sets the step; the script of `sbatch` itself has a SLURM_PROCID but is no rank of anything.
     Sign {
         launcher: "Slurm's srun",
-        rank: "SLURM_PROCID",
+        ranks: &["SLURM_PROCID"],
         size: "SLURM_STEP_NUM_TASKS",
         also: Some("SLURM_STEP_ID"),
+        advice: BY_SRUN,
     },
-    Sign { launcher: "Flux", rank: "FLUX_TASK_RANK", size: "FLUX_JOB_SIZE", also: None },
-    Sign { launcher: "PALS's mpiexec", rank: "PALS_RANKID", size: "PALS_SIZE", also: None },
+    Sign {
+        launcher: "Flux",
+        ranks: &["FLUX_TASK_RANK"],
+        size: "FLUX_JOB_SIZE",
+        also: None,
+        advice: "Start it with 'flux run -o pmi=simple', or with Tern's own mpirun",
+    },
+    Sign {
+        launcher: "PALS's mpiexec",
+        ranks: &["PALS_RANKID"],
+        size: "PALS_SIZE",
+        also: None,
+        advice: "Start it with 'mpiexec --pmi=pmix', or with Tern's own mpirun",
+    },
+    Sign {
+        launcher: "Cray's aprun",
+        ranks: &["ALPS_APP_PE"],
+        size: "ALPS_APP_NPES",
+        also: None,
+        advice: BY_MPIRUN,
+    },
+    Sign {
+        launcher: "IBM's jsrun",
+        ranks: &["JSM_NAMESPACE_RANK"],
+        size: "JSM_NAMESPACE_SIZE",
+        also: None,
+        advice: BY_MPIRUN,
+    },
 ];
 
 /// A launcher that started this process as one of several.
@@ -44,6 +101,8 @@ pub(crate) struct ForeignLauncher {
     pub name: &'static str,
     /// The variable that says so, with its value.
     pub evidence: String,
+    /// What to do.
+    pub advice: &'static str,
 }
 
 /// Looks for a launcher that says this process is one of several. `get` reads the environment.
@@ -52,25 +111,30 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<String>) -> Option<ForeignLaunch
     several.or_else(|| pmix_of_unknown_size(&get))
 }
 
+/// Whether the launcher says that the world has one rank.
+pub(crate) fn says_alone(get: impl Fn(&str) -> Option<String>) -> bool {
+    let sizes = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+    sizes.iter().find_map(|name| get(name)).is_some_and(|size| size.trim() == "1")
+}
+
 fn one_of_several(sign: &Sign, get: &impl Fn(&str) -> Option<String>) -> Option<ForeignLauncher> {
     let size: u64 = get(sign.size)?.trim().parse().ok()?;
-    if size < 2 || get(sign.rank).is_none() || sign.also.is_some_and(|name| get(name).is_none()) {
+    let is_rank = sign.ranks.iter().any(|name| get(name).is_some());
+    if size < 2 || !is_rank || sign.also.is_some_and(|name| get(name).is_none()) {
         return None;
     }
-    Some(ForeignLauncher { name: sign.launcher, evidence: format!("{}={size}", sign.size) })
+    let (name, advice) = (sign.launcher, sign.advice);
+    Some(ForeignLauncher { name, evidence: format!("{}={size}", sign.size), advice })
 }
 
 /// PMIx puts no size into the environment. Where another variable says that the world has one rank, fine.
 fn pmix_of_unknown_size(get: &impl Fn(&str) -> Option<String>) -> Option<ForeignLauncher> {
     let rank = get("PMIX_RANK")?;
-    let sizes = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
-    if sizes.iter().any(|name| get(name).is_some_and(|size| size.trim() == "1")) {
+    if says_alone(get) {
         return None;
     }
-    Some(ForeignLauncher {
-        name: "a PMIx launcher (as PRRTE's prterun)",
-        evidence: format!("PMIX_RANK={rank}"),
-    })
+    let (name, evidence) = ("a PMIx launcher (as PRRTE's prterun)", format!("PMIX_RANK={rank}"));
+    Some(ForeignLauncher { name, evidence, advice: BY_MPIRUN })
 }
 
 #[cfg(test)]
@@ -94,6 +158,9 @@ mod tests {
         let step = [("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_ID", "0")];
         assert!(found(&step).unwrap().contains("srun"));
         assert!(found(&[("PMIX_RANK", "0")]).unwrap().contains("PMIx"));
+        assert!(found(&[("PMI_ID", "0"), ("PMI_SIZE", "2")]).unwrap().contains("PMI launcher"));
+        let get = |name: &str| step.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        assert!(find(get).unwrap().advice.contains("--mpi=pmi2"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::alloc::{self, handle_alloc_error};
 
 /// A heap block that is only touched through its address, so clones may share it.
-pub(super) struct Block {
+pub(super) struct HeapBlock {
     base: *mut u8,
     len: usize,
 }
@@ -11,11 +11,11 @@ pub(super) struct Block {
 /// One cache line: bounce buffers are copied by wide loads.
 const ALIGN: usize = 64;
 
-impl Block {
+impl HeapBlock {
     /// A block of zeros. As with any allocation in Rust, the process ends if memory has run out.
     pub fn zeroed(len: usize) -> Self {
         if len == 0 {
-            return Block { base: std::ptr::dangling_mut(), len };
+            return HeapBlock { base: std::ptr::dangling_mut(), len };
         }
         let shape = Self::shape(len);
         // SAFETY: the size is not zero.
@@ -23,7 +23,7 @@ impl Block {
         if base.is_null() {
             handle_alloc_error(shape);
         }
-        Block { base, len }
+        HeapBlock { base, len }
     }
 
     #[inline]
@@ -37,11 +37,11 @@ impl Block {
 }
 
 // SAFETY: the block is owned memory; whoever moves bytes through a `UserBuf` answers for not doing so twice at once.
-unsafe impl Send for Block {}
+unsafe impl Send for HeapBlock {}
 // SAFETY: as above.
-unsafe impl Sync for Block {}
+unsafe impl Sync for HeapBlock {}
 
-impl Drop for Block {
+impl Drop for HeapBlock {
     fn drop(&mut self) {
         if self.len > 0 {
             // SAFETY: allocated in `zeroed` with this very size and alignment.

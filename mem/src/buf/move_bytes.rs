@@ -1,7 +1,7 @@
 //! What is done with each piece of a layout: packing, unpacking, describing it to the kernel.
 
 use super::IoVec;
-use crate::copy::{self, Blocks};
+use crate::copy::{self, StridedBlocks};
 use crate::layout::Visit;
 
 /// Gathers a layout's bytes at `src` into consecutive memory at `dst`.
@@ -21,7 +21,7 @@ impl Visit for Pack {
 
     #[inline]
     fn blocks(&mut self, disp: isize, count: usize, stride: isize, block: usize) -> bool {
-        let shape = Blocks { count, block, src_step: stride, dst_step: block as isize };
+        let shape = StridedBlocks { count, block, src_step: stride, dst_step: block as isize };
         // SAFETY: as in `run`, for each block.
         unsafe { copy::copy_blocks(self.dst, self.src.wrapping_offset(disp), shape) };
         self.dst = self.dst.wrapping_add(count * block);
@@ -46,7 +46,7 @@ impl Visit for Unpack {
 
     #[inline]
     fn blocks(&mut self, disp: isize, count: usize, stride: isize, block: usize) -> bool {
-        let shape = Blocks { count, block, src_step: block as isize, dst_step: stride };
+        let shape = StridedBlocks { count, block, src_step: block as isize, dst_step: stride };
         // SAFETY: as in `run`, for each block.
         unsafe { copy::copy_blocks(self.dst.wrapping_offset(disp), self.src, shape) };
         self.src = self.src.wrapping_add(count * block);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
 
-use super::{IoVec, Kind, UserBuf};
+use super::{BufKind, IoVec, UserBuf};
 use crate::limits::{PAGE_BYTES, PROBED_PIECES};
 
 /// Memory that cannot be used as it was asked to be.
@@ -26,17 +26,17 @@ pub struct BadMemory {
 impl UserBuf {
     /// The first byte, by pages, among `[offset, offset + len)` that this process may not read.
     pub fn unreadable(&self, offset: usize, len: usize) -> Option<BadMemory> {
-        self.first_bad(offset, len, Probe::first_unreadable)
+        self.first_bad(offset, len, ProbePipe::first_unreadable)
     }
 
     /// The first byte, by pages, among `[offset, offset + len)` that this process may not write. The bytes stay what they are.
     pub fn unwritable(&self, offset: usize, len: usize) -> Option<BadMemory> {
-        self.first_bad(offset, len, Probe::first_unwritable)
+        self.first_bad(offset, len, ProbePipe::first_unwritable)
     }
 
     /// The whole buffer is bad, as far as one system call of some 0.1 µs can tell: its first byte cannot be read.
     pub fn is_unreadable(&self) -> Option<BadMemory> {
-        let Kind::Flat { base, len } = self.0 else { return None };
+        let BufKind::Contiguous { base, len } = self.0 else { return None };
         // Within the page of the first byte, since the kernel reads eight.
         let word = base.addr() & !7;
         const NONSENSE: i32 = -1;
@@ -47,21 +47,36 @@ impl UserBuf {
 
     /// As [`UserBuf::is_unreadable`], for a byte that is to be written next: it gets any value.
     pub fn is_unwritable(&self, offset: usize) -> Option<BadMemory> {
-        let Kind::Flat { base, len } = self.0 else { return None };
-        let byte = self.run_at(offset, 1)?;
+        let BufKind::Contiguous { base, len } = self.0 else { return None };
+        let byte = self.contiguous_at(offset, 1)?;
         // SAFETY: the kernel checks the address, and the byte is this caller's to write.
         let stored = unsafe { libc::syscall(libc::SYS_getrandom, byte, 1, libc::GRND_NONBLOCK) };
         (stored < 0 && is_bad_address()).then_some(BadMemory { base: base.addr(), len, bad: byte.addr() })
+    }
+
+    /// Whether all bytes are there to be read or, if it `writes`, to be written: the kernel makes their pages present, by one call for
+    /// each piece. They stay what they are.
+    pub fn is_there(&self, writes: bool) -> bool {
+        let mut pieces = [IoVec::default(); PROBED_PIECES];
+        let mut done = 0;
+        while done < self.len() {
+            let (count, covered) = self.iovecs(done, self.len() - done, &mut pieces);
+            if covered == 0 || !pieces[..count].iter().all(|piece| is_present(piece, writes)) {
+                return false;
+            }
+            done += covered;
+        }
+        true
     }
 
     fn first_bad(
         &self,
         offset: usize,
         len: usize,
-        find: fn(&Probe, &IoVec) -> Option<usize>,
+        find: fn(&ProbePipe, &IoVec) -> Option<usize>,
     ) -> Option<BadMemory> {
         // Without a pipe nothing is known, and then nothing is bad.
-        let probe = Probe::new().ok()?;
+        let probe = ProbePipe::new().ok()?;
         let mut pieces = [IoVec::default(); PROBED_PIECES];
         let mut done = 0;
         while done < len {
@@ -80,8 +95,28 @@ impl UserBuf {
     }
 
     fn base_or(&self, first: usize) -> usize {
-        self.as_flat().map_or(first, |(base, _)| base)
+        self.as_contiguous().map_or(first, |(base, _)| base)
     }
+}
+
+/// Since Linux 5.14; before, a pipe tells.
+fn is_present(piece: &IoVec, writes: bool) -> bool {
+    let first = piece.base & !(PAGE_BYTES - 1);
+    let Some(end) = piece.base.checked_add(piece.len) else { return false };
+    let page = std::ptr::with_exposed_provenance_mut::<libc::c_void>(first);
+    let advice = if writes { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
+    // SAFETY: the kernel checks the addresses, and changes no byte.
+    if unsafe { libc::madvise(page, end - first, advice) } == 0 {
+        return true;
+    }
+    if io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
+        return false;
+    }
+    let base = std::ptr::with_exposed_provenance_mut(piece.base);
+    // SAFETY: nothing uses it but the probe, which asks the kernel.
+    let buf = unsafe { UserBuf::contiguous(base, piece.len) };
+    let bad = if writes { buf.unwritable(0, piece.len) } else { buf.unreadable(0, piece.len) };
+    bad.is_none()
 }
 
 fn is_bad_address() -> bool {
@@ -96,13 +131,13 @@ fn pages(piece: &IoVec) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// A pipe whose both ends are here.
-struct Probe {
+struct ProbePipe {
     out: File,
     into: File,
 }
 
-impl Probe {
-    fn new() -> io::Result<Probe> {
+impl ProbePipe {
+    fn new() -> io::Result<ProbePipe> {
         let mut ends = [0; 2];
         // SAFETY: two descriptors are stored where there is room for two.
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
@@ -110,7 +145,7 @@ impl Probe {
         }
         // SAFETY: the descriptors are new, and nobody else has them.
         let [out, into] = ends.map(|end| unsafe { File::from_raw_fd(end) });
-        Ok(Probe { out, into })
+        Ok(ProbePipe { out, into })
     }
 
     /// Many pages at a time, and one by one where that fails.
@@ -198,14 +233,14 @@ mod tests {
             let base =
                 libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
             assert_eq!(libc::mprotect(base.add(PAGE_BYTES), PAGE_BYTES, protection), 0);
-            UserBuf::flat(base.cast(), len)
+            UserBuf::contiguous(base.cast(), len)
         }
     }
 
     #[test]
     fn the_first_page_that_cannot_be_used_is_named() {
         let buf = pages_with(libc::PROT_NONE);
-        let (base, len) = buf.as_flat().expect("it is flat");
+        let (base, len) = buf.as_contiguous().expect("it is contiguous");
         let bad = Some(BadMemory { base, len, bad: base + PAGE_BYTES });
         assert_eq!(buf.unreadable(0, len), bad);
         assert_eq!(buf.unwritable(5, len - 5), bad);
@@ -221,11 +256,23 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_are_not_there_are_known() {
+        let (hole, fixed) = (pages_with(libc::PROT_NONE), pages_with(libc::PROT_READ));
+        assert!(!hole.is_there(false) && !hole.is_there(true));
+        assert!(fixed.is_there(false) && !fixed.is_there(true));
+        let mut bytes = [7u8; 9];
+        // SAFETY: the bytes live for as long as the buffer is used.
+        let buf = unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), 9) };
+        assert!(buf.is_there(true) && bytes == [7; 9]);
+    }
+
+    #[test]
     fn one_call_tells_of_the_first_byte() {
         let buf = pages_with(libc::PROT_NONE);
-        let (base, len) = buf.as_flat().expect("it is flat");
+        let (base, len) = buf.as_contiguous().expect("it is contiguous");
         // SAFETY: nothing reads it but the kernel, which checks.
-        let bad = unsafe { UserBuf::flat(std::ptr::with_exposed_provenance_mut(base + PAGE_BYTES), len) };
+        let bad =
+            unsafe { UserBuf::contiguous(std::ptr::with_exposed_provenance_mut(base + PAGE_BYTES), len) };
         assert_eq!((buf.is_unreadable(), buf.is_unwritable(0)), (None, None));
         assert!(bad.is_unreadable().is_some() && bad.is_unwritable(0).is_some());
         assert_eq!(UserBuf::owned(100).is_unreadable(), None);
@@ -236,7 +283,7 @@ mod tests {
         let mut bytes: Vec<u8> = (0..20_000u32).map(|i| i as u8).collect();
         let before = bytes.clone();
         // SAFETY: the bytes live for as long as the buffer is used.
-        let buf = unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) };
+        let buf = unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) };
         assert_eq!((buf.unreadable(0, buf.len()), buf.unwritable(0, buf.len())), (None, None));
         assert_eq!(bytes, before);
     }

@@ -12,12 +12,12 @@ fn every_second(count: usize) -> Arc<Layout> {
 fn a_flat_buffer_reads_and_writes_at_offsets() {
     let mut memory = [0u8; 32];
     // SAFETY: `memory` outlives the buffer.
-    let buf = unsafe { UserBuf::flat(memory.as_mut_ptr(), 32) };
+    let buf = unsafe { UserBuf::contiguous(memory.as_mut_ptr(), 32) };
     buf.write(4, &[1, 2, 3]);
     let mut out = [9; 4];
     buf.read(3, &mut out);
     assert_eq!(out, [0, 1, 2, 3]);
-    assert_eq!(buf.as_flat(), Some((memory.as_ptr().addr(), 32)));
+    assert_eq!(buf.as_contiguous(), Some((memory.as_ptr().addr(), 32)));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_typed_buffer_packs_across_gaps_at_any_byte() {
     // SAFETY: two elements of 32 bytes lie within `memory`.
     let buf = unsafe { UserBuf::typed(memory.as_mut_ptr(), 2, &layout) };
     let packed: Vec<u8> = (0..64).filter(|b| b % 8 < 4).collect();
-    assert_eq!((buf.len(), buf.as_flat()), (32, None));
+    assert_eq!((buf.len(), buf.as_contiguous()), (32, None));
     for from in 0..32 {
         for to in from..=32 {
             let mut out = vec![0; to - from];
@@ -77,6 +77,6 @@ fn parts_of_an_own_buffer_share_its_memory_and_end_where_it_ends() {
     whole.read(0, &mut seen);
     assert_eq!(seen.iter().position(|&byte| byte == 7), Some(7));
     drop(whole);
-    assert_eq!(inner.as_flat().map(|(_, len)| len), Some(6));
+    assert_eq!(inner.as_contiguous().map(|(_, len)| len), Some(6));
     assert!(UserBuf::empty().part(0, 0).is_none());
 }

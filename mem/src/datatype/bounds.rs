@@ -20,7 +20,7 @@ pub(crate) struct Bounds {
 
 /// A part of a datatype being built: copies of something with these bounds.
 #[derive(Clone, Copy)]
-pub(crate) struct Span<'a> {
+pub(crate) struct RepeatedBounds<'a> {
     pub disp: i64,
     pub count: i64,
     pub stride: i64,
@@ -36,7 +36,7 @@ impl Bounds {
 
     /// The bounds of parts put together. All sums are exact in 128 bits; only a result that does not fit
     /// into 64 is an error.
-    pub fn around<'a>(spans: impl Iterator<Item = Span<'a>> + Clone) -> Result<Self, TypeError> {
+    pub fn around<'a>(spans: impl Iterator<Item = RepeatedBounds<'a>> + Clone) -> Result<Self, TypeError> {
         // A part without data and without markers has an empty typemap: it has no say.
         let spans = spans.filter(|span| span.count > 0 && (span.of.size > 0 || span.of.marked));
         let marked = spans.clone().any(|span| span.of.marked);
@@ -74,7 +74,7 @@ struct Interval(Option<(i128, i128)>);
 impl Interval {
     const NONE: Self = Interval(None);
 
-    fn cover(&mut self, span: &Span<'_>, lb: i64, ub: i64) {
+    fn cover(&mut self, span: &RepeatedBounds<'_>, lb: i64, ub: i64) {
         let last = i128::from(span.count - 1) * i128::from(span.stride);
         let low = i128::from(span.disp) + last.min(0) + i128::from(lb);
         let high = i128::from(span.disp) + last.max(0) + i128::from(ub);

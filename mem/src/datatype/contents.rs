@@ -31,7 +31,7 @@ pub enum Combiner {
 
 /// Which form of a constructor was called: it decides where its counts are handed back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ConstructorForm {
     /// Counts are `int`, displacements `int` or `MPI_Aint`.
     Int,
     /// The `_c` form: both are `MPI_Count`.
@@ -51,11 +51,11 @@ pub struct Contents {
     pub large_counts: Vec<i64>,
     /// The datatypes it was made from.
     pub datatypes: Vec<Arc<Datatype>>,
-    form: Form,
+    pub(super) form: ConstructorForm,
 }
 
 impl Contents {
-    pub(super) fn new(combiner: Combiner, form: Form) -> Self {
+    pub(super) fn new(combiner: Combiner, form: ConstructorForm) -> Self {
         Contents {
             combiner,
             form,
@@ -69,8 +69,8 @@ impl Contents {
     /// Arguments that are `int` in one form and `MPI_Count` in the other.
     pub(super) fn counts(mut self, values: &[i64]) -> Self {
         match self.form {
-            Form::Int => self.integers.extend(values.iter().map(|&value| as_int(value))),
-            Form::Count => self.large_counts.extend(values),
+            ConstructorForm::Int => self.integers.extend(values.iter().map(|&value| as_int(value))),
+            ConstructorForm::Count => self.large_counts.extend(values),
         }
         self
     }
@@ -78,8 +78,8 @@ impl Contents {
     /// Arguments that are `MPI_Aint` in one form and `MPI_Count` in the other.
     pub(super) fn addresses(mut self, values: &[i64]) -> Self {
         match self.form {
-            Form::Int => self.addresses.extend(values),
-            Form::Count => self.large_counts.extend(values),
+            ConstructorForm::Int => self.addresses.extend(values),
+            ConstructorForm::Count => self.large_counts.extend(values),
         }
         self
     }

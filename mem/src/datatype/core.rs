@@ -1,13 +1,13 @@
 //! What a datatype amounts to, whichever way it was constructed.
 
-use super::bounds::{Bounds, Span};
+use super::bounds::{Bounds, RepeatedBounds};
 use super::error::TypeError;
 use crate::basic::Basic;
 use crate::layout::{Bytes, Elements, Layout, Placed, Signature};
 
 /// Bounds, signature, where the elements lie and where the bytes lie.
 #[derive(Clone, Debug)]
-pub(crate) struct Core {
+pub(crate) struct DatatypeCore {
     pub bounds: Bounds,
     pub signature: Signature,
     pub contains: Contains,
@@ -27,20 +27,20 @@ pub(crate) enum Contains {
 
 /// A part of a core being built: `count` copies at a distance of `stride` bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct CorePart<'a> {
     pub disp: i64,
     pub count: i64,
     pub stride: i64,
-    pub of: &'a Core,
+    pub of: &'a DatatypeCore,
 }
 
-impl Core {
+impl DatatypeCore {
     /// One element of a basic type.
     pub fn basic(basic: Basic) -> Self {
         let piece = |p: &crate::basic::Piece| (p.offset as isize, p.basic);
         let bytes = basic.pieces().iter().map(piece).map(|(at, b)| Placed::one(at, Bytes(b.size())));
         let (extent, end) = (basic.extent() as i64, last_byte(basic));
-        Core {
+        DatatypeCore {
             bounds: Bounds {
                 size: basic.size() as i64,
                 ub: extent,
@@ -56,11 +56,12 @@ impl Core {
     }
 
     /// The parts one after another.
-    pub fn assemble<'a>(parts: impl Iterator<Item = Part<'a>> + Clone) -> Result<Self, TypeError> {
+    pub fn assemble<'a>(parts: impl Iterator<Item = CorePart<'a>> + Clone) -> Result<Self, TypeError> {
         let bounds = Bounds::around(parts.clone().map(|part| part.span()))?;
         let parts = parts.filter(|part| part.count > 0 && part.of.bounds.size > 0);
-        let signed = |sum: Signature, part: Part<'_>| sum.then(part.of.signature.times(part.count as u64));
-        Ok(Core {
+        let signed =
+            |sum: Signature, part: CorePart<'_>| sum.then(part.of.signature.times(part.count as u64));
+        Ok(DatatypeCore {
             bounds,
             signature: parts.clone().fold(Signature::EMPTY, signed),
             contains: parts.clone().fold(Contains::Nothing, |sum, part| sum.and(part.of.contains)),
@@ -71,7 +72,7 @@ impl Core {
 
     /// `count` copies at a distance of `stride` bytes.
     pub fn repeated(&self, count: i64, stride: i64) -> Result<Self, TypeError> {
-        Self::assemble([Part { disp: 0, count, stride, of: self }].into_iter())
+        Self::assemble([CorePart { disp: 0, count, stride, of: self }].into_iter())
     }
 
     /// `count` copies, each where the last one ends.
@@ -99,9 +100,9 @@ fn last_byte(basic: Basic) -> i64 {
     basic.pieces().iter().map(|p| p.offset + p.basic.size()).max().unwrap_or(0) as i64
 }
 
-impl<'a> Part<'a> {
-    fn span(self) -> Span<'a> {
-        Span { disp: self.disp, count: self.count, stride: self.stride, of: &self.of.bounds }
+impl<'a> CorePart<'a> {
+    fn span(self) -> RepeatedBounds<'a> {
+        RepeatedBounds { disp: self.disp, count: self.count, stride: self.stride, of: &self.of.bounds }
     }
 
     fn place<L: crate::layout::Leaf>(&self, placed: &Placed<L>) -> Placed<L> {

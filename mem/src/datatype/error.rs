@@ -1,6 +1,12 @@
 //! What can be wrong with a datatype.
 
 use std::fmt;
+use std::sync::Arc;
+
+use super::Datatype;
+
+/// What comes of building or using a datatype; without a parameter, a datatype.
+pub(super) type TypeResult<T = Arc<Datatype>> = Result<T, TypeError>;
 
 /// Why a datatype cannot be built or used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::Datatype;
-use super::contents::{Combiner, Contents, Form};
-use super::core::Core;
-use super::error::{Any, TypeError};
+use super::contents::{Combiner, ConstructorForm, Contents};
+use super::core::DatatypeCore;
+use super::error::{Any, TypeError, TypeResult};
 use crate::basic::Basic;
 
 /// One kind: decimal digits, decimal exponent range, and its real and complex types.
@@ -37,23 +37,21 @@ const INTEGER_KINDS: &[(i32, Basic)] = &[
     (38, Basic::Integer16),
 ];
 
-type Result = std::result::Result<Arc<Datatype>, TypeError>;
-
 impl Datatype {
     /// `MPI_Type_create_f90_real`.
-    pub fn f90_real(precision: Option<i32>, range: Option<i32>) -> Result {
+    pub fn f90_real(precision: Option<i32>, range: Option<i32>) -> TypeResult {
         let kind = real_kind("real type", precision, range)?;
         Ok(f90(Combiner::F90Real, &[precision, range], kind.real))
     }
 
     /// `MPI_Type_create_f90_complex`.
-    pub fn f90_complex(precision: Option<i32>, range: Option<i32>) -> Result {
+    pub fn f90_complex(precision: Option<i32>, range: Option<i32>) -> TypeResult {
         let kind = real_kind("complex type", precision, range)?;
         Ok(f90(Combiner::F90Complex, &[precision, range], kind.complex))
     }
 
     /// `MPI_Type_create_f90_integer`.
-    pub fn f90_integer(range: i32) -> Result {
+    pub fn f90_integer(range: i32) -> TypeResult {
         let kind = INTEGER_KINDS.iter().find(|kind| range <= kind.0);
         let no_such =
             TypeError::NoSuchKind { what: "integer type", precision: Any(None), range: Any(Some(range)) };
@@ -80,7 +78,7 @@ fn real_kind(
     what: &'static str,
     precision: Option<i32>,
     range: Option<i32>,
-) -> std::result::Result<&'static RealKind, TypeError> {
+) -> TypeResult<&'static RealKind> {
     if precision.or(range).is_none() {
         return Err(TypeError::OpenKind);
     }
@@ -95,6 +93,6 @@ const UNDEFINED: i32 = -32766;
 
 fn f90(combiner: Combiner, arguments: &[Option<i32>], basic: Basic) -> Arc<Datatype> {
     let integers: Vec<i32> = arguments.iter().map(|argument| argument.unwrap_or(UNDEFINED)).collect();
-    let contents = Contents::new(combiner, Form::Int).integers(&integers);
-    Arc::new(Datatype::committed(contents, Core::basic(basic)))
+    let contents = Contents::new(combiner, ConstructorForm::Int).integers(&integers);
+    Arc::new(Datatype::committed(contents, DatatypeCore::basic(basic)))
 }

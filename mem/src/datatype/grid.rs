@@ -6,31 +6,29 @@
 use std::sync::Arc;
 
 use super::Datatype;
-use super::contents::{Combiner, Contents, Form};
-use super::core::{Core, Part};
-use super::error::{Arg, TypeError, in_range, not_negative};
-
-type Result<T = Arc<Datatype>> = std::result::Result<T, TypeError>;
+use super::contents::{Combiner, ConstructorForm, Contents};
+use super::core::{CorePart, DatatypeCore};
+use super::error::{Arg, TypeError, TypeResult, in_range, not_negative};
 
 /// Which dimension varies fastest. The values are those of the standard ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub enum Order {
+pub enum ArrayOrder {
     /// The last.
     C = 0xC,
     /// The first.
     Fortran = 0xF,
 }
 
-impl Order {
+impl ArrayOrder {
     /// The order with this value of the standard ABI.
     pub fn from_abi(value: i32) -> Option<Self> {
-        [Order::C, Order::Fortran].into_iter().find(|order| *order as i32 == value)
+        [ArrayOrder::C, ArrayOrder::Fortran].into_iter().find(|order| *order as i32 == value)
     }
 
     /// The dimensions, fastest first.
     fn dimensions(self, count: usize) -> impl Iterator<Item = usize> {
-        (0..count).map(move |i| if self == Order::C { count - 1 - i } else { i })
+        (0..count).map(move |i| if self == ArrayOrder::C { count - 1 - i } else { i })
     }
 }
 
@@ -44,7 +42,7 @@ pub struct Subarray<'a> {
     /// Where the part starts.
     pub starts: &'a [i64],
     /// Storage order.
-    pub order: Order,
+    pub order: ArrayOrder,
 }
 
 /// How a dimension is dealt out to the processes. The values are those of the standard ABI.
@@ -86,15 +84,15 @@ pub struct Darray<'a> {
     /// Processes along each dimension.
     pub psizes: &'a [i32],
     /// Storage order.
-    pub order: Order,
+    pub order: ArrayOrder,
 }
 
 impl Datatype {
     /// `MPI_Type_create_subarray`.
-    pub fn subarray(form: Form, part: &Subarray<'_>, old: &Arc<Datatype>) -> Result {
+    pub fn subarray(form: ConstructorForm, part: &Subarray<'_>, old: &Arc<Datatype>) -> TypeResult {
         part.check()?;
         let pick = |dim: usize| {
-            Ok([Run { first: part.starts[dim], count: part.subsizes[dim] }.once(), Stretch::NONE])
+            Ok([IndexRange { first: part.starts[dim], count: part.subsizes[dim] }.once(), Stretch::NONE])
         };
         let core = carve(part.sizes, part.order, &old.core, pick)?;
         let contents = Contents::new(Combiner::Subarray, form).integers(&[part.sizes.len() as i32]);
@@ -103,7 +101,7 @@ impl Datatype {
     }
 
     /// `MPI_Type_create_darray`.
-    pub fn darray(form: Form, array: &Darray<'_>, old: &Arc<Datatype>) -> Result {
+    pub fn darray(form: ConstructorForm, array: &Darray<'_>, old: &Arc<Datatype>) -> TypeResult {
         array.check()?;
         let places = array.places();
         let core = carve(array.gsizes, array.order, &old.core, |dim| array.stretches(dim, places[dim]))?;
@@ -118,7 +116,7 @@ impl Datatype {
 
 /// Consecutive indices of one dimension.
 #[derive(Clone, Copy)]
-struct Run {
+struct IndexRange {
     first: i64,
     count: i64,
 }
@@ -126,28 +124,28 @@ struct Run {
 /// A run of indices, repeated.
 #[derive(Clone, Copy)]
 struct Stretch {
-    run: Run,
+    run: IndexRange,
     times: i64,
     step: i64,
 }
 
-impl Run {
+impl IndexRange {
     fn once(self) -> Stretch {
         Stretch { run: self, times: 1, step: 0 }
     }
 }
 
 impl Stretch {
-    const NONE: Self = Stretch { run: Run { first: 0, count: 0 }, times: 0, step: 0 };
+    const NONE: Self = Stretch { run: IndexRange { first: 0, count: 0 }, times: 0, step: 0 };
 }
 
 /// The part of an array that `pick` chooses in each dimension, with the bounds of the whole array.
 fn carve(
     sizes: &[i64],
-    order: Order,
-    old: &Core,
-    pick: impl Fn(usize) -> Result<[Stretch; 2]>,
-) -> Result<Core> {
+    order: ArrayOrder,
+    old: &DatatypeCore,
+    pick: impl Fn(usize) -> TypeResult<[Stretch; 2]>,
+) -> TypeResult<DatatypeCore> {
     let (mut core, mut stride) = (old.clone(), old.bounds.extent());
     for dim in order.dimensions(sizes.len()) {
         core = along(&core, stride, pick(dim)?)?;
@@ -158,18 +156,18 @@ fn carve(
 }
 
 /// One more dimension, whose elements are `stride` bytes apart.
-fn along(inner: &Core, stride: i64, stretches: [Stretch; 2]) -> Result<Core> {
+fn along(inner: &DatatypeCore, stride: i64, stretches: [Stretch; 2]) -> TypeResult<DatatypeCore> {
     let bytes = |elements: i64| elements.checked_mul(stride).ok_or(TypeError::TooLarge);
     let build = |stretch: Stretch| {
         inner.repeated(stretch.run.count, stride)?.repeated(stretch.times, bytes(stretch.step)?)
     };
     let built = [build(stretches[0])?, build(stretches[1])?];
     let places = [bytes(stretches[0].run.first)?, bytes(stretches[1].run.first)?];
-    Core::assemble((0..2).map(|i| Part { disp: places[i], count: 1, stride: 0, of: &built[i] }))
+    DatatypeCore::assemble((0..2).map(|i| CorePart { disp: places[i], count: 1, stride: 0, of: &built[i] }))
 }
 
 impl Subarray<'_> {
-    fn check(&self) -> Result<()> {
+    fn check(&self) -> TypeResult<()> {
         for (dim, &size) in self.sizes.iter().enumerate() {
             let arg = |name| Arg(name, Some(dim));
             in_range(arg("array_of_sizes"), size, 1, i64::MAX)?;
@@ -181,7 +179,7 @@ impl Subarray<'_> {
 }
 
 impl Darray<'_> {
-    fn check(&self) -> Result<()> {
+    fn check(&self) -> TypeResult<()> {
         in_range(Arg("size", None), self.size.into(), 1, i32::MAX.into())?;
         not_negative("rank", self.rank.into())?;
         in_range(Arg("rank", None), self.rank.into(), 0, i64::from(self.size) - 1)?;
@@ -207,7 +205,7 @@ impl Darray<'_> {
     }
 
     /// The indices of dimension `dim` that the process at `place` holds: full blocks, then a shorter one.
-    fn stretches(&self, dim: usize, place: i64) -> Result<[Stretch; 2]> {
+    fn stretches(&self, dim: usize, place: i64) -> TypeResult<[Stretch; 2]> {
         let (global, processes) = (self.gsizes[dim], i64::from(self.psizes[dim]));
         let block = self.block(dim)?;
         let none_left = |first: i64| first >= global;
@@ -217,13 +215,13 @@ impl Darray<'_> {
         let round = processes.checked_mul(block).ok_or(TypeError::TooLarge)?;
         let full = (global - first - block).div_euclid(round) + 1;
         let next = first.saturating_add(full.saturating_mul(round));
-        let rest = Run { first: next, count: (global - next).clamp(0, block) };
-        let full = Stretch { run: Run { first, count: block }, times: full.max(0), step: round };
+        let rest = IndexRange { first: next, count: (global - next).clamp(0, block) };
+        let full = Stretch { run: IndexRange { first, count: block }, times: full.max(0), step: round };
         Ok([full, if rest.count > 0 { rest.once() } else { Stretch::NONE }])
     }
 
     /// Elements of a block in dimension `dim`.
-    fn block(&self, dim: usize) -> Result<i64> {
+    fn block(&self, dim: usize) -> TypeResult<i64> {
         let (global, processes) = (self.gsizes[dim], i64::from(self.psizes[dim]));
         let given = if self.dargs[dim] == DEFAULT_DARG { None } else { Some(i64::from(self.dargs[dim])) };
         let checked = |block| in_range(Arg("array_of_dargs", Some(dim)), block, 1, i64::MAX).map(|()| block);

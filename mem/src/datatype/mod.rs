@@ -12,6 +12,7 @@ mod count;
 mod error;
 mod fortran;
 mod grid;
+mod in_file;
 mod pack;
 mod signature;
 #[cfg(test)]
@@ -20,12 +21,13 @@ mod tests;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-pub use contents::{Combiner, Contents, Form};
+pub use contents::{Combiner, ConstructorForm, Contents};
 pub use error::{Any, Arg, TypeError};
-pub use grid::{DEFAULT_DARG, Darray, Distribution, Order, Subarray};
+pub use grid::{ArrayOrder, DEFAULT_DARG, Darray, Distribution, Subarray};
+pub use in_file::BytesInFile;
 pub use pack::PackedBuf;
 
-use self::core::{Contains, Core};
+use self::core::{Contains, DatatypeCore};
 use crate::basic::{BASIC_COUNT, Basic};
 use crate::buf::UserBuf;
 use crate::layout::Layout;
@@ -34,15 +36,15 @@ use crate::layout::Layout;
 #[derive(Debug)]
 pub struct Datatype {
     contents: Contents,
-    core: Core,
+    core: DatatypeCore,
     layout: Arc<Layout>,
     committed: AtomicBool,
 }
 
 static PREDEFINED: LazyLock<[Arc<Datatype>; BASIC_COUNT]> = LazyLock::new(|| {
     Basic::ALL.map(|basic| {
-        let contents = Contents::new(Combiner::Named, Form::Int);
-        Arc::new(Datatype::committed(contents, Core::basic(basic)))
+        let contents = Contents::new(Combiner::Named, ConstructorForm::Int);
+        Arc::new(Datatype::committed(contents, DatatypeCore::basic(basic)))
     })
 });
 
@@ -52,13 +54,13 @@ impl Datatype {
         &PREDEFINED[basic as usize]
     }
 
-    fn new(contents: Contents, core: Core) -> Arc<Self> {
+    fn new(contents: Contents, core: DatatypeCore) -> Arc<Self> {
         let datatype = Datatype::committed(contents, core);
         datatype.committed.store(false, Ordering::Relaxed);
         Arc::new(datatype)
     }
 
-    fn committed(contents: Contents, core: Core) -> Self {
+    fn committed(contents: Contents, core: DatatypeCore) -> Self {
         let layout = Arc::new(core.layout());
         Datatype { contents, core, layout, committed: AtomicBool::new(true) }
     }
@@ -67,7 +69,7 @@ impl Datatype {
     /// caller's business.
     pub fn dup(self: &Arc<Self>) -> Arc<Self> {
         Arc::new(Datatype {
-            contents: Contents::new(Combiner::Dup, Form::Int).of(self),
+            contents: Contents::new(Combiner::Dup, ConstructorForm::Int).of(self),
             core: self.core.clone(),
             layout: self.layout.clone(),
             committed: AtomicBool::new(self.is_committed()),

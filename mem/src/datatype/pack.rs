@@ -4,12 +4,10 @@
 //! functions answer the new position.
 
 use super::Datatype;
-use super::error::TypeError;
+use super::error::{TypeError, TypeResult};
 use crate::buf::UserBuf;
 use crate::external32;
 use crate::layout::{Elements, Placed, Shape};
-
-type Result<T = i64> = std::result::Result<T, TypeError>;
 
 /// The packed side of a transfer: `size` bytes, of which those from `position` on are to be used.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +22,7 @@ pub struct PackedBuf {
 
 impl PackedBuf {
     /// The address of the next byte and the position after `needed` more, if there is room.
-    fn take(&self, needed: i64) -> Result<(*mut u8, i64)> {
+    fn take(&self, needed: i64) -> TypeResult<(*mut u8, i64)> {
         let no_room = TypeError::NoRoom { needed, position: self.position, size: self.size };
         match self.position.checked_add(needed) {
             Some(end) if self.position >= 0 && end <= self.size => {
@@ -37,12 +35,12 @@ impl PackedBuf {
 
 impl Datatype {
     /// Bytes that `count` elements take when packed.
-    pub fn pack_size(&self, count: i64) -> Result {
+    pub fn pack_size(&self, count: i64) -> TypeResult<i64> {
         self.size().checked_mul(count).ok_or(TypeError::TooLarge)
     }
 
     /// Bytes that `count` elements take in `external32`.
-    pub fn external_size(&self, count: i64) -> Result {
+    pub fn external_size(&self, count: i64) -> TypeResult<i64> {
         external_size(&self.core.elements.shape).checked_mul(count).ok_or(TypeError::TooLarge)
     }
 
@@ -50,7 +48,7 @@ impl Datatype {
     ///
     /// # Safety
     /// The elements must be readable, and `to` writable for its size; they must not overlap.
-    pub unsafe fn pack(&self, from: *const u8, count: i64, to: PackedBuf) -> Result {
+    pub unsafe fn pack(&self, from: *const u8, count: i64, to: PackedBuf) -> TypeResult<i64> {
         let (at, end) = to.take(self.pack_size(count)?)?;
         // SAFETY: the caller's promise; `take` has found room for all the bytes.
         unsafe { self.elements_at(from.cast_mut(), count).read_to(0, at, (end - to.position) as usize) };
@@ -61,7 +59,7 @@ impl Datatype {
     ///
     /// # Safety
     /// The elements must be writable, and `from` readable for its size; they must not overlap.
-    pub unsafe fn unpack(&self, from: PackedBuf, to: *mut u8, count: i64) -> Result {
+    pub unsafe fn unpack(&self, from: PackedBuf, to: *mut u8, count: i64) -> TypeResult<i64> {
         let (at, end) = from.take(self.pack_size(count)?)?;
         // SAFETY: the caller's promise; `take` has found all the bytes.
         unsafe { self.elements_at(to, count).write_from(0, at, (end - from.position) as usize) };
@@ -72,7 +70,7 @@ impl Datatype {
     ///
     /// # Safety
     /// As [`Datatype::pack`].
-    pub unsafe fn pack_external(&self, from: *const u8, count: i64, to: PackedBuf) -> Result {
+    pub unsafe fn pack_external(&self, from: *const u8, count: i64, to: PackedBuf) -> TypeResult<i64> {
         let (mut at, end) = to.take(self.external_size(count)?)?;
         self.for_each_array(count, |disp, array| {
             // SAFETY: the typemap names only bytes of the elements; the external sizes add up to what `take`
@@ -87,7 +85,7 @@ impl Datatype {
     ///
     /// # Safety
     /// As [`Datatype::unpack`].
-    pub unsafe fn unpack_external(&self, from: PackedBuf, to: *mut u8, count: i64) -> Result {
+    pub unsafe fn unpack_external(&self, from: PackedBuf, to: *mut u8, count: i64) -> TypeResult<i64> {
         let (mut at, end) = from.take(self.external_size(count)?)?;
         self.for_each_array(count, |disp, array| {
             // SAFETY: as in `pack_external`, the other way round.
@@ -95,6 +93,31 @@ impl Datatype {
             at = at.wrapping_add(array.count * array.basic.external_size());
         })?;
         Ok(end)
+    }
+
+    /// Unpacks the elements that `external` bytes in `external32` hold, and no others of the `count` at `to`. Answers how many bytes
+    /// those have in memory, an incomplete last element left out.
+    ///
+    /// # Safety
+    /// As [`Datatype::unpack`].
+    pub unsafe fn unpack_external_part(
+        &self,
+        from: *const u8,
+        external: i64,
+        to: *mut u8,
+        count: i64,
+    ) -> TypeResult<i64> {
+        let (mut left, mut at, mut native) = (external.max(0) as usize, from, 0);
+        self.for_each_array(count, |disp, array| {
+            let size = array.basic.external_size();
+            let whole = left.checked_div(size).unwrap_or(0).min(array.count);
+            // SAFETY: as in `unpack_external`; `left` says what is there.
+            unsafe { external32::decode_array(array.basic, at, to.wrapping_offset(disp), whole) };
+            at = at.wrapping_add(whole * size);
+            native += whole * array.basic.size();
+            left = if whole < array.count { 0 } else { left - whole * size };
+        })?;
+        Ok(native as i64)
     }
 
     /// # Safety
@@ -105,7 +128,7 @@ impl Datatype {
     }
 
     /// Calls `each` for every array of basic elements in `count` elements, in the order of the typemap.
-    fn for_each_array(&self, count: i64, mut each: impl FnMut(isize, Elements)) -> Result<()> {
+    pub(super) fn for_each_array(&self, count: i64, mut each: impl FnMut(isize, Elements)) -> TypeResult<()> {
         self.pack_size(count)?;
         let Placed { disp, shape } =
             self.core.elements.repeated(count.max(0) as usize, self.extent() as isize);

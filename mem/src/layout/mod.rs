@@ -9,6 +9,7 @@ mod leaf;
 mod shape;
 mod signature;
 mod walk;
+mod wire;
 
 pub use leaf::Elements;
 pub use signature::Signature;
@@ -103,5 +104,27 @@ impl Layout {
     pub(crate) fn visit<V: Visit>(&self, count: usize, from: usize, to: usize, visitor: &mut V) -> bool {
         let to = to.min(self.packed_len(count));
         from >= to || walk::elements(self, from..to, visitor)
+    }
+
+    /// Calls `each` with displacement and length of every piece of packed bytes `[from, to)` of `count` elements, in packed order,
+    /// until it answers false. Whether it never did.
+    pub fn pieces(
+        &self,
+        count: usize,
+        from: usize,
+        to: usize,
+        each: &mut impl FnMut(isize, usize) -> bool,
+    ) -> bool {
+        self.visit(count, from, to, &mut PieceVisitor(each))
+    }
+}
+
+/// A function of pieces as a visitor.
+struct PieceVisitor<'a, F>(&'a mut F);
+
+impl<F: FnMut(isize, usize) -> bool> Visit for PieceVisitor<'_, F> {
+    #[inline]
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        (self.0)(disp, len)
     }
 }

@@ -35,13 +35,13 @@ pub(crate) struct Placed<L> {
 /// An irregular list, sorted by `start`, so that a position is found by binary search.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct List<T> {
-    pub entries: Box<[Entry<T>]>,
+    pub entries: Box<[ListEntry<T>]>,
     pub size: usize,
 }
 
 /// One entry of a list: where it starts in the packed stream and in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<T> {
+pub(crate) struct ListEntry<T> {
     pub start: usize,
     pub disp: isize,
     pub item: T,
@@ -50,7 +50,7 @@ pub(crate) struct Entry<T> {
 impl<T> List<T> {
     /// The entries from the one that holds packed byte `at`.
     #[inline]
-    pub fn from(&self, at: usize) -> &[Entry<T>] {
+    pub fn from(&self, at: usize) -> &[ListEntry<T>] {
         let first = if at == 0 { 0 } else { self.entries.partition_point(|e| e.start <= at) - 1 };
         &self.entries[first..]
     }
@@ -58,7 +58,7 @@ impl<T> List<T> {
     /// The entries that hold the first `bytes` packed bytes, each with how many of them it holds.
     pub fn portions(&self, bytes: usize) -> impl Iterator<Item = (&T, usize)> {
         let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.size]);
-        let held = move |(entry, end): (&'_ Entry<T>, usize)| bytes.min(end).saturating_sub(entry.start);
+        let held = move |(entry, end): (&'_ ListEntry<T>, usize)| bytes.min(end).saturating_sub(entry.start);
         self.entries
             .iter()
             .zip(ends)
@@ -206,7 +206,7 @@ fn list<L: Leaf, T>(parts: &[Placed<L>], item: impl Fn(&Placed<L>) -> T) -> List
     let entry = |part: &Placed<L>| {
         let start = size;
         size += part.shape.size();
-        Entry { start, disp: part.disp - origin, item: item(part) }
+        ListEntry { start, disp: part.disp - origin, item: item(part) }
     };
     let entries = parts.iter().map(entry).collect();
     List { entries, size }

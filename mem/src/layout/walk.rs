@@ -21,7 +21,7 @@ pub(crate) trait Visit {
 /// Packed bytes `bytes` of a buffer of elements; not empty, and within it.
 #[inline]
 pub(super) fn elements<V: Visit>(layout: &Layout, bytes: Range<usize>, visitor: &mut V) -> bool {
-    let all = Steps { origin: layout.placed.disp, stride: layout.extent };
+    let all = EvenSteps { origin: layout.placed.disp, stride: layout.extent };
     match &layout.placed.shape {
         Shape::One(block) => all.strided(block.0, bytes, visitor),
         shape if bytes.end <= layout.size => part(shape, all.origin, bytes, visitor),
@@ -46,9 +46,9 @@ fn whole<V: Visit>(shape: &Shape<Bytes>, origin: isize, visitor: &mut V) -> bool
 fn part<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
     match shape {
         Shape::One(_) => visitor.run(origin + bytes.start as isize, bytes.len()),
-        &Shape::Strided { stride, leaf, .. } => Steps { origin, stride }.strided(leaf.0, bytes, visitor),
+        &Shape::Strided { stride, leaf, .. } => EvenSteps { origin, stride }.strided(leaf.0, bytes, visitor),
         Shape::Repeat { stride, inner, inner_size, .. } => {
-            Steps { origin, stride: *stride }.repeated(inner, *inner_size, bytes, visitor)
+            EvenSteps { origin, stride: *stride }.repeated(inner, *inner_size, bytes, visitor)
         }
         Shape::Pieces(list) => pieces(list, origin, bytes, visitor),
         Shape::Mixed(list) => mixed(list, origin, bytes, visitor),
@@ -56,12 +56,12 @@ fn part<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visi
 }
 
 /// Places at a fixed distance.
-struct Steps {
+struct EvenSteps {
     origin: isize,
     stride: isize,
 }
 
-impl Steps {
+impl EvenSteps {
     #[inline]
     fn at(&self, index: usize) -> isize {
         self.origin + index as isize * self.stride

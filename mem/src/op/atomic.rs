@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::PredefinedOp::{self, Band, Bor, Bxor, NoOp, Replace, Sum};
 use super::kernel::Kernel;
 use super::kernel_for;
-use crate::basic::{Basic, Machine};
+use crate::basic::{Basic, MachineType};
 
 /// Whether elements of this type at `address` are combined by atomic instructions.
 #[inline]
@@ -36,7 +36,7 @@ pub unsafe fn accumulate(
     count: usize,
 ) {
     assert!(is_atomic(basic, target.addr()), "{basic} at {target:?} needs a lock");
-    if let (Sum, Machine::F64) = (op, basic.machine()) {
+    if let (Sum, MachineType::F64) = (op, basic.machine()) {
         // SAFETY: by the caller, and the elements are aligned.
         return unsafe { add_doubles(origin, target, fetched, count) };
     }
@@ -143,8 +143,8 @@ cell!(AtomicU32, u32);
 cell!(AtomicU64, u64);
 
 /// Integers are added by the processor, whatever their sign.
-fn is_integer(machine: Machine) -> bool {
-    use Machine::*;
+fn is_integer(machine: MachineType) -> bool {
+    use MachineType::*;
     matches!(machine, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
 }
 

@@ -118,7 +118,7 @@ mod tests {
         assert!(Half(0x7e00).widen().is_nan());
     }
 
-    /// Between two neighbours, the nearer one; in the middle, the even one.
+    /// Between two neighbors, the nearer one; in the middle, the even one.
     #[test]
     fn rounds_to_the_nearest_even() {
         for bits in 0..INFINITY as u16 {

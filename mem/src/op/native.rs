@@ -5,7 +5,7 @@ use super::PredefinedOp as Op;
 use super::kernel::{Kernel, Registers};
 use crate::basic::Basic;
 #[cfg(target_arch = "x86_64")]
-use crate::basic::Machine;
+use crate::basic::MachineType;
 
 macro_rules! native_kernels {
     ($($name:ident)*) => {
@@ -100,7 +100,7 @@ pub fn wide(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
         _ if on < Registers::Widest => None,
         (Op::Minloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_minloc),
         (Op::Maxloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_maxloc),
-        (Op::Prod, _, Machine::I64 | Machine::U64) => Some(tern_wide_int64_prod),
+        (Op::Prod, _, MachineType::I64 | MachineType::U64) => Some(tern_wide_int64_prod),
         _ => None,
     }
 }

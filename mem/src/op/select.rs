@@ -9,7 +9,7 @@ use super::half::Half;
 use super::kernel::{Kernel, Registers, each_part, pieces, wide};
 use super::native;
 use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc};
-use crate::basic::{Basic, Class, Machine};
+use crate::basic::{Basic, Class, MachineType};
 use std::ffi::{c_int, c_long};
 use std::sync::LazyLock;
 
@@ -41,42 +41,42 @@ pub fn kernel_for(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
 
 /// Binary16 where the processor converts it.
 #[cfg(target_arch = "x86_64")]
-fn converted(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
+fn converted(op: Op, machine: MachineType, on: Registers) -> Option<Kernel> {
     match (op, machine) {
         _ if on < Registers::Wide => None,
-        (Op::Sum, Machine::F16) => Some(widened::<Half, f32, Sum, 16>()),
-        (Op::Prod, Machine::F16) => Some(widened::<Half, f32, Prod, 16>()),
-        (Op::Min, Machine::F16) => Some(widened::<Half, f32, Min, 16>()),
-        (Op::Max, Machine::F16) => Some(widened::<Half, f32, Max, 16>()),
-        (Op::Sum, Machine::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Sum, 8>()),
-        (Op::Prod, Machine::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Prod, 8>()),
+        (Op::Sum, MachineType::F16) => Some(widened::<Half, f32, Sum, 16>()),
+        (Op::Prod, MachineType::F16) => Some(widened::<Half, f32, Prod, 16>()),
+        (Op::Min, MachineType::F16) => Some(widened::<Half, f32, Min, 16>()),
+        (Op::Max, MachineType::F16) => Some(widened::<Half, f32, Max, 16>()),
+        (Op::Sum, MachineType::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Sum, 8>()),
+        (Op::Prod, MachineType::ComplexF16) => Some(widened::<Complex<Half>, Complex<f32>, Prod, 8>()),
         _ => None,
     }
 }
 
 /// Binary16 where the processor converts it: this one is not asked to.
 #[cfg(not(target_arch = "x86_64"))]
-fn converted(_: Op, _: Machine, _: Registers) -> Option<Kernel> {
+fn converted(_: Op, _: MachineType, _: Registers) -> Option<Kernel> {
     None
 }
 
-fn integer(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
+fn integer(op: Op, machine: MachineType, on: Registers) -> Option<Kernel> {
     match machine {
-        Machine::I8 => integers::<i8>(op, on),
-        Machine::I16 => integers::<i16>(op, on),
-        Machine::I32 => integers::<i32>(op, on),
-        Machine::I64 => extremes::<i64, 16>(op, on).or_else(|| integers::<i64>(op, on)),
-        Machine::I128 => parts(op, on).or_else(|| integers::<i128>(op, on)),
-        Machine::U8 => integers::<u8>(op, on),
-        Machine::U16 => integers::<u16>(op, on),
-        Machine::U32 => integers::<u32>(op, on),
-        Machine::U64 => extremes::<u64, 16>(op, on).or_else(|| integers::<u64>(op, on)),
+        MachineType::I8 => integers::<i8>(op, on),
+        MachineType::I16 => integers::<i16>(op, on),
+        MachineType::I32 => integers::<i32>(op, on),
+        MachineType::I64 => extremes::<i64, 16>(op, on).or_else(|| integers::<i64>(op, on)),
+        MachineType::I128 => parts(op, on).or_else(|| integers::<i128>(op, on)),
+        MachineType::U8 => integers::<u8>(op, on),
+        MachineType::U16 => integers::<u16>(op, on),
+        MachineType::U32 => integers::<u32>(op, on),
+        MachineType::U64 => extremes::<u64, 16>(op, on).or_else(|| integers::<u64>(op, on)),
         _ => None,
     }
 }
 
 /// What every integer can do.
-trait Integer:
+trait IntegerElement:
     Arithmetic
     + Truth
     + PartialOrd
@@ -86,7 +86,7 @@ trait Integer:
 {
 }
 
-impl<T> Integer for T where
+impl<T> IntegerElement for T where
     T: Arithmetic
         + Truth
         + PartialOrd
@@ -96,7 +96,7 @@ impl<T> Integer for T where
 {
 }
 
-fn integers<T: Integer>(op: Op, on: Registers) -> Option<Kernel> {
+fn integers<T: IntegerElement>(op: Op, on: Registers) -> Option<Kernel> {
     match op {
         Op::Sum => Some(wide::<T, Sum>(on)),
         Op::Prod => Some(wide::<T, Prod>(on)),
@@ -134,13 +134,13 @@ fn extremes<T: Copy + PartialOrd, const PIECE: usize>(op: Op, on: Registers) -> 
     }
 }
 
-fn floating(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
+fn floating(op: Op, machine: MachineType, on: Registers) -> Option<Kernel> {
     match machine {
-        Machine::F16 => real::<Half>(op, on),
-        Machine::F32 => extremes::<f32, 32>(op, on).or_else(|| real::<f32>(op, on)),
-        Machine::F64 => extremes::<f64, 16>(op, on).or_else(|| real::<f64>(op, on)),
-        Machine::LongDouble => native::long_double(op),
-        Machine::F128 => native::quad(op),
+        MachineType::F16 => real::<Half>(op, on),
+        MachineType::F32 => extremes::<f32, 32>(op, on).or_else(|| real::<f32>(op, on)),
+        MachineType::F64 => extremes::<f64, 16>(op, on).or_else(|| real::<f64>(op, on)),
+        MachineType::LongDouble => native::long_double(op),
+        MachineType::F128 => native::quad(op),
         _ => None,
     }
 }
@@ -155,16 +155,16 @@ fn real<T: Arithmetic + PartialOrd>(op: Op, on: Registers) -> Option<Kernel> {
     }
 }
 
-fn complex(op: Op, machine: Machine, on: Registers) -> Option<Kernel> {
+fn complex(op: Op, machine: MachineType, on: Registers) -> Option<Kernel> {
     match (op, machine) {
-        (Op::Sum, Machine::ComplexF16) => Some(each_part::<Half, Sum>(on)),
-        (Op::Sum, Machine::ComplexF32) => Some(each_part::<f32, Sum>(on)),
-        (Op::Sum, Machine::ComplexF64) => Some(each_part::<f64, Sum>(on)),
-        (Op::Prod, Machine::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>(on)),
-        (Op::Prod, Machine::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>(on)),
-        (Op::Prod, Machine::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>(on)),
-        (_, Machine::ComplexLongDouble) => native::complex_long_double(op),
-        (_, Machine::ComplexF128) => native::complex_quad(op),
+        (Op::Sum, MachineType::ComplexF16) => Some(each_part::<Half, Sum>(on)),
+        (Op::Sum, MachineType::ComplexF32) => Some(each_part::<f32, Sum>(on)),
+        (Op::Sum, MachineType::ComplexF64) => Some(each_part::<f64, Sum>(on)),
+        (Op::Prod, MachineType::ComplexF16) => Some(pieces::<Complex<Half>, Prod, 16>(on)),
+        (Op::Prod, MachineType::ComplexF32) => Some(pieces::<Complex<f32>, Prod, 8>(on)),
+        (Op::Prod, MachineType::ComplexF64) => Some(pieces::<Complex<f64>, Prod, 4>(on)),
+        (_, MachineType::ComplexLongDouble) => native::complex_long_double(op),
+        (_, MachineType::ComplexF128) => native::complex_quad(op),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 use super::half::Half;
 use super::select;
 use super::{PredefinedOp, Registers, reduce, reduce3};
-use crate::basic::{Basic, Class, Machine};
+use crate::basic::{Basic, Class, MachineType};
 use PredefinedOp::*;
 
 /// Counts around the widths of vector registers, and none.
@@ -173,7 +173,7 @@ fn naive(op: PredefinedOp, basic: Basic, a: &Element, b: &Element) -> Element {
 }
 
 /// The scalars of an element: where each starts and what it is.
-fn scalars(basic: Basic) -> Vec<(usize, Machine)> {
+fn scalars(basic: Basic) -> Vec<(usize, MachineType)> {
     let pieces = basic.pieces().iter();
     pieces
         .flat_map(|piece| match complex_part(piece.basic.machine()) {
@@ -183,13 +183,13 @@ fn scalars(basic: Basic) -> Vec<(usize, Machine)> {
         .collect()
 }
 
-fn complex_part(machine: Machine) -> Option<Machine> {
+fn complex_part(machine: MachineType) -> Option<MachineType> {
     match machine {
-        Machine::ComplexF16 => Some(Machine::F16),
-        Machine::ComplexF32 => Some(Machine::F32),
-        Machine::ComplexF64 => Some(Machine::F64),
-        Machine::ComplexLongDouble => Some(Machine::LongDouble),
-        Machine::ComplexF128 => Some(Machine::F128),
+        MachineType::ComplexF16 => Some(MachineType::F16),
+        MachineType::ComplexF32 => Some(MachineType::F32),
+        MachineType::ComplexF64 => Some(MachineType::F64),
+        MachineType::ComplexLongDouble => Some(MachineType::LongDouble),
+        MachineType::ComplexF128 => Some(MachineType::F128),
         _ => None,
     }
 }
@@ -244,15 +244,17 @@ impl Array {
 }
 
 /// A whole number as a scalar of this type; of x87, without the unused bytes.
-fn scalar_bytes(machine: Machine, number: i128) -> Vec<u8> {
+fn scalar_bytes(machine: MachineType, number: i128) -> Vec<u8> {
     let float = number as f64;
     match machine {
-        Machine::F32 => (float as f32).to_ne_bytes().to_vec(),
-        Machine::F64 => float.to_ne_bytes().to_vec(),
-        Machine::F16 => ((ieee_bits(float, 5, 10)) as u16).to_ne_bytes().to_vec(),
-        Machine::F128 => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
-        Machine::LongDouble if cfg!(target_arch = "x86_64") => x87_bits(float).to_ne_bytes()[..10].to_vec(),
-        Machine::LongDouble => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
+        MachineType::F32 => (float as f32).to_ne_bytes().to_vec(),
+        MachineType::F64 => float.to_ne_bytes().to_vec(),
+        MachineType::F16 => ((ieee_bits(float, 5, 10)) as u16).to_ne_bytes().to_vec(),
+        MachineType::F128 => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
+        MachineType::LongDouble if cfg!(target_arch = "x86_64") => {
+            x87_bits(float).to_ne_bytes()[..10].to_vec()
+        }
+        MachineType::LongDouble => ieee_bits(float, 15, 112).to_ne_bytes().to_vec(),
         integer if cfg!(target_endian = "little") => number.to_le_bytes()[..integer.size()].to_vec(),
         integer => number.to_be_bytes()[16 - integer.size()..].to_vec(),
     }
@@ -386,7 +388,7 @@ fn unusual(basic: Basic, count: usize) -> [Vec<u8>; 2] {
                 scalar += 1;
                 let place = stride * scalar + scalar / UNUSUAL.len();
                 let number = match machine {
-                    Machine::I32 => vec![(place % 2) as u8, 0, 0, 0],
+                    MachineType::I32 => vec![(place % 2) as u8, 0, 0, 0],
                     _ => unusual_bytes(machine, UNUSUAL[place % UNUSUAL.len()]),
                 };
                 element[offset..offset + number.len()].copy_from_slice(&number);
@@ -396,12 +398,12 @@ fn unusual(basic: Basic, count: usize) -> [Vec<u8>; 2] {
     })
 }
 
-fn unusual_bytes(machine: Machine, number: f64) -> Vec<u8> {
+fn unusual_bytes(machine: MachineType, number: f64) -> Vec<u8> {
     match machine {
-        Machine::F16 => Half::round(number as f32).0.to_ne_bytes().to_vec(),
-        Machine::F32 => (number as f32).to_ne_bytes().to_vec(),
-        Machine::F64 => number.to_ne_bytes().to_vec(),
-        Machine::LongDouble if cfg!(target_arch = "x86_64") => {
+        MachineType::F16 => Half::round(number as f32).0.to_ne_bytes().to_vec(),
+        MachineType::F32 => (number as f32).to_ne_bytes().to_vec(),
+        MachineType::F64 => number.to_ne_bytes().to_vec(),
+        MachineType::LongDouble if cfg!(target_arch = "x86_64") => {
             let (sign, bits) = ((number.is_sign_negative() as u128) << 79, number.to_bits());
             let fraction = ((bits & ((1 << 52) - 1)) as u128) << 11 | 1 << 63;
             let magnitude = match (bits >> 52 & 0x7ff) as u128 {
@@ -421,9 +423,9 @@ fn without_payloads(basic: Basic, element: &[u8]) -> Vec<u8> {
     for (offset, machine) in scalars(basic) {
         let part = &mut bytes[offset..offset + machine.size()];
         let is_nan = match machine {
-            Machine::F16 => Half(u16::from_ne_bytes((&*part).try_into().unwrap())).widen().is_nan(),
-            Machine::F32 => f32::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
-            Machine::F64 => f64::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
+            MachineType::F16 => Half(u16::from_ne_bytes((&*part).try_into().unwrap())).widen().is_nan(),
+            MachineType::F32 => f32::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
+            MachineType::F64 => f64::from_ne_bytes((&*part).try_into().unwrap()).is_nan(),
             _ => false,
         };
         if is_nan {
@@ -470,7 +472,7 @@ fn unusual_long_doubles_compare_as_in_c() {
     for (a, b) in UNUSUAL.into_iter().flat_map(|a| UNUSUAL.map(|b| (a, b))) {
         let padded = |number: f64, index: Option<u8>| {
             let mut bytes = [0; 32];
-            bytes[..10].copy_from_slice(&unusual_bytes(Machine::LongDouble, number));
+            bytes[..10].copy_from_slice(&unusual_bytes(MachineType::LongDouble, number));
             bytes[16] = index.unwrap_or(0);
             bytes
         };

@@ -1,40 +1,41 @@
 //! `TERN_CHECK=collectives`: before a collective begins, its ranks tell each other what they call, and all of them
 //! get the same error if the calls do not fit, instead of a hang or wrong data.
 //!
-//! Every rank learns every rank's [`Record`] by Bruck's allgather, in a lane of the communicator that the collective
-//! itself does not use, and [`verdict`] is a pure function of them. So nobody runs a collective that another refuses. With
-//! the check on, all collectives go by schedules over messages: one place to begin, [`crate::coll`]'s `Running`.
+//! Every rank learns every rank's [`CallRecord`] by Bruck's allgather, in a lane of the communicator that the
+//! collective itself does not use, and [`verdict`] is a pure function of them. So nobody runs a collective that another
+//! refuses. With the check on, all collectives go by schedules over messages: one place to begin, [`crate::coll`]'s
+//! `RunningCollective`.
 
 mod record;
 pub mod threads;
 mod verdict;
+pub mod windows;
 
-pub use record::{Meaning, Record, State};
+pub use record::{CallRecord, CallState, Meaning};
 
-use crate::comm::intercomm::ours_first;
 use crate::comm::object::{Comm, Lane};
+use crate::core::engine::ProcessEngine;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::ProcessEngine;
 use std::task::Poll;
 use tern_abi::MPI_ERR_OTHER;
-use tern_engine::{Envelope, Group, Mode, Pattern, Started, Status};
+use tern_engine::{Envelope, Group, Mode, Pattern, StartedSend, Status};
 use tern_mem::UserBuf;
-use verdict::{Calls, verdict};
+use verdict::{CallRecords, verdict};
 
 /// The comparison of one call.
 #[derive(Debug)]
 pub struct Check {
-    circle: Circle,
-    mine: Record,
-    /// Records from this rank's own on, in the order of places, around the circle.
+    ranks: CheckedRanks,
+    mine: CallRecord,
+    /// Records from this rank's own on, in the order of places, around the ranks.
     known: Vec<u8>,
-    round: Option<Round>,
+    round: Option<ExchangeRound>,
     passed: bool,
 }
 
 /// All ranks of a communicator in one order; those of an intercommunicator one group after the other.
 #[derive(Debug)]
-struct Circle {
+struct CheckedRanks {
     members: Group,
     place: u32,
     first: u32,
@@ -45,16 +46,16 @@ struct Circle {
 
 /// A message each way.
 #[derive(Debug)]
-struct Round {
-    sent: Option<Started>,
-    received: Option<Started>,
+struct ExchangeRound {
+    sent: Option<StartedSend>,
+    received: Option<StartedSend>,
     into: UserBuf,
 }
 
 impl Check {
     /// A check of the call with tag `tag` on a communicator.
-    pub fn new(comm: &Comm, tag: i32, mine: Record) -> Self {
-        Check { circle: Circle::of(comm, tag), known: mine.bytes(), mine, round: None, passed: false }
+    pub fn new(comm: &Comm, tag: i32, mine: CallRecord) -> Self {
+        Check { ranks: CheckedRanks::of(comm, tag), known: mine.bytes(), mine, round: None, passed: false }
     }
 
     /// Back to the start, for the next start of a persistent call.
@@ -68,7 +69,7 @@ impl Check {
         if self.passed {
             return Poll::Ready(Ok(()));
         }
-        while self.blocks() < self.circle.members.size() {
+        while self.blocks() < self.ranks.members.size() {
             let round = match &mut self.round {
                 Some(round) => round,
                 None => {
@@ -91,58 +92,59 @@ impl Check {
     /// Tells the others that this rank's call has failed for its own arguments, without waiting for anybody: each round's
     /// message, with nothing in it about other ranks.
     pub fn refuse(mut self, engine: &mut ProcessEngine) {
-        let size = self.circle.members.size();
+        let size = self.ranks.members.size();
         while self.blocks() < size {
             let sent = self.send(engine);
-            if let Started::Pending(id) = sent {
+            if let StartedSend::Pending(id) = sent {
                 engine.detach(id);
             }
-            let more = self.blocks_next() as usize * Record::BYTES;
+            let more = self.blocks_next() as usize * CallRecord::BYTES;
             self.known.resize(self.known.len() + more, 0);
         }
     }
 
     fn blocks(&self) -> u32 {
-        (self.known.len() / Record::BYTES) as u32
+        (self.known.len() / CallRecord::BYTES) as u32
     }
 
     /// Records that come in the next round: as many as are known, or those that are left.
     fn blocks_next(&self) -> u32 {
-        self.blocks().min(self.circle.members.size() - self.blocks())
+        self.blocks().min(self.ranks.members.size() - self.blocks())
     }
 
-    fn begin(&self, engine: &mut ProcessEngine) -> Round {
-        let Circle { members, place, context, tag, .. } = &self.circle;
-        let into = UserBuf::owned(self.blocks_next() as usize * Record::BYTES);
+    fn begin(&self, engine: &mut ProcessEngine) -> ExchangeRound {
+        let CheckedRanks { members, place, context, tag, .. } = &self.ranks;
+        let into = UserBuf::owned(self.blocks_next() as usize * CallRecord::BYTES);
         let source = (place + self.blocks()) % members.size();
         let pattern = Pattern { context: *context, source, tag: *tag };
         let received = Some(engine.receive(pattern, &into, 0));
-        Round { sent: Some(self.send(engine)), received, into }
+        ExchangeRound { sent: Some(self.send(engine)), received, into }
     }
 
-    fn send(&self, engine: &mut ProcessEngine) -> Started {
-        let Circle { members, place, context, tag, .. } = &self.circle;
+    fn send(&self, engine: &mut ProcessEngine) -> StartedSend {
+        let CheckedRanks { members, place, context, tag, .. } = &self.ranks;
         let to = (place + members.size() - self.blocks()) % members.size();
-        let len = self.blocks_next() as usize * Record::BYTES;
+        let len = self.blocks_next() as usize * CallRecord::BYTES;
         let body = UserBuf::owned(len);
         body.write(0, &self.known[..len]);
         let envelope = Envelope { context: *context, source: *place, tag: *tag };
-        engine.send(Mode::Standard, members.peer(to).expect("a place in the circle"), envelope, &body, 0)
+        engine.send(Mode::Standard, members.peer(to).expect("a place in the ranks"), envelope, &body, 0)
     }
 
     fn conclude(&self) -> Option<Box<Error>> {
-        let mut records: Vec<Record> = self.known.chunks_exact(Record::BYTES).map(Record::read).collect();
-        records.rotate_right(self.circle.place as usize);
-        let (first, own) = (self.circle.first as usize, self.circle.own as usize);
-        verdict(&Calls { records: &records, first, own }, self.circle.tag)
+        let mut records: Vec<CallRecord> =
+            self.known.chunks_exact(CallRecord::BYTES).map(CallRecord::read).collect();
+        records.rotate_right(self.ranks.place as usize);
+        let (first, own) = (self.ranks.first as usize, self.ranks.own as usize);
+        verdict(&CallRecords { records: &records, first, own }, self.ranks.tag)
     }
 }
 
-impl Circle {
+impl CheckedRanks {
     fn of(comm: &Comm, tag: i32) -> Self {
         match &comm.remote {
             // Agreements use this lane too, but never the tag of a collective.
-            None => Circle {
+            None => CheckedRanks {
                 members: comm.group.clone(),
                 place: comm.rank,
                 first: comm.group.size(),
@@ -151,20 +153,20 @@ impl Circle {
                 tag,
             },
             // MPI_Comm_create_group, which else uses this lane, is not for intercommunicators.
-            Some(remote) => Circle::of_both(comm, remote, comm.lane(Lane::Part), tag),
+            Some(remote) => CheckedRanks::of_both(comm, remote, comm.lane(Lane::Part), tag),
         }
     }
 
     fn of_both(comm: &Comm, remote: &Group, context: u64, tag: i32) -> Self {
-        let ours_first = ours_first(&comm.group, remote);
+        let ours_first = comm.comes_first;
         let (first, second) = if ours_first { (&comm.group, remote) } else { (remote, &comm.group) };
         let own = if ours_first { 0 } else { first.size() };
         let members = Group::of(first.members().chain(second.members()).collect());
-        Circle { members, place: own + comm.rank, first: first.size(), own, context, tag }
+        CheckedRanks { members, place: own + comm.rank, first: first.size(), own, context, tag }
     }
 }
 
-impl Round {
+impl ExchangeRound {
     fn advance(&mut self, engine: &mut ProcessEngine) -> Poll<Result<Vec<u8>>> {
         let received = take(&mut self.received, engine)?;
         let sent = take(&mut self.sent, engine)?;
@@ -178,11 +180,11 @@ impl Round {
 }
 
 /// Whether a message is through; it is asked about until then.
-fn take(started: &mut Option<Started>, engine: &mut ProcessEngine) -> Result<bool> {
+fn take(started: &mut Option<StartedSend>, engine: &mut ProcessEngine) -> Result<bool> {
     let status = match *started {
         None => return Ok(true),
-        Some(Started::Done(status)) => status,
-        Some(Started::Pending(id)) => match engine.test(id) {
+        Some(StartedSend::Done(status)) => status,
+        Some(StartedSend::Pending(id)) => match engine.test(id) {
             Some(status) => status,
             None => return Ok(false),
         },

@@ -5,7 +5,7 @@ use crate::comm::agree::{number, record};
 use std::ffi::c_int;
 use std::fmt;
 use tern_abi::error_class_name;
-use tern_coll::{Call, Comm, Data, Numbers, Root, Types, Vector};
+use tern_coll::{CollectiveCall, CommView, NumberArray, Root, TypedCount, Vector, VectorTypes};
 use tern_mem::op::PredefinedOp;
 use tern_mem::{Basic, Datatype};
 
@@ -20,9 +20,9 @@ const WORDS: usize = 1 + NAME_WORDS + 2 + 2 * AMOUNT_WORDS + 2 + SAID_WORDS;
 
 /// One rank's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Record {
+pub struct CallRecord {
     /// Whether the call was made.
-    pub state: State,
+    pub state: CallState,
     name: [u8; NAME_BYTES],
     /// The root that it names, if it has one.
     pub root: Option<Root>,
@@ -42,7 +42,7 @@ pub struct Record {
 
 /// Whether a rank's call was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum State {
+pub enum CallState {
     /// Nothing is known of this rank: its record would have come by one that refused its own call.
     #[default]
     Unknown,
@@ -74,7 +74,7 @@ pub struct Amount {
 
 impl Amount {
     /// So many elements of `datatype`.
-    pub fn of(data: Data, datatype: Option<&Datatype>) -> Self {
+    pub fn of(data: TypedCount, datatype: Option<&Datatype>) -> Self {
         let basic = datatype.and_then(Datatype::uniform);
         // What may be received as anything is not compared (section 3.3.1).
         let any = matches!(basic, Some(Basic::Packed | Basic::Byte));
@@ -83,7 +83,7 @@ impl Amount {
     }
 }
 
-/// The datatypes and the operation of a call being prepared, beside its [`Call`].
+/// The datatypes and the operation of a call being prepared, beside its [`CollectiveCall`].
 #[derive(Clone, Copy)]
 pub struct Meaning<'a> {
     /// The type of the send buffer.
@@ -94,7 +94,7 @@ pub struct Meaning<'a> {
     pub operation: Option<Operation>,
 }
 
-impl Record {
+impl CallRecord {
     /// Bytes of a record on its way.
     pub const BYTES: usize = WORDS * 8;
 
@@ -103,49 +103,51 @@ impl Record {
         let mut name = [0; NAME_BYTES];
         let len = call.len().min(NAME_BYTES);
         name[..len].copy_from_slice(&call.as_bytes()[..len]);
-        Record { state: State::Made, name, ..Record::default() }
+        CallRecord { state: CallState::Made, name, ..CallRecord::default() }
     }
 
     /// What has to agree between the ranks of a call; what the standard lets each rank choose is left out, and so is
     /// what only two ranks have to agree on (the counts of the v and w calls): messages are measured anyway.
-    pub fn fill(&mut self, comm: &Comm, call: &Call, meaning: Meaning) {
-        let sends = |data: Data| Some(Amount::of(data, meaning.send));
-        let recvs = |data: Data| Some(Amount::of(data, meaning.recv));
+    pub fn fill(&mut self, comm: &CommView, call: &CollectiveCall, meaning: Meaning) {
+        let sends = |data: TypedCount| Some(Amount::of(data, meaning.send));
+        let recvs = |data: TypedCount| Some(Amount::of(data, meaning.recv));
         self.root = call_root(call);
         self.operation = meaning.operation.map(code);
         match *call {
-            Call::Bcast { data, root } if is_root(comm, root) => self.send = recvs(data),
-            Call::Bcast { data, root } if root != Root::Elsewhere => self.recv = recvs(data),
-            Call::Gather { send, recv, root } => {
+            CollectiveCall::Bcast { data, root } if is_root(comm, root) => self.send = recvs(data),
+            CollectiveCall::Bcast { data, root } if root != Root::Elsewhere => self.recv = recvs(data),
+            CollectiveCall::Gather { send, recv, root } => {
                 self.send = send.filter(|_| is_leaf(root)).and_then(sends);
                 self.recv = is_root(comm, root).then_some(recv).and_then(recvs);
             }
-            Call::Scatter { send, recv, root } => {
+            CollectiveCall::Scatter { send, recv, root } => {
                 self.send = is_root(comm, root).then_some(send).and_then(sends);
                 self.recv = recv.filter(|_| is_leaf(root)).and_then(recvs);
             }
-            Call::Allgather { send, recv } | Call::Alltoall { send, recv } => {
+            CollectiveCall::Allgather { send, recv } | CollectiveCall::Alltoall { send, recv } => {
                 (self.send, self.recv) = (send.and_then(sends), recvs(recv));
             }
-            Call::Allgatherv { recv, .. } => {
-                if let Types::One(layout) = recv.types {
-                    self.recv = recvs(Data::new(recv.counts.sum(), layout));
+            CollectiveCall::Allgatherv { recv, .. } => {
+                if let VectorTypes::One(layout) = recv.types {
+                    self.recv = recvs(TypedCount::new(recv.counts.sum(), layout));
                 }
                 self.counts = Some(hash(blocks_of(&recv)));
             }
-            Call::Reduce { data, root, .. } => {
+            CollectiveCall::Reduce { data, root, .. } => {
                 self.send = is_leaf(root).then_some(data).and_then(recvs);
                 self.recv = is_root(comm, root).then_some(data).and_then(recvs);
             }
-            Call::Allreduce { data, .. } | Call::Scan { data, .. } | Call::Exscan { data, .. } => {
+            CollectiveCall::Allreduce { data, .. }
+            | CollectiveCall::Scan { data, .. }
+            | CollectiveCall::Exscan { data, .. } => {
                 self.reduces(comm, recvs(data));
             }
-            Call::ReduceScatterBlock { data, .. } => {
+            CollectiveCall::ReduceScatterBlock { data, .. } => {
                 let all = data.count.saturating_mul(u64::from(comm.size));
-                self.reduces(comm, recvs(Data::new(all, data.layout)));
+                self.reduces(comm, recvs(TypedCount::new(all, data.layout)));
             }
-            Call::ReduceScatter { counts, layout, .. } => {
-                self.reduces(comm, recvs(Data::new(counts.sum(), layout)));
+            CollectiveCall::ReduceScatter { counts, layout, .. } => {
+                self.reduces(comm, recvs(TypedCount::new(counts.sum(), layout)));
                 self.counts = Some(hash(numbers_of(&counts).map(|count| count.saturating_mul(layout.size))));
             }
             _ => {}
@@ -165,7 +167,7 @@ impl Record {
         self.said = std::array::from_fn(|at| number(&bytes, at * 8));
     }
 
-    fn reduces(&mut self, comm: &Comm, amount: Option<Amount>) {
+    fn reduces(&mut self, comm: &CommView, amount: Option<Amount>) {
         self.send = amount;
         // Between groups, what one combines is what the other receives.
         self.recv = amount.filter(|_| comm.remote.is_some());
@@ -177,7 +179,7 @@ impl Record {
     }
 
     /// Whether two ranks make the same call.
-    pub fn same_call(&self, other: &Record) -> bool {
+    pub fn same_call(&self, other: &CallRecord) -> bool {
         self.name == other.name
     }
 
@@ -203,8 +205,8 @@ impl Record {
         let rest = 1 + NAME_WORDS;
         let hashes = rest + 2 + 2 * AMOUNT_WORDS;
         let hash = |at: usize| Some(word(at)).filter(|&hash| hash != 0);
-        Record {
-            state: State::read(word(0)),
+        CallRecord {
+            state: CallState::read(word(0)),
             name,
             root: read_root(word(rest)),
             operation: Code::read(word(rest + 1)),
@@ -223,19 +225,19 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
 
-fn call_root(call: &Call) -> Option<Root> {
+fn call_root(call: &CollectiveCall) -> Option<Root> {
     match *call {
-        Call::Bcast { root, .. }
-        | Call::Gather { root, .. }
-        | Call::Gatherv { root, .. }
-        | Call::Scatter { root, .. }
-        | Call::Scatterv { root, .. }
-        | Call::Reduce { root, .. } => Some(root),
+        CollectiveCall::Bcast { root, .. }
+        | CollectiveCall::Gather { root, .. }
+        | CollectiveCall::Gatherv { root, .. }
+        | CollectiveCall::Scatter { root, .. }
+        | CollectiveCall::Scatterv { root, .. }
+        | CollectiveCall::Reduce { root, .. } => Some(root),
         _ => None,
     }
 }
 
-fn is_root(comm: &Comm, root: Root) -> bool {
+fn is_root(comm: &CommView, root: Root) -> bool {
     match root {
         Root::Rank(rank) => comm.remote.is_none() && rank == comm.rank,
         Root::Here => true,
@@ -259,7 +261,7 @@ fn blocks_of(vector: &Vector) -> impl Iterator<Item = u64> {
     (0..vector.counts.len() as u32).map(|rank| vector.in_recv(rank).bytes())
 }
 
-fn numbers_of(numbers: &Numbers) -> impl Iterator<Item = u64> {
+fn numbers_of(numbers: &NumberArray) -> impl Iterator<Item = u64> {
     (0..numbers.len()).map(|at| numbers.count(at))
 }
 
@@ -269,20 +271,20 @@ fn hash(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(0xcbf2_9ce4_8422_2325, mix).max(1)
 }
 
-impl State {
+impl CallState {
     fn word(self) -> u64 {
         match self {
-            State::Unknown => 0,
-            State::Made => 1,
-            State::Refused(class) => 2 | (class as u64) << 32,
+            CallState::Unknown => 0,
+            CallState::Made => 1,
+            CallState::Refused(class) => 2 | (class as u64) << 32,
         }
     }
 
     fn read(word: u64) -> Self {
         match word as u32 {
-            1 => State::Made,
-            2 => State::Refused((word >> 32) as c_int),
-            _ => State::Unknown,
+            1 => CallState::Made,
+            2 => CallState::Refused((word >> 32) as c_int),
+            _ => CallState::Unknown,
         }
     }
 }
@@ -336,7 +338,7 @@ fn read_amount([lead, bytes, signature]: [u64; AMOUNT_WORDS]) -> Option<Amount> 
 }
 
 /// The call for a person: `MPI_Bcast(sends 8 bytes of MPI_INT, root 0)`.
-impl fmt::Display for Record {
+impl fmt::Display for CallRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
         match (self.send, self.recv) {
@@ -356,7 +358,7 @@ impl fmt::Display for Record {
         words.extend(self.topology.map(|_| text(&record(&self.said))));
         write!(f, "{}({})", self.call(), words.join(", "))?;
         match self.state {
-            State::Refused(class) => write!(f, " with {}", error_class_name(class).unwrap_or("an error")),
+            CallState::Refused(class) => write!(f, " with {}", error_class_name(class).unwrap_or("an error")),
             _ => Ok(()),
         }
     }
@@ -382,13 +384,13 @@ impl fmt::Display for Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_coll::Layout;
+    use tern_coll::TypeLayout;
 
-    const INT: Layout = Layout { size: 4, extent: 4, dense: true };
+    const INT: TypeLayout = TypeLayout { size: 4, extent: 4, contiguous: true };
     const NOTHING: Meaning = Meaning { send: None, recv: None, operation: None };
 
-    fn filled(comm: Comm, call: &Call) -> Record {
-        let mut record = Record::named("MPI_Any");
+    fn filled(comm: CommView, call: &CollectiveCall) -> CallRecord {
+        let mut record = CallRecord::named("MPI_Any");
         record.fill(&comm, call, NOTHING);
         record
     }
@@ -400,23 +402,24 @@ mod tests {
     #[test]
     fn a_record_reads_what_it_writes() {
         let amount = Amount { bytes: 12, signature: 99, basic: Basic::from_handle(0x208) };
-        let mut record = Record::named("MPI_Reduce_scatter_block_init");
+        let mut record = CallRecord::named("MPI_Reduce_scatter_block_init");
         record.root = Some(Root::Rank(7));
         record.operation = Some(Code::User(true));
         (record.send, record.counts) = (Some(amount), Some(5));
-        assert_eq!(Record::read(&record.bytes()), record);
-        assert_eq!(record.bytes().len(), Record::BYTES);
+        assert_eq!(CallRecord::read(&record.bytes()), record);
+        assert_eq!(record.bytes().len(), CallRecord::BYTES);
         assert_eq!(record.call(), "MPI_Reduce_scatter_block_init");
-        let refused = Record { state: State::Refused(2), root: Some(Root::Here), ..Record::named("MPI_X") };
-        assert_eq!(Record::read(&refused.bytes()), refused);
+        let refused =
+            CallRecord { state: CallState::Refused(2), root: Some(Root::Here), ..CallRecord::named("MPI_X") };
+        assert_eq!(CallRecord::read(&refused.bytes()), refused);
     }
 
     #[test]
     fn a_topology_is_told_as_far_as_there_is_room() {
         let told = |said: &str| {
-            let mut record = Record::named("MPI_Cart_create");
+            let mut record = CallRecord::named("MPI_Cart_create");
             record.names_topology([2, 3].into_iter(), said);
-            let read = Record::read(&record.bytes());
+            let read = CallRecord::read(&record.bytes());
             assert_eq!(read, record);
             read.to_string()
         };
@@ -425,7 +428,7 @@ mod tests {
         assert_eq!(told(&fits), format!("MPI_Cart_create({fits})"));
         assert_eq!(told(&long), format!("MPI_Cart_create({}\u{2026})", "x".repeat(SAID_BYTES - 3)));
         let hash = |words: [u64; 2]| {
-            let mut record = Record::default();
+            let mut record = CallRecord::default();
             record.names_topology(words.into_iter(), "");
             record.topology
         };
@@ -435,34 +438,34 @@ mod tests {
     #[test]
     fn any_bytes_are_a_record() {
         for value in [0, 0x5a, 0xff] {
-            let record = Record::read(&[value; Record::BYTES]);
+            let record = CallRecord::read(&[value; CallRecord::BYTES]);
             assert!(!record.to_string().is_empty());
         }
-        assert_eq!(Record::read(&[]), Record::default());
+        assert_eq!(CallRecord::read(&[]), CallRecord::default());
     }
 
     #[test]
     fn only_what_is_significant_at_a_rank_is_told() {
-        let (send, recv) = (Data::new(1, INT), Data::new(2, INT));
-        let gather = Call::Gather { send: Some(send), recv, root: Root::Rank(1) };
-        let leaf = filled(Comm::intra(0, 3), &gather);
+        let (send, recv) = (TypedCount::new(1, INT), TypedCount::new(2, INT));
+        let gather = CollectiveCall::Gather { send: Some(send), recv, root: Root::Rank(1) };
+        let leaf = filled(CommView::intra(0, 3), &gather);
         assert_eq!((bytes(leaf.send), bytes(leaf.recv)), (Some(4), None));
-        let root = filled(Comm::intra(1, 3), &gather);
+        let root = filled(CommView::intra(1, 3), &gather);
         assert_eq!((bytes(root.send), bytes(root.recv)), (Some(4), Some(8)));
-        let in_place = Call::Gather { send: None, recv, root: Root::Rank(1) };
-        assert_eq!(bytes(filled(Comm::intra(1, 3), &in_place).send), None);
-        let idle = Call::Bcast { data: send, root: Root::Elsewhere };
-        assert_eq!(filled(Comm::inter(0, 1, 2), &idle).recv, None);
+        let in_place = CollectiveCall::Gather { send: None, recv, root: Root::Rank(1) };
+        assert_eq!(bytes(filled(CommView::intra(1, 3), &in_place).send), None);
+        let idle = CollectiveCall::Bcast { data: send, root: Root::Elsewhere };
+        assert_eq!(filled(CommView::inter(0, 1, 2), &idle).recv, None);
     }
 
     #[test]
     fn counts_of_all_ranks_are_compared_by_their_bytes() {
         let scatter = |counts: &[i32], size: u64| {
-            let layout = Layout { size, extent: size as i64, dense: true };
-            let counts = Numbers::I32(counts);
+            let layout = TypeLayout { size, extent: size as i64, contiguous: true };
+            let counts = NumberArray::I32(counts);
             filled(
-                Comm::intra(0, 2),
-                &Call::ReduceScatter { counts, layout, in_place: false, commutative: true },
+                CommView::intra(0, 2),
+                &CollectiveCall::ReduceScatter { counts, layout, in_place: false, commutative: true },
             )
             .counts
         };

@@ -5,15 +5,15 @@
 //! Calls of several threads that are not meant to be several meet each other's messages and collectives: what comes of it looks like
 //! mismatched calls, or hangs. Only waits are looked at, so that calls cost nothing; sooner or later such a thread waits.
 
-use crate::core::process::{Guard, Phase, die, phase};
+use crate::core::process::{LockGuard, Phase, die, phase};
 use crate::env::init::{is_main, provided};
 use tern_abi::*;
 
 /// Ends the job unless this thread may call. `call` is asked for the call that waits.
 #[cold]
-pub fn refuse_others(process: Guard, call: impl FnOnce(&Guard) -> &'static str) -> Guard {
+pub fn refuse_others(process: LockGuard, call: impl FnOnce(&LockGuard) -> &'static str) -> LockGuard {
     let level = provided();
-    let may_call = is_main() || level > MPI_THREAD_FUNNELED || !process.sessions.is_empty();
+    let may_call = is_main() || level > MPI_THREAD_FUNNELED || !process.objects.sessions.is_empty();
     if may_call || phase() != Phase::Running {
         return process;
     }
@@ -58,8 +58,8 @@ fn refusal(call: &str, thread: &str, level: i32) -> String {
 /// The number that the system gives this thread, and its name.
 fn own_name() -> String {
     let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap_or_default();
-    // SAFETY: gettid has no preconditions.
-    format!("{} ({})", unsafe { libc::gettid() }, name.trim_end())
+    // SAFETY: the call has no preconditions. The C library has a function for it since 2.30 only.
+    format!("{} ({})", unsafe { libc::syscall(libc::SYS_gettid) }, name.trim_end())
 }
 
 #[cfg(test)]

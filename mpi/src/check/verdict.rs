@@ -1,7 +1,7 @@
 //! Whether the calls of all ranks fit together, and what to say if they do not: a pure function, so that all ranks
 //! come to the same result.
 
-use super::record::{Record, State};
+use super::record::{CallRecord, CallState};
 use crate::core::error::{Error, fail};
 use std::ffi::c_int;
 use tern_abi::{
@@ -14,9 +14,9 @@ const SIDES_SHOWN_MAX: usize = 4;
 
 /// The records of a call, in the order of ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct Calls<'a> {
+pub struct CallRecords<'a> {
     /// All of them; of an intercommunicator, one group after the other.
-    pub records: &'a [Record],
+    pub records: &'a [CallRecord],
     /// How many are of the first group.
     pub first: usize,
     /// The places of this process's own group begin here.
@@ -24,24 +24,48 @@ pub struct Calls<'a> {
 }
 
 /// A way in which calls can differ.
-struct Rule {
+struct DifferenceRule {
     what: &'static str,
     class: c_int,
     /// What a rank says; `None` if it leaves it open.
-    says: fn(&Calls, usize) -> Option<u64>,
+    says: fn(&CallRecords, usize) -> Option<u64>,
 }
 
 /// In the order in which a person wants to know.
-const RULES: [Rule; 9] = [
-    Rule { what: "the root differs", class: MPI_ERR_ROOT, says: root },
-    Rule { what: "the operation differs", class: MPI_ERR_OP, says: operation },
-    Rule { what: "the length differs", class: MPI_ERR_TRUNCATE, says: |calls, at| calls.bytes(at, 0) },
-    Rule { what: "the length differs", class: MPI_ERR_TRUNCATE, says: |calls, at| calls.bytes(at, 1) },
-    Rule { what: "the datatypes differ", class: MPI_ERR_TYPE, says: |calls, at| calls.signature(at, 0) },
-    Rule { what: "the datatypes differ", class: MPI_ERR_TYPE, says: |calls, at| calls.signature(at, 1) },
-    Rule { what: "recvcounts differ", class: MPI_ERR_COUNT, says: |calls, at| calls.counts(at, true) },
-    Rule { what: "recvcounts differ", class: MPI_ERR_COUNT, says: |calls, at| calls.counts(at, false) },
-    Rule {
+const RULES: [DifferenceRule; 9] = [
+    DifferenceRule { what: "the root differs", class: MPI_ERR_ROOT, says: root },
+    DifferenceRule { what: "the operation differs", class: MPI_ERR_OP, says: operation },
+    DifferenceRule {
+        what: "the length differs",
+        class: MPI_ERR_TRUNCATE,
+        says: |calls, at| calls.bytes(at, 0),
+    },
+    DifferenceRule {
+        what: "the length differs",
+        class: MPI_ERR_TRUNCATE,
+        says: |calls, at| calls.bytes(at, 1),
+    },
+    DifferenceRule {
+        what: "the datatypes differ",
+        class: MPI_ERR_TYPE,
+        says: |calls, at| calls.signature(at, 0),
+    },
+    DifferenceRule {
+        what: "the datatypes differ",
+        class: MPI_ERR_TYPE,
+        says: |calls, at| calls.signature(at, 1),
+    },
+    DifferenceRule {
+        what: "recvcounts differ",
+        class: MPI_ERR_COUNT,
+        says: |calls, at| calls.counts(at, true),
+    },
+    DifferenceRule {
+        what: "recvcounts differ",
+        class: MPI_ERR_COUNT,
+        says: |calls, at| calls.counts(at, false),
+    },
+    DifferenceRule {
         what: "the topology differs",
         class: MPI_ERR_TOPOLOGY,
         says: |calls, at| calls.records[at].topology,
@@ -49,7 +73,7 @@ const RULES: [Rule; 9] = [
 ];
 
 /// What is wrong with a call, if anything; `number` is its number on the communicator.
-pub fn verdict(calls: &Calls, number: i32) -> Option<Box<Error>> {
+pub fn verdict(calls: &CallRecords, number: i32) -> Option<Box<Error>> {
     let (what, class, sides) = calls.refused().or_else(|| calls.names()).or_else(|| calls.disagreement())?;
     let told: Vec<String> = sides.iter().take(SIDES_SHOWN_MAX).map(|side| calls.told(side)).collect();
     let more = if sides.len() > SIDES_SHOWN_MAX { "; and others" } else { "" };
@@ -58,22 +82,22 @@ pub fn verdict(calls: &Calls, number: i32) -> Option<Box<Error>> {
 }
 
 /// What is wrong, its class, and the places of the ranks that say the same.
-type Finding = (&'static str, c_int, Vec<Vec<usize>>);
+type CallFinding = (&'static str, c_int, Vec<Vec<usize>>);
 
-impl Calls<'_> {
+impl CallRecords<'_> {
     /// Ranks whose call was refused for its own arguments. The others cannot make it without them.
-    fn refused(&self) -> Option<Finding> {
-        let is_refused = |&at: &usize| matches!(self.records[at].state, State::Refused(_));
+    fn refused(&self) -> Option<CallFinding> {
+        let is_refused = |&at: &usize| matches!(self.records[at].state, CallState::Refused(_));
         let refused: Vec<usize> = (0..self.records.len()).filter(is_refused).collect();
         (!refused.is_empty()).then(|| ("a rank's arguments were refused", MPI_ERR_OTHER, vec![refused]))
     }
 
-    fn names(&self) -> Option<Finding> {
+    fn names(&self) -> Option<CallFinding> {
         let sides = self.sides(|at, other| self.records[at].same_call(&self.records[other]));
         (sides.len() > 1).then_some(("the ranks make different calls", MPI_ERR_OTHER, sides))
     }
 
-    fn disagreement(&self) -> Option<Finding> {
+    fn disagreement(&self) -> Option<CallFinding> {
         RULES.iter().find_map(|rule| {
             let said = |at| (rule.says)(self, at);
             let sides = self.sides(|at, other| said(at) == said(other));
@@ -86,9 +110,11 @@ impl Calls<'_> {
     }
 
     /// A rank that sends what it would not receive. Of ranks that send and receive the same, one number is enough.
-    fn torn(&self, rule: &Rule) -> Option<usize> {
+    fn torn(&self, rule: &DifferenceRule) -> Option<usize> {
         let differ = |at: usize| {
-            let Record { send: Some(send), recv: Some(recv), .. } = self.records[at] else { return false };
+            let CallRecord { send: Some(send), recv: Some(recv), .. } = self.records[at] else {
+                return false;
+            };
             let other_type = send.signature != recv.signature && send.signature != 0 && recv.signature != 0;
             match rule.class {
                 MPI_ERR_TRUNCATE => send.bytes != recv.bytes,
@@ -102,7 +128,7 @@ impl Calls<'_> {
     /// Places in classes of those that are alike, in the order of their first.
     fn sides(&self, alike: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
         let mut sides: Vec<Vec<usize>> = Vec::new();
-        for at in (0..self.records.len()).filter(|&at| self.records[at].state != State::Unknown) {
+        for at in (0..self.records.len()).filter(|&at| self.records[at].state != CallState::Unknown) {
             match sides.iter_mut().find(|side| alike(side[0], at)) {
                 Some(side) => side.push(at),
                 None => sides.push(vec![at]),
@@ -166,7 +192,7 @@ impl Calls<'_> {
 
 /// Which place a rank takes for the root. On an intercommunicator the group of the root names it by `MPI_ROOT` and
 /// `MPI_PROC_NULL`, the other group by its rank (section 6.2.3).
-fn root(calls: &Calls, at: usize) -> Option<u64> {
+fn root(calls: &CallRecords, at: usize) -> Option<u64> {
     let base = if calls.is_intra() || at >= calls.first { 0 } else { calls.first };
     match calls.records[at].root? {
         Root::Rank(rank) => Some((base + rank as usize) as u64),
@@ -178,7 +204,7 @@ fn root(calls: &Calls, at: usize) -> Option<u64> {
     }
 }
 
-fn operation(calls: &Calls, at: usize) -> Option<u64> {
+fn operation(calls: &CallRecords, at: usize) -> Option<u64> {
     calls.records[at].operation.map(|code| code.word())
 }
 
@@ -203,30 +229,34 @@ fn ranks(places: &[usize], base: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_coll::{Call, Comm, Data, Layout};
+    use tern_coll::{CollectiveCall, CommView, TypeLayout, TypedCount};
 
-    fn bcast(rank: u32, bytes: u64, root: u32) -> Record {
-        let data = Data::new(bytes, Layout { size: 1, extent: 1, dense: true });
-        let mut record = Record::named("MPI_Bcast");
+    fn bcast(rank: u32, bytes: u64, root: u32) -> CallRecord {
+        let data = TypedCount::new(bytes, TypeLayout { size: 1, extent: 1, contiguous: true });
+        let mut record = CallRecord::named("MPI_Bcast");
         let meaning = crate::check::record::Meaning { send: None, recv: None, operation: None };
-        record.fill(&Comm::intra(rank, 4), &Call::Bcast { data, root: Root::Rank(root) }, meaning);
+        record.fill(
+            &CommView::intra(rank, 4),
+            &CollectiveCall::Bcast { data, root: Root::Rank(root) },
+            meaning,
+        );
         record
     }
 
-    fn said(records: &[Record]) -> Option<String> {
-        let calls = Calls { records, first: records.len(), own: 0 };
+    fn said(records: &[CallRecord]) -> Option<String> {
+        let calls = CallRecords { records, first: records.len(), own: 0 };
         verdict(&calls, 0).map(|error| error.text().to_owned())
     }
 
     /// Two groups: what their ranks name as root.
     fn inter(first: &[Root], second: &[Root]) -> Option<String> {
         let with = |&root: &Root| {
-            let mut record = Record::named("MPI_Bcast");
+            let mut record = CallRecord::named("MPI_Bcast");
             record.root = Some(root);
             record
         };
-        let records: Vec<Record> = first.iter().chain(second).map(with).collect();
-        let calls = Calls { records: &records, first: first.len(), own: 0 };
+        let records: Vec<CallRecord> = first.iter().chain(second).map(with).collect();
+        let calls = CallRecords { records: &records, first: first.len(), own: 0 };
         verdict(&calls, 0).map(|error| error.text().to_owned())
     }
 
@@ -249,7 +279,7 @@ mod tests {
              ranks 0, 1, 3 call MPI_Bcast(sends 8 bytes, root 0); \
              rank 2 calls MPI_Bcast(receives 8 bytes, root 3)"
         );
-        records[2] = Record::named("MPI_Barrier");
+        records[2] = CallRecord::named("MPI_Barrier");
         assert!(said(&records).unwrap().contains("rank 2 calls MPI_Barrier()"));
         records[2] = bcast(2, 12, 0);
         assert!(said(&records).unwrap().starts_with("the length differs"));
@@ -258,7 +288,7 @@ mod tests {
     #[test]
     fn topologies_are_shown_as_each_side_has_them() {
         let grid = |dims: u64| {
-            let mut record = Record::named("MPI_Cart_create");
+            let mut record = CallRecord::named("MPI_Cart_create");
             record.names_topology([dims].into_iter(), &format!("dims [{dims}]"));
             record
         };
@@ -275,8 +305,8 @@ mod tests {
     #[test]
     fn a_refused_call_is_told_to_the_others() {
         let mut records = [0, 1, 2, 3].map(|rank| bcast(rank, 8, 0));
-        records[1].state = State::Refused(MPI_ERR_COUNT);
-        records[2] = Record::default();
+        records[1].state = CallState::Refused(MPI_ERR_COUNT);
+        records[2] = CallRecord::default();
         let text = said(&records).unwrap();
         assert!(text.contains("rank 1 calls") && text.ends_with("with MPI_ERR_COUNT"), "{text}");
     }

@@ -2,16 +2,16 @@
 
 use super::setup::{Block, Blocks, Setup, Side, distinct, distinct_blocks};
 use super::{blocking, nonblocking, persistent};
+use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
-use std::ffi::c_void;
 use tern_abi::*;
-use tern_coll::Call;
+use tern_coll::CollectiveCall;
 
 entry! {
     /// A block from each to each.
-    fn MPI_Alltoall, MPI_Alltoall_c<W>(
-        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+    safe fn MPI_Alltoall, MPI_Alltoall_c<W>(
+        sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm,
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
@@ -20,31 +20,31 @@ entry! {
     }
 
     /// Blocks of any length, from and to any place.
-    fn MPI_Alltoallv, MPI_Alltoallv_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcounts: *const W::Count, rdispls: *const W::Displ, recvtype: MPI_Datatype,
+    safe fn MPI_Alltoallv, MPI_Alltoallv_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>, sendtype: MPI_Datatype,
+        recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>, rdispls: Array<'_, W::Displ>, recvtype: MPI_Datatype,
         comm: MPI_Comm,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtype);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtype);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtype);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtype);
         blocking("MPI_Alltoallv", comm, |setup| alltoallv(setup, send, recv))
     }
 
     /// Blocks of any length and datatype, displacements in bytes.
-    fn MPI_Alltoallw, MPI_Alltoallw_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ,
-        sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count,
-        rdispls: *const W::Displ, recvtypes: *const MPI_Datatype, comm: MPI_Comm,
+    safe fn MPI_Alltoallw, MPI_Alltoallw_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>,
+        sendtypes: Array<'_, MPI_Datatype>, recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>,
+        rdispls: Array<'_, W::Displ>, recvtypes: Array<'_, MPI_Datatype>, comm: MPI_Comm,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtypes);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtypes);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtypes);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtypes);
         blocking("MPI_Alltoallw", comm, |setup| alltoallw(setup, send, recv))
     }
 
     /// [`MPI_Alltoall`] as a request (section 6.12).
-    fn MPI_Ialltoall, MPI_Ialltoall_c<W>(
-        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
-        recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request,
+    safe fn MPI_Ialltoall, MPI_Ialltoall_c<W>(
+        sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
+        recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
@@ -52,32 +52,32 @@ entry! {
     }
 
     /// [`MPI_Alltoallv`] as a request (section 6.12).
-    fn MPI_Ialltoallv, MPI_Ialltoallv_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcounts: *const W::Count, rdispls: *const W::Displ, recvtype: MPI_Datatype,
-        comm: MPI_Comm, request: *mut MPI_Request,
+    safe fn MPI_Ialltoallv, MPI_Ialltoallv_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>, sendtype: MPI_Datatype,
+        recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>, rdispls: Array<'_, W::Displ>, recvtype: MPI_Datatype,
+        comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtype);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtype);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtype);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtype);
         nonblocking("MPI_Ialltoallv", comm, request, |setup| alltoallv(setup, send, recv))
     }
 
     /// [`MPI_Alltoallw`] as a request (section 6.12).
-    fn MPI_Ialltoallw, MPI_Ialltoallw_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ,
-        sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count,
-        rdispls: *const W::Displ, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request,
+    safe fn MPI_Ialltoallw, MPI_Ialltoallw_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>,
+        sendtypes: Array<'_, MPI_Datatype>, recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>,
+        rdispls: Array<'_, W::Displ>, recvtypes: Array<'_, MPI_Datatype>, comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtypes);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtypes);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtypes);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtypes);
         nonblocking("MPI_Ialltoallw", comm, request, |setup| alltoallw(setup, send, recv))
     }
 
     /// [`MPI_Alltoall`] as a persistent request (section 6.13).
-    fn MPI_Alltoall_init, MPI_Alltoall_init_c<W>(
-        sendbuf: *const c_void, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: *mut c_void,
+    safe fn MPI_Alltoall_init, MPI_Alltoall_init_c<W>(
+        sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info,
-        request: *mut MPI_Request,
+        request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
@@ -85,83 +85,70 @@ entry! {
     }
 
     /// [`MPI_Alltoallv`] as a persistent request (section 6.13).
-    fn MPI_Alltoallv_init, MPI_Alltoallv_init_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcounts: *const W::Count, rdispls: *const W::Displ, recvtype: MPI_Datatype,
-        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    safe fn MPI_Alltoallv_init, MPI_Alltoallv_init_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>, sendtype: MPI_Datatype,
+        recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>, rdispls: Array<'_, W::Displ>, recvtype: MPI_Datatype,
+        comm: MPI_Comm, info: MPI_Info, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtype);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtype);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtype);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtype);
         persistent("MPI_Alltoallv_init", (comm, info), request, |setup| alltoallv(setup, send, recv))
     }
 
     /// [`MPI_Alltoallw`] as a persistent request (section 6.13).
-    fn MPI_Alltoallw_init, MPI_Alltoallw_init_c<W>(
-        sendbuf: *const c_void, sendcounts: *const W::Count, sdispls: *const W::Displ,
-        sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const W::Count,
-        rdispls: *const W::Displ, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info,
-        request: *mut MPI_Request,
+    safe fn MPI_Alltoallw_init, MPI_Alltoallw_init_c<W>(
+        sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>,
+        sendtypes: Array<'_, MPI_Datatype>, recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>,
+        rdispls: Array<'_, W::Displ>, recvtypes: Array<'_, MPI_Datatype>, comm: MPI_Comm, info: MPI_Info,
+        request: Result<Out<'_, MPI_Request>>,
     ) on comm {
-        let send = Blocks::of::<W>(sendbuf, sendcounts, sdispls, sendtypes);
-        let recv = Blocks::of::<W>(recvbuf, recvcounts, rdispls, recvtypes);
+        let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtypes);
+        let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtypes);
         persistent("MPI_Alltoallw_init", (comm, info), request, |setup| alltoallw(setup, send, recv))
     }
 }
 
 /// Plans an alltoall.
-///
-/// # Safety
-/// The program vouches for what the arguments point to.
-pub unsafe fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
+pub fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
     let own = match setup.in_place(Side::Send, send.buf, true)? {
         true => None,
         false => Some(setup.send(send)?),
     };
     let all = setup.recv(Side::Recv, recv)?;
     distinct(send, recv, all.layout.size)?;
-    setup.plan(&Call::Alltoall { send: own, recv: all });
+    setup.plan(&CollectiveCall::Alltoall { send: own, recv: all });
     Ok(())
 }
 
 /// Plans an alltoallv.
-///
-/// # Safety
-/// As [`alltoall`].
-pub unsafe fn alltoallv(setup: &mut Setup, send: Blocks, recv: Blocks) -> Result {
+pub fn alltoallv(setup: &mut Setup, send: Blocks<'_>, recv: Blocks<'_>) -> Result {
     let own = match setup.in_place(Side::Send, send.buf, true)? {
         true => None,
-        // SAFETY: by the caller.
-        false => Some(unsafe { setup.send_blocks(&send, setup.peers())? }),
+        false => Some(setup.send_blocks(&send, setup.peers())?),
     };
-    // SAFETY: by the caller.
-    let all = unsafe { setup.recv_blocks(&recv, setup.peers())? };
+    let all = setup.recv_blocks(&recv, setup.peers())?;
     if let Some(own) = &own {
         distinct_blocks((&send, own), (&recv, &all))?;
     }
-    setup.plan(&Call::Alltoallv { send: own, recv: all });
+    setup.plan(&CollectiveCall::Alltoallv { send: own, recv: all });
     Ok(())
 }
 
 /// Plans an alltoallw.
-///
-/// # Safety
-/// As [`alltoall`].
-pub unsafe fn alltoallw(
+pub fn alltoallw(
     setup: &mut Setup,
-    send: Blocks<*const MPI_Datatype>,
-    recv: Blocks<*const MPI_Datatype>,
+    send: Blocks<'_, Array<'_, MPI_Datatype>>,
+    recv: Blocks<'_, Array<'_, MPI_Datatype>>,
 ) -> Result {
     let (mut send_layouts, mut recv_layouts, ranks) = (Vec::new(), Vec::new(), setup.peers());
     let own = match setup.in_place(Side::Send, send.buf, true)? {
         true => None,
-        // SAFETY: by the caller.
-        false => Some(unsafe { setup.each_blocks(Side::Send, &send, ranks, &mut send_layouts)? }),
+        false => Some(setup.each_blocks(Side::Send, &send, ranks, &mut send_layouts)?),
     };
-    // SAFETY: by the caller.
-    let all = unsafe { setup.each_blocks(Side::Recv, &recv, ranks, &mut recv_layouts)? };
+    let all = setup.each_blocks(Side::Recv, &recv, ranks, &mut recv_layouts)?;
     if let Some(own) = &own {
         distinct_blocks((&send, own), (&recv, &all))?;
     }
-    setup.plan(&Call::Alltoallw { send: own, recv: all });
+    setup.plan(&CollectiveCall::Alltoallw { send: own, recv: all });
     Ok(())
 }

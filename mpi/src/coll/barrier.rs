@@ -1,64 +1,77 @@
 //! Barrier (MPI 5.0 section 6.3).
 
-use super::running::{Form, blocking_in};
+use super::running::{CallForm, blocking_in};
 use super::shape::shape;
 use super::{Setup, nonblocking, persistent, shm};
-use crate::coll::team::{self, TeamPlace};
+use crate::coll::team;
+use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::Result;
 use crate::core::process::enter;
 use tern_abi::*;
-use tern_coll::Call;
+use tern_coll::CollectiveCall;
 use tern_coll::table::forced;
 
 entry! {
     /// Nobody leaves before all have come.
-    fn MPI_Barrier(comm: MPI_Comm) on comm {
+    safe fn MPI_Barrier(comm: MPI_Comm) on comm {
         barrier_on("MPI_Barrier", comm)
     }
 
     /// [`MPI_Barrier`] as a request (section 6.12).
-    fn MPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) on comm {
+    safe fn MPI_Ibarrier(comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>) on comm {
         nonblocking("MPI_Ibarrier", comm, request, barrier)
     }
 
     /// [`MPI_Barrier`] as a persistent request (section 6.13).
-    fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) on comm {
+    safe fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: Result<Out<'_, MPI_Request>>) on comm {
         persistent("MPI_Barrier_init", (comm, info), request, barrier)
     }
 }
 
-/// The last barrier of a process, which then leaves. It goes by messages that no other collective has, so that nobody takes it for a
-/// barrier of the program's that this rank has left out. It uses no multicast, since who has left answers nobody who has lost one.
+/// The last barrier of a process, which then leaves. It has memory of its own, or goes by messages that no other collective has, so that
+/// nobody takes it for a barrier of the program's that this rank has left out. It uses no multicast, since who has left answers nobody
+/// who has lost one.
 pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
-    blocking_in(Form::Last, call, comm, barrier)
+    if shm::last_barrier(call, comm)? {
+        return Ok(());
+    }
+    blocking_in(CallForm::Last, call, comm, barrier)
 }
 
 /// A barrier within the call `call`.
+#[inline]
 pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
-    let mut process = enter();
+    let process = enter();
+    if !process.coll.rows.is_empty() {
+        drop(process);
+    } else if shm::barrier(process, call, comm)? {
+        return Ok(());
+    }
+    first_barrier_on(call, comm)
+}
+
+/// A barrier of a communicator whose ranks have no team, or none yet, or are told how to go.
+fn first_barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
+    let process = enter();
     let found = process.comm(comm)?;
     if found.group.size() == 1 && found.remote.is_none() {
         return Ok(());
     }
-    if forced(&process.coll_rows, &shape(&process, found), &Call::Barrier).is_some() {
-        drop(process);
-        return blocking_in(Form::Blocking, call, comm, barrier);
-    }
-    if matches!(found.team, TeamPlace::Unasked) {
-        drop(process);
+    let is_forced = forced(&process.coll.rows, &shape(&process, found), &CollectiveCall::Barrier).is_some();
+    drop(process);
+    if !is_forced {
         // All ranks count this call, whatever the others make.
         team::agree(call, comm)?;
-        process = enter();
+        if shm::barrier(enter(), call, comm)? {
+            return Ok(());
+        }
     }
-    if shm::meet(process, call, comm)? {
-        return Ok(());
-    }
-    blocking_in(Form::Blocking, call, comm, barrier)
+    blocking_in(CallForm::Blocking, call, comm, barrier)
 }
 
 /// Plans a barrier by messages.
 fn barrier(setup: &mut Setup) -> Result {
-    setup.plan(&Call::Barrier);
+    setup.plan(&CollectiveCall::Barrier);
     Ok(())
 }

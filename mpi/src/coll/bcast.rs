@@ -2,34 +2,35 @@
 
 use super::setup::{Block, Setup, Side};
 use super::{blocking, nonblocking, persistent};
+use crate::core::boundary::{ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use tern_abi::*;
-use tern_coll::{Call, Data};
+use tern_coll::{CollectiveCall, TypedCount};
 
 entry! {
     /// From the root to all.
-    fn MPI_Bcast, MPI_Bcast_c<W>(
-        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    safe fn MPI_Bcast, MPI_Bcast_c<W>(
+        buffer: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     ) on comm {
         let data = Block::of(buffer, count, datatype);
         blocking("MPI_Bcast", comm, |setup| bcast(setup, data, root))
     }
 
     /// [`MPI_Bcast`] as a request (section 6.12).
-    fn MPI_Ibcast, MPI_Ibcast_c<W>(
-        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
-        request: *mut MPI_Request,
+    safe fn MPI_Ibcast, MPI_Ibcast_c<W>(
+        buffer: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let data = Block::of(buffer, count, datatype);
         nonblocking("MPI_Ibcast", comm, request, |setup| bcast(setup, data, root))
     }
 
     /// [`MPI_Bcast`] as a persistent request (section 6.13).
-    fn MPI_Bcast_init, MPI_Bcast_init_c<W>(
-        buffer: *mut c_void, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
-        info: MPI_Info, request: *mut MPI_Request,
+    safe fn MPI_Bcast_init, MPI_Bcast_init_c<W>(
+        buffer: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        info: MPI_Info, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let data = Block::of(buffer, count, datatype);
         persistent("MPI_Bcast_init", (comm, info), request, |setup| bcast(setup, data, root))
@@ -40,7 +41,7 @@ entry! {
 pub fn bcast(setup: &mut Setup, block: Block, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let takes_part = roles.is_root || roles.is_leaf;
-    let data = if takes_part { setup.recv(Side::Only, block)? } else { Data::default() };
-    setup.plan(&Call::Bcast { data, root: roles.root });
+    let data = if takes_part { setup.recv(Side::Only, block)? } else { TypedCount::default() };
+    setup.plan(&CollectiveCall::Bcast { data, root: roles.root });
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! Collectives: from a call's arguments to a schedule, and from a schedule to messages (MPI 5.0 chapter 6).
 //!
 //! The way of a call: its entry point (one file per family) hands its arguments to a function that checks them
-//! with the help of a [`Setup`] and plans the call; what comes out is a [`Running`], the schedule and all that the
-//! schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
-//! On one machine the blocking form of most calls needs neither schedule nor messages: see `shm`.
+//! with the help of a [`Setup`] and plans the call; what comes out is a [`RunningCollective`], the schedule and all
+//! that the schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
+//! On one node the blocking form of most calls needs neither schedule nor messages: see `shm`.
 
 pub mod allgather;
 pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
-mod circle;
 mod differ;
 pub mod gather;
+mod multicast_group;
 pub mod neighbor;
 pub mod op;
 pub mod operation;
@@ -26,9 +26,10 @@ pub mod setup;
 pub mod shape;
 mod shm;
 pub mod team;
+pub mod team_place;
 mod told;
 
 pub use barrier::{barrier_on, last_barrier};
-pub use request::{Collective, begin, is_complete, nonblocking, persistent, progress, serve};
-pub use running::{Running, blocking, meet_with, met, met_if_checked};
+pub use request::{nonblocking, persistent, serve};
+pub use running::{RunningCollective, blocking, meet_with, met, met_if_checked};
 pub use setup::Setup;

@@ -1,13 +1,14 @@
 //! Operations of reductions (MPI 5.0 section 6.9). What they do to elements is in `coll/operation.rs`.
 
 use crate::coll::operation::Operation;
-use crate::core::arguments::{count, out, present};
+use crate::core::arguments::{count, present};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::handle::Kind;
+use crate::core::handle::HandleKind;
 use crate::core::process::{Process, enter};
 use crate::core::table::Table;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use tern_abi::*;
 use tern_mem::op::PredefinedOp;
 
@@ -35,7 +36,7 @@ pub struct Ops(pub Table<UserOp>);
 impl Ops {
     /// None but the predefined.
     pub const fn new() -> Self {
-        Ops(Table::new(Kind::Op))
+        Ops(Table::new(HandleKind::Op))
     }
 }
 
@@ -43,7 +44,7 @@ impl Process {
     fn new_op(&mut self, function: Option<UserFunction>, commute: c_int) -> Result<MPI_Op> {
         self.engine()?;
         let function = function.ok_or_else(|| fail(MPI_ERR_ARG, "user_fn is a null pointer"))?;
-        let handle = self.ops.0.insert(UserOp { function, commutative: commute != 0 });
+        let handle = self.objects.ops.0.insert(UserOp { function, commutative: commute != 0 });
         handle.map(MPI_Op).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 operations exist: free some"))
     }
 }
@@ -58,42 +59,40 @@ fn no_op(op: MPI_Op) -> Box<Error> {
 
 entry! {
     /// An operation of the program's (section 6.9.5).
-    fn MPI_Op_create(user_fn: Option<MPI_User_function>, commute: c_int, op: *mut MPI_Op) {
-        *out("op", op)? = enter().new_op(user_fn.map(UserFunction::Small), commute)?;
+    safe fn MPI_Op_create(user_fn: Option<MPI_User_function>, commute: c_int, op: Out<'_, MPI_Op>) {
+        op.set(enter().new_op(user_fn.map(UserFunction::Small), commute)?);
         Ok(())
     }
 
     /// An operation whose function takes large counts.
-    fn MPI_Op_create_c(user_fn: Option<MPI_User_function_c>, commute: c_int, op: *mut MPI_Op) {
-        *out("op", op)? = enter().new_op(user_fn.map(UserFunction::Large), commute)?;
+    safe fn MPI_Op_create_c(user_fn: Option<MPI_User_function_c>, commute: c_int, op: Out<'_, MPI_Op>) {
+        op.set(enter().new_op(user_fn.map(UserFunction::Large), commute)?);
         Ok(())
     }
 
     /// Gives an operation back; reductions under way go on with it.
-    fn MPI_Op_free(op: *mut MPI_Op) {
-        let op = out("op", op)?;
-        if let Some(predefined) = PredefinedOp::from_handle((*op).0) {
+    safe fn MPI_Op_free(op: &mut MPI_Op) {
+        if let Some(predefined) = PredefinedOp::from_handle(op.0) {
             return Err(fail(MPI_ERR_OP, format!("{predefined} is predefined and cannot be freed")));
         }
-        enter().ops.0.remove((*op).0).ok_or_else(|| no_op(*op))?;
+        enter().objects.ops.0.remove(op.0).ok_or_else(|| no_op(*op))?;
         *op = MPI_OP_NULL;
         Ok(())
     }
 
     /// Whether the order of operands may be changed.
-    fn MPI_Op_commutative(op: MPI_Op, commute: *mut c_int) {
-        let commute = out("commute", commute)?;
+    safe fn MPI_Op_commutative(op: MPI_Op, commute: Out<'_, c_int>) {
         let mut process = enter();
         process.engine()?;
-        *commute = c_int::from(match PredefinedOp::from_handle(op.0) {
+        commute.set(c_int::from(match PredefinedOp::from_handle(op.0) {
             Some(predefined) => predefined.is_commutative(),
-            None => process.ops.0.get(op.0).ok_or_else(|| no_op(op))?.commutative,
-        });
+            None => process.objects.ops.0.get(op.0).ok_or_else(|| no_op(op))?.commutative,
+        }));
         Ok(())
     }
 
     /// `inoutbuf = inbuf OP inoutbuf` in this process alone (section 6.9.7).
-    fn MPI_Reduce_local, MPI_Reduce_local_c<W>(inbuf: *const c_void, inoutbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op) {
+    safe fn MPI_Reduce_local, MPI_Reduce_local_c<W>(inbuf: ChoiceBuf, inoutbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op) {
         let count = self::count("count", count.into())?;
         let operation = {
             let mut process = enter();
@@ -101,23 +100,24 @@ entry! {
             match Operation::predefined_by(op, datatype) {
                 Some(operation) => operation,
                 None => {
-                    process.types.committed(datatype)?;
+                    process.objects.types.committed(datatype)?;
                     Operation::of(&process, op, datatype)?
                 }
             }
         };
         if count > 0 {
-            present("inbuf", inbuf, count, 0)?;
-            present("inoutbuf", inoutbuf, count, 0)?;
+            let inoutbuf = ChoiceBuf::from(inoutbuf);
+            present("inbuf", inbuf.address(), count, 0)?;
+            present("inoutbuf", inoutbuf.address(), count, 0)?;
             check_apart(inbuf, inoutbuf)?;
-            operation.combine(inbuf.cast_mut().cast(), inoutbuf.cast(), count);
+            operation.combine_buffers(inbuf, inoutbuf, count);
         }
         Ok(())
     }
 }
 
-fn check_apart(inbuf: *const c_void, inoutbuf: *mut c_void) -> Result {
-    if inbuf == inoutbuf.cast_const() {
+fn check_apart(inbuf: ChoiceBuf, inoutbuf: ChoiceBuf) -> Result {
+    if inbuf == inoutbuf {
         return Err(fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same memory"));
     }
     Ok(())

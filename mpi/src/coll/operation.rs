@@ -1,6 +1,7 @@
 //! The operation of one reduction: which function combines which elements (MPI 5.0 section 6.9).
 
 use crate::coll::op::UserFunction;
+use crate::core::boundary::ChoiceBuf;
 use crate::core::error::{Result, fail};
 use crate::core::process::Process;
 use std::ffi::c_int;
@@ -42,10 +43,10 @@ impl Operation {
         if let Some(predefined) = PredefinedOp::from_handle(op.0) {
             return Operation::predefined(process, predefined, datatype);
         }
-        match process.ops.0.get(op.0) {
+        match process.objects.ops.0.get(op.0) {
             Some(user) => {
                 let (function, commutative) = (user.function, user.commutative);
-                let extent = process.types.get(datatype)?.extent();
+                let extent = process.objects.types.get(datatype)?.extent();
                 Ok(Operation::User { function, datatype, extent, commutative })
             }
             None if op == MPI_OP_NULL => Err(fail(MPI_ERR_OP, "the operation is MPI_OP_NULL")),
@@ -62,7 +63,7 @@ impl Operation {
                 format!("{op} is for one-sided calls only, no reduction can use it"),
             ));
         }
-        match process.types.get(datatype)?.basic() {
+        match process.objects.types.get(datatype)?.basic() {
             Some(basic) if op.allows(basic) => Ok(Operation::Predefined(op, basic)),
             Some(basic) => Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)"))),
             None => Err(fail(
@@ -95,13 +96,19 @@ impl Operation {
             Operation::Predefined(op, basic) => unsafe { reduce(op, basic, left, right, count as usize) },
             // SAFETY: by the caller.
             Operation::User { function, datatype, extent, .. } => unsafe {
-                call_user(function, Operands { left, right, count }, datatype, extent);
+                call_user(function, UserOperands { left, right, count }, datatype, extent);
             },
         }
     }
 }
 
 impl Operation {
+    /// `right = left OP right` for the buffers of a call with `count` elements of the type that the operation was found for.
+    pub fn combine_buffers(&self, left: ChoiceBuf, right: ChoiceBuf, count: u64) {
+        // SAFETY: the program vouches for what its call says of its buffers.
+        unsafe { self.combine(left.bytes(), right.bytes(), count) }
+    }
+
     /// `out = left OP right` for `count` elements. Only of a predefined operation: a function of the program's changes
     /// `right`, and `out` stays as it is.
     ///
@@ -121,7 +128,7 @@ impl Operation {
 
 /// What a function of the program's is called with.
 #[derive(Clone, Copy)]
-struct Operands {
+struct UserOperands {
     left: *mut u8,
     right: *mut u8,
     count: u64,
@@ -131,8 +138,8 @@ struct Operands {
 ///
 /// # Safety
 /// The operands hold their elements of `datatype`.
-unsafe fn call_user(function: UserFunction, operands: Operands, mut datatype: MPI_Datatype, extent: i64) {
-    let Operands { left, right, count } = operands;
+unsafe fn call_user(function: UserFunction, operands: UserOperands, mut datatype: MPI_Datatype, extent: i64) {
+    let UserOperands { left, right, count } = operands;
     match function {
         UserFunction::Large(function) => {
             let mut len = count as MPI_Count;

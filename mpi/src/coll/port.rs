@@ -1,4 +1,4 @@
-//! What the names in a schedule stand for in one call, and the engine as the port that schedules run on.
+//! What the bindings in a schedule stand for in one call, and the engine as the port that schedules run on.
 
 use super::differ::{SAME_DATA, unequal};
 use super::operation::Operation;
@@ -7,17 +7,17 @@ use super::told::Told;
 use crate::comm::object::{Comm, Lane};
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::ProcessEngine;
-use crate::p2p::request::explain;
+use crate::p2p::fault::explain;
 use std::sync::Arc;
 use tern_abi::*;
-use tern_coll::{Buf, Peer, Port, Slice, Temp, Ty};
-use tern_engine::{Envelope, Fault, Group, Mode, Pattern, RequestId, Started, Status};
+use tern_coll::{Buf, Port, Slice, StepPeer, Temp, Ty};
+use tern_engine::{Envelope, Group, MessageFault, Mode, Pattern, RequestId, StartedSend, Status};
 use tern_mem::{Datatype, UserBuf};
-use tern_transport::Circle;
+use tern_transport::MulticastGroup;
 
 /// One side of a call: a buffer and its type or types.
 #[derive(Debug)]
-pub struct Memory {
+pub struct CallBuffer {
     /// Address of the buffer.
     pub base: *mut u8,
     /// The one type.
@@ -26,8 +26,8 @@ pub struct Memory {
     pub each: Vec<Arc<Datatype>>,
 }
 
-impl Memory {
-    const NONE: Memory = Memory { base: std::ptr::null_mut(), datatype: None, each: Vec::new() };
+impl CallBuffer {
+    const NONE: CallBuffer = CallBuffer { base: std::ptr::null_mut(), datatype: None, each: Vec::new() };
 
     fn clear(&mut self) {
         self.base = std::ptr::null_mut();
@@ -38,14 +38,14 @@ impl Memory {
 
 /// Ranks that messages go to, and the context they go in.
 #[derive(Debug)]
-struct Reach {
+struct GroupReach {
     context: u64,
     group: Group,
 }
 
-/// What the names in a schedule stand for.
+/// What the bindings in a schedule stand for.
 #[derive(Debug)]
-pub struct Names {
+pub struct Bindings {
     /// The call, for messages to a person.
     pub call: &'static str,
     /// Its root and length, for a person.
@@ -56,15 +56,15 @@ pub struct Names {
     check_types: bool,
     rank: u32,
     /// By what the local group is reached by multicast.
-    circle: Option<Circle>,
+    multicast_group: Option<MulticastGroup>,
     /// Whom a multicast goes to.
     listeners: Vec<tern_transport::Peer>,
-    local: Reach,
-    remote: Option<Reach>,
+    local: GroupReach,
+    remote: Option<GroupReach>,
     /// [`Buf::Send`] and the send types.
-    pub send: Memory,
+    pub send: CallBuffer,
     /// [`Buf::Recv`] and the receive types.
-    pub recv: Memory,
+    pub recv: CallBuffer,
     /// The operation of a reduction.
     pub operation: Option<Operation>,
     temps: Vec<*mut u8>,
@@ -74,20 +74,20 @@ pub struct Names {
     pub failure: Option<Box<Error>>,
 }
 
-impl Default for Names {
+impl Default for Bindings {
     fn default() -> Self {
-        Names {
+        Bindings {
             call: "",
             told: Told::NOTHING,
             tag: 0,
             check_types: false,
             rank: 0,
-            circle: None,
+            multicast_group: None,
             listeners: Vec::new(),
-            local: Reach { context: 0, group: Group::EMPTY },
+            local: GroupReach { context: 0, group: Group::EMPTY },
             remote: None,
-            send: Memory::NONE,
-            recv: Memory::NONE,
+            send: CallBuffer::NONE,
+            recv: CallBuffer::NONE,
             operation: None,
             temps: Vec::new(),
             scratch: Scratch::default(),
@@ -97,7 +97,7 @@ impl Default for Names {
     }
 }
 
-impl Names {
+impl Bindings {
     /// Ranks are those of `comm`, and messages have `tag`.
     pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
         self.call = call;
@@ -105,11 +105,11 @@ impl Names {
         self.tag = tag;
         self.check_types = check_types;
         self.rank = comm.rank;
-        self.circle = comm.circle.clone().flatten();
+        self.multicast_group = comm.multicast_group.clone().flatten();
         let lane = if comm.remote.is_some() { Lane::Local } else { Lane::Coll };
-        self.local = Reach { context: comm.lane(lane), group: comm.group.clone() };
+        self.local = GroupReach { context: comm.lane(lane), group: comm.group.clone() };
         let remote = comm.remote.clone();
-        self.remote = remote.map(|group| Reach { context: comm.lane(Lane::Coll), group });
+        self.remote = remote.map(|group| GroupReach { context: comm.lane(Lane::Coll), group });
     }
 
     /// The context of the call's messages.
@@ -124,7 +124,7 @@ impl Names {
 
     /// Forgets the call and keeps memory for the next one.
     pub fn clear(&mut self) {
-        self.circle = None;
+        self.multicast_group = None;
         self.local.group = Group::EMPTY;
         self.remote = None;
         self.send.clear();
@@ -204,7 +204,7 @@ impl Names {
             // what the schedule asked for.
             Some(datatype) => unsafe { datatype.buffer(base, slice.count) },
             // SAFETY: as above.
-            None => unsafe { UserBuf::flat(base, slice.count as usize) },
+            None => unsafe { UserBuf::contiguous(base, slice.count as usize) },
         }
     }
 
@@ -217,10 +217,10 @@ impl Names {
         }
     }
 
-    fn reach(&self, peer: Peer) -> (&Reach, u32) {
+    fn reach(&self, peer: StepPeer) -> (&GroupReach, u32) {
         match (peer, &self.remote) {
-            (Peer::Remote(rank), Some(remote)) => (remote, rank),
-            (Peer::Remote(rank) | Peer::Local(rank), _) => (&self.local, rank),
+            (StepPeer::Remote(rank), Some(remote)) => (remote, rank),
+            (StepPeer::Remote(rank) | StepPeer::Local(rank), _) => (&self.local, rank),
         }
     }
 
@@ -237,7 +237,7 @@ impl Names {
     fn explain(&self, status: &Status, expected: Option<u64>) -> Box<Error> {
         let (call, rank) = (self.call, status.source);
         match status.fault {
-            Some(Fault::Truncated { sent, room }) => unequal(call, rank, sent as usize, room as usize),
+            Some(MessageFault::Truncated { sent, room }) => unequal(call, rank, sent as usize, room as usize),
             Some(fault) => explain(fault, status),
             None => unequal(call, rank, status.bytes as usize, expected.unwrap_or(0) as usize),
         }
@@ -251,7 +251,7 @@ fn length((low, high): (i128, i128)) -> usize {
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
-pub struct Handle {
+pub struct PortMessage {
     id: RequestId,
     /// The rank at its other end; of a multicast, none.
     rank: Option<u32>,
@@ -261,16 +261,27 @@ pub struct Handle {
     listens_to: Option<tern_transport::Peer>,
 }
 
-impl Handle {
+impl PortMessage {
     /// The rank at the other end, unless it is a multicast.
     pub fn rank(&self) -> Option<u32> {
         self.rank
     }
 
-    /// Nobody waits for it any longer: what has met no message is taken back, what is under way completes by itself.
+    /// Takes back what has met no message. Whether data is still on its way into this rank's memory.
     #[cold]
-    pub fn give_up(self, engine: &mut ProcessEngine) {
+    pub fn take_back(&self, engine: &mut ProcessEngine) -> bool {
         engine.cancel(self.id);
+        engine.is_receiving(self.id)
+    }
+
+    /// Whether it has ended; asked no more once it has.
+    pub fn has_ended(&self, engine: &mut ProcessEngine) -> bool {
+        engine.test(self.id).is_some()
+    }
+
+    /// Nobody waits for it any longer: it completes by itself.
+    #[cold]
+    pub fn detach(self, engine: &mut ProcessEngine) {
         engine.detach(self.id);
     }
 }
@@ -282,99 +293,105 @@ pub struct CallOut {
     right: Slice,
 }
 
-/// A call's names over the engine.
-pub struct Ground<'a> {
-    /// What the names stand for.
-    pub names: &'a mut Names,
+/// A call's bindings over the engine.
+pub struct EnginePort<'a> {
+    /// What the bindings stand for.
+    pub bindings: &'a mut Bindings,
     /// Where messages go.
     pub engine: &'a mut ProcessEngine,
 }
 
-impl Ground<'_> {
-    fn started(&mut self, started: Started, rank: Option<u32>, expected: Option<u64>) -> Option<Handle> {
+impl EnginePort<'_> {
+    fn started(
+        &mut self,
+        started: StartedSend,
+        rank: Option<u32>,
+        expected: Option<u64>,
+    ) -> Option<PortMessage> {
         match started {
-            Started::Pending(id) => Some(Handle { id, rank, expected, listens_to: None }),
-            Started::Done(status) => {
-                self.names.note(&status, expected);
+            StartedSend::Pending(id) => Some(PortMessage { id, rank, expected, listens_to: None }),
+            StartedSend::Done(status) => {
+                self.bindings.note(&status, expected);
                 None
             }
         }
     }
 }
 
-impl Port for Ground<'_> {
-    type Handle = Handle;
+impl Port for EnginePort<'_> {
+    type Handle = PortMessage;
     type Error = CallOut;
 
-    fn isend(&mut self, to: Peer, from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let (buf, signature) = (self.names.buffer(from), self.names.signature(from, from.count));
-        let (reach, rank) = self.names.reach(to);
+    fn isend(&mut self, to: StepPeer, from: &Slice) -> std::result::Result<Option<PortMessage>, CallOut> {
+        let (buf, signature) = (self.bindings.buffer(from), self.bindings.signature(from, from.count));
+        let (reach, rank) = self.bindings.reach(to);
         let Some(peer) = reach.group.peer(rank) else { return Ok(None) };
-        let envelope = Envelope { context: reach.context, source: self.names.rank, tag: self.names.tag };
+        let envelope =
+            Envelope { context: reach.context, source: self.bindings.rank, tag: self.bindings.tag };
         let started = self.engine.send(Mode::Standard, peer, envelope, &buf, signature);
         Ok(self.started(started, Some(rank), None))
     }
 
-    fn irecv(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let (buf, signature) = (self.names.buffer(into), self.names.signature(into, 1));
-        let (reach, rank) = self.names.reach(from);
-        let pattern = Pattern { context: reach.context, source: rank, tag: self.names.tag };
+    fn irecv(&mut self, from: StepPeer, into: &Slice) -> std::result::Result<Option<PortMessage>, CallOut> {
+        let (buf, signature) = (self.bindings.buffer(into), self.bindings.signature(into, 1));
+        let (reach, rank) = self.bindings.reach(from);
+        let pattern = Pattern { context: reach.context, source: rank, tag: self.bindings.tag };
         let started = self.engine.receive(pattern, &buf, signature);
         Ok(self.started(started, Some(rank), Some(buf.len() as u64)))
     }
 
-    fn imulticast(&mut self, to: &[u32], from: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
-        let names = &mut *self.names;
-        let (buf, signature) = (names.buffer(from), names.signature(from, from.count));
-        let Some(circle) = &names.circle else { return Ok(None) };
-        names.listeners.clear();
-        names.listeners.extend(to.iter().filter_map(|rank| names.local.group.peer(*rank)));
-        let envelope = Envelope { context: names.local.context, source: names.rank, tag: names.tag };
-        let started = self.engine.cast(circle, &names.listeners, envelope, &buf, signature);
+    fn imulticast(&mut self, to: &[u32], from: &Slice) -> std::result::Result<Option<PortMessage>, CallOut> {
+        let bindings = &mut *self.bindings;
+        let (buf, signature) = (bindings.buffer(from), bindings.signature(from, from.count));
+        let Some(multicast_group) = &bindings.multicast_group else { return Ok(None) };
+        bindings.listeners.clear();
+        bindings.listeners.extend(to.iter().filter_map(|rank| bindings.local.group.peer(*rank)));
+        let envelope = Envelope { context: bindings.local.context, source: bindings.rank, tag: bindings.tag };
+        let started = self.engine.multicast(multicast_group, &bindings.listeners, envelope, &buf, signature);
         Ok(self.started(started, None, None))
     }
 
-    fn ilisten(&mut self, from: Peer, into: &Slice) -> std::result::Result<Option<Handle>, CallOut> {
+    fn ilisten(&mut self, from: StepPeer, into: &Slice) -> std::result::Result<Option<PortMessage>, CallOut> {
         let mut handle = self.irecv(from, into)?;
-        let (reach, rank) = self.names.reach(from);
+        let (reach, rank) = self.bindings.reach(from);
         if let (Some(peer), Some(handle)) = (reach.group.peer(rank), &mut handle) {
             handle.listens_to = Some(peer);
-            self.engine.expect(peer);
+            self.engine.expect_multicast(peer);
         }
         Ok(handle)
     }
 
-    fn test(&mut self, handle: &mut Handle) -> std::result::Result<bool, CallOut> {
+    fn test(&mut self, handle: &mut PortMessage) -> std::result::Result<bool, CallOut> {
         let Some(status) = self.engine.test(handle.id) else {
             // What has come of it until now may have been all that was not lost.
-            handle.listens_to.into_iter().for_each(|peer| self.engine.expect(peer));
+            handle.listens_to.into_iter().for_each(|peer| self.engine.expect_multicast(peer));
             return Ok(false);
         };
-        self.names.note(&status, handle.expected);
+        self.bindings.note(&status, handle.expected);
         Ok(true)
     }
 
     /// Never called: who runs a schedule waits outside of it, see [`super::running`].
-    fn wait(&mut self, _pending: &mut [Handle]) -> std::result::Result<(), CallOut> {
+    fn wait(&mut self, _pending: &mut [PortMessage]) -> std::result::Result<(), CallOut> {
         Ok(())
     }
 
     fn reduce(&mut self, left: &Slice, right: &Slice) -> std::result::Result<(), CallOut> {
         let operands = CallOut { left: *left, right: *right };
-        if self.names.operation.is_some_and(|operation| operation.calls_out()) {
+        if self.bindings.operation.is_some_and(|operation| operation.calls_out()) {
             return Err(operands);
         }
-        self.names.combine(&operands);
+        self.bindings.combine(&operands);
         Ok(())
     }
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> std::result::Result<(), CallOut> {
-        let (from, to) = (self.names.buffer(from), self.names.buffer(to));
-        if from.len() != to.len() && self.names.failure.is_none() {
+        let (from, to) = (self.bindings.buffer(from), self.bindings.buffer(to));
+        if from.len() != to.len() && self.bindings.failure.is_none() {
             let (sent, room) = (from.len(), to.len());
             let text =
                 format!("this rank sends {sent} bytes to itself, but has room for {room}: {SAME_DATA}");
-            self.names.failure = Some(fail(MPI_ERR_TRUNCATE, text));
+            self.bindings.failure = Some(fail(MPI_ERR_TRUNCATE, text));
         }
         UserBuf::copy(&from, 0, &to, 0, from.len());
         Ok(())

@@ -3,22 +3,22 @@
 //! Whoever waits in MPI for anything moves on all that are under way ([`serve`]): a rank that sits in a receive
 //! must not hold up the collective that its partner has to complete before it sends.
 
-use super::running::{Form, Running, Stage, met, prepare};
+use super::running::{CallForm, Pause, RunningCollective, met, prepare};
 use super::setup::Setup;
-use crate::core::arguments::out;
+use crate::core::boundary::Out;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{Guard, Process, enter};
-use crate::core::wait::Waiting;
-use crate::p2p::request::{Ended, Object, Progress, no_request};
+use crate::core::process::{LockGuard, Process, enter};
+use crate::core::wait::{self, Waiting};
+use crate::p2p::request::{Callback, Ended, Progress, Request, no_persistent, no_request};
 use tern_abi::*;
 
 /// The object behind the request of a collective.
 #[derive(Debug)]
-pub struct Collective {
+pub struct CollectiveRequest {
     /// Taken out while one of the program's functions runs for it.
-    running: Option<Box<Running>>,
+    running: Option<Box<RunningCollective>>,
     comm: MPI_Comm,
-    phase: Phase,
+    phase: CollectivePhase,
     persistent: bool,
     /// The program has been told that it is complete, by a call that does not end it.
     told: bool,
@@ -26,97 +26,73 @@ pub struct Collective {
 
 /// How far it is.
 #[derive(Debug)]
-enum Phase {
+enum CollectivePhase {
     /// Persistent, and not started.
     Inactive,
-    /// Under way; the handle is among [`Process::collectives`].
+    /// Under way; the handle is among the process's `objects.collectives`.
     Active,
     /// Complete, and nobody has asked.
     Ended(Option<Box<Error>>),
 }
 
 /// Prepares a collective and starts it.
-///
-/// # Safety
-/// `request` is null or may be written.
-pub unsafe fn nonblocking(
+pub fn nonblocking(
     call: &'static str,
     comm: MPI_Comm,
-    request: *mut MPI_Request,
+    request: Result<Out<'_, MPI_Request>>,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
     let mut process = enter();
     // Wherever a call is refused, those learn of it that are compared with it.
+    let mut place = None;
     let handle = process.new_collective(call, comm, |setup| {
-        out("request", request)?;
+        place = Some(request?);
         plan(setup)
     })?;
-    // SAFETY: by the caller.
-    unsafe { *request = handle };
-    begin(&mut process, handle)?;
+    place.expect("what was not refused has a place").set(handle);
+    process.with_request(handle, |collective, process| collective.start(process, handle))?;
     drop(serve(process));
     Ok(())
 }
 
 /// Prepares a collective, to be started by `MPI_Start`. Ranks that prepare theirs in different orders would wait for each
 /// other's starts, so the check, if it is on, is made here too.
-///
-/// # Safety
-/// As [`nonblocking`].
-pub unsafe fn persistent(
+pub fn persistent(
     call: &'static str,
     (comm, info): (MPI_Comm, MPI_Info),
-    request: *mut MPI_Request,
+    request: Result<Out<'_, MPI_Request>>,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
-    let request = out("request", request).and_then(|request| enter().hints(info).map(|_| request));
+    let request = request.and_then(|request| enter().hints(info).map(|_| request));
     let request = met(call, comm, request)?;
     let mut process = enter();
     let handle = process.new_collective(call, comm, plan)?;
-    if let Some(Object::Collective(collective)) = process.requests.0.get_mut(handle.0) {
-        collective.persistent = true;
-    }
-    // SAFETY: by the caller.
-    unsafe { *request = handle };
-    Ok(())
-}
-
-/// Starts a collective that is inactive. It takes its first steps when it is [`serve`]d.
-pub fn begin(process: &mut Process, request: MPI_Request) -> Result {
-    let collective = process.collective(request)?;
-    if !collective.is_inactive() {
-        return Err(fail(
-            MPI_ERR_REQUEST,
-            "the persistent collective is active: complete it by MPI_Wait or MPI_Test before it is started again",
-        ));
-    }
-    collective.phase = Phase::Active;
-    collective.told = false;
-    if let Some(running) = &mut collective.running {
-        running.rewind();
-    }
-    process.collectives.push(request);
+    process.collective(handle)?.persistent = true;
+    request.set(handle);
     Ok(())
 }
 
 /// Takes all steps that collectives under way can take. Functions of the program's are called without the state, so
 /// other threads may come in meanwhile.
-pub fn serve(mut process: Guard) -> Guard {
+pub fn serve(mut process: LockGuard) -> LockGuard {
+    if !process.objects.files.served.is_empty() {
+        crate::file::serve::serve(&mut process);
+    }
     let mut index = 0;
-    while let Some(&request) = process.collectives.get(index) {
+    while let Some(&request) = process.objects.collectives.get(index) {
         match process.advance(request) {
             None => index += 1,
-            Some((mut running, Stage::Ended)) => {
-                process.collectives.retain(|&other| other != request);
-                let error = running.names.failure.take();
-                process.put_back(request, running, Phase::Ended(error));
+            Some((mut running, Pause::Ended)) => {
+                process.objects.collectives.retain(|&other| other != request);
+                let error = running.bindings.failure.take();
+                process.put_back(request, running, CollectivePhase::Ended(error));
                 process.tell_sleepers();
             }
-            Some((running, Stage::CallOut(operands))) => {
+            Some((running, Pause::CallOut(operands))) => {
                 drop(process);
-                running.names.combine(&operands);
+                running.bindings.combine(&operands);
                 process = enter();
-                process.put_back(request, running, Phase::Active);
+                process.put_back(request, running, CollectivePhase::Active);
                 index = 0;
             }
         }
@@ -124,45 +100,105 @@ pub fn serve(mut process: Guard) -> Guard {
     process
 }
 
-impl Collective {
-    /// Whether `MPI_Start` may be called for it at all.
-    pub fn is_persistent(&self) -> bool {
+impl Request for CollectiveRequest {
+    fn progress(&mut self, _process: &mut Process) -> Result<Progress> {
+        match std::mem::replace(&mut self.phase, CollectivePhase::Inactive) {
+            CollectivePhase::Inactive => Ok(Progress::Inactive),
+            CollectivePhase::Active => {
+                self.phase = CollectivePhase::Active;
+                Ok(Progress::Pending)
+            }
+            CollectivePhase::Ended(error) => {
+                let error = error.map(|error| error.at(self.comm));
+                if !self.persistent {
+                    self.running.take().into_iter().for_each(|running| running.keep());
+                }
+                Ok(Progress::Ended(Ended { status: MPI_Status::EMPTY, error }))
+            }
+        }
+    }
+
+    fn is_complete(&mut self, _process: &mut Process) -> Result<bool> {
+        self.told = !matches!(self.phase, CollectivePhase::Active);
+        Ok(self.told)
+    }
+
+    fn is_persistent(&self) -> bool {
         self.persistent
     }
 
-    /// Whether it is persistent and not started.
-    pub fn is_inactive(&self) -> bool {
-        matches!(self.phase, Phase::Inactive)
+    fn is_inactive(&self) -> bool {
+        matches!(self.phase, CollectivePhase::Inactive)
     }
 
-    /// What a completion call `call` waits for, for a person.
-    pub fn waiting(&self, call: &'static str) -> Waiting {
-        match &self.running {
-            Some(running) => Waiting { call, ..running.names.waiting() },
-            None => Waiting { detail: "in a function of the program's".into(), ..Waiting::on(call) },
+    /// It takes its first steps when it is [`serve`]d.
+    fn start(&mut self, process: &mut Process, handle: MPI_Request) -> Result {
+        if !self.is_inactive() {
+            return Err(not_startable(self.persistent, handle));
         }
+        self.phase = CollectivePhase::Active;
+        self.told = false;
+        if let Some(running) = &mut self.running {
+            running.rewind();
+        }
+        process.objects.collectives.push(handle);
+        Ok(())
     }
 
-    /// Whether `MPI_Request_free` may take it: it is inactive, or the program knows from `MPI_Request_get_status` that it is
-    /// complete. What the program does not know may be so at one rank and not at another.
-    pub fn may_be_freed(&self) -> bool {
+    fn cancel(&mut self, _process: &mut Process) -> Result<Option<Callback>> {
+        Err(fail(MPI_ERR_REQUEST, "a collective cannot be cancelled (section 6.12)"))
+    }
+
+    /// It may if it is inactive, or the program knows from `MPI_Request_get_status` that it is complete. What the program does not
+    /// know may be so at one rank and not at another.
+    fn may_be_freed(&self) -> Result {
         match self.phase {
-            Phase::Inactive => true,
-            Phase::Active => false,
-            Phase::Ended(_) => self.told,
+            CollectivePhase::Inactive => Ok(()),
+            CollectivePhase::Ended(_) if self.told => Ok(()),
+            CollectivePhase::Active | CollectivePhase::Ended(_) => Err(fail(
+                MPI_ERR_REQUEST,
+                "a collective under way must be completed, not freed (sections 6.12 and 6.13)",
+            )),
         }
     }
 
-    /// The end of one that is freed, and its error if it has failed and nobody has asked.
-    pub fn freed(self) -> Result {
+    fn free(self: Box<Self>, _process: &mut Process, _handle: MPI_Request) -> Result<Option<Callback>> {
         if let Some(running) = self.running {
             running.keep();
         }
         match self.phase {
-            Phase::Ended(Some(error)) => Err(error.at(self.comm)),
-            _ => Ok(()),
+            CollectivePhase::Ended(Some(error)) => Err(error.at(self.comm)),
+            _ => Ok(None),
         }
     }
+
+    fn is_pending(&self, process: &Process, handle: MPI_Request) -> bool {
+        process.objects.collectives.contains(&handle)
+    }
+
+    fn waiting(&self, _process: &Process, call: &'static str) -> Waiting {
+        match &self.running {
+            Some(running) => Waiting { call, ..running.bindings.waiting() },
+            None => Waiting { detail: "in a function of the program's".into(), ..Waiting::on(call) },
+        }
+    }
+
+    fn named(&self, process: &Process) -> String {
+        let waiting = self.waiting(process, "");
+        let name = if waiting.collective.is_empty() { "a collective" } else { waiting.collective };
+        waiting.context.map_or(name.into(), |context| format!("{name} {}", wait::on(process, context)))
+    }
+}
+
+#[cold]
+fn not_startable(is_persistent: bool, handle: MPI_Request) -> Box<Error> {
+    if !is_persistent {
+        return no_persistent(handle);
+    }
+    fail(
+        MPI_ERR_REQUEST,
+        "the persistent collective is active: complete it by MPI_Wait or MPI_Test before it is started again",
+    )
 }
 
 impl Process {
@@ -172,29 +208,32 @@ impl Process {
         comm: MPI_Comm,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result<MPI_Request> {
-        let running = Some(prepare(call, comm, self, Form::Request, plan)?);
-        let collective = Collective { running, comm, phase: Phase::Inactive, persistent: false, told: false };
-        self.new_request(Object::Collective(collective))
+        let running = Some(prepare(call, comm, self, CallForm::Request, plan)?);
+        let collective = CollectiveRequest {
+            running,
+            comm,
+            phase: CollectivePhase::Inactive,
+            persistent: false,
+            told: false,
+        };
+        self.new_request(collective)
     }
 
     /// The collective of a request.
-    pub fn collective(&mut self, request: MPI_Request) -> Result<&mut Collective> {
-        match self.requests.0.get_mut(request.0) {
-            Some(Object::Collective(collective)) => Ok(collective),
-            _ => Err(no_request(request)),
-        }
+    pub fn collective(&mut self, request: MPI_Request) -> Result<&mut CollectiveRequest> {
+        self.objects.requests.find_mut(request).ok_or_else(|| no_request(request))
     }
 
     /// Moves a collective on; one that stops is taken out of its object. `None` while it waits for messages, or
     /// another thread is at it.
-    fn advance(&mut self, request: MPI_Request) -> Option<(Box<Running>, Stage)> {
+    fn advance(&mut self, request: MPI_Request) -> Option<(Box<RunningCollective>, Pause)> {
         let (engine, requests, _) = self.split().ok()?;
-        let Some(Object::Collective(collective)) = requests.0.get_mut(request.0) else { return None };
+        let collective = requests.find_mut::<CollectiveRequest>(request)?;
         let stage = collective.running.as_mut()?.advance(engine)?;
         Some((collective.running.take()?, stage))
     }
 
-    fn put_back(&mut self, request: MPI_Request, running: Box<Running>, phase: Phase) {
+    fn put_back(&mut self, request: MPI_Request, running: Box<RunningCollective>, phase: CollectivePhase) {
         if let Ok(collective) = self.collective(request) {
             collective.running = Some(running);
             collective.phase = phase;
@@ -203,46 +242,10 @@ impl Process {
 
     /// A thread may sleep until a collective has ended that another one has moved on.
     fn tell_sleepers(&self) {
-        if self.sleepers > 0
-            && let Some(bell) = &self.bell
+        if self.waiting.sleepers > 0
+            && let Some(bell) = &self.waiting.bell
         {
             bell.ring();
         }
-    }
-}
-
-/// Where a collective stands; one that has ended is taken, unless it is persistent.
-pub fn progress(process: &mut Process, request: &mut MPI_Request) -> Result<Progress> {
-    let collective = process.collective(*request)?;
-    match std::mem::replace(&mut collective.phase, Phase::Inactive) {
-        Phase::Inactive => Ok(Progress::Inactive),
-        Phase::Active => {
-            collective.phase = Phase::Active;
-            Ok(Progress::Pending)
-        }
-        Phase::Ended(error) => {
-            let error = error.map(|error| error.at(collective.comm));
-            if !collective.persistent {
-                forget(process, *request);
-                *request = MPI_REQUEST_NULL;
-            }
-            Ok(Progress::Ended(Ended { status: MPI_Status::EMPTY, error }))
-        }
-    }
-}
-
-/// Whether a completion call would end for it.
-pub fn is_complete(process: &mut Process, request: MPI_Request) -> Result<bool> {
-    let collective = process.collective(request)?;
-    collective.told = !matches!(collective.phase, Phase::Active);
-    Ok(collective.told)
-}
-
-/// Takes the object of a collective away.
-fn forget(process: &mut Process, request: MPI_Request) {
-    if let Some(Object::Collective(collective)) = process.requests.0.remove(request.0)
-        && let Some(running) = collective.running
-    {
-        running.keep();
     }
 }

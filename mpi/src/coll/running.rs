@@ -1,17 +1,18 @@
 //! A collective that has been prepared: the blocking form runs it to its end, the others move on as messages
 //! come.
 
-use super::circle;
 use super::differ::mismatched;
-use super::port::{CallOut, Ground, Handle, Names};
+use super::multicast_group;
+use super::port::{Bindings, CallOut, EnginePort, PortMessage};
 use super::setup::Setup;
-use super::shm::{self, Blocks, Patience, Way};
-use crate::check::{Check, Record, State};
-use crate::coll::team::{self, TeamPlace};
+use super::shm::{self, Method, Patience, VectorBlocks};
+use crate::check::{CallRecord, CallState, Check};
+use crate::coll::team;
+use crate::coll::team_place::TeamPlace;
 use crate::comm::object::Comm;
 use crate::core::error::Result;
-use crate::core::process::{Guard, Process, ProcessEngine, enter};
-use crate::core::wait::{self, Event, Waiting};
+use crate::core::process::{LockGuard, Process, ProcessEngine, enter};
+use crate::core::wait::{self, WaitEvent, Waiting};
 use crate::limits::{COLLECTIVE_TAGS, LAST_BARRIER_TAG};
 use std::cell::Cell;
 use std::task::Poll;
@@ -23,9 +24,9 @@ use tern_transport::{Doorbell, Mismatch, Team};
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]
-pub struct Running {
+pub struct RunningCollective {
     pub(super) schedule: Schedule,
-    pub(super) names: Names,
+    pub(super) bindings: Bindings,
     /// The call is blocking, and the communicator has a team that can move data.
     pub(super) has_team: bool,
     /// With which mark the team's ranks come.
@@ -33,34 +34,34 @@ pub struct Running {
     /// The call may use multicasts, where the communicator has them.
     pub(super) may_multicast: bool,
     /// How the call goes over shared memory; without this, by the schedule.
-    pub(super) way: Option<Way>,
+    pub(super) method: Option<Method>,
     /// What a vector form moves that way; kept from call to call, so that nothing is allocated.
-    pub(super) blocks: Blocks,
-    exec: Exec<Handle>,
+    pub(super) blocks: VectorBlocks,
+    exec: Exec<PortMessage>,
     /// Completions of the engine when this last had to wait: until there are more, nothing has changed.
     seen: Option<u64>,
     /// What the ranks have to agree about first (`TERN_CHECK=collectives`).
     check: Option<Box<Check>>,
     /// What this rank will tell them.
-    pub(super) record: Record,
+    pub(super) record: CallRecord,
 }
 
 /// Why a collective stops for now.
-pub(super) enum Stage {
+pub(super) enum Pause {
     /// It is complete.
     Ended,
-    /// A function of the program's has to be called: [`Names::combine`], without the state held.
+    /// A function of the program's has to be called: [`Bindings::combine`], without the state held.
     CallOut(CallOut),
 }
 
 /// Prepares a collective and runs it to its end.
 pub fn blocking(call: &'static str, comm: MPI_Comm, plan: impl FnOnce(&mut Setup) -> Result) -> Result {
-    blocking_in(Form::Blocking, call, comm, plan)
+    blocking_in(CallForm::Blocking, call, comm, plan)
 }
 
 /// As [`blocking`], in either of its forms.
 pub(super) fn blocking_in(
-    form: Form,
+    form: CallForm,
     call: &'static str,
     comm: MPI_Comm,
     plan: impl FnOnce(&mut Setup) -> Result,
@@ -86,7 +87,7 @@ pub fn met<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Resul
 /// The same of calls in which a rank that is refused takes part, so that nobody waits for it: where calls are not compared, that
 /// is for later.
 pub fn met_if_checked<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<Result<T>> {
-    let is_checked = enter().check_collectives;
+    let is_checked = enter().checks.collectives;
     if is_checked { met(call, comm, arguments).map(Ok) } else { Ok(arguments) }
 }
 
@@ -95,9 +96,9 @@ pub fn meet_with<T>(
     call: &'static str,
     comm: MPI_Comm,
     arguments: Result<T>,
-    tell: impl FnOnce(&T, &mut Record),
+    tell: impl FnOnce(&T, &mut CallRecord),
 ) -> Result<T> {
-    let is_checked = enter().check_collectives;
+    let is_checked = enter().checks.collectives;
     if !is_checked {
         return arguments;
     }
@@ -110,32 +111,32 @@ pub fn meet_with<T>(
 }
 
 /// The end of a schedule, or a function of the program's on the way there.
-struct Steps<'a>(&'a mut Running);
+struct ScheduleSteps<'a>(&'a mut RunningCollective);
 
-impl Event for Steps<'_> {
-    type News = Stage;
+impl WaitEvent for ScheduleSteps<'_> {
+    type News = Pause;
 
     fn waiting(&self, _: &Process) -> Waiting {
-        self.0.names.waiting()
+        self.0.bindings.waiting()
     }
 
     #[inline]
-    fn look(&mut self, process: &mut Process) -> Option<Stage> {
-        process.engine_mut().map_or(Some(Stage::Ended), |engine| self.0.advance(engine))
+    fn look(&mut self, process: &mut Process) -> Option<Pause> {
+        process.engine_mut().map_or(Some(Pause::Ended), |engine| self.0.advance(engine))
     }
 }
 
 /// The same, or what another rank of the team does instead.
 struct StepsBeside<'a> {
-    steps: Steps<'a>,
+    steps: ScheduleSteps<'a>,
     team: &'a Team,
     patience: Patience,
     /// At the last look.
     seen: Cell<Option<Mismatch>>,
 }
 
-impl Event for StepsBeside<'_> {
-    type News = std::result::Result<Stage, Mismatch>;
+impl WaitEvent for StepsBeside<'_> {
+    type News = std::result::Result<Pause, Mismatch>;
 
     fn waiting(&self, process: &Process) -> Waiting {
         self.steps.waiting(process)
@@ -147,7 +148,7 @@ impl Event for StepsBeside<'_> {
     }
 
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        let awaited = self.steps.0.exec.waits_for().iter().filter_map(Handle::rank);
+        let awaited = self.steps.0.exec.waits_for().iter().filter_map(PortMessage::rank);
         let found = self.team.obstacle_beside(awaited);
         // Those who are gone may have left messages, for which there is one more look.
         let is_sure = self.seen.replace(found) == found;
@@ -158,7 +159,7 @@ impl Event for StepsBeside<'_> {
 
 /// The form of a call (section 6.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum CallForm {
     /// Blocking.
     Blocking,
     /// Blocking, and the last one: without multicasts, and told from all others.
@@ -172,9 +173,9 @@ pub(super) fn prepare(
     call: &'static str,
     comm: MPI_Comm,
     process: &mut Process,
-    form: Form,
+    form: CallForm,
     plan: impl FnOnce(&mut Setup) -> Result,
-) -> Result<Box<Running>> {
+) -> Result<Box<RunningCollective>> {
     let mut running = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
     match running.prepare(call, comm, process, form, plan) {
         Ok(()) => Ok(running),
@@ -190,7 +191,7 @@ fn count_call(comm: &mut Comm) {
     comm.collectives = (comm.collectives + 1) % COLLECTIVE_TAGS;
 }
 
-impl Running {
+impl RunningCollective {
     /// A call that is refused has not happened: the communicator does not count it, and where only this rank was refused, the call
     /// that it makes instead meets those of the others. Where calls are compared, the others learn of it and count theirs.
     fn prepare(
@@ -198,35 +199,35 @@ impl Running {
         call: &'static str,
         comm: MPI_Comm,
         process: &mut Process,
-        form: Form,
+        form: CallForm,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result {
-        if form != Form::Last {
-            circle::ask(process, comm)?;
+        if form != CallForm::Last {
+            multicast_group::ask(process, comm)?;
         }
         let this = process.comm(comm)?;
         // Calls that are compared have the same tag, or nobody would learn that they differ.
-        let is_apart = form == Form::Last && !process.check_collectives;
+        let is_apart = form == CallForm::Last && !process.checks.collectives;
         let tag = if is_apart { LAST_BARRIER_TAG } else { this.collectives as i32 };
-        self.names.address(call, this, tag, process.check_types);
-        self.may_multicast = form != Form::Last;
-        if process.check_collectives {
-            self.record = Record::named(call);
+        self.bindings.address(call, this, tag, process.checks.types);
+        self.may_multicast = form != CallForm::Last;
+        if process.checks.collectives {
+            self.record = CallRecord::named(call);
         }
-        self.has_team = form == Form::Blocking && this.team.team().is_some_and(Team::has_room);
+        self.has_team = form == CallForm::Blocking && this.team.team().is_some_and(Team::has_room);
         let outcome = plan(&mut Setup::new(process, this, self));
-        let outcome = outcome.and_then(|()| self.names.provide(self.schedule.temps()));
-        if outcome.is_ok() || process.check_collectives {
+        let outcome = outcome.and_then(|()| self.bindings.provide(self.schedule.temps()));
+        if outcome.is_ok() || process.checks.collectives {
             count_call(process.comm_mut(comm)?);
         }
-        if process.check_collectives { self.checked(process, comm, tag, outcome) } else { outcome }
+        if process.checks.collectives { self.checked(process, comm, tag, outcome) } else { outcome }
     }
 
     /// Prepares the comparison with the other ranks. Those that wait for a rank whose call has failed are told.
     #[cold]
     fn checked(&mut self, process: &mut Process, comm: MPI_Comm, tag: i32, outcome: Result) -> Result {
         if let Err(error) = &outcome {
-            self.record.state = State::Refused(error.class());
+            self.record.state = CallState::Refused(error.class());
         }
         let check = Check::new(process.comm(comm)?, tag, self.record);
         match outcome {
@@ -236,22 +237,22 @@ impl Running {
         outcome
     }
 
-    fn run(&mut self, mut process: Guard) -> Result {
+    fn run(&mut self, mut process: LockGuard) -> Result {
         loop {
-            match wait::until_event(process, Steps(self)) {
-                Stage::Ended => break,
-                Stage::CallOut(operands) => self.names.combine(&operands),
+            match wait::until_event(process, ScheduleSteps(self)) {
+                Pause::Ended => break,
+                Pause::CallOut(operands) => self.bindings.combine(&operands),
             }
             process = enter();
         }
-        self.names.failure.take().map_or(Ok(()), Err)
+        self.bindings.failure.take().map_or(Ok(()), Err)
     }
 
     /// Where the communicator has a team, all its ranks' calls are compared, whichever way they go.
-    fn run_in_team(&mut self, process: Guard, comm: MPI_Comm) -> Result {
-        let mut team = shm::begin(process, comm, &self.names, self.mark)?;
-        let outcome = match self.way.take() {
-            Some(way) => shm::run(&mut team, &self.names, self.mark, &way, &self.blocks),
+    fn run_in_team(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
+        let mut team = shm::begin(process, comm, &self.bindings, self.mark)?;
+        let outcome = match self.method.take() {
+            Some(method) => shm::run(&mut team, &self.bindings, self.mark, &method, &self.blocks),
             None => self.run_beside(&mut team),
         };
         shm::end(comm, team)?;
@@ -263,35 +264,51 @@ impl Running {
         team.tell();
         loop {
             let steps = StepsBeside {
-                steps: Steps(self),
+                steps: ScheduleSteps(self),
                 team,
                 patience: Patience::default(),
                 seen: Cell::new(None),
             };
             match wait::until_event(enter(), steps) {
-                Ok(Stage::Ended) => return self.names.failure.take().map_or(Ok(()), Err),
-                Ok(Stage::CallOut(operands)) => self.names.combine(&operands),
+                Ok(Pause::Ended) => return self.bindings.failure.take().map_or(Ok(()), Err),
+                Ok(Pause::CallOut(operands)) => self.bindings.combine(&operands),
                 Err(found) => {
-                    self.give_up();
                     team.abandon();
-                    return Err(mismatched(self.names.call, self.mark, found));
+                    self.give_up();
+                    return Err(mismatched(self.bindings.call, self.mark, found));
                 }
             }
         }
     }
 
-    /// What has not been received yet will not touch the program's memory. What was sent may still be taken.
+    /// Returns when no message of the call will touch this rank's memory any more. What was sent may still be taken.
     #[cold]
     fn give_up(&mut self) {
         let mut process = enter();
         let Some(engine) = process.engine_mut() else { return };
-        for handle in self.exec.abandon() {
-            handle.give_up(engine);
+        let mut landing = self.exec.abandon();
+        landing.retain(|message| {
+            let is_landing = message.take_back(engine);
+            if !is_landing {
+                message.detach(engine);
+            }
+            is_landing
+        });
+        if !landing.is_empty() {
+            wait::until(
+                process,
+                |_| self.bindings.waiting(),
+                |process| {
+                    let Some(engine) = process.engine_mut() else { return Some(()) };
+                    landing.retain(|message| !message.has_ended(engine));
+                    landing.is_empty().then_some(())
+                },
+            );
         }
     }
 
     /// Takes all steps that can be taken; `None` while messages are awaited.
-    pub(super) fn advance(&mut self, engine: &mut ProcessEngine) -> Option<Stage> {
+    pub(super) fn advance(&mut self, engine: &mut ProcessEngine) -> Option<Pause> {
         let completions = engine.completions();
         if self.seen == Some(completions) {
             return None;
@@ -304,16 +321,16 @@ impl Running {
                     return None;
                 }
                 Poll::Ready(Err(error)) => {
-                    self.names.failure = Some(error);
-                    return Some(Stage::Ended);
+                    self.bindings.failure = Some(error);
+                    return Some(Pause::Ended);
                 }
                 Poll::Ready(Ok(())) => {}
             }
         }
-        let mut ground = Ground { names: &mut self.names, engine };
-        match self.exec.advance(&self.schedule, &mut ground) {
-            Ok(Poll::Ready(())) => Some(Stage::Ended),
-            Err(operands) => Some(Stage::CallOut(operands)),
+        let mut port = EnginePort { bindings: &mut self.bindings, engine };
+        match self.exec.advance(&self.schedule, &mut port) {
+            Ok(Poll::Ready(())) => Some(Pause::Ended),
+            Err(operands) => Some(Pause::CallOut(operands)),
             Ok(Poll::Pending) => {
                 // What has completed while steps were taken may be what is awaited now.
                 self.seen = (engine.completions() == completions).then_some(completions);
@@ -325,19 +342,19 @@ impl Running {
     /// Back to the start, for the next start of a persistent call.
     pub(super) fn rewind(&mut self) {
         self.exec.restart();
-        self.names.failure = None;
+        self.bindings.failure = None;
         self.seen = None;
         if let Some(check) = &mut self.check {
             check.restart();
         }
-        self.way = None;
+        self.method = None;
     }
 
     /// Puts this aside for the next call of the thread.
     pub(super) fn keep(mut self: Box<Self>) {
         self.rewind();
         self.schedule.clear();
-        self.names.clear();
+        self.bindings.clear();
         self.check = None;
         // A thread that is ending (MPI_Finalize may be called by an exit handler) keeps nothing.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
@@ -346,5 +363,5 @@ impl Running {
 
 thread_local! {
     /// What the last call of this thread used, so that a blocking collective need not allocate.
-    static SPARE: Cell<Option<Box<Running>>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Box<RunningCollective>>> = const { Cell::new(None) };
 }

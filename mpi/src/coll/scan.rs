@@ -3,16 +3,16 @@
 use super::reduce::Operands;
 use super::setup::{Setup, Side};
 use super::{blocking, nonblocking, persistent};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use std::ffi::c_void;
 use tern_abi::*;
-use tern_coll::Call;
+use tern_coll::CollectiveCall;
 
 entry! {
     /// The operands of the ranks up to this one, combined.
-    fn MPI_Scan, MPI_Scan_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+    safe fn MPI_Scan, MPI_Scan_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
         comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
@@ -20,8 +20,8 @@ entry! {
     }
 
     /// The operands of the ranks before this one, combined; nothing at rank 0.
-    fn MPI_Exscan, MPI_Exscan_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+    safe fn MPI_Exscan, MPI_Exscan_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
         comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
@@ -29,36 +29,36 @@ entry! {
     }
 
     /// [`MPI_Scan`] as a request (section 6.12).
-    fn MPI_Iscan, MPI_Iscan_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
-        comm: MPI_Comm, request: *mut MPI_Request,
+    safe fn MPI_Iscan, MPI_Iscan_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Iscan", comm, request, |setup| scan(setup, operands, count.into()))
     }
 
     /// [`MPI_Exscan`] as a request (section 6.12).
-    fn MPI_Iexscan, MPI_Iexscan_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
-        comm: MPI_Comm, request: *mut MPI_Request,
+    safe fn MPI_Iexscan, MPI_Iexscan_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         nonblocking("MPI_Iexscan", comm, request, |setup| exscan(setup, operands, count.into()))
     }
 
     /// [`MPI_Scan`] as a persistent request (section 6.13).
-    fn MPI_Scan_init, MPI_Scan_init_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
-        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    safe fn MPI_Scan_init, MPI_Scan_init_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         persistent("MPI_Scan_init", (comm, info), request, |setup| scan(setup, operands, count.into()))
     }
 
     /// [`MPI_Exscan`] as a persistent request (section 6.13).
-    fn MPI_Exscan_init, MPI_Exscan_init_c<W>(
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
-        comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request,
+    safe fn MPI_Exscan_init, MPI_Exscan_init_c<W>(
+        sendbuf: ChoiceBuf, recvbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
         persistent("MPI_Exscan_init", (comm, info), request, |setup| exscan(setup, operands, count.into()))
@@ -66,23 +66,17 @@ entry! {
 }
 
 /// Plans an inclusive scan.
-///
-/// # Safety
-/// The program vouches for what the arguments point to.
-pub unsafe fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     in_order(setup)?;
     let data = setup.elements(count, operands.datatype)?;
     setup.operation(operands.op, operands.datatype)?;
     let in_place = operands.buffers(setup, data, data)?;
-    setup.plan(&Call::Scan { data, in_place });
+    setup.plan(&CollectiveCall::Scan { data, in_place });
     Ok(())
 }
 
 /// Plans an exclusive scan.
-///
-/// # Safety
-/// As [`scan`].
-pub unsafe fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     in_order(setup)?;
     let data = setup.elements(count, operands.datatype)?;
     setup.operation(operands.op, operands.datatype)?;
@@ -96,7 +90,7 @@ pub unsafe fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Resul
         }
         _ => operands.buffers(setup, data, data)?,
     };
-    setup.plan(&Call::Exscan { data, in_place });
+    setup.plan(&CollectiveCall::Exscan { data, in_place });
     Ok(())
 }
 

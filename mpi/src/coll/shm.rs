@@ -3,28 +3,30 @@
 
 use super::differ::{mismatched, unequal};
 use super::operation::Operation;
-use super::port::Names;
-use crate::coll::team::TeamPlace;
+use super::port::Bindings;
+use crate::coll::team_place::TeamPlace;
 use crate::core::error::{Result, fail};
-use crate::core::process::{Guard, Process, enter};
-use crate::core::wait::{self, Event, Waiting};
+use crate::core::process::{LockGuard, Process, enter};
+use crate::core::wait::{self, WaitEvent, Waiting};
 use crate::limits::{FIRST_LOOK_AROUND, LAST_LOOK_AROUND};
 use std::cell::Cell;
 use std::time::Duration;
 use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
 use tern_coll::Slice;
 use tern_mem::UserBuf;
-use tern_shmcoll::{Fault, Mark, Operand, OperationCode, Order, Site, mark_of_barrier};
-use tern_transport::shm::team::Shared;
-use tern_transport::{Arrival, Doorbell, Mismatch, Remote, Sight, Team, Token, Transfer, Transport, Watch};
+use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
+use tern_transport::shm::team::SharedTeam;
+use tern_transport::{
+    Arrival, Doorbell, Meeting, Mismatch, Remote, Sight, Team, TeamWatch, Token, Transfer, Transport,
+};
 
-pub use tern_shmcoll::{Blocks, Habits, Way};
+pub use tern_shmcoll::{Habits, Method, VectorBlocks};
 
 /// Takes the team of the communicator for a call with this mark.
-pub fn begin(mut process: Guard, comm: MPI_Comm, names: &Names, mark: Mark) -> Result<Box<Team>> {
+pub fn begin(mut process: LockGuard, comm: MPI_Comm, bindings: &Bindings, mark: Mark) -> Result<Box<Team>> {
     let Some(mut team) = process.comm_mut(comm)?.team.take() else { return Err(in_use()) };
     drop(process);
-    tern_shmcoll::begin(&mut team, names, mark);
+    tern_shmcoll::begin(&mut team, bindings, mark);
     Ok(team)
 }
 
@@ -34,51 +36,89 @@ pub fn end(comm: MPI_Comm, team: Box<Team>) -> Result {
     Ok(())
 }
 
-/// Does what `way` says on the communicator.
-pub fn run(team: &mut Team, names: &Names, mark: Mark, way: &Way, blocks: &Blocks) -> Result {
-    tern_shmcoll::run(team, names, way, blocks).map_err(|fault| match fault {
-        Fault::Unequal(found) => unequal(names.call, found.rank, found.sent, found.room),
-        Fault::Mismatch(found) => mismatched(names.call, mark, found),
+/// Does what `method` says on the communicator.
+pub fn run(
+    team: &mut Team,
+    bindings: &Bindings,
+    mark: Mark,
+    method: &Method,
+    blocks: &VectorBlocks,
+) -> Result {
+    tern_shmcoll::run(team, bindings, method, blocks).map_err(|fault| match fault {
+        CallFault::Unequal(found) => unequal(bindings.call, found.rank, found.sent, found.room),
+        CallFault::Mismatch(found) => mismatched(bindings.call, mark, found),
     })
 }
 
 /// Lets all ranks of the communicator meet; false if it has no team.
-pub fn meet(mut process: Guard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
+#[inline]
+pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let this = process.comm_mut(comm)?;
     let context = this.context;
+    let TeamPlace::Here(team) = &mut this.team else { return Ok(false) };
+    // Nobody else sees the team until this rank waits.
+    let come = team.unsettled().is_none().then(|| come(team));
+    if let Some((_, Arrival::Early(watch))) = &come
+        && team.look_often(watch) == Sight::Come
+    {
+        team.all_have_come();
+        return Ok(true);
+    }
     let Some(mut team) = this.team.take() else { return Ok(false) };
+    let outcome = meet(process, &mut team, (call, context), come);
+    end(comm, team)?;
+    outcome.map(|()| true)
+}
+
+/// Lets all ranks of the world meet for the last time; false if they have no memory for that.
+pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
+    let mut process = enter();
+    let this = process.comm(comm)?;
+    let (context, rank, size) = (this.context, this.rank, this.group.size());
+    let TeamPlace::Here(mut team) = process.seat_at_the_end(rank, size) else { return Ok(false) };
+    meet(process, &mut team, (call, context), None).map(|()| true)
+}
+
+/// Comes to a barrier.
+#[inline]
+fn come(team: &mut Team) -> (Meeting, Arrival) {
+    team.begin(mark_of_barrier().bits());
+    tern_shmcoll::come(team)
+}
+
+/// Waits until all ranks of a team have come to a barrier, to which this one may have come already.
+#[inline(never)]
+fn meet(
+    mut process: LockGuard,
+    team: &mut Team,
+    (call, context): (&'static str, u64),
+    has_come: Option<(Meeting, Arrival)>,
+) -> Result {
     let waiting = || Waiting::collective(call, context);
-    while let Some(watch) = team.unsettled() {
-        let _ = wait::until_event(process, Awaited::new(&team, watch, waiting));
+    while let Some(watch) = team.unsettled().filter(|_| has_come.is_none()) {
+        let _ = wait::until_event(process, Awaited::new(team, watch, waiting));
         process = enter();
     }
-    team.begin(mark_of_barrier().bits());
-    let outcome = match tern_shmcoll::come(&mut team) {
-        (_, Arrival::Early(watch)) => match team.look_often(&watch) {
-            Sight::Come => {
-                team.all_have_come();
-                process.comm_mut(comm)?.team = TeamPlace::Here(team);
-                return Ok(true);
-            }
-            Sight::Pending => {
-                team.tell();
-                wait::until_event(process, Awaited::new(&team, watch, waiting))
-            }
-            Sight::Amiss => Err(team.mismatch(&watch)),
-        },
+    let outcome = match has_come.unwrap_or_else(|| come(team)) {
+        (_, Arrival::Early(watch)) => {
+            team.tell();
+            wait::until_event(process, Awaited::new(team, watch, waiting))
+        }
         (meeting, Arrival::Last) => {
             drop(process);
             team.open(meeting);
             Ok(())
         }
-        (_, Arrival::Amiss) => Err(team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None })),
+        (_, Arrival::Amiss) => {
+            drop(process);
+            Err(team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }))
+        }
     };
     match outcome {
         Ok(()) => team.all_have_come(),
         Err(_) => team.abandon(),
     }
-    end(comm, team)?;
-    outcome.map(|()| true).map_err(|found| mismatched(call, mark_of_barrier(), found))
+    outcome.map_err(|found| mismatched(call, mark_of_barrier(), found))
 }
 
 #[cold]
@@ -90,9 +130,9 @@ fn in_use() -> Box<crate::core::error::Error> {
 }
 
 /// The order of operands, unless they are combined by a function of the program's.
-pub fn order(operation: Option<&Operation>) -> Option<Order> {
+pub fn order(operation: Option<&Operation>) -> Option<OperandOrder> {
     let operation = operation.filter(|operation| !operation.calls_out())?;
-    Some(if operation.commutative() { Order::Any } else { Order::Ranks })
+    Some(if operation.commutative() { OperandOrder::Any } else { OperandOrder::Ranks })
 }
 
 /// The code of an operation in a mark, if it is predefined.
@@ -101,22 +141,22 @@ pub fn code(operation: Option<&Operation>) -> Option<OperationCode> {
     Some(OperationCode(((*op as u16) << 5) | basic.machine() as u16))
 }
 
-impl Site for Names {
-    type Lines = Shared;
+impl CallHost for Bindings {
+    type Lines = SharedTeam;
 
     #[inline]
     fn buffer(&self, slice: &Slice) -> UserBuf {
-        Names::buffer(self, slice)
+        Bindings::buffer(self, slice)
     }
 
     #[inline]
-    fn wait(&self, team: &Team, watch: Watch) -> std::result::Result<(), Mismatch> {
+    fn wait(&self, team: &Team, watch: TeamWatch) -> std::result::Result<(), Mismatch> {
         wait::until_event(enter(), Awaited::new(team, watch, || self.waiting()))
     }
 
     #[inline]
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize) {
-        UserBuf::copy(from, at, into, place, len);
+        UserBuf::copy_between_cores(from, at, into, place, len);
     }
 
     #[inline]
@@ -153,7 +193,7 @@ impl Site for Names {
 /// A word of shared memory that is waited for.
 struct Awaited<'a, W> {
     team: &'a Team,
-    watch: Watch,
+    watch: TeamWatch,
     /// In which call.
     waiting: W,
     patience: Patience,
@@ -184,12 +224,12 @@ impl Patience {
 }
 
 impl<'a, W> Awaited<'a, W> {
-    fn new(team: &'a Team, watch: Watch, waiting: W) -> Self {
+    fn new(team: &'a Team, watch: TeamWatch, waiting: W) -> Self {
         Awaited { team, watch, waiting, patience: Patience::default() }
     }
 }
 
-impl<W: Fn() -> Waiting> Event for Awaited<'_, W> {
+impl<W: Fn() -> Waiting> WaitEvent for Awaited<'_, W> {
     type News = std::result::Result<(), Mismatch>;
 
     fn waiting(&self, _: &Process) -> Waiting {

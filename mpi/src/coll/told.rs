@@ -1,8 +1,8 @@
 //! What a person is told of a collective in which a rank waits: its root, and how much of what.
 
-use super::port::Names;
+use super::port::Bindings;
 use crate::core::wait::Waiting;
-use tern_coll::{Call, Data, Root};
+use tern_coll::{CollectiveCall, Root, TypedCount};
 use tern_job::status_page::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
 use tern_mem::Datatype;
 
@@ -11,7 +11,7 @@ use tern_mem::Datatype;
 pub struct Told {
     /// As the status page has it.
     root: i32,
-    length: Length,
+    length: ToldLength,
     count: u64,
     /// Of an element.
     bytes: u64,
@@ -19,7 +19,7 @@ pub struct Told {
 
 /// Whether the length is told, and whose type the elements have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
+enum ToldLength {
     Unknown,
     OfSend,
     OfRecv,
@@ -27,39 +27,45 @@ enum Length {
 
 impl Told {
     /// Of a call without either.
-    pub const NOTHING: Told = Told { root: NO_ROOT, length: Length::Unknown, count: 0, bytes: 0 };
+    pub const NOTHING: Told = Told { root: NO_ROOT, length: ToldLength::Unknown, count: 0, bytes: 0 };
 
     /// Nothing is known of the next call yet.
     #[inline]
     pub fn forget(&mut self) {
-        (self.root, self.length) = (NO_ROOT, Length::Unknown);
+        (self.root, self.length) = (NO_ROOT, ToldLength::Unknown);
     }
 
     /// Takes them from a call. What is not significant at this rank is left out, and so is what each rank may choose.
     #[inline]
-    pub fn learn(&mut self, call: &Call) {
+    pub fn learn(&mut self, call: &CollectiveCall) {
         match call {
-            Call::Bcast { data, root } | Call::Reduce { data, root, .. } => {
-                self.rooted(*root, data, Length::OfRecv)
+            CollectiveCall::Bcast { data, root } | CollectiveCall::Reduce { data, root, .. } => {
+                self.rooted(*root, data, ToldLength::OfRecv)
             }
-            Call::Gather { send: Some(data), root, .. } => self.rooted(*root, data, Length::OfSend),
-            Call::Gather { recv: data, root, .. } => self.rooted(*root, data, Length::OfRecv),
-            Call::Scatter { recv: Some(data), root, .. } => self.rooted(*root, data, Length::OfRecv),
-            Call::Scatter { send: data, root, .. } => self.rooted(*root, data, Length::OfSend),
-            Call::Gatherv { root, .. } | Call::Scatterv { root, .. } => self.root = number(*root),
-            Call::Allgather { recv: data, .. }
-            | Call::Alltoall { recv: data, .. }
-            | Call::Allreduce { data, .. }
-            | Call::Scan { data, .. }
-            | Call::Exscan { data, .. }
-            | Call::ReduceScatterBlock { data, .. } => self.long(data, Length::OfRecv),
+            CollectiveCall::Gather { send: Some(data), root, .. } => {
+                self.rooted(*root, data, ToldLength::OfSend)
+            }
+            CollectiveCall::Gather { recv: data, root, .. } => self.rooted(*root, data, ToldLength::OfRecv),
+            CollectiveCall::Scatter { recv: Some(data), root, .. } => {
+                self.rooted(*root, data, ToldLength::OfRecv)
+            }
+            CollectiveCall::Scatter { send: data, root, .. } => self.rooted(*root, data, ToldLength::OfSend),
+            CollectiveCall::Gatherv { root, .. } | CollectiveCall::Scatterv { root, .. } => {
+                self.root = number(*root)
+            }
+            CollectiveCall::Allgather { recv: data, .. }
+            | CollectiveCall::Alltoall { recv: data, .. }
+            | CollectiveCall::Allreduce { data, .. }
+            | CollectiveCall::Scan { data, .. }
+            | CollectiveCall::Exscan { data, .. }
+            | CollectiveCall::ReduceScatterBlock { data, .. } => self.long(data, ToldLength::OfRecv),
             _ => {}
         }
     }
 
     /// At a rank that stands for a group, not all arguments count.
     #[inline]
-    fn rooted(&mut self, root: Root, data: &Data, length: Length) {
+    fn rooted(&mut self, root: Root, data: &TypedCount, length: ToldLength) {
         self.root = number(root);
         if matches!(root, Root::Rank(_)) {
             self.long(data, length);
@@ -67,7 +73,7 @@ impl Told {
     }
 
     #[inline]
-    fn long(&mut self, data: &Data, length: Length) {
+    fn long(&mut self, data: &TypedCount, length: ToldLength) {
         (self.length, self.count, self.bytes) = (length, data.count, data.layout.size);
     }
 }
@@ -81,16 +87,16 @@ fn number(root: Root) -> i32 {
     }
 }
 
-impl Names {
+impl Bindings {
     /// In this call, for a person.
     #[cold]
     pub fn waiting(&self) -> Waiting {
         let Told { root, length, count, bytes } = self.told;
         let waiting = Waiting { root, ..Waiting::collective(self.call, self.context()) };
         let side = match length {
-            Length::Unknown => return waiting,
-            Length::OfSend => &self.send,
-            Length::OfRecv => &self.recv,
+            ToldLength::Unknown => return waiting,
+            ToldLength::OfSend => &self.send,
+            ToldLength::OfRecv => &self.recv,
         };
         let (bytes, detail) = (Some(count.saturating_mul(bytes)), elements(count, side.datatype.as_deref()));
         Waiting { bytes, detail, ..waiting }

@@ -6,14 +6,13 @@ use crate::core::process::enter;
 use crate::core::wait::{self, Waiting};
 use crate::limits::AGREEMENT_TAG;
 use tern_abi::MPI_ERR_OTHER;
-use tern_engine::{Envelope, Group, Mode, Pattern, Started, Status};
+use tern_engine::{Envelope, Group, Mode, Pattern, StartedSend, Status};
 use tern_mem::UserBuf;
 use tern_transport::Peer;
 
-/// Where an agreement is made. Its messages are known by the processes they come from, not by ranks of the group: circles of
-/// several groups may share a context and a tag (`MPI_Comm_create_group`), and one process has another rank in each.
+/// Where an agreement is made.
 #[derive(Clone, Debug)]
-pub struct Circle {
+pub struct Participants {
     /// The call, for a person.
     pub call: &'static str,
     /// Who takes part.
@@ -24,17 +23,44 @@ pub struct Circle {
     pub context: u64,
     /// Tag of the messages.
     pub tag: i32,
+    /// By what the members' messages are known.
+    pub numbering: SourceNumbering,
 }
 
-impl Circle {
+/// By what the messages of a participants are known: a number that means the same to all who take part. That of a process among the peers of
+/// another one does not.
+#[derive(Clone, Debug)]
+pub enum SourceNumbering {
+    /// The sender's rank in the group.
+    Ranks,
+    /// Its rank in a larger one: participants of several groups may share a context and a tag (`MPI_Comm_create_group`), and one process
+    /// has another rank in each.
+    Within(Group),
+    /// The group is the other side's, where this process has no rank: each names itself by its rank at its own side.
+    Across,
+}
+
+/// The leaders' way to each other.
+pub struct Bridge {
+    /// A participants in which both are.
+    pub participants: Participants,
+    /// The rank of the other one there.
+    pub far: u32,
+}
+
+/// Marks a rank of the other side.
+const FAR: u32 = 1 << 31;
+
+impl Participants {
     /// The local group of a communicator.
     pub fn local(call: &'static str, comm: &Comm) -> Self {
-        Circle {
+        Participants {
             call,
             group: comm.group.clone(),
             rank: comm.rank,
             context: comm.lane(Lane::Local),
             tag: AGREEMENT_TAG,
+            numbering: SourceNumbering::Ranks,
         }
     }
 
@@ -44,7 +70,7 @@ impl Circle {
     }
 
     /// Nobody goes on before all have come: messages to one rank each, whatever else the network can do.
-    pub fn meet(&self) -> Result {
+    pub fn barrier(&self) -> Result {
         self.allgather(&[]).map(drop)
     }
 
@@ -106,13 +132,38 @@ impl Circle {
         self.exchange(to, bytes, partner, number(&len, 0) as usize)
     }
 
-    fn seat(&self) -> Seat {
-        Seat { rank: self.rank, size: self.group.size() }
+    /// Sends a word of no bytes.
+    pub fn signal(&self, to: u32) -> Result {
+        self.send(self.member(to), &[])
+    }
+
+    /// Waits for it.
+    pub fn await_signal(&self, from: u32) -> Result {
+        self.receive(from, 0).map(drop)
+    }
+
+    fn seat(&self) -> AgreementRank {
+        AgreementRank { rank: self.rank, size: self.group.size() }
     }
 
     /// The process that has a rank in the group.
     pub fn member(&self, rank: u32) -> Peer {
         self.group.peer(rank).expect("a rank of the group")
+    }
+
+    fn name(&self, rank: u32) -> u32 {
+        match &self.numbering {
+            SourceNumbering::Ranks => rank,
+            SourceNumbering::Within(whole) => whole.rank_of(self.member(rank)).expect("a part of the group"),
+            SourceNumbering::Across => rank | FAR,
+        }
+    }
+
+    fn own_name(&self) -> u32 {
+        match self.numbering {
+            SourceNumbering::Across => self.rank | FAR,
+            _ => self.name(self.rank),
+        }
     }
 
     fn exchange(&self, to: Peer, out: &[u8], from: u32, len: usize) -> Result<Vec<u8>> {
@@ -130,8 +181,8 @@ impl Circle {
         Ok(bytes_of(&into, len))
     }
 
-    fn start_receive(&self, from: u32, into: &UserBuf) -> Result<Started> {
-        let pattern = Pattern { context: self.context, source: self.member(from), tag: self.tag };
+    fn start_receive(&self, from: u32, into: &UserBuf) -> Result<StartedSend> {
+        let pattern = Pattern { context: self.context, source: self.name(from), tag: self.tag };
         Ok(enter().engine()?.receive(pattern, into, 0))
     }
 
@@ -139,18 +190,16 @@ impl Circle {
         let body = UserBuf::owned(bytes.len());
         body.write(0, bytes);
         let mut process = enter();
-        // The group may be the other side's (`intercomm.rs`), which this process is not in.
-        let source = process.own_peer();
-        let envelope = Envelope { context: self.context, source, tag: self.tag };
+        let envelope = Envelope { context: self.context, source: self.own_name(), tag: self.tag };
         let sent = process.engine()?.send(Mode::Standard, to, envelope, &body, 0);
         drop(process);
         self.finish(sent)
     }
 
-    fn finish(&self, started: Started) -> Result {
+    fn finish(&self, started: StartedSend) -> Result {
         let status = match started {
-            Started::Done(status) => status,
-            Started::Pending(id) => wait::until(
+            StartedSend::Done(status) => status,
+            StartedSend::Pending(id) => wait::until(
                 enter(),
                 |_| Waiting { detail: "agreeing".into(), ..Waiting::collective(self.call, self.context) },
                 |process| process.engine_mut()?.test(id),
@@ -169,12 +218,12 @@ impl Circle {
 /// A rank among so many: who it exchanges what with, whatever carries the messages. What does is a function of the rank to
 /// send to and the bytes for it, the rank to receive from and how many bytes come.
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct AgreementRank {
     rank: u32,
     size: u32,
 }
 
-impl Seat {
+impl AgreementRank {
     /// Bruck's algorithm: in each of log2(n) rounds a process passes on all that it knows.
     fn allgather(
         self,
@@ -281,10 +330,10 @@ mod tests {
     }
 
     /// What each of `size` ranks has, each in a thread, and how often it exchanged a message.
-    fn on_all<T: Send>(size: u32, run: impl Fn(Seat, &mut Mail) -> T + Sync) -> Vec<(T, u32)> {
+    fn on_all<T: Send>(size: u32, run: impl Fn(AgreementRank, &mut Mail) -> T + Sync) -> Vec<(T, u32)> {
         let mut mails = Mail::among(size);
         std::thread::scope(|scope| {
-            let one = |(rank, mail): (u32, &mut Mail)| (run(Seat { rank, size }, mail), mail.rounds);
+            let one = |(rank, mail): (u32, &mut Mail)| (run(AgreementRank { rank, size }, mail), mail.rounds);
             let started: Vec<_> = (0..).zip(&mut mails).map(|rank| scope.spawn(move || one(rank))).collect();
             started.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
         })
@@ -349,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_fault_of_a_message_ends_an_agreement() {
-        let seat = Seat { rank: 2, size: 5 };
+        let seat = AgreementRank { rank: 2, size: 5 };
         let mut left = 2;
         let mut exchange = |_: u32, out: &[u8], _: u32, _: usize| {
             left -= 1;

@@ -2,10 +2,12 @@
 //!
 //! The program's copy and delete functions are called without the process's state in hand, since they may call MPI.
 
-use crate::core::arguments::out;
+use crate::comm::attribute_values::{Attribute, AttributeValue, Attributes};
+use crate::core::boundary::{Argument, Out};
 use crate::core::entry::entry;
-use crate::core::error::{Error, Result, callback_failed, fail};
+use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Process, enter};
+use crate::env::raise::callback_failed;
 use crate::limits::TAG_UB;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -13,66 +15,19 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
 
-/// Calls of one attribute's functions within each other. Few, since a function that calls itself twice doubles them each time.
-const ATTRIBUTE_CALLS_MAX: u8 = 8;
-
 /// Attributes that the end of one object deletes, those included that delete functions set meanwhile.
 const ATTRIBUTES_DELETED_MAX: u32 = 100_000;
 
-/// The attributes of one object, in the order in which they were set: they are deleted the other way round.
-#[derive(Clone, Debug, Default)]
-pub struct Attributes {
-    values: Vec<Attribute>,
-}
-
-/// One attribute of an object.
+/// The place for a value: C's declaration says `void *` of what is a pointer to the program's pointer.
 #[derive(Clone, Copy, Debug)]
-struct Attribute {
-    key: c_int,
-    value: AttributeValue,
-    /// Calls of its copy and delete functions that have not returned.
-    calls: u8,
-}
+pub struct AttributePlace<'a>(Out<'a, *mut c_void>);
 
-/// A value: the program's pointer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AttributeValue(pub *mut c_void);
+impl Argument for AttributePlace<'_> {
+    type C = *mut c_void;
 
-// SAFETY: the pointer is the program's own; the library only keeps and returns it.
-unsafe impl Send for AttributeValue {}
-
-impl Attributes {
-    fn get(&self, key: c_int) -> Option<AttributeValue> {
-        self.values.iter().find(|attribute| attribute.key == key).map(|attribute| attribute.value)
-    }
-
-    fn remove(&mut self, key: c_int) -> bool {
-        let before = self.values.len();
-        self.values.retain(|attribute| attribute.key != key);
-        self.values.len() < before
-    }
-
-    fn push(&mut self, key: c_int, value: AttributeValue) {
-        self.values.push(Attribute { key, value, calls: 0 });
-    }
-
-    /// The attribute's function is about to be called.
-    fn begin_call(&mut self, key: c_int) -> Result {
-        let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) else {
-            return Ok(());
-        };
-        if attribute.calls == ATTRIBUTE_CALLS_MAX {
-            return Err(too_deep(key));
-        }
-        attribute.calls += 1;
-        Ok(())
-    }
-
-    /// It has returned, and may have deleted the attribute.
-    fn end_call(&mut self, key: c_int) {
-        if let Some(attribute) = self.values.iter_mut().find(|attribute| attribute.key == key) {
-            attribute.calls = attribute.calls.saturating_sub(1);
-        }
+    unsafe fn from_c(name: &'static str, c: *mut c_void) -> Result<Self> {
+        // SAFETY: the same contract.
+        unsafe { Out::from_c(name, c.cast()) }.map(AttributePlace)
     }
 }
 
@@ -89,9 +44,9 @@ pub struct Keyval<Object> {
 
 /// The keys for one kind of object.
 #[derive(Debug)]
-pub struct Keys<Object>(BTreeMap<c_int, Keyval<Object>>);
+pub struct AttributeKeys<Object>(BTreeMap<c_int, Keyval<Object>>);
 
-impl<Object: Holder> Keys<Object> {
+impl<Object: Holder> AttributeKeys<Object> {
     fn find(&self, key: c_int) -> Result<Keyval<Object>> {
         self.0.get(&key).copied().ok_or_else(|| no_key::<Object>(key))
     }
@@ -115,9 +70,9 @@ impl<Object: Holder> Keys<Object> {
 #[derive(Debug)]
 pub struct Keyvals {
     last: c_int,
-    comms: Keys<MPI_Comm>,
-    types: Keys<MPI_Datatype>,
-    windows: Keys<MPI_Win>,
+    comms: AttributeKeys<MPI_Comm>,
+    types: AttributeKeys<MPI_Datatype>,
+    windows: AttributeKeys<MPI_Win>,
 }
 
 /// The program's keys are above all predefined values, as its handles are.
@@ -128,9 +83,9 @@ impl Keyvals {
     pub const fn new() -> Self {
         Keyvals {
             last: KEY_BEFORE_FIRST,
-            comms: Keys(BTreeMap::new()),
-            types: Keys(BTreeMap::new()),
-            windows: Keys(BTreeMap::new()),
+            comms: AttributeKeys(BTreeMap::new()),
+            types: AttributeKeys(BTreeMap::new()),
+            windows: AttributeKeys(BTreeMap::new()),
         }
     }
 }
@@ -140,7 +95,7 @@ pub trait Holder: Copy {
     /// What it is called.
     const NAME: &'static str;
     /// The keys for its kind.
-    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self>;
+    fn keys(keyvals: &mut Keyvals) -> &mut AttributeKeys<Self>;
     /// Its attributes.
     fn attributes(self, process: &mut Process) -> Result<&mut Attributes>;
 }
@@ -148,7 +103,7 @@ pub trait Holder: Copy {
 impl Holder for MPI_Comm {
     const NAME: &'static str = "communicators";
 
-    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+    fn keys(keyvals: &mut Keyvals) -> &mut AttributeKeys<Self> {
         &mut keyvals.comms
     }
 
@@ -160,19 +115,19 @@ impl Holder for MPI_Comm {
 impl Holder for MPI_Datatype {
     const NAME: &'static str = "datatypes";
 
-    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+    fn keys(keyvals: &mut Keyvals) -> &mut AttributeKeys<Self> {
         &mut keyvals.types
     }
 
     fn attributes(self, process: &mut Process) -> Result<&mut Attributes> {
-        Ok(&mut process.types.object_mut(self)?.attributes)
+        Ok(&mut process.objects.types.object_mut(self)?.attributes)
     }
 }
 
 impl Holder for MPI_Win {
     const NAME: &'static str = "windows";
 
-    fn keys(keyvals: &mut Keyvals) -> &mut Keys<Self> {
+    fn keys(keyvals: &mut Keyvals) -> &mut AttributeKeys<Self> {
         &mut keyvals.windows
     }
 
@@ -183,97 +138,97 @@ impl Holder for MPI_Win {
 
 entry! {
     /// A key for communicators (section 7.7.2).
-    fn MPI_Comm_create_keyval(
+    safe fn MPI_Comm_create_keyval(
         comm_copy_attr_fn: Option<MPI_Comm_copy_attr_function>,
-        comm_delete_attr_fn: Option<MPI_Comm_delete_attr_function>, comm_keyval: *mut c_int, extra_state: *mut c_void,
+        comm_delete_attr_fn: Option<MPI_Comm_delete_attr_function>, comm_keyval: Out<'_, c_int>, extra_state: *mut c_void,
     ) {
-        *out("comm_keyval", comm_keyval)? = create_key(comm_copy_attr_fn, comm_delete_attr_fn, extra_state)?;
+        comm_keyval.set(create_key(comm_copy_attr_fn, comm_delete_attr_fn, extra_state)?);
         Ok(())
     }
 
     /// Ends a key for communicators.
-    fn MPI_Comm_free_keyval(comm_keyval: *mut c_int) {
-        free_key::<MPI_Comm>(&mut *out("comm_keyval", comm_keyval)?)
+    safe fn MPI_Comm_free_keyval(comm_keyval: &mut c_int) {
+        free_key::<MPI_Comm>(comm_keyval)
     }
 
     /// Sets an attribute; an old value is deleted first.
-    fn MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) on comm {
+    safe fn MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) on comm {
         set(comm, comm_keyval, AttributeValue(attribute_val))
     }
 
     /// Finds an attribute.
-    fn MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on comm {
-        get_from_comm(comm, comm_keyval, attribute_val.cast(), flag)
+    safe fn MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on comm {
+        get_from_comm(comm, comm_keyval, attribute_val, flag)
     }
 
     /// Deletes an attribute.
-    fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) on comm {
+    safe fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) on comm {
         delete(comm, comm_keyval)
     }
 
     /// A key for datatypes (section 7.7.4).
-    fn MPI_Type_create_keyval(
+    safe fn MPI_Type_create_keyval(
         type_copy_attr_fn: Option<MPI_Type_copy_attr_function>,
-        type_delete_attr_fn: Option<MPI_Type_delete_attr_function>, type_keyval: *mut c_int, extra_state: *mut c_void,
+        type_delete_attr_fn: Option<MPI_Type_delete_attr_function>, type_keyval: Out<'_, c_int>, extra_state: *mut c_void,
     ) {
-        *out("type_keyval", type_keyval)? = create_key(type_copy_attr_fn, type_delete_attr_fn, extra_state)?;
+        type_keyval.set(create_key(type_copy_attr_fn, type_delete_attr_fn, extra_state)?);
         Ok(())
     }
 
     /// Ends a key for datatypes.
-    fn MPI_Type_free_keyval(type_keyval: *mut c_int) {
-        free_key::<MPI_Datatype>(&mut *out("type_keyval", type_keyval)?)
+    safe fn MPI_Type_free_keyval(type_keyval: &mut c_int) {
+        free_key::<MPI_Datatype>(type_keyval)
     }
 
     /// Sets an attribute of a datatype.
-    fn MPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) {
+    safe fn MPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) {
         set(datatype, type_keyval, AttributeValue(attribute_val))
     }
 
     /// Finds an attribute of a datatype.
-    fn MPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        store(get(datatype, type_keyval)?, attribute_val.cast(), flag)
+    safe fn MPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) {
+        store(get(datatype, type_keyval)?, attribute_val, flag)
     }
 
     /// Deletes an attribute of a datatype.
-    fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
+    safe fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
         delete(datatype, type_keyval)
     }
 }
 
 entry! {
     /// A key for windows (section 7.7.3).
-    fn MPI_Win_create_keyval(
+    safe fn MPI_Win_create_keyval(
         win_copy_attr_fn: Option<MPI_Win_copy_attr_function>,
-        win_delete_attr_fn: Option<MPI_Win_delete_attr_function>, win_keyval: *mut c_int,
+        win_delete_attr_fn: Option<MPI_Win_delete_attr_function>, win_keyval: Out<'_, c_int>,
         extra_state: *mut c_void,
     ) {
-        *out("win_keyval", win_keyval)? = create_key(win_copy_attr_fn, win_delete_attr_fn, extra_state)?;
+        win_keyval.set(create_key(win_copy_attr_fn, win_delete_attr_fn, extra_state)?);
         Ok(())
     }
 
     /// Ends a key for windows.
-    fn MPI_Win_free_keyval(win_keyval: *mut c_int) {
-        free_key::<MPI_Win>(&mut *out("win_keyval", win_keyval)?)
+    safe fn MPI_Win_free_keyval(win_keyval: &mut c_int) {
+        free_key::<MPI_Win>(win_keyval)
     }
 
     /// Sets an attribute of a window.
-    fn MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) on win {
+    safe fn MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) on win {
         set(win, win_keyval, AttributeValue(attribute_val))
     }
 
     /// Finds an attribute of a window; the predefined ones are of section 12.2.7.
-    fn MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on win {
+    safe fn MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on win {
         let predefined = enter().window(win)?.predefined(win_keyval);
         let found = match predefined {
             Some(value) => Some(AttributeValue(value)),
             None => get(win, win_keyval)?,
         };
-        store(found, attribute_val.cast(), flag)
+        store(found, attribute_val, flag)
     }
 
     /// Deletes an attribute of a window.
-    fn MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) on win {
+    safe fn MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) on win {
         delete(win, win_keyval)
     }
 }
@@ -281,31 +236,31 @@ entry! {
 // The names of MPI-1 (deprecated).
 entry! {
     /// `MPI_Comm_create_keyval`.
-    fn MPI_Keyval_create(
-        copy_fn: Option<MPI_Copy_function>, delete_fn: Option<MPI_Delete_function>, keyval: *mut c_int,
+    safe fn MPI_Keyval_create(
+        copy_fn: Option<MPI_Copy_function>, delete_fn: Option<MPI_Delete_function>, keyval: Out<'_, c_int>,
         extra_state: *mut c_void,
     ) {
-        *out("keyval", keyval)? = create_key(copy_fn, delete_fn, extra_state)?;
+        keyval.set(create_key(copy_fn, delete_fn, extra_state)?);
         Ok(())
     }
 
     /// `MPI_Comm_free_keyval`.
-    fn MPI_Keyval_free(keyval: *mut c_int) {
-        free_key::<MPI_Comm>(&mut *out("keyval", keyval)?)
+    safe fn MPI_Keyval_free(keyval: &mut c_int) {
+        free_key::<MPI_Comm>(keyval)
     }
 
     /// `MPI_Comm_set_attr`.
-    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) on comm {
+    safe fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) on comm {
         set(comm, keyval, AttributeValue(attribute_val))
     }
 
     /// `MPI_Comm_get_attr`.
-    fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) on comm {
-        get_from_comm(comm, keyval, attribute_val.cast(), flag)
+    safe fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on comm {
+        get_from_comm(comm, keyval, attribute_val, flag)
     }
 
     /// `MPI_Comm_delete_attr`.
-    fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
+    safe fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
         delete(comm, keyval)
     }
 }
@@ -317,7 +272,7 @@ fn create_key<Object: Holder>(
 ) -> Result<c_int> {
     let mut process = enter();
     process.engine()?;
-    let keyvals = &mut process.keyvals;
+    let keyvals = &mut process.objects.keyvals;
     let full = || fail(MPI_ERR_NO_MEM, "all 2^31 attribute keys have been used");
     keyvals.last = keyvals.last.checked_add(1).ok_or_else(full)?;
     let key = keyvals.last;
@@ -328,7 +283,7 @@ fn create_key<Object: Holder>(
 
 fn free_key<Object: Holder>(key: &mut c_int) -> Result {
     let mut process = enter();
-    let keys = Object::keys(&mut process.keyvals);
+    let keys = Object::keys(&mut process.objects.keyvals);
     let keyval = keys.0.get_mut(key).filter(|keyval| !keyval.freed).ok_or_else(|| no_key::<Object>(*key))?;
     keyval.freed = true;
     if keyval.uses == 0 {
@@ -342,7 +297,7 @@ fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Res
     let old = {
         let mut process = enter();
         let old = object.attributes(&mut process)?.get(key);
-        if Object::keys(&mut process.keyvals).find(key)?.freed {
+        if Object::keys(&mut process.objects.keyvals).find(key)?.freed {
             return Err(no_key::<Object>(key));
         }
         old
@@ -352,14 +307,14 @@ fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Res
     }
     let mut process = enter();
     object.attributes(&mut process)?.push(key, value);
-    Object::keys(&mut process.keyvals).retain(key);
+    Object::keys(&mut process.objects.keyvals).retain(key);
     Ok(())
 }
 
 fn get<Object: Holder>(object: Object, key: c_int) -> Result<Option<AttributeValue>> {
     let mut process = enter();
     let value = object.attributes(&mut process)?.get(key);
-    Object::keys(&mut process.keyvals).find(key)?;
+    Object::keys(&mut process.objects.keyvals).find(key)?;
     Ok(value)
 }
 
@@ -372,7 +327,7 @@ fn delete<Object: Holder>(object: Object, key: c_int) -> Result {
 
 /// Asks the program to delete a value, then takes it out. If the program refuses, it stays.
 fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Result {
-    let keyval = Object::keys(&mut enter().keyvals).find(key)?;
+    let keyval = Object::keys(&mut enter().objects.keyvals).find(key)?;
     if let Some(function) = keyval.delete {
         // SAFETY: the program gave this function for objects of this kind.
         let code = call_back(object, key, || unsafe { function(object, key, value.0, keyval.extra_state) })?;
@@ -382,7 +337,7 @@ fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValu
     }
     let mut process = enter();
     if object.attributes(&mut process)?.remove(key) {
-        Object::keys(&mut process.keyvals).release(key);
+        Object::keys(&mut process.objects.keyvals).release(key);
     }
     Ok(())
 }
@@ -420,11 +375,11 @@ fn copy<Object: Holder>(from: Object) -> Result<Attributes> {
             Ok(None) => {}
             Ok(Some(value)) => {
                 new.push(key, value);
-                Object::keys(&mut enter().keyvals).retain(key);
+                Object::keys(&mut enter().objects.keyvals).retain(key);
             }
             Err(error) => {
                 // There is no object to delete these from; their keys must not stay in use for ever.
-                let release = |copy: &Attribute| Object::keys(&mut enter().keyvals).release(copy.key);
+                let release = |copy: &Attribute| Object::keys(&mut enter().objects.keyvals).release(copy.key);
                 new.values.iter().for_each(release);
                 return Err(error);
             }
@@ -438,7 +393,7 @@ fn copy_value<Object: Holder>(
     key: c_int,
     value: AttributeValue,
 ) -> Result<Option<AttributeValue>> {
-    let keyval = Object::keys(&mut enter().keyvals).find(key)?;
+    let keyval = Object::keys(&mut enter().objects.keyvals).find(key)?;
     let function = match copy_rule(keyval.copy) {
         CopyRule::Never => return Ok(None),
         CopyRule::Always => return Ok(Some(value)),
@@ -482,22 +437,11 @@ fn call_back<Object: Holder>(object: Object, key: c_int, call: impl FnOnce() -> 
     Ok(code)
 }
 
-#[cold]
-fn too_deep(key: c_int) -> Box<Error> {
-    fail(
-        MPI_ERR_OTHER,
-        format!(
-            "the copy or delete function of attribute key {key} has come back to itself {ATTRIBUTE_CALLS_MAX} times: it must not \
-             set, delete or copy its own attribute, nor free or duplicate the object that has it"
-        ),
-    )
-}
-
-unsafe fn get_from_comm(
+fn get_from_comm(
     comm: MPI_Comm,
     key: c_int,
-    attribute_val: *mut *mut c_void,
-    flag: *mut c_int,
+    attribute_val: AttributePlace<'_>,
+    flag: Out<'_, c_int>,
 ) -> Result {
     let found = match predefined(key) {
         Some(place) => {
@@ -507,19 +451,14 @@ unsafe fn get_from_comm(
         }
         None => get(comm, key)?,
     };
-    // SAFETY: by the caller.
-    unsafe { store(found, attribute_val, flag) }
+    store(found, attribute_val, flag)
 }
 
-unsafe fn store(found: Option<AttributeValue>, attribute_val: *mut *mut c_void, flag: *mut c_int) -> Result {
-    let (attribute_val, flag) = (out("attribute_val", attribute_val)?, out("flag", flag)?);
-    // SAFETY: by the caller; neither is null.
-    unsafe {
-        if let Some(value) = found {
-            *attribute_val = value.0;
-        }
-        *flag = c_int::from(found.is_some());
+fn store(found: Option<AttributeValue>, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) -> Result {
+    if let Some(value) = found {
+        attribute_val.0.set(value.0);
     }
+    flag.set(c_int::from(found.is_some()));
     Ok(())
 }
 
@@ -551,7 +490,7 @@ fn refresh(process: &mut Process, key: c_int) -> bool {
     let value = match key {
         MPI_APPNUM => job.and_then(|job| job.appnum).map(|number| number as c_int),
         MPI_UNIVERSE_SIZE => job.map(|job| job.universe_size as c_int),
-        MPI_LASTUSEDCODE => Some(process.errors.last_used()),
+        MPI_LASTUSEDCODE => Some(process.objects.errors.last_used()),
         _ => return true,
     };
     if let (Some(place), Some(value)) = (predefined(key), value) {

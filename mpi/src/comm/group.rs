@@ -1,6 +1,6 @@
 //! Groups (MPI 5.0 section 7.3). The set operations themselves are `tern_engine::Group`'s.
 
-use crate::core::arguments::{array, out};
+use crate::core::boundary::{Array, Out, OutArray};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{self, Process, enter};
@@ -19,7 +19,7 @@ impl Process {
         if group == MPI_GROUP_EMPTY {
             return Ok(Group::EMPTY);
         }
-        self.groups.get(group.0).cloned().ok_or_else(|| no_group(group))
+        self.objects.groups.get(group.0).cloned().ok_or_else(|| no_group(group))
     }
 
     /// Takes a group in, for a call that returns one. One without members is always `MPI_GROUP_EMPTY`.
@@ -27,7 +27,7 @@ impl Process {
         if group.size() == 0 {
             return Ok(MPI_GROUP_EMPTY);
         }
-        let handle = self.groups.insert(group);
+        let handle = self.objects.groups.insert(group);
         handle.map(MPI_Group).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 groups exist: free some"))
     }
 }
@@ -42,100 +42,94 @@ fn no_group(group: MPI_Group) -> Box<Error> {
 
 entry! {
     /// How many members.
-    fn MPI_Group_size(group: MPI_Group, size: *mut c_int) {
-        *out("size", size)? = enter().group(group)?.size() as c_int;
+    safe fn MPI_Group_size(group: MPI_Group, size: Out<'_, c_int>) {
+        size.set(enter().group(group)?.size() as c_int);
         Ok(())
     }
 
     /// This process's rank, or `MPI_UNDEFINED`.
-    fn MPI_Group_rank(group: MPI_Group, rank: *mut c_int) {
+    safe fn MPI_Group_rank(group: MPI_Group, rank: Out<'_, c_int>) {
         let process = enter();
         let me = process.own_peer();
-        *out("rank", rank)? = rank_or_undefined(process.group(group)?.rank_of(me));
+        rank.set(rank_or_undefined(process.group(group)?.rank_of(me)));
         Ok(())
     }
 
     /// The ranks that members of one group have in another.
-    fn MPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) {
+    safe fn MPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: Array<'_, c_int>, group2: MPI_Group, ranks2: OutArray<'_, c_int>) {
         let (from, to) = two(group1, group2)?;
-        let ranks = array("ranks1", ranks1, length(n)?)?;
+        let ranks = ranks1.of(length(n)?)?;
         if let Some(&bad) = ranks.iter().find(|&&rank| rank != MPI_PROC_NULL && valid(rank, &from).is_none()) {
             return Err(bad_rank("ranks1", bad, &from));
         }
-        if !ranks.is_empty() {
-            out("ranks2", ranks2)?;
-        }
         let translated = from.translate(ranks.iter().map(|&rank| rank as u32), &to);
-        for (i, (&rank, there)) in ranks.iter().zip(translated).enumerate() {
-            *ranks2.add(i) = if rank == MPI_PROC_NULL { rank } else { rank_or_undefined(there) };
-        }
-        Ok(())
+        let there = |(&rank, there)| if rank == MPI_PROC_NULL { rank } else { rank_or_undefined(there) };
+        ranks2.store(ranks.iter().zip(translated).map(there))
     }
 
     /// `MPI_IDENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
-    fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) {
+    safe fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: Out<'_, c_int>) {
         let (one, two) = two(group1, group2)?;
-        *out("result", result)? = match one.compare(&two) {
+        result.set(match one.compare(&two) {
             Comparison::Ident => MPI_IDENT,
             Comparison::Similar => MPI_SIMILAR,
             Comparison::Unequal => MPI_UNEQUAL,
-        };
+        });
         Ok(())
     }
 
     /// Members of the first, then those of the second that are new.
-    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<'_, MPI_Group>) {
         let (one, two) = two(group1, group2)?;
         make(newgroup, group1, one.union(&two))
     }
 
     /// Members of the first that are in the second.
-    fn MPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: Out<'_, MPI_Group>) {
         let (one, two) = two(group1, group2)?;
         make(newgroup, group1, one.intersection(&two))
     }
 
     /// Members of the first that are not in the second.
-    fn MPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: Out<'_, MPI_Group>) {
         let (one, two) = two(group1, group2)?;
         make(newgroup, group1, one.difference(&two))
     }
 
     /// The members of these ranks, in this order.
-    fn MPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_incl(group: MPI_Group, n: c_int, ranks: Array<'_, c_int>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
-        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &whole)?;
+        let ranks = distinct(ranks.of(length(n)?)?.iter().copied(), &whole)?;
         make(newgroup, group, whole.include(ranks))
     }
 
     /// All members but those of these ranks.
-    fn MPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_excl(group: MPI_Group, n: c_int, ranks: Array<'_, c_int>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
-        let ranks = distinct(array("ranks", ranks, length(n)?)?.iter().copied(), &whole)?;
+        let ranks = distinct(ranks.of(length(n)?)?.iter().copied(), &whole)?;
         make(newgroup, group, whole.exclude(ranks))
     }
 
     /// The members of these ranges of ranks, in this order.
-    fn MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: Array<'_, [c_int; 3]>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
-        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &whole)?;
+        let ranks = distinct(in_ranges(ranges.of(length(n)?)?)?, &whole)?;
         make(newgroup, group, whole.include(ranks))
     }
 
     /// All members but those of these ranges.
-    fn MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) {
+    safe fn MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: Array<'_, [c_int; 3]>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
-        let ranks = distinct(in_ranges(array("ranges", ranges, length(n)?)?)?, &whole)?;
+        let ranks = distinct(in_ranges(ranges.of(length(n)?)?)?, &whole)?;
         make(newgroup, group, whole.exclude(ranks))
     }
 
     /// Gives a group back. `MPI_GROUP_EMPTY` may be: calls return it like any other.
-    fn MPI_Group_free(group: *mut MPI_Group) {
-        let group = out("group", group)?;
+    safe fn MPI_Group_free(group: &mut MPI_Group) {
         let mut process = enter();
         process.group(*group)?;
-        process.groups.remove((*group).0);
-        process.sessions.forget((*group).0);
+        process.objects.groups.remove(group.0);
+        process.objects.sessions.forget(group.0);
         *group = MPI_GROUP_NULL;
         Ok(())
     }
@@ -146,15 +140,11 @@ fn two(group1: MPI_Group, group2: MPI_Group) -> Result<(Group, Group)> {
     Ok((process.group(group1)?, process.group(group2)?))
 }
 
-/// # Safety
-/// `newgroup` is null or a place for a handle.
-unsafe fn make(newgroup: *mut MPI_Group, origin: MPI_Group, group: Group) -> Result {
-    let newgroup = out("newgroup", newgroup)?;
+fn make(newgroup: Out<'_, MPI_Group>, origin: MPI_Group, group: Group) -> Result {
     let mut process = enter();
     let handle = process.new_group(group)?;
-    process.sessions.inherit(origin.0, handle.0);
-    // SAFETY: by the caller; it is not null.
-    unsafe { *newgroup = handle };
+    process.objects.sessions.inherit(origin.0, handle.0);
+    newgroup.set(handle);
     Ok(())
 }
 

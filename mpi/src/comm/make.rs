@@ -1,16 +1,17 @@
 //! Making and freeing communicators (MPI 5.0 section 7.4.2).
 
 use crate::coll::{barrier_on, met, nonblocking};
-use crate::comm::agree::{Circle, number, record};
+use crate::comm::agree::{Participants, SourceNumbering, number, record};
 use crate::comm::intercomm;
 use crate::comm::object::{Comm, Contexts, Lane};
-use crate::core::arguments::{out, out_comm};
+use crate::comm::resource::{self, Wish};
+use crate::core::boundary::{Handed, Out};
 use crate::core::entry::entry;
-use crate::core::error::{Place, Result, fail};
+use crate::core::error::{ErrorObject, Result, fail};
 use crate::core::process::enter;
-use crate::env::info::Info;
+use crate::env::hints::Info;
 use crate::limits::CONTEXTS_PER_BLOCK;
-use crate::p2p::buffers::Owner;
+use crate::p2p::buffers::BufferOwner;
 use crate::p2p::request::Ended;
 use std::ffi::c_int;
 use tern_abi::*;
@@ -18,85 +19,91 @@ use tern_engine::Group;
 
 entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
-    fn MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = met("MPI_Comm_dup", comm, out_comm("newcomm", newcomm))?;
-        *newcomm = dup("MPI_Comm_dup", comm, None)?;
+    safe fn MPI_Comm_dup(comm: MPI_Comm, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let newcomm = met("MPI_Comm_dup", comm, newcomm)?;
+        newcomm.set(dup("MPI_Comm_dup", comm, None)?);
         Ok(())
     }
 
     /// The same, with other hints.
-    fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| Ok((newcomm, enter().hints(info)?)));
+    safe fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let arguments = newcomm.and_then(|newcomm| Ok((newcomm, enter().hints(info)?)));
         let (newcomm, hints) = met("MPI_Comm_dup_with_info", comm, arguments)?;
-        *newcomm = dup("MPI_Comm_dup_with_info", comm, Some(hints))?;
+        newcomm.set(dup("MPI_Comm_dup_with_info", comm, Some(hints))?);
         Ok(())
     }
 
     /// The same without waiting: the members need not ask each other (see [`Contexts`]).
-    fn MPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let arguments = out_comm("newcomm", newcomm).map(|newcomm| (newcomm, None));
+    safe fn MPI_Comm_idup(comm: MPI_Comm, newcomm: Result<Handed<'_, MPI_Comm>>, request: Result<Out<'_, MPI_Request>>) on comm {
+        let arguments = newcomm.map(|newcomm| (newcomm, None));
         idup("MPI_Comm_idup", comm, arguments, request)
     }
 
     /// The same with other hints.
-    fn MPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| Ok((newcomm, Some(enter().hints(info)?))));
+    safe fn MPI_Comm_idup_with_info(
+        comm: MPI_Comm, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>, request: Result<Out<'_, MPI_Request>>,
+    ) on comm {
+        let arguments = newcomm.and_then(|newcomm| Ok((newcomm, Some(enter().hints(info)?))));
         idup("MPI_Comm_idup_with_info", comm, arguments, request)
     }
 
     /// A communicator of some of the members; all call.
-    fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
+    safe fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let arguments = newcomm.and_then(|newcomm| {
             let process = enter();
             let this = process.comm(comm)?;
             Ok((newcomm, subgroup(process.group(group)?, &this.group)?, this.remote.is_some()))
         });
         let (newcomm, group, inter) = met("MPI_Comm_create", comm, arguments)?;
-        *newcomm = if inter { intercomm::create(comm, &group)? } else { create(comm, &group)? };
+        newcomm.set(if inter { intercomm::create(comm, &group)? } else { create(comm, &group)? });
         Ok(())
     }
 
     /// A communicator of some of the members; only they call (section 7.4.2).
-    fn MPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) on comm {
-        let newcomm = out_comm("newcomm", newcomm)?;
+    safe fn MPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let newcomm = newcomm?;
         if tag < 0 {
             return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
         }
-        *newcomm = create_group(comm, group, tag)?;
+        newcomm.set(create_group(comm, group, tag)?);
         Ok(())
     }
 
     /// Communicators by colour.
-    fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| match color {
+    safe fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let arguments = newcomm.and_then(|newcomm| match color {
             0.. | MPI_UNDEFINED => Ok(newcomm),
             _ => Err(fail(MPI_ERR_ARG, format!("color is {color}, but must not be negative, or MPI_UNDEFINED"))),
         });
         let newcomm = met("MPI_Comm_split", comm, arguments)?;
-        *newcomm = split("MPI_Comm_split", comm, color, key)?;
+        newcomm.set(split("MPI_Comm_split", comm, color, key)?);
         Ok(())
     }
 
     /// Communicators by what the processes share.
-    fn MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
+    safe fn MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let arguments = newcomm.and_then(|newcomm| {
             let mut process = enter();
             let hints = process.hints(info)?;
-            let color = color_of_type(split_type, &hints, process.host())?;
-            Ok((newcomm, hints, color))
+            let wish = resource::wish(&process, comm, split_type, &hints)?;
+            Ok((newcomm, hints, wish))
         });
-        let (newcomm, hints, color) = met("MPI_Comm_split_type", comm, arguments)?;
-        *newcomm = split("MPI_Comm_split_type", comm, color, key)?;
-        if *newcomm != MPI_COMM_NULL {
-            enter().comm_mut(*newcomm)?.info = hints;
+        let (newcomm, hints, wish) = met("MPI_Comm_split_type", comm, arguments)?;
+        let color = match wish {
+            Wish::Color(color) => color,
+            Wish::Divided => SplitChoice::DIVIDED,
+        };
+        let made = split("MPI_Comm_split_type", comm, color, key)?;
+        newcomm.set(made);
+        if made != MPI_COMM_NULL {
+            enter().comm_mut(made)?.info = hints;
         }
         Ok(())
     }
 
     /// Frees a communicator; messages under way go on. It waits for nobody, unless calls are compared: a communicator that not all
     /// members got, as where a function that copies an attribute failed, cannot be freed then.
-    fn MPI_Comm_free(comm: *mut MPI_Comm) on (named(comm)) {
-        let comm = &mut *out("comm", comm)?;
+    safe fn MPI_Comm_free(comm: &mut MPI_Comm) on (named(comm)) {
         met("MPI_Comm_free", *comm, expect_own(*comm))?;
         free(*comm)?;
         *comm = MPI_COMM_NULL;
@@ -104,13 +111,13 @@ entry! {
     }
 
     /// Waits until all messages are through, and frees (section 11.10.4).
-    fn MPI_Comm_disconnect(comm: *mut MPI_Comm) on (named(comm)) {
-        let comm = &mut *out("comm", comm)?;
+    safe fn MPI_Comm_disconnect(comm: &mut MPI_Comm) on (named(comm)) {
         if let Err(error) = expect_own(*comm) {
             return met("MPI_Comm_disconnect", *comm, Err(error));
         }
         barrier_on("MPI_Comm_disconnect", *comm)?;
         free(*comm)?;
+        crate::spawn::part("MPI_Comm_disconnect");
         *comm = MPI_COMM_NULL;
         Ok(())
     }
@@ -132,32 +139,24 @@ fn dup(call: &'static str, comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Co
 }
 
 /// The non-blocking forms: the request has ended, unless calls are compared.
-///
-/// # Safety
-/// `request` is null or may be written, and so may what the arguments point to.
-unsafe fn idup(
+fn idup(
     call: &'static str,
     comm: MPI_Comm,
-    arguments: Result<(*mut MPI_Comm, Option<Info>)>,
-    request: *mut MPI_Request,
+    arguments: Result<(Handed<'_, MPI_Comm>, Option<Info>)>,
+    request: Result<Out<'_, MPI_Request>>,
 ) -> Result {
-    let is_checked = enter().check_collectives;
+    let is_checked = enter().checks.collectives;
     let mut told = None;
     let tell = || arguments.map(|arguments| told = Some(arguments));
     if is_checked {
-        // SAFETY: by the caller.
-        unsafe { nonblocking(call, comm, request, |_| tell())? };
+        nonblocking(call, comm, request, |_| tell())?;
     } else {
         tell()?;
-        let request = out("request", request)?;
-        let ended = enter().ended_request(Ended::well(MPI_Status::EMPTY))?;
-        // SAFETY: by the caller.
-        unsafe { *request = ended };
+        request?.set(enter().ended_request(Ended::well(MPI_Status::EMPTY))?);
     }
     let (newcomm, hints) = told.expect("what was not refused was told");
     let made = dup(call, comm, hints)?;
-    // SAFETY: by the caller.
-    unsafe { *newcomm = made };
+    newcomm.set(made);
     Ok(())
 }
 
@@ -169,7 +168,7 @@ pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Context
     }
     let mine = process.lead_contexts();
     let this = process.comm(comm)?;
-    let (local, inter) = (Circle::local(call, this), this.remote.is_some());
+    let (local, inter) = (Participants::local(call, this), this.remote.is_some());
     drop(process);
     let first = if inter {
         intercomm::agreed_context(call, comm, mine)?
@@ -186,10 +185,11 @@ pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Context
 pub fn adopt(parent: MPI_Comm, mut comm: Comm) -> Result<MPI_Comm> {
     let mut process = enter();
     comm.errhandler = process.comm(parent)?.errhandler;
-    process.errhandlers.retain(comm.errhandler);
-    let handle = process.comms.insert(comm);
+    process.put_sides_in_order(&mut comm);
+    process.objects.errhandlers.retain(comm.errhandler);
+    let handle = process.objects.comms.insert(comm);
     let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))?;
-    process.sessions.inherit(parent.0, handle.0);
+    process.objects.sessions.inherit(parent.0, handle.0);
     Ok(handle)
 }
 
@@ -219,11 +219,12 @@ fn create(comm: MPI_Comm, group: &Group) -> Result<MPI_Comm> {
     let mut process = enter();
     let mine = process.lead_contexts();
     let this = process.comm(comm)?;
-    let (circle, me) = (Circle::local("MPI_Comm_create", this), this.group.peer(this.rank));
+    let (participants, me) = (Participants::local("MPI_Comm_create", this), this.group.peer(this.rank));
     drop(process);
-    let all = circle.allgather(&record(&[mine.first()]))?;
+    let all = participants.allgather(&record(&[mine.first()]))?;
     let Some(rank) = me.and_then(|me| group.rank_of(me)) else { return Ok(MPI_COMM_NULL) };
-    let leader = group.peer(0).and_then(|peer| circle.group.rank_of(peer)).expect("checked to be a part");
+    let leader =
+        group.peer(0).and_then(|peer| participants.group.rank_of(peer)).expect("checked to be a part");
     adopt(comm, in_block(number(&all, leader as usize * 8), rank, group.clone(), None))
 }
 
@@ -238,10 +239,17 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
     let Some(rank) = this.group.peer(this.rank).and_then(|me| group.rank_of(me)) else {
         return Ok(MPI_COMM_NULL);
     };
-    let context = this.lane(Lane::Part);
-    let circle = Circle { call: "MPI_Comm_create_group", group: group.clone(), rank, context, tag };
+    let (context, names) = (this.lane(Lane::Part), SourceNumbering::Within(this.group.clone()));
+    let participants = Participants {
+        call: "MPI_Comm_create_group",
+        group: group.clone(),
+        rank,
+        context,
+        tag,
+        numbering: names,
+    };
     drop(process);
-    let first = circle.bcast(0, (rank == 0).then_some(&record(&[mine.first()])))?;
+    let first = participants.bcast(0, (rank == 0).then_some(&record(&[mine.first()])))?;
     adopt(comm, in_block(number(&first, 0), rank, group, None))
 }
 
@@ -250,34 +258,56 @@ pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Re
     let mut process = enter();
     let mine = process.lead_contexts();
     let this = process.comm(comm)?;
-    let (circle, inter) = (Circle::local(call, this), this.remote.is_some());
+    let (participants, inter) = (Participants::local(call, this), this.remote.is_some());
     drop(process);
-    let own = Choice { color, key, contexts: mine.first() };
+    let own = SplitChoice { color, key, contexts: mine.first() };
     if inter {
-        return intercomm::split(call, comm, own);
+        // The sides of an intercommunicator have no hardware in common by which all could be divided.
+        let color = if color == SplitChoice::DIVIDED { MPI_UNDEFINED } else { color };
+        return intercomm::split(call, comm, SplitChoice { color, ..own });
     }
-    let all = circle.allgather(&own.record())?;
+    let mut all = SplitChoice::all(&participants.allgather(&own.record())?);
+    divide(&participants, &mut all)?;
+    let color = all[participants.rank as usize].color;
     if color == MPI_UNDEFINED {
         return Ok(MPI_COMM_NULL);
     }
-    let chosen = Choice::of_color(&all, color);
-    let group = circle.group.include(chosen.iter().map(|&(rank, _)| rank));
-    let rank = chosen.iter().position(|&(rank, _)| rank == circle.rank).expect("has its own colour") as u32;
+    let chosen = SplitChoice::with_color(&all, color);
+    let group = participants.group.include(chosen.iter().map(|&(rank, _)| rank));
+    let rank =
+        chosen.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own colour") as u32;
     adopt(comm, in_block(chosen[0].1.contexts, rank, group, None))
+}
+
+/// Gives those a colour that want to be divided by hardware. All members take part where one wants it.
+fn divide(participants: &Participants, all: &mut [SplitChoice]) -> Result {
+    let wanting: Vec<bool> = all.iter().map(|choice| choice.color == SplitChoice::DIVIDED).collect();
+    if !wanting.contains(&true) {
+        return Ok(());
+    }
+    let mine = resource::own_parts(&enter());
+    let colors = resource::divide(participants, &mine, &wanting)?;
+    for ((choice, color), _) in all.iter_mut().zip(colors).zip(&wanting).filter(|(_, wants)| **wants) {
+        choice.color = color;
+    }
+    Ok(())
 }
 
 /// What a member tells in a split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct SplitChoice {
     color: c_int,
     key: c_int,
     /// First context of the block that it would give.
     pub contexts: u64,
 }
 
-impl Choice {
+impl SplitChoice {
     /// Bytes of a record.
     pub const BYTES: usize = 24;
+
+    /// The colour of those that are to be divided by hardware; no program can say it.
+    const DIVIDED: c_int = -2;
 
     /// The colour.
     pub fn color(&self) -> c_int {
@@ -289,42 +319,27 @@ impl Choice {
         record(&[self.color as u64, self.key as u64, self.contexts])
     }
 
-    /// The ranks of a colour in their new order, with what they told.
-    pub fn of_color(all: &[u8], color: c_int) -> Vec<(u32, Choice)> {
-        let choices = all.chunks_exact(Self::BYTES).map(|bytes| Choice {
+    /// What all members told.
+    fn all(records: &[u8]) -> Vec<SplitChoice> {
+        let choice = |bytes: &[u8]| SplitChoice {
             color: number(bytes, 0) as c_int,
             key: number(bytes, 8) as c_int,
             contexts: number(bytes, 16),
-        });
-        let mut chosen: Vec<_> = (0..).zip(choices).filter(|(_, choice)| choice.color == color).collect();
+        };
+        records.chunks_exact(Self::BYTES).map(choice).collect()
+    }
+
+    /// The ranks of a colour in their new order, with what they told.
+    pub fn of_color(records: &[u8], color: c_int) -> Vec<(u32, SplitChoice)> {
+        SplitChoice::with_color(&SplitChoice::all(records), color)
+    }
+
+    fn with_color(all: &[SplitChoice], color: c_int) -> Vec<(u32, SplitChoice)> {
+        let mut chosen: Vec<_> =
+            (0..).zip(all.iter().copied()).filter(|(_, choice)| choice.color == color).collect();
         // Stable: equal keys keep the old order (section 7.4.2).
         chosen.sort_by_key(|(_, choice)| choice.key);
         chosen
-    }
-}
-
-/// The colour of this process for `MPI_Comm_split_type`: the ranks of a host share its memory.
-fn color_of_type(split_type: c_int, hints: &Info, host: u32) -> Result<c_int> {
-    let resource =
-        hints.entries.iter().find(|(key, _)| key == "mpi_hw_resource_type").map(|(_, value)| value);
-    match split_type {
-        MPI_COMM_TYPE_SHARED => Ok(host as c_int),
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
-            if resource.is_some_and(|name| name == "mpi_shared_memory") =>
-        {
-            Ok(host as c_int)
-        }
-        // Nothing finer than the machine is told apart: the standard's answer is MPI_COMM_NULL.
-        MPI_COMM_TYPE_HW_GUIDED
-        | MPI_COMM_TYPE_HW_UNGUIDED
-        | MPI_COMM_TYPE_RESOURCE_GUIDED
-        | MPI_UNDEFINED => Ok(MPI_UNDEFINED),
-        _ => Err(fail(
-            MPI_ERR_ARG,
-            format!(
-                "split_type is {split_type}, but must be one of the MPI_COMM_TYPE_ constants, or MPI_UNDEFINED"
-            ),
-        )),
     }
 }
 
@@ -332,9 +347,9 @@ fn color_of_type(split_type: c_int, hints: &Info, host: u32) -> Result<c_int> {
 ///
 /// # Safety
 /// What `comm` points to, unless it is null, can be read.
-unsafe fn named(comm: *mut MPI_Comm) -> Place {
+unsafe fn named(comm: *mut MPI_Comm) -> ErrorObject {
     // SAFETY: the caller's promise.
-    unsafe { comm.as_ref() }.map_or(Place::None, |comm| Place::Comm(*comm))
+    unsafe { comm.as_ref() }.map_or(ErrorObject::None, |comm| ErrorObject::Comm(*comm))
 }
 
 /// Only what the program has made can be freed.
@@ -347,11 +362,14 @@ fn expect_own(comm: MPI_Comm) -> Result {
 
 fn free(comm: MPI_Comm) -> Result {
     crate::comm::attributes::delete_all(comm)?;
-    crate::p2p::buffered::release("MPI_Comm_free", Owner::Comm(comm))?;
+    crate::p2p::buffered::release("MPI_Comm_free", BufferOwner::Comm(comm))?;
     let mut process = enter();
-    process.sessions.forget(comm.0);
-    if let Some(gone) = process.comms.remove(comm) {
-        process.errhandlers.release(gone.errhandler);
+    process.objects.sessions.forget(comm.0);
+    if let Some(gone) = process.objects.comms.remove(comm) {
+        let context = gone.lane(Lane::P2p);
+        process.engine_mut().into_iter().for_each(|engine| engine.forget_partitioned(context));
+        process.worlds.forget(comm);
+        process.objects.errhandlers.release(gone.errhandler);
         process.leave_team(gone.team);
     }
     Ok(())

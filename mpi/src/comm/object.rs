@@ -1,19 +1,19 @@
 //! Communicators: the object behind a handle. The entry points of chapter 7 are in `comm_make.rs`, `comm_query.rs` and
 //! `intercomm.rs`.
 
-use crate::coll::team::TeamPlace;
-use crate::comm::attributes::Attributes;
-use crate::core::handle::Kind;
+use crate::coll::team_place::TeamPlace;
+use crate::comm::attribute_values::Attributes;
+use crate::core::handle::HandleKind;
 use crate::core::table::Table;
-use crate::env::info::Info;
-use crate::topo::Topology;
+use crate::env::hints::Info;
+use crate::topo::object::Topology;
 use std::cell::OnceCell;
 use std::sync::Arc;
 use tern_abi::*;
-use tern_coll::Machines;
+use tern_coll::Nodes;
 use tern_engine::{Envelope, Group};
 use tern_job::status_page::count_of_ranks;
-use tern_transport::{Circle, Peer};
+use tern_transport::{MulticastGroup, Peer};
 
 /// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,8 +30,8 @@ pub enum Lane {
 }
 
 /// Contexts that a communicator's members may give to its children without asking each other: all make the
-/// same communicators in the same order, so all take the same number. Unique in the job, since each block comes from
-/// the count of one process.
+/// same communicators in the same order, so all take the same number. Unique in the world, since each block comes from
+/// the count of one process. Of a process that has met other worlds it comes from chance: see [`Contexts::drawn`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contexts {
     next: u64,
@@ -50,6 +50,13 @@ impl Contexts {
     /// The block that process `leader` gives out with its count at `count`.
     pub fn block(leader: Peer, count: u32, len: u32) -> Self {
         Contexts { next: (u64::from(leader) << 34) | (u64::from(count) * Self::STEP), left: len }
+    }
+
+    /// A block that a process gives out which has met other worlds, of 48 bits that nobody can foresee. Bit 62 keeps it apart from those of
+    /// worlds that have met nobody. Two of a process's communicators would have to draw the same to be taken for each other: among 10,000
+    /// the chance is 1 in 5 million.
+    pub fn drawn(chance: u64, len: u32) -> Self {
+        Contexts { next: 1 << 62 | (chance & ((1 << 48) - 1)) << 14, left: len }
     }
 
     /// The block that a peer has named by its first context.
@@ -92,6 +99,8 @@ pub struct Comm {
     pub group: Group,
     /// The remote group of an intercommunicator.
     pub remote: Option<Group>,
+    /// Of an intercommunicator: the local group comes first where both sides must choose alike.
+    pub comes_first: bool,
     /// Set by `MPI_Comm_set_name`, or the predefined name.
     pub name: String,
     /// Its error handler.
@@ -108,10 +117,10 @@ pub struct Comm {
     pub children: Contexts,
     /// Its virtual topology (chapter 8).
     pub topology: Option<Arc<Topology>>,
-    /// Which ranks of its group share a machine, once a collective had to know; `None` if all do.
-    pub machines: OnceCell<Option<Box<Machines>>>,
+    /// Which ranks of its group share a node, once a collective had to know; `None` if all do.
+    pub nodes: OnceCell<Option<Box<Nodes>>>,
     /// By what its collectives multicast, once one had to know; `Some(None)` where that does not work.
-    pub circle: Option<Option<Circle>>,
+    pub multicast_group: Option<Option<MulticastGroup>>,
 }
 
 impl Comm {
@@ -122,6 +131,7 @@ impl Comm {
             rank,
             group,
             remote,
+            comes_first: true,
             name: String::new(),
             errhandler: MPI_ERRORS_ARE_FATAL,
             attributes: Attributes::default(),
@@ -130,8 +140,8 @@ impl Comm {
             team: TeamPlace::Unasked,
             children: Contexts::NONE,
             topology: None,
-            machines: OnceCell::new(),
-            circle: None,
+            nodes: OnceCell::new(),
+            multicast_group: None,
         }
     }
 
@@ -155,9 +165,7 @@ impl Comm {
 
     /// Name and size, for a message to a person.
     pub fn described(&self) -> String {
-        // The program chose it: it must neither break the one line of a message nor steer the terminal.
-        let name = self.name.replace(char::is_control, "?");
-        let name = if name.is_empty() { "a communicator" } else { &name };
+        let name = shown(&self.name, "a communicator");
         match &self.remote {
             None => format!("{name} ({}, this is {})", count_of_ranks(self.group.size()), self.rank),
             Some(remote) => format!(
@@ -170,6 +178,12 @@ impl Comm {
     }
 }
 
+/// A name that the program chose, for a message to a person: it must neither break the message's one line nor steer the terminal.
+/// Without one, `unnamed`.
+pub fn shown(name: &str, unnamed: &str) -> String {
+    if name.is_empty() { unnamed.into() } else { name.replace(char::is_control, "?") }
+}
+
 /// All communicators.
 pub struct Comms {
     world: Option<Box<Comm>>,
@@ -180,7 +194,7 @@ pub struct Comms {
 impl Comms {
     /// None yet.
     pub const fn new() -> Self {
-        Comms { world: None, own: None, others: Table::new(Kind::Comm) }
+        Comms { world: None, own: None, others: Table::new(HandleKind::Comm) }
     }
 
     /// Puts the predefined ones in place, or takes them away.
@@ -239,12 +253,6 @@ impl Comms {
     }
 }
 
-/// MPI ends: communicators and windows are gone, the program's handles invalid.
-pub fn forget_all(process: &mut crate::core::process::Process) {
-    process.comms = Comms::new();
-    process.windows = crate::rma::object::Windows::new();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +263,17 @@ mod tests {
         assert_eq!(comm.described(), "a communicator (2 ranks, this is 1)");
         comm.name = "a\nb\u{1b}[2J".into();
         assert_eq!(comm.described(), "a?b?[2J (2 ranks, this is 1)");
+    }
+
+    #[test]
+    fn a_block_that_is_drawn_is_apart_from_all_others() {
+        for chance in [0, 1, u64::MAX] {
+            let mut contexts = Contexts::drawn(chance, 4096);
+            assert_eq!(contexts.first() >> 62, 1);
+            assert!(Contexts::block(u32::MAX >> 12, u32::MAX, 1).first() < contexts.first());
+            let last = std::iter::from_fn(|| contexts.child()).last().unwrap().0;
+            assert!(last < Contexts::drawn(chance, 1).first() + (1 << 14), "blocks do not overlap");
+        }
     }
 
     #[test]

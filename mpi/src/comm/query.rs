@@ -1,88 +1,87 @@
 //! What a communicator is: rank, size, groups, names, hints, comparison (MPI 5.0 sections 7.4.1, 7.4.4, 7.6.1, 7.8).
 
 use crate::comm::object::Comm;
-use crate::core::arguments::{out, store_string, string};
+use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter;
-use crate::env::info::Info;
-use std::ffi::{c_char, c_int};
+use crate::env::hints::Info;
+use crate::env::memory_kinds;
+use std::borrow::Cow;
+use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::group::Comparison;
 
 entry! {
     /// Size of the (local) group.
-    fn MPI_Comm_size(comm: MPI_Comm, size: *mut c_int) on comm {
-        *out("size", size)? = enter().comm(comm)?.group.size() as c_int;
+    safe fn MPI_Comm_size(comm: MPI_Comm, size: Out<'_, c_int>) on comm {
+        size.set(enter().comm(comm)?.group.size() as c_int);
         Ok(())
     }
 
     /// This process's rank in the (local) group.
-    fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) on comm {
-        *out("rank", rank)? = enter().comm(comm)?.rank as c_int;
+    safe fn MPI_Comm_rank(comm: MPI_Comm, rank: Out<'_, c_int>) on comm {
+        rank.set(enter().comm(comm)?.rank as c_int);
         Ok(())
     }
 
     /// The (local) group.
-    fn MPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) on comm {
-        let group = out("group", group)?;
+    safe fn MPI_Comm_group(comm: MPI_Comm, group: Out<'_, MPI_Group>) on comm {
         let mut process = enter();
         let local = process.comm(comm)?.group.clone();
-        *group = process.new_group(local)?;
-        process.sessions.inherit(comm.0, (*group).0);
+        let made = process.new_group(local)?;
+        process.objects.sessions.inherit(comm.0, made.0);
+        group.set(made);
         Ok(())
     }
 
     /// Whether it is an intercommunicator.
-    fn MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) on comm {
-        *out("flag", flag)? = c_int::from(enter().comm(comm)?.remote.is_some());
+    safe fn MPI_Comm_test_inter(comm: MPI_Comm, flag: Out<'_, c_int>) on comm {
+        flag.set(c_int::from(enter().comm(comm)?.remote.is_some()));
         Ok(())
     }
 
     /// Size of the remote group.
-    fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) on comm {
-        *out("size", size)? = remote(enter().comm(comm)?)?.size() as c_int;
+    safe fn MPI_Comm_remote_size(comm: MPI_Comm, size: Out<'_, c_int>) on comm {
+        size.set(remote(enter().comm(comm)?)?.size() as c_int);
         Ok(())
     }
 
     /// The remote group.
-    fn MPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) on comm {
-        let group = out("group", group)?;
+    safe fn MPI_Comm_remote_group(comm: MPI_Comm, group: Out<'_, MPI_Group>) on comm {
         let mut process = enter();
         let remote = remote(process.comm(comm)?)?.clone();
-        *group = process.new_group(remote)?;
-        process.sessions.inherit(comm.0, (*group).0);
+        let made = process.new_group(remote)?;
+        process.objects.sessions.inherit(comm.0, made.0);
+        group.set(made);
         Ok(())
     }
 
     /// `MPI_IDENT`, `MPI_CONGRUENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
-    fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) on comm1 {
-        let result = out("result", result)?;
+    safe fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<'_, c_int>) on comm1 {
         let process = enter();
         let (one, two) = (process.comm(comm1)?, process.comm(comm2)?);
-        *result = if comm1 == comm2 { MPI_IDENT } else { compare(one, two) };
+        result.set(if comm1 == comm2 { MPI_IDENT } else { compare(one, two) });
         Ok(())
     }
 
     /// Names a communicator.
-    fn MPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) on comm {
-        let name = string("comm_name", comm_name)?;
-        enter().comm_mut(comm)?.name = name.into_owned();
+    safe fn MPI_Comm_set_name(comm: MPI_Comm, comm_name: Cow<'_, str>) on comm {
+        enter().comm_mut(comm)?.name = comm_name.into_owned();
         Ok(())
     }
 
     /// The name; the null handle has one too (section 7.8).
-    fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) on comm {
-        let (comm_name, resultlen) = (out("comm_name", comm_name)?, out("resultlen", resultlen)?);
+    safe fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: OutText<'_>, resultlen: Out<'_, c_int>) on comm {
         let process = enter();
         let name = if comm == MPI_COMM_NULL { "MPI_COMM_NULL" } else { &process.comm(comm)?.name };
-        *resultlen = store_string(comm_name, name, MPI_MAX_OBJECT_NAME as usize);
+        resultlen.set(comm_name.store(name, MPI_MAX_OBJECT_NAME as usize));
         Ok(())
     }
 
     /// Gives hints; those that are not known are ignored (section 7.4.4).
-    fn MPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) on comm {
+    safe fn MPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) on comm {
         let mut process = enter();
         process.comm(comm)?;
         let hints = process.hints(info)?.only(&KNOWN_HINTS);
@@ -92,11 +91,12 @@ entry! {
     }
 
     /// The hints in use, as a new object.
-    fn MPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) on comm {
-        let info_used = out("info_used", info_used)?;
+    safe fn MPI_Comm_get_info(comm: MPI_Comm, info_used: Out<'_, MPI_Info>) on comm {
         let mut process = enter();
         let given = process.comm(comm)?.info.only(&KNOWN_HINTS);
-        *info_used = process.new_info(with_defaults(&given))?;
+        let mut used = with_defaults(&given);
+        used.set(memory_kinds::KEY, &process.memory_kinds(comm));
+        info_used.set(process.new_info(used)?);
         Ok(())
     }
 }

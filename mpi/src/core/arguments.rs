@@ -1,6 +1,7 @@
 //! Checks of arguments that many calls share. Each error names the argument, its value and what would be right.
 
 use crate::comm::object::{Comm, Lane};
+use crate::core::boundary::ChoiceBuf;
 use crate::core::error::{Result, fail};
 use crate::core::process::Process;
 use crate::limits::PAGE_BYTES_MIN;
@@ -11,54 +12,36 @@ use tern_mem::UserBuf;
 use tern_mem::basic::Basic;
 use tern_transport::Peer;
 
-/// The message buffer `(buf, count, datatype)` of a call.
-///
-/// # Safety
-/// The program vouches for the memory (MPI 5.0 section 3.2.2), until the communication is complete.
+/// The message buffer `(buf, count, datatype)` of a call (MPI 5.0 section 3.2.2).
 #[inline(always)]
-pub unsafe fn buffer(
-    process: &Process,
-    buf: *const c_void,
-    count: i64,
-    datatype: MPI_Datatype,
-) -> Result<UserBuf> {
-    // SAFETY: by the caller.
-    if let Some(buf) = unsafe { dense_buffer(buf, count, datatype) } {
+pub fn buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Result<UserBuf> {
+    if let Some(buf) = contiguous_buffer(buf, count, datatype) {
         return Ok(buf);
     }
-    // SAFETY: by the caller.
-    unsafe { derived_buffer(process, buf, count, datatype) }
+    derived_buffer(process, buf, count, datatype)
 }
 
 /// The same for elements of a predefined type without gaps; `None` for others, and if anything is wrong.
-///
-/// # Safety
-/// As [`buffer`].
 #[inline(always)]
-pub unsafe fn dense_buffer(buf: *const c_void, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
-    let size = Basic::dense_size(datatype.0)?;
-    if count < 0 || (is_no_address(buf) && count > 0) {
+pub fn contiguous_buffer(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
+    let size = Basic::contiguous_size(datatype.0)?;
+    if count < 0 || (is_no_address(buf.address()) && count > 0) {
         return None;
     }
     let bytes = (count as usize).checked_mul(size)?;
-    // SAFETY: by the caller.
-    Some(unsafe { UserBuf::flat(buf.cast_mut().cast(), bytes) })
+    // SAFETY: the program vouches for what its call says of the memory.
+    Some(unsafe { UserBuf::contiguous(buf.bytes(), bytes) })
 }
 
 #[cold]
-unsafe fn derived_buffer(
-    process: &Process,
-    buf: *const c_void,
-    count: i64,
-    datatype: MPI_Datatype,
-) -> Result<UserBuf> {
+fn derived_buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Result<UserBuf> {
     let count = self::count("count", count)?;
-    let committed = process.types.committed(datatype)?;
+    let committed = process.objects.types.committed(datatype)?;
     let layout = committed.layout();
     let bytes = (layout.size() as u64).checked_mul(count).ok_or_else(|| too_large(count as i64, datatype))?;
-    present("the buffer", buf, bytes, committed.true_lb())?;
-    // SAFETY: by the caller.
-    Ok(unsafe { UserBuf::typed(buf.cast_mut().cast(), count, layout) })
+    present("the buffer", buf.address(), bytes, committed.true_lb())?;
+    // SAFETY: as in `contiguous_buffer`.
+    Ok(unsafe { UserBuf::typed(buf.bytes(), count, layout) })
 }
 
 /// Whether this is null or one of the standard's special addresses: nothing lies in the first page.
@@ -102,75 +85,6 @@ pub fn count(name: &str, count: i64) -> Result<u64> {
         .map_err(|_| fail(MPI_ERR_COUNT, format!("{name} is {count}, but must not be negative")))
 }
 
-/// A pointer through which a result is returned: not null.
-pub fn out<T>(name: &str, pointer: *mut T) -> Result<*mut T> {
-    if pointer.is_null() {
-        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer")));
-    }
-    Ok(pointer)
-}
-
-/// As [`out`], for a handle to come. Until there is one, and after an error, it is the null handle, which programs look for.
-///
-/// # Safety
-/// `pointer` is null or may be written.
-pub unsafe fn out_handle<T>(name: &str, pointer: *mut T, null: T) -> Result<*mut T> {
-    let pointer = out(name, pointer)?;
-    // SAFETY: not null, and by the caller.
-    unsafe { *pointer = null };
-    Ok(pointer)
-}
-
-/// A communicator to come; see [`out_handle`].
-///
-/// # Safety
-/// As there.
-pub unsafe fn out_comm(name: &str, pointer: *mut MPI_Comm) -> Result<*mut MPI_Comm> {
-    // SAFETY: by the caller.
-    unsafe { out_handle(name, pointer, MPI_COMM_NULL) }
-}
-
-/// An array argument of the caller's; may be null when empty.
-///
-/// # Safety
-/// `pointer` points to `len` elements, which stay unchanged during the call.
-pub unsafe fn array<'a, T>(name: &str, pointer: *const T, len: usize) -> Result<&'a [T]> {
-    if len == 0 {
-        return Ok(&[]);
-    }
-    if pointer.is_null() {
-        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer, but has {len} elements")));
-    }
-    // SAFETY: by the caller.
-    Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
-}
-
-/// A string argument of the caller's.
-///
-/// # Safety
-/// `pointer` is null or a C string that stays unchanged during the call.
-pub unsafe fn string<'a>(name: &str, pointer: *const std::ffi::c_char) -> Result<std::borrow::Cow<'a, str>> {
-    if pointer.is_null() {
-        return Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer")));
-    }
-    // SAFETY: by the caller.
-    Ok(unsafe { std::ffi::CStr::from_ptr(pointer) }.to_string_lossy())
-}
-
-/// Writes a string with its final zero, cut to `capacity` bytes in all.
-///
-/// # Safety
-/// `to` has room for `capacity` bytes.
-pub unsafe fn store_string(to: *mut std::ffi::c_char, text: &str, capacity: usize) -> c_int {
-    let bytes = &text.as_bytes()[..text.len().min(capacity.saturating_sub(1))];
-    // SAFETY: by the caller.
-    unsafe {
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
-        *to.add(bytes.len()) = 0;
-    }
-    bytes.len() as c_int
-}
-
 /// Destination and envelope of a send; `None` for `MPI_PROC_NULL` (MPI 5.0 section 3.10).
 #[inline]
 pub fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer, Envelope)>> {
@@ -186,7 +100,7 @@ pub fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer,
 
 /// What a receive or probe asks for; `None` for `MPI_PROC_NULL`.
 #[inline]
-pub fn wanted(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>> {
+pub fn receive_pattern(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>> {
     let wanted_tag = match tag {
         0.. => tag,
         MPI_ANY_TAG => ANY_TAG,
@@ -203,7 +117,7 @@ pub fn wanted(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>>
 
 /// The same where everything is as it usually is; `None` otherwise.
 #[inline(always)]
-pub fn usually_wanted(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern> {
+pub fn pattern_if_valid(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern> {
     let tag = match tag {
         0.. => tag,
         MPI_ANY_TAG => ANY_TAG,

@@ -4,7 +4,6 @@
 //! the C library would end the process; it does not while a thread of this library's is there. So once the thread
 //! that has started MPI ends, one more looks now and then whether any of the program's is left. No other program has that one.
 
-use crate::core::process::{Phase, phase};
 use crate::limits::{DEPARTURE_LOOK, DEPARTURE_LOOK_MAX};
 use std::ffi::c_void;
 use tern_transport::threads::{Serving, serving};
@@ -22,7 +21,7 @@ pub fn notice() {
 }
 
 unsafe extern "C" fn on_end(_: *mut c_void) {
-    if serving() > 0 && phase() != Phase::Finalized {
+    if serving() > 0 {
         let serving = Serving::start();
         // Without a thread the process stays, as it would without this.
         let _ = std::thread::Builder::new().name("tern-departure".into()).spawn(move || watch(&serving));
@@ -33,10 +32,10 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
 fn watch(own: &Serving) {
     own.begin();
     let mut pause = DEPARTURE_LOOK;
-    while phase() != Phase::Finalized && serving() > 1 {
+    while serving() > 1 {
         std::thread::sleep(pause);
         pause = (pause * 2).min(DEPARTURE_LOOK_MAX);
-        if threads().is_some_and(|threads| threads <= serving()) && phase() != Phase::Finalized {
+        if threads().is_some_and(|threads| threads <= serving()) {
             // SAFETY: no thread of the program's is left that could be in the middle of something.
             unsafe { libc::exit(0) };
         }

@@ -4,16 +4,17 @@
 //! `MPI_X_c` and `PMPI_X_c`, whose counts are `MPI_Count`. All four are jumps to the body; a
 //! profiling library may replace any `MPI_X` and call through to `PMPI_X` (MPI 5.0 section 15.2).
 
+use crate::core::boundary::{Argument, CountInteger};
 use std::ffi::c_int;
 
 /// The type of counts and displacements in one of the two forms of a function (MPI 5.0 section 2.5.8).
 pub trait Width {
     /// `int` or `MPI_Count`.
-    type Count: Copy + Into<i64> + TryFrom<i64>;
+    type Count: Copy + Into<i64> + TryFrom<i64> + Argument + CountInteger;
     /// `int` or `MPI_Aint`: displacements in units of an extent (the v collectives).
-    type Displ: Copy + IntoWide + TryFrom<i64>;
+    type Displ: Copy + IntoWide + TryFrom<i64> + Argument + CountInteger;
     /// `MPI_Aint` or `MPI_Count`: displacements, bounds and sizes in bytes (chapter 5).
-    type Address: Copy + IntoWide + TryFrom<i64>;
+    type Address: Copy + IntoWide + TryFrom<i64> + Argument;
     /// Whether this is the form with large counts.
     const LARGE: bool;
 }
@@ -86,7 +87,7 @@ impl IntoWide for isize {
 /// ```text
 /// entry! {
 ///     /// Docs, with the section of the standard.
-///     fn MPI_Send, MPI_Send_c<W>(buf: *const c_void, count: W::Count, …, comm: MPI_Comm) on comm {
+///     safe fn MPI_Send, MPI_Send_c<W>(buf: ChoiceBuf, count: W::Count, …, comm: MPI_Comm) on comm {
 ///         …; Ok(())
 ///     }
 /// }
@@ -94,17 +95,21 @@ impl IntoWide for isize {
 ///
 /// The body yields [`crate::core::error::Result`]. `on comm` names the parameter, or in parentheses says the place, whose error handler an error
 /// goes to (a communicator, session, window or file handle); without it, errors go to `MPI_COMM_SELF`'s (section 9.3).
-/// Inside the body, `unsafe` operations are allowed: the caller's side of the contract is the standard's.
+///
+/// A `safe fn` names the safe types of [`crate::core::boundary`], and its body is safe code: the compiler refuses `unsafe` in it.
 macro_rules! entry {
     () => {};
-    ($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* safe fn $name:ident($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
         const _: () = {
-            unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
+            #[forbid(unsafe_code)]
+            #[inline(always)]
+            fn safe($($p: $t),*) -> $crate::core::error::Result $body
+            unsafe extern "C" fn body($($p: $crate::core::boundary::C<$t>),*) -> ::std::ffi::c_int {
                 #[inline(always)]
-                unsafe fn outcome($($p: $t),*) -> $crate::core::error::Result {
-                    #[allow(unused_unsafe)]
+                unsafe fn outcome($($p: $crate::core::boundary::C<$t>),*) -> $crate::core::error::Result {
                     // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
-                    unsafe { $body }
+                    $(let $p = unsafe { <$t as $crate::core::boundary::Argument>::from_c(stringify!($p), $p)? };)*
+                    safe($($p),*)
                 }
                 // SAFETY: the same contract.
                 match unsafe { outcome($($p),*) } {
@@ -112,18 +117,25 @@ macro_rules! entry {
                     Err(error) => error.raise(stringify!($name), $crate::core::entry::place!($($on)?)),
                 }
             }
-            $crate::core::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $t),*));
+            $crate::core::entry::export!(
+                $(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $crate::core::boundary::C<$t>),*)
+            );
         };
         $crate::core::entry::entry! { $($rest)* }
     };
-    ($(#[$meta:meta])* fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* safe fn $name:ident, $large:ident<$w:ident>($($p:ident: $t:ty),* $(,)?) $(on $on:tt)? $body:block $($rest:tt)*) => {
         const _: () = {
-            unsafe extern "C" fn body<$w: $crate::core::entry::Width>($($p: $t),*) -> ::std::ffi::c_int {
+            #[forbid(unsafe_code)]
+            #[inline(always)]
+            fn safe<$w: $crate::core::entry::Width>($($p: $t),*) -> $crate::core::error::Result $body
+            unsafe extern "C" fn body<$w: $crate::core::entry::Width>($($p: $crate::core::boundary::C<$t>),*) -> ::std::ffi::c_int {
                 #[inline(always)]
-                unsafe fn outcome<$w: $crate::core::entry::Width>($($p: $t),*) -> $crate::core::error::Result {
-                    #[allow(unused_unsafe)]
+                unsafe fn outcome<$w: $crate::core::entry::Width>(
+                    $($p: $crate::core::boundary::C<$t>),*
+                ) -> $crate::core::error::Result {
                     // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
-                    unsafe { $body }
+                    $(let $p = unsafe { <$t as $crate::core::boundary::Argument>::from_c(stringify!($p), $p)? };)*
+                    safe::<$w>($($p),*)
                 }
                 // SAFETY: the same contract.
                 match unsafe { outcome::<$w>($($p),*) } {
@@ -136,11 +148,17 @@ macro_rules! entry {
             }
             const _: () = {
                 use $crate::core::entry::small as $w;
-                $crate::core::entry::export!($(#[$meta])* $name, concat!("P", stringify!($name)), body::<$crate::core::entry::Small>, ($($p: $t),*));
+                $crate::core::entry::export!(
+                    $(#[$meta])* $name, concat!("P", stringify!($name)), body::<$crate::core::entry::Small>,
+                    ($($p: $crate::core::boundary::C<$t>),*)
+                );
             };
             const _: () = {
                 use $crate::core::entry::large as $w;
-                $crate::core::entry::export!($(#[$meta])* $large, concat!("P", stringify!($large)), body::<$crate::core::entry::Large>, ($($p: $t),*));
+                $crate::core::entry::export!(
+                    $(#[$meta])* $large, concat!("P", stringify!($large)), body::<$crate::core::entry::Large>,
+                    ($($p: $crate::core::boundary::C<$t>),*)
+                );
             };
         };
         $crate::core::entry::entry! { $($rest)* }
@@ -169,14 +187,14 @@ macro_rules! export {
 /// Where an error of this call goes.
 macro_rules! place {
     () => {
-        $crate::core::error::Place::None
+        $crate::core::error::ErrorObject::None
     };
     (($on:expr)) => {
         // SAFETY: the C caller vouches for its pointers here as in the body.
         unsafe { $on }
     };
     ($on:ident) => {
-        $crate::core::error::Place::from($on)
+        $crate::core::error::ErrorObject::from($on)
     };
 }
 

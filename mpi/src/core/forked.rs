@@ -44,9 +44,9 @@ impl Process {
     fn abandon(&mut self) {
         mem::forget(self.take_engine());
         mem::forget(self.job.take());
-        mem::forget(self.bell.take());
-        mem::forget(mem::take(&mut self.collectives));
-        mem::forget(mem::replace(&mut self.windows, Windows::new()));
-        mem::swap(&mut self.comms, &mut self.parents_comms);
+        mem::forget(self.waiting.bell.take());
+        mem::forget(mem::take(&mut self.objects.collectives));
+        mem::forget(mem::replace(&mut self.objects.windows, Windows::new()));
+        mem::swap(&mut self.objects.comms, &mut self.objects.parents_comms);
     }
 }

@@ -7,7 +7,7 @@
 /// What a handle names. Four bits, never zero, so that every handle is above 4095.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum HandleKind {
     /// `MPI_Comm`
     Comm = 1,
     /// `MPI_Group`
@@ -28,6 +28,8 @@ pub enum Kind {
     Request,
     /// `MPI_Win`
     Win,
+    /// `MPI_File`
+    File,
 }
 
 const INDEX_BITS: u32 = 18;
@@ -41,14 +43,14 @@ pub const OBJECTS_MAX: usize = 1 << INDEX_BITS;
 const REQUEST_BIT: usize = 1 << 30;
 
 /// The handle of object `index` in its `generation`.
-pub fn encode(kind: Kind, generation: u8, index: usize) -> usize {
+pub fn encode(kind: HandleKind, generation: u8, index: usize) -> usize {
     debug_assert!(index < OBJECTS_MAX);
     (kind as usize) << KIND_SHIFT | usize::from(generation) << INDEX_BITS | index
 }
 
 /// Generation and index, if `handle` is of this kind.
 #[inline]
-pub fn decode(kind: Kind, handle: usize) -> Option<(u8, usize)> {
+pub fn decode(kind: HandleKind, handle: usize) -> Option<(u8, usize)> {
     (handle >> KIND_SHIFT == kind as usize)
         .then_some(((handle >> INDEX_BITS) as u8, handle & (OBJECTS_MAX - 1)))
 }
@@ -72,12 +74,12 @@ mod tests {
 
     #[test]
     fn handles_are_above_the_predefined_and_fit_an_int() {
-        let last = encode(Kind::Win, 255, OBJECTS_MAX - 1);
-        assert!(encode(Kind::Comm, 0, 0) > 4095 && last < REQUEST_BIT);
+        let last = encode(HandleKind::File, 255, OBJECTS_MAX - 1);
+        assert!(encode(HandleKind::Comm, 0, 0) > 4095 && last < REQUEST_BIT);
         assert!(encode_request((1 << 30) - 1) <= i32::MAX as usize);
-        assert_eq!(decode(Kind::Win, last), Some((255, OBJECTS_MAX - 1)));
-        assert_eq!(decode(Kind::Comm, last), None);
-        assert_eq!(decode(Kind::Comm, encode_request(7)), None);
+        assert_eq!(decode(HandleKind::File, last), Some((255, OBJECTS_MAX - 1)));
+        assert_eq!(decode(HandleKind::Comm, last), None);
+        assert_eq!(decode(HandleKind::Comm, encode_request(7)), None);
         assert_eq!(decode_request(encode_request(7)), Some(7));
     }
 }

@@ -1,7 +1,9 @@
 //! What all chapters stand on: the process and its lock, entry points, handles, waiting, progress, settings.
 
 pub mod arguments;
+pub mod boundary;
 pub mod departure;
+pub mod engine;
 pub mod entry;
 pub mod error;
 pub mod forked;
@@ -15,5 +17,5 @@ pub mod progress;
 pub mod settings;
 pub mod stdio;
 pub mod table;
-pub mod unsupported;
 pub mod wait;
+pub mod watch;

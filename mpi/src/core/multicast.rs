@@ -1,10 +1,10 @@
 //! Whether multicast works among the hosts of a job: found out once, in `MPI_Init`. If it does not, all goes by connections.
 //!
-//! One rank of each machine, its lowest, stands for it: these find out by which interface they reach each other, and listen to
+//! One rank of each node, its lowest, stands for it: these find out by which interface they reach each other, and listen to
 //! each other's multicasts for a tenth of a second at most (`tern_transport::urtp::probe`). The worst that one of them has seen
 //! is the verdict, and all ranks get the same one.
 
-use crate::comm::agree::Circle;
+use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::Lane;
 use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
@@ -15,35 +15,35 @@ use std::net::IpAddr;
 use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
 use tern_engine::Group;
 use tern_transport::urtp::probe::Observation;
-use tern_transport::{Config, Medium, Peer, Route};
+use tern_transport::{Medium, Peer, TransportConfig, TransportSetting};
 
 /// What has been found out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Verdict {
+pub enum MulticastVerdict {
     /// There is nothing to find out, and why.
     Unasked(&'static str),
     /// Nobody has asked yet.
     #[default]
     Open,
     /// It works.
-    Works(Way),
+    Works(MulticastRoute),
     /// It does not, and why.
     Fails(String),
 }
 
 /// By what multicasts go.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Way {
+pub struct MulticastRoute {
     medium: Medium,
-    /// Of the interface of this machine.
+    /// Of the interface of this node.
     address: IpAddr,
     /// Why this is not the medium that was asked for.
     instead: Option<String>,
 }
 
-impl Way {
-    fn udp(address: IpAddr) -> Way {
-        Way { medium: Medium::Udp, address, instead: None }
+impl MulticastRoute {
+    fn udp(address: IpAddr) -> MulticastRoute {
+        MulticastRoute { medium: Medium::Udp, address, instead: None }
     }
 }
 
@@ -51,66 +51,67 @@ impl Way {
 const IN_CLEAR: &str = "its datagrams are authenticated, but not encrypted as TERN_ENCRYPT=1 asks";
 
 /// Whether a job asks at all.
-pub fn wanted(config: &Config, size: u32, hosts: u32) -> Verdict {
+pub fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> MulticastVerdict {
     if size == 1 {
-        return Verdict::Unasked("there is one rank");
+        return MulticastVerdict::Unasked("there is one rank");
     }
-    match config.route {
+    match config.transport {
         // Whoever asks for both would send in clear what must be secret.
-        Route::Urtp if config.tcp.encrypt => Verdict::Fails(IN_CLEAR.into()),
-        Route::Urtp => Verdict::Open,
-        Route::Shm => Verdict::Unasked("TERN_TRANSPORT=shm"),
-        _ if config.multicast == Medium::Off => Verdict::Unasked("TERN_MULTICAST=0"),
+        TransportSetting::Urtp if config.tcp.encrypt => MulticastVerdict::Fails(IN_CLEAR.into()),
+        TransportSetting::Urtp => MulticastVerdict::Open,
+        TransportSetting::Shm => MulticastVerdict::Unasked("TERN_TRANSPORT=shm"),
+        TransportSetting::Ofi => MulticastVerdict::Unasked("TERN_TRANSPORT=ofi"),
+        _ if config.multicast == Medium::Off => MulticastVerdict::Unasked("TERN_MULTICAST=0"),
         // Packets are authenticated, but everybody on the network can read them.
-        _ if config.tcp.encrypt => Verdict::Unasked("TERN_ENCRYPT=1"),
-        _ if hosts < 2 => Verdict::Unasked("all ranks are on one machine"),
-        _ if size > MULTICAST_RANKS_MAX => Verdict::Unasked("there are too many ranks"),
-        _ => Verdict::Open,
+        _ if config.tcp.encrypt => MulticastVerdict::Unasked("TERN_ENCRYPT=1"),
+        _ if hosts < 2 => MulticastVerdict::Unasked("all ranks are on one node"),
+        _ if size > MULTICAST_RANKS_MAX => MulticastVerdict::Unasked("there are too many ranks"),
+        _ => MulticastVerdict::Open,
     }
 }
 
 /// Finds out. All ranks come here with the same question.
 pub fn settle() -> Result {
     let process = enter();
-    let forced = process.route == Route::Urtp;
-    if process.multicast != Verdict::Open {
-        tell(&process);
-        return process.multicast.insist(forced);
+    let forced = process.coll.transport == TransportSetting::Urtp;
+    if process.multicast.verdict != MulticastVerdict::Open {
+        report_verdict(&process);
+        return process.multicast.verdict.insist(forced);
     }
-    let machines = Tiers::of_machines(&process)?;
+    let nodes = ProbeTiers::of_nodes(&process)?;
     // What all messages go by must work between any two ranks.
-    let tiers = if forced { Tiers::of_ranks(&process)? } else { machines.clone() };
-    let is_crowded = process.job.as_ref().is_some_and(|job| job.size > job.hosts);
-    let medium = process.medium;
+    let tiers = if forced { ProbeTiers::of_ranks(&process)? } else { nodes.clone() };
+    let hosts_are_shared = process.job.as_ref().is_some_and(|job| job.size > job.hosts);
+    let medium = process.multicast.medium;
     drop(process);
-    let address = machines.meet()?;
-    let verdict = tiers.find_out(medium, address, is_crowded)?;
+    let address = nodes.find_interface()?;
+    let verdict = tiers.find_out(medium, address, hosts_are_shared)?;
     let mut process = enter();
     match &verdict {
-        Verdict::Works(_) => {
+        MulticastVerdict::Works(_) => {
             let fabric = process.engine()?.transport();
             fabric.use_packets();
-            process.ranks_apart = forced;
+            process.multicast.ranks_apart = forced;
         }
         _ => verdict.insist(forced)?,
     }
-    process.multicast = verdict;
-    tell(&process);
+    process.multicast.verdict = verdict;
+    report_verdict(&process);
     Ok(())
 }
 
 /// `mpirun --verbose` says it once.
-fn tell(process: &Process) {
+fn report_verdict(process: &Process) {
     if let Some(job) = process.job.as_ref().filter(|job| job.rank == 0 && job.size > 1) {
-        job.tell(&process.multicast.to_string());
+        job.report(&process.multicast.verdict.to_string());
     }
 }
 
-impl Verdict {
+impl MulticastVerdict {
     /// Where datagrams are the only way, a job without them does not start.
     fn insist(&self, forced: bool) -> Result {
         match self {
-            Verdict::Fails(why) if forced => {
+            MulticastVerdict::Fails(why) if forced => {
                 let text = format!("TERN_TRANSPORT=urtp: {why}; without it messages go by TCP");
                 Err(fail(MPI_ERR_OTHER, text))
             }
@@ -119,89 +120,108 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for MulticastVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Unasked(why) => write!(f, "multicast is not used: {why}"),
-            Verdict::Open => write!(f, "multicast: nobody has asked yet"),
-            Verdict::Works(Way { medium, address, instead }) => {
+            MulticastVerdict::Unasked(why) => write!(f, "multicast is not used: {why}"),
+            MulticastVerdict::Open => write!(f, "multicast: nobody has asked yet"),
+            MulticastVerdict::Works(MulticastRoute { medium, address, instead }) => {
                 let frames =
                     if *medium == Medium::Ethernet { "Ethernet frames by the interface of " } else { "" };
                 write!(f, "multicast works among all hosts; rank 0 uses {frames}{address}")?;
                 instead.iter().try_for_each(|why| write!(f, ", UDP instead of Ethernet frames: {why}"))
             }
-            Verdict::Fails(why) => write!(f, "multicast is not used: {why}"),
+            MulticastVerdict::Fails(why) => write!(f, "multicast is not used: {why}"),
         }
     }
 }
 
-/// Who talks to whom: the ranks of a machine, and of those that stand for theirs.
+/// Who talks to whom: the ranks of a node, and of those that stand for theirs.
 #[derive(Clone)]
-struct Tiers {
-    near: Circle,
+struct ProbeTiers {
+    near: Participants,
     /// `None` for a rank that another one stands for.
-    far: Option<Circle>,
+    far: Option<Participants>,
 }
 
-impl Tiers {
-    /// The lowest rank of each machine stands for it. On a single machine each rank stands for itself: it is of no use to know
-    /// how they reach a machine that they are on.
-    fn of_machines(process: &Process) -> Result<Tiers> {
+impl ProbeTiers {
+    /// The lowest rank of each node stands for it. On a single node each rank stands for itself: it is of no use to know
+    /// how they reach a node that they are on.
+    fn of_nodes(process: &Process) -> Result<ProbeTiers> {
         let Some(job) = process.job.as_ref().filter(|job| job.hosts > 1) else {
-            return Tiers::of_ranks(process);
+            return ProbeTiers::of_ranks(process);
         };
         let me = process.comm(MPI_COMM_WORLD)?.rank;
         let places = job.places();
         let first = |host| places.ranks_of(host).min();
         let near = places.ranks_of(job.host_of(me)).collect();
-        Tiers::new(process, near, ((0..job.hosts).filter_map(first).collect(), FAR_AGREEMENT_TAG))
+        ProbeTiers::new(process, near, ((0..job.hosts).filter_map(first).collect(), FAR_AGREEMENT_TAG))
     }
 
     /// Each rank stands for itself.
-    fn of_ranks(process: &Process) -> Result<Tiers> {
+    fn of_ranks(process: &Process) -> Result<ProbeTiers> {
         let world = process.comm(MPI_COMM_WORLD)?;
-        Tiers::new(process, vec![world.rank], ((0..world.group.size()).collect(), EACH_AGREEMENT_TAG))
+        ProbeTiers::new(process, vec![world.rank], ((0..world.group.size()).collect(), EACH_AGREEMENT_TAG))
     }
 
-    fn new(process: &Process, near: Vec<Peer>, (far, tag): (Vec<Peer>, i32)) -> Result<Tiers> {
+    fn new(process: &Process, near: Vec<Peer>, (far, tag): (Vec<Peer>, i32)) -> Result<ProbeTiers> {
         let world = process.comm(MPI_COMM_WORLD)?;
-        let circle = |members: Vec<Peer>, tag: i32| {
+        let participants = |members: Vec<Peer>, tag: i32| {
             let group = Group::of(members);
             let rank = group.rank_of(world.rank)?;
             let context = world.lane(Lane::Local);
-            Some(Circle { call: "MPI_Init", group, rank, context, tag })
+            Some(Participants {
+                call: "MPI_Init",
+                group,
+                rank,
+                context,
+                tag,
+                numbering: SourceNumbering::Ranks,
+            })
         };
-        let near = circle(near, NEAR_AGREEMENT_TAG)
-            .ok_or_else(|| fail(MPI_ERR_OTHER, "this rank is not on its own machine"))?;
-        Ok(Tiers { near, far: circle(far, tag) })
+        let near = participants(near, NEAR_AGREEMENT_TAG)
+            .ok_or_else(|| fail(MPI_ERR_OTHER, "this rank is not on its own node"))?;
+        Ok(ProbeTiers { near, far: participants(far, tag) })
     }
 
-    /// Tries the medium that is asked for, and UDP if that is another one and does not work. A crowded job has several ranks on
-    /// one machine, where frames do not go from one to the other.
-    fn find_out(&self, medium: Medium, address: Option<IpAddr>, is_crowded: bool) -> Result<Verdict> {
+    /// Tries the medium that is asked for, and UDP if that is another one and does not work. Such a job has several ranks on
+    /// one node, where frames do not go from one to the other.
+    fn find_out(
+        &self,
+        medium: Medium,
+        address: Option<IpAddr>,
+        hosts_are_shared: bool,
+    ) -> Result<MulticastVerdict> {
         let mut instead = None;
         if medium == Medium::Ethernet {
-            let why = match is_crowded {
-                true => "several ranks share a machine".into(),
+            let why = match hosts_are_shared {
+                true => "several ranks share a node".into(),
                 false => self.fault(medium, address)?,
             };
             match (address, why.is_empty()) {
-                (Some(address), true) => return Ok(Verdict::Works(Way { medium, ..Way::udp(address) })),
+                (Some(address), true) => {
+                    return Ok(MulticastVerdict::Works(MulticastRoute {
+                        medium,
+                        ..MulticastRoute::udp(address)
+                    }));
+                }
                 _ => instead = Some(why),
             }
         }
         let why = self.fault(Medium::Udp, address)?;
         Ok(match address {
-            Some(address) if why.is_empty() => Verdict::Works(Way { instead, ..Way::udp(address) }),
-            _ => Verdict::Fails(why),
+            Some(address) if why.is_empty() => {
+                MulticastVerdict::Works(MulticastRoute { instead, ..MulticastRoute::udp(address) })
+            }
+            _ => MulticastVerdict::Fails(why),
         })
     }
 
-    /// The ranks that stand for machines meet, which takes connections between them and so tells an interface, and pass it on.
-    fn meet(&self) -> Result<Option<IpAddr>> {
+    /// The ranks that stand for nodes meet, which takes connections between them and so tells an interface, and pass it on.
+    fn find_interface(&self) -> Result<Option<IpAddr>> {
         let mut address = None;
         if let Some(far) = &self.far {
-            far.meet()?;
+            far.barrier()?;
             address = enter().engine()?.transport().address();
         }
         let told = address.map(|address| address.to_string().into_bytes()).unwrap_or_default();
@@ -209,7 +229,7 @@ impl Tiers {
         Ok(std::str::from_utf8(&told).ok().and_then(|text| text.parse().ok()))
     }
 
-    /// When all have opened their sockets, those that stand for machines listen to each other. Answers what is wrong, the same to
+    /// When all have opened their sockets, those that stand for nodes listen to each other. Answers what is wrong, the same to
     /// all, and nothing if all is well.
     fn fault(&self, medium: Medium, address: Option<IpAddr>) -> Result<String> {
         let opened = address.is_some_and(|address| open(medium, address).is_ok());
@@ -243,7 +263,7 @@ fn open(medium: Medium, address: IpAddr) -> std::io::Result<()> {
 }
 
 /// The worst that somebody has observed. Where some hear each other and others do not, it is tried once more.
-fn listen(far: &Circle) -> Result<u64> {
+fn listen(far: &Participants) -> Result<u64> {
     let (worst, unheard) = try_once(far)?;
     let hears_some = unheard.saturating_add(1) < far.group.size();
     if worst == 0 || far.max(u64::from(hears_some))? == 0 {
@@ -253,9 +273,9 @@ fn listen(far: &Circle) -> Result<u64> {
 }
 
 /// The worst that somebody has observed, and how many this rank has not heard. Who has given somebody up goes on speaking and
-/// listening until all have, and then all look again: on a crowded machine, or where connections lose packets, one may begin
+/// listening until all have, and then all look again: on an oversubscribed node, or where connections lose packets, one may begin
 /// when another has given it up.
-fn try_once(far: &Circle) -> Result<(u64, u32)> {
+fn try_once(far: &Participants) -> Result<(u64, u32)> {
     let mut mine = first_look(far)?;
     let mut worst = far.max(rank_of(&mine))?;
     if worst > 0 {
@@ -266,12 +286,12 @@ fn try_once(far: &Circle) -> Result<(u64, u32)> {
     Ok((worst, mine.unheard))
 }
 
-fn look(far: &Circle) -> Result<Observation> {
+fn look(far: &Participants) -> Result<Observation> {
     let observed = enter().engine()?.transport().observed();
     Ok(observed.unwrap_or(Observation::no_link(far.member(far.rank))))
 }
 
-fn first_look(far: &Circle) -> Result<Observation> {
+fn first_look(far: &Participants) -> Result<Observation> {
     let members: Vec<Peer> = far.group.members().collect();
     let mut process = enter();
     let ranks_per_core = process.job.as_ref().map_or(1, |job| job.cores.ranks_per_core());
@@ -345,14 +365,23 @@ mod tests {
 
     #[test]
     fn only_jobs_on_several_machines_ask() {
-        let config = Config::default();
-        assert_eq!(wanted(&config, 4, 2), Verdict::Open);
-        assert!(matches!(wanted(&config, 4, 1), Verdict::Unasked(_)));
-        assert!(matches!(wanted(&Config { multicast: Medium::Off, ..config }, 4, 2), Verdict::Unasked(_)));
+        let config = TransportConfig::default();
+        assert_eq!(wanted(&config, 4, 2), MulticastVerdict::Open);
+        assert!(matches!(wanted(&config, 4, 1), MulticastVerdict::Unasked(_)));
+        assert!(matches!(
+            wanted(&TransportConfig { multicast: Medium::Off, ..config }, 4, 2),
+            MulticastVerdict::Unasked(_)
+        ));
         let mut secret = config;
         secret.tcp.encrypt = true;
-        assert!(matches!(wanted(&secret, 4, 2), Verdict::Unasked(_)));
-        assert_eq!(wanted(&Config { route: Route::Urtp, ..config }, 2, 1), Verdict::Open);
-        assert!(matches!(wanted(&Config { route: Route::Urtp, ..secret }, 2, 1), Verdict::Fails(_)));
+        assert!(matches!(wanted(&secret, 4, 2), MulticastVerdict::Unasked(_)));
+        assert_eq!(
+            wanted(&TransportConfig { transport: TransportSetting::Urtp, ..config }, 2, 1),
+            MulticastVerdict::Open
+        );
+        assert!(matches!(
+            wanted(&TransportConfig { transport: TransportSetting::Urtp, ..secret }, 2, 1),
+            MulticastVerdict::Fails(_)
+        ));
     }
 }

@@ -2,29 +2,35 @@
 
 use crate::core::error::{Result, fail};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use tern_abi::MPI_ERR_OTHER;
-use tern_job::{Job, Link};
+use tern_job::{DirectoryLink, Job};
 use tern_transport::tcp::Directory;
-use tern_transport::{Config, Fabric, Outside, Place};
+use tern_transport::{Fabric, JobPlace, Outside, TransportConfig};
 
-/// Connects to the ranks of the job: by shared memory to those of this machine, by TCP to the others.
-pub fn connect(job: &mut Job, config: &Config) -> Result<Fabric> {
-    let mut place = Place {
+/// Connects to the ranks of the job: by shared memory to those of this node, by TCP to the others.
+pub fn connect(job: &mut Job, config: &TransportConfig) -> Result<Fabric> {
+    let mut place = JobPlace {
         me: job.rank,
         size: job.size,
         neighbours: (job.hosts > 1).then(|| job.places().ranks_of(job.host_of(job.rank)).collect()),
         segment: job.segment.take(),
-        oversubscribed: job.cores.is_crowded(),
+        oversubscribed: job.cores.is_oversubscribed(),
         outside: None,
     };
     if place.needs_network(config) {
         place.outside = outside(job)?;
     }
-    Fabric::attach(place, config).map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))
+    let mut config = *config;
+    config.ofi.is_filtered = std::env::var_os("FI_PROVIDER").is_some();
+    let fabric = Fabric::attach(place, &config).map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
+    if let Some(note) = fabric.note().filter(|_| job.rank == 0) {
+        job.report(note);
+    }
+    Ok(fabric)
 }
 
-/// How the ranks of other machines are found, if the launcher tells.
+/// How the ranks of other nodes are found, if the launcher tells.
 fn outside(job: &mut Job) -> Result<Option<Outside>> {
     let secret = job
         .secret()
@@ -33,11 +39,11 @@ fn outside(job: &mut Job) -> Result<Option<Outside>> {
 }
 
 /// The launcher, asked for the addresses of other ranks.
-struct ByLauncher(Link);
+struct ByLauncher(DirectoryLink);
 
 impl Directory for ByLauncher {
-    fn publish(&mut self, card: &[u8]) -> io::Result<()> {
-        self.0.publish(card)
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()> {
+        self.0.publish(endpoint_address)
     }
 
     fn ask(&mut self, rank: u32) {
@@ -53,6 +59,6 @@ impl Directory for ByLauncher {
     }
 
     fn fd(&self) -> Option<RawFd> {
-        Some(self.0.fd().as_raw_fd())
+        Some(self.0.fd())
     }
 }

@@ -9,13 +9,16 @@
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
-use crate::core::process::{Guard, Process, enter, try_enter};
+use crate::core::process::{LockGuard, Process, enter, try_enter};
 use crate::core::wait;
-use crate::limits::{IDLE_NAPS_MAX, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS};
+use crate::limits::{
+    IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS,
+};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tern_transport::tcp::Tcp;
 use tern_transport::threads::Serving;
 
 /// There is no thread, or it runs.
@@ -42,12 +45,21 @@ pub fn start() {
     *thread() = std::thread::Builder::new().name("tern-progress".into()).spawn(move || run(&serving)).ok();
 }
 
+/// Starts the thread if there is none. The caller has not entered the library, and no other thread may be in it yet.
+pub fn ensure() {
+    if runs() {
+        return;
+    }
+    crate::core::process::set_threaded(true);
+    start();
+}
+
 /// Ends the thread, and waits until it has. Nobody may be in the library on its behalf.
 pub fn stop() {
     let Some(handle) = thread().take() else { return };
     STATE.store(ENDS, Ordering::SeqCst);
     handle.thread().unpark();
-    if let Some(bell) = enter().bell.clone() {
+    if let Some(bell) = enter().waiting.bell.clone() {
         bell.ring();
     }
     let _ = handle.join();
@@ -69,9 +81,9 @@ pub fn leaving(process: &mut Process) {
 fn rouse(process: &mut Process) {
     let left = process.engine_mut().is_some_and(|engine| {
         let transport = engine.transport();
-        transport.has_unseen() || transport.has_residue()
+        transport.has_unsignaled() || transport.has_unsent()
     });
-    if let Some(bell) = process.bell.as_ref().filter(|_| left) {
+    if let Some(bell) = process.waiting.bell.as_ref().filter(|_| left) {
         bell.ring();
     }
 }
@@ -91,17 +103,30 @@ fn has_work(process: &mut Process) -> bool {
     if wait::is_anybody_awake() {
         return false;
     }
-    let (always, collectives) = (process.progress_thread, !process.collectives.is_empty());
-    let asleep = process.sleepers > 0;
+    let (always, collectives) = (process.waiting.progress_thread, !process.objects.collectives.is_empty());
+    let serves = serves_others(process);
+    let asleep = process.waiting.sleepers > 0;
     let Some(engine) = process.engine_mut() else { return false };
     if asleep {
-        return engine.transport().holds_back();
+        return engine.transport().is_corked();
     }
-    (always && (collectives || !engine.is_idle())) || engine.transport().has_residue()
+    serves || (always && (collectives || !engine.is_idle())) || engine.transport().has_unsent()
+}
+
+/// Ranks of other hosts may access a window at any time (MPI 5.0 section 12.7.3), and those that have not left yet want to know
+/// that this one has all.
+fn serves_others(process: &Process) -> bool {
+    process.objects.windows.served > 0 || process.waiting.away
+}
+
+/// Whether there is a thread.
+pub fn runs() -> bool {
+    thread().is_some()
 }
 
 fn run(serving: &Serving) {
     serving.begin();
+    crate::tool::keep_quiet();
     ask_for_short_waits();
     let mut naps = Naps::default();
     while STATE.load(Ordering::SeqCst) != ENDS {
@@ -117,16 +142,16 @@ fn run(serving: &Serving) {
 /// the program several times a system call.
 fn turn(naps: &mut Naps) {
     let Some(mut process) = try_enter() else {
-        return nap(if naps.for_residue { naps.longer() } else { NAP });
+        return nap(if naps.for_unsent { naps.longer() } else { NAP });
     };
     if STATE.load(Ordering::SeqCst) == ENDS {
         return;
     }
     let (others, polled) = naps.since_last(&process);
     let has_work = has_work(&mut process);
-    let time = match process.progress_thread {
+    let time = match process.waiting.progress_thread || serves_others(&process) {
         true => (has_work && others).then_some(NAP),
-        false => naps.for_residue(has_work, polled),
+        false => naps.for_unsent(has_work, polled),
     };
     match time {
         Some(time) => {
@@ -156,14 +181,14 @@ struct Naps {
     /// Turns since there was something to do.
     idle: u32,
     /// Left-behind things are what this thread is for.
-    for_residue: bool,
+    for_unsent: bool,
     /// The next nap for them.
     time: Duration,
 }
 
 impl Default for Naps {
     fn default() -> Self {
-        Naps { entries: 0, polls: 0, idle: 0, for_residue: false, time: NAP_FOR_RESIDUE }
+        Naps { entries: 0, polls: 0, idle: 0, for_unsent: false, time: NAP_FOR_RESIDUE }
     }
 }
 
@@ -183,22 +208,23 @@ impl Naps {
 
     /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
     fn can_stay_out(&mut self) -> bool {
-        let stays = self.for_residue && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
+        let stays = self.for_unsent && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
         self.idle += u32::from(stays);
         stays
     }
 
     /// Whether somebody else was in the library since this was asked, and whether anybody polled.
     fn since_last(&mut self, process: &Process) -> (bool, bool) {
-        let since = (process.entries.wrapping_sub(self.entries) > 1, process.polls != self.polls);
-        (self.entries, self.polls) = (process.entries, process.polls);
+        let since =
+            (process.waiting.entries.wrapping_sub(self.entries) > 1, process.waiting.polls != self.polls);
+        (self.entries, self.polls) = (process.waiting.entries, process.waiting.polls);
         since
     }
 
     /// Every poll sees to what was left behind: what there is now is new if there was one, and gets a nap's time for the next.
     /// A program that leaves something behind again and again finds the thread not parked, and need not wake it.
-    fn for_residue(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
-        self.for_residue = true;
+    fn for_unsent(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
+        self.for_unsent = true;
         self.idle = if has_work { 0 } else { self.idle + 1 };
         (polled && self.idle < IDLE_NAPS_MAX).then(|| self.longer())
     }
@@ -211,11 +237,11 @@ impl Naps {
 }
 
 /// Makes progress, or sleeps until there may be some to make.
-fn work(process: Guard) {
-    let (process, moved) = wait::progress(process);
-    let Some(bell) = process.bell.clone().filter(|_| !moved) else { return };
+fn work(process: LockGuard) {
+    let (process, moved) = progress(process);
+    let Some(bell) = process.waiting.bell.clone().filter(|_| !moved) else { return };
     let armed = bell.arm();
-    let (mut process, moved) = wait::progress(process);
+    let (mut process, moved) = progress(process);
     let stays = !moved && has_work(&mut process);
     // Under the lock: whoever leaves the library afterwards sees it.
     let stays = stays && STATE.compare_exchange(AWAY, SLEEPS, Ordering::SeqCst, Ordering::SeqCst).is_ok();
@@ -228,13 +254,45 @@ fn work(process: Guard) {
     let _ = STATE.compare_exchange(SLEEPS, AWAY, Ordering::SeqCst, Ordering::SeqCst);
 }
 
-fn park(process: Guard) {
+/// The program computes, so nobody else finds that a process of another world is lost, and no launcher tells. What was to go to it stays
+/// unsent for ever. What else is amiss the program's next call says, if there is one. A rank that has left MPI wants nothing from its peers.
+fn progress(process: LockGuard) -> (LockGuard, bool) {
+    let (mut process, moved) = wait::progress(process);
+    let watches = process.engine_mut().is_some_and(|engine| crate::spawn::watches(engine.transport_ref()));
+    let process =
+        if watches && !process.waiting.away { wait::unless_a_peer_is_lost(process) } else { process };
+    (process, moved)
+}
+
+/// A thread that is parked must look now and then from now on: this process has met another world, whose end no launcher tells.
+pub fn look_abroad() {
+    if STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        && let Some(handle) = &*thread()
+    {
+        handle.thread().unpark();
+    }
+}
+
+fn park(mut process: LockGuard) {
+    let looks = process.engine_mut().is_some_and(|engine| crate::spawn::watches(engine.transport_ref()));
     // Under the lock: whoever leaves the library afterwards sees it.
     let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     drop(process);
     while parked && STATE.load(Ordering::SeqCst) == PARKED {
-        std::thread::park();
+        if looks {
+            nap(if look_for_the_lost() { LOOK_AT_DIALING } else { LOOK_ABROAD });
+        } else {
+            std::thread::park();
+        }
     }
+}
+
+/// While the program computes, a connection to another world may have broken for good. Whether one is being made again.
+fn look_for_the_lost() -> bool {
+    let Some(process) = try_enter() else { return false };
+    process.abroad().into_iter().for_each(Tcp::look_soon);
+    let (process, _) = progress(process);
+    process.abroad().is_some_and(Tcp::is_dialing)
 }
 
 /// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at
@@ -258,9 +316,9 @@ mod tests {
     #[test]
     fn what_no_poll_has_seen_to_for_a_nap_is_seen_to() {
         let mut naps = Naps::default();
-        assert_eq!(naps.for_residue(true, true), Some(NAP_FOR_RESIDUE));
-        assert!(naps.for_residue(true, true).is_some(), "the program polls");
-        assert_eq!(naps.for_residue(true, false), None);
+        assert_eq!(naps.for_unsent(true, true), Some(NAP_FOR_RESIDUE));
+        assert!(naps.for_unsent(true, true).is_some(), "the program polls");
+        assert_eq!(naps.for_unsent(true, false), None);
     }
 
     #[test]
@@ -280,8 +338,8 @@ mod tests {
     #[test]
     fn a_thread_without_work_parks_soon() {
         let mut naps = Naps::default();
-        let turns = (0..100).take_while(|_| naps.for_residue(false, true).is_some()).count();
+        let turns = (0..100).take_while(|_| naps.for_unsent(false, true).is_some()).count();
         assert!((1..=IDLE_NAPS_MAX as usize).contains(&turns), "{turns}");
-        assert_eq!(naps.for_residue(false, false), None);
+        assert_eq!(naps.for_unsent(false, false), None);
     }
 }

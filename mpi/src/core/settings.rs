@@ -6,10 +6,10 @@ pub use tern_settings::{BadValue, Environment};
 use std::io::Write;
 
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
-use tern_coll::{Row, table};
+use tern_coll::{TableRow, table};
 use tern_job::words;
 use tern_settings::{self as variables, InitialErrors};
-use tern_transport::Accord;
+use tern_transport::SettingsFingerprint;
 
 /// How all variables of Tern begin.
 const PREFIX: &str = "TERN_";
@@ -48,15 +48,15 @@ pub fn initial_errhandler() -> MPI_Errhandler {
 }
 
 /// What this rank must have in common with all others. Of a table of collectives the rows count, not the file's name.
-pub fn accord(environment: &Environment, rows: &[Row]) -> Accord {
-    Accord::new(variables::SHARED, |name| match name {
+pub fn fingerprint(environment: &Environment, rows: &[TableRow]) -> SettingsFingerprint {
+    SettingsFingerprint::new(variables::SHARED, |name| match name {
         "TERN_COLL_TABLE" => rows.iter().map(|row| format!("{row}\n")).collect(),
         _ => variables::variable(name).map(|variable| variable.value(environment)).unwrap_or_default(),
     })
 }
 
 /// The rows of `TERN_COLL_TABLE`.
-pub fn coll_rows(environment: &Environment) -> Result<Vec<Row>, String> {
+pub fn coll_rows(environment: &Environment) -> Result<Vec<TableRow>, String> {
     match environment.coll_table.as_str() {
         "" => Ok(Vec::new()),
         file => table::load(file.as_ref()).map_err(|bad| format!("TERN_COLL_TABLE: {bad}")),

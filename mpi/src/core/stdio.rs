@@ -22,7 +22,8 @@ unsafe extern "C" {
 static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
-    let launched = [DESCRIPTOR_VARIABLE, RANK_VARIABLE].iter().any(|name| std::env::var_os(name).is_some());
+    let signs = [DESCRIPTOR_VARIABLE, RANK_VARIABLE, "PMIX_RANK", "SLURM_STEP_ID"];
+    let launched = signs.iter().any(|name| std::env::var_os(name).is_some());
     if launched && is_pipe(libc::STDOUT_FILENO) {
         buffer_lines();
     }

@@ -1,8 +1,8 @@
 //! The objects of one kind, found by handle.
 
-use crate::core::handle::{self, Kind};
+use crate::core::handle::{self, HandleKind};
 
-struct Slot<T> {
+struct TableSlot<T> {
     generation: u8,
     object: Option<T>,
 }
@@ -10,14 +10,14 @@ struct Slot<T> {
 /// Objects by handle. A slot's generation changes with each new object, so a freed handle is not
 /// taken for the object that came after it (until 256 others have been there).
 pub struct Table<T> {
-    kind: Kind,
-    slots: Vec<Slot<T>>,
+    kind: HandleKind,
+    slots: Vec<TableSlot<T>>,
     free: Vec<usize>,
 }
 
 impl<T> Table<T> {
     /// An empty table.
-    pub const fn new(kind: Kind) -> Self {
+    pub const fn new(kind: HandleKind) -> Self {
         Table { kind, slots: Vec::new(), free: Vec::new() }
     }
 
@@ -31,7 +31,7 @@ impl<T> Table<T> {
         }
         let index = self.slots.len();
         (index < handle::OBJECTS_MAX).then(|| {
-            self.slots.push(Slot { generation: 0, object: Some(object) });
+            self.slots.push(TableSlot { generation: 0, object: Some(object) });
             handle::encode(self.kind, 0, index)
         })
     }
@@ -52,17 +52,32 @@ impl<T> Table<T> {
 
     /// Takes the object out; its handle is invalid from now on.
     pub fn remove(&mut self, handle: usize) -> Option<T> {
-        let (generation, index) = handle::decode(self.kind, handle)?;
-        let object = self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.take()?;
-        self.free.push(index);
+        let object = self.lift(handle)?;
+        self.release(handle);
         Some(object)
     }
 
-    /// Puts back under the same handle what [`Table::remove`] has just taken out.
+    /// Takes the object out for a while: its handle finds nothing, and names no other object, until [`Table::put_back`] or
+    /// [`Table::release`].
+    #[inline]
+    pub fn lift(&mut self, handle: usize) -> Option<T> {
+        let (generation, index) = handle::decode(self.kind, handle)?;
+        self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.take()
+    }
+
+    /// Puts back under the same handle what [`Table::lift`] has taken out.
+    #[inline]
     pub fn put_back(&mut self, handle: usize, object: T) {
         let Some((_, index)) = handle::decode(self.kind, handle) else { return };
-        self.free.retain(|&free| free != index);
+        debug_assert!(self.slots[index].object.is_none(), "the slot is another object's");
         self.slots[index].object = Some(object);
+    }
+
+    /// What [`Table::lift`] has taken out does not come back.
+    pub fn release(&mut self, handle: usize) {
+        let Some((_, index)) = handle::decode(self.kind, handle) else { return };
+        debug_assert!(!self.free.contains(&index), "the slot is free already");
+        self.free.push(index);
     }
 
     /// Handle values and objects.
@@ -88,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_freed_handle_stays_invalid_when_its_slot_is_used_again() {
-        let mut table = Table::new(Kind::Info);
+        let mut table = Table::new(HandleKind::Info);
         let first = table.insert("a").unwrap();
         assert_eq!(table.remove(first), Some("a"));
         let second = table.insert("b").unwrap();
@@ -96,5 +111,21 @@ mod tests {
         assert_eq!((table.get(first), table.get(second)), (None, Some(&"b")));
         assert_eq!(table.remove(first), None);
         assert_eq!(table.iter().count(), 1);
+    }
+
+    #[test]
+    fn what_is_lifted_keeps_its_slot() {
+        let mut table = Table::new(HandleKind::Info);
+        let first = table.insert("a").unwrap();
+        assert_eq!(table.lift(first), Some("a"));
+        assert_eq!(table.get(first), None);
+        assert_eq!(table.lift(first), None);
+        let second = table.insert("b").unwrap();
+        table.put_back(first, "c");
+        assert_eq!((table.get(first), table.get(second)), (Some(&"c"), Some(&"b")));
+        assert_eq!(table.lift(first), Some("c"));
+        table.release(first);
+        assert_ne!(table.insert("d"), Some(first));
+        assert_eq!(table.get(first), None);
     }
 }

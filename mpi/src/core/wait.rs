@@ -7,14 +7,16 @@
 mod asleep;
 mod notes;
 mod polling;
+pub mod waiting;
 mod yielding;
 
-pub use asleep::{Asleep, Waiting};
-pub(crate) use notes::{listed, said};
+pub use asleep::Asleep;
+pub(crate) use notes::{listed, on, said};
 pub use polling::Polling;
+pub use waiting::Waiting;
 pub use yielding::Yielding;
 
-use crate::core::process::{Guard, Process, die, enter};
+use crate::core::process::{LockGuard, Process, die, enter};
 use crate::limits::*;
 use crate::{check, coll};
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use tern_job::CoreBudget;
 use tern_transport::{Doorbell, Fabric, Peer};
 
 /// What a call waits for, and how it learns of it.
-pub trait Event {
+pub trait WaitEvent {
     /// What it learns.
     type News;
 
@@ -53,7 +55,7 @@ struct ByMessage<P, W, D> {
     done: D,
 }
 
-impl<T, P, W, D> Event for ByMessage<P, W, D>
+impl<T, P, W, D> WaitEvent for ByMessage<P, W, D>
 where
     P: Fn(&Process) -> Option<Peer>,
     W: Fn(&Process) -> Waiting,
@@ -80,7 +82,7 @@ where
 /// `done` is called with the state entered; between calls other threads come in.
 #[inline]
 pub fn until<T>(
-    process: Guard,
+    process: LockGuard,
     what: impl Fn(&Process) -> Waiting,
     done: impl FnMut(&mut Process) -> Option<T>,
 ) -> T {
@@ -91,7 +93,7 @@ pub fn until<T>(
 /// where it helps to know.
 #[inline]
 pub fn until_from<T>(
-    process: Guard,
+    process: LockGuard,
     peer: impl Fn(&Process) -> Option<Peer>,
     what: impl Fn(&Process) -> Waiting,
     done: impl FnMut(&mut Process) -> Option<T>,
@@ -119,12 +121,12 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
 }
 
 /// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
-pub fn polls_at_once(fabric: &Fabric, crowded: bool) -> u32 {
-    if crowded || fabric.is_networked() { 1 } else { POLLS_AT_ONCE_MAX }
+pub fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
+    if oversubscribed || fabric.is_networked() { 1 } else { POLLS_AT_ONCE_MAX }
 }
 
 /// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
-/// be several machines may share it. 0: it does not.
+/// be several nodes may share it. 0: it does not.
 pub fn polls_per_yield(fabric: &Fabric) -> u32 {
     match (fabric.is_networked(), fabric.has_neighbours()) {
         (false, _) => 0,
@@ -135,7 +137,7 @@ pub fn polls_per_yield(fabric: &Fabric) -> u32 {
 
 /// Yields before a wait sleeps.
 pub fn yields_max(cores: &CoreBudget) -> u32 {
-    if !cores.is_crowded() {
+    if !cores.is_oversubscribed() {
         return YIELDS_MAX;
     }
     if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
@@ -143,9 +145,9 @@ pub fn yields_max(cores: &CoreBudget) -> u32 {
 
 /// Waits for an event.
 #[inline]
-pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
-    let mut patience = Patience::new(&process);
-    if process.listens {
+pub fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) -> E::News {
+    let mut patience = WaitPatience::new(&process);
+    if process.waiting.listens {
         patience.peer = event.peer(&process);
     }
     count_waits(1);
@@ -173,31 +175,31 @@ pub fn until_event<E: Event>(mut process: Guard, mut event: E) -> E::News {
 /// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
 /// `what` is asked only when nothing has come for long.
 #[inline]
-pub fn look_again(process: Guard, what: impl FnOnce(&Process) -> Waiting) -> Guard {
+pub fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Waiting) -> LockGuard {
     let (mut process, moved) = progress(process);
     // Where ranks outnumber the cores it is always time.
-    if moved || process.polls < process.polling.look_at {
+    if moved || process.waiting.polls < process.waiting.polling.look_at {
         return process;
     }
     polling::asked(&mut process, what);
-    if !process.crowded {
+    if !process.waiting.oversubscribed {
         return process;
     }
-    process.polling.look_at = 0;
+    process.waiting.polling.look_at = 0;
     progress(yield_core(process, false).0).0
 }
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.
 #[inline]
-pub fn progress(process: Guard) -> (Guard, bool) {
+pub fn progress(process: LockGuard) -> (LockGuard, bool) {
     progress_from(process, None)
 }
 
 // The guard stays in registers: handed over in memory and read again at once, it takes longer than all else between two polls.
 #[inline(always)]
-fn progress_from(mut process: Guard, peer: Option<Peer>) -> (Guard, bool) {
+fn progress_from(mut process: LockGuard, peer: Option<Peer>) -> (LockGuard, bool) {
     let moved = poll(&mut process, peer);
-    if !process.collectives.is_empty() {
+    if !process.objects.collectives.is_empty() {
         process = coll::serve(process);
     }
     (process, moved)
@@ -206,19 +208,19 @@ fn progress_from(mut process: Guard, peer: Option<Peer>) -> (Guard, bool) {
 /// Takes what has arrived, with a look at that peer first if there is one. Whether there was anything.
 #[inline(never)]
 fn poll(process: &mut Process, peer: Option<Peer>) -> bool {
-    process.polls = process.polls.wrapping_add(1);
+    process.waiting.polls = process.waiting.polls.wrapping_add(1);
     process.engine_mut().is_some_and(|engine| match peer {
         None => engine.poll(),
-        Some(peer) => engine.listen(peer),
+        Some(peer) => engine.poll_first(peer),
     })
 }
 
 /// How long this wait has lasted, and so what comes next.
-struct Patience<T> {
+struct WaitPatience<T> {
     polls: u32,
     spin_polls_max: u32,
     yields: u32,
-    crowded: bool,
+    oversubscribed: bool,
     /// What has come since the wait began, or went on, came to a sleeper.
     slept: bool,
     /// See [`polls_per_yield`].
@@ -231,17 +233,17 @@ struct Patience<T> {
     news: Option<T>,
 }
 
-impl<T> Patience<T> {
+impl<T> WaitPatience<T> {
     #[inline]
     fn new(process: &Process) -> Self {
-        let spin_polls_max = if process.crowded { 0 } else { process.spin_polls_max };
-        Patience {
+        let spin_polls_max = if process.waiting.oversubscribed { 0 } else { process.waiting.spin_polls_max };
+        WaitPatience {
             polls: 0,
             spin_polls_max,
             yields: 0,
-            crowded: process.crowded,
+            oversubscribed: process.waiting.oversubscribed,
             slept: false,
-            polls_per_yield: process.polls_per_yield,
+            polls_per_yield: process.waiting.polls_per_yield,
             peer: None,
             began: None,
             still: None,
@@ -251,9 +253,9 @@ impl<T> Patience<T> {
 
     /// As [`progress`]. Where ranks outnumber the cores, the one that is waited for gets this one first.
     #[inline(always)]
-    fn progress(&mut self, mut process: Guard) -> (Guard, bool) {
-        let peer = self.peer.filter(|_| process.collectives.is_empty());
-        if peer.is_some() && self.yields == 0 && process.yielding.is_worth_it() {
+    fn progress(&mut self, mut process: LockGuard) -> (LockGuard, bool) {
+        let peer = self.peer.filter(|_| process.objects.collectives.is_empty());
+        if peer.is_some() && self.yields == 0 && process.waiting.yielding.is_worth_it() {
             self.yields = 1;
             process = give_core_away(process);
         }
@@ -272,27 +274,27 @@ impl<T> Patience<T> {
     /// What was waited for has come.
     #[inline]
     fn end(&mut self, process: &mut Process) {
-        if self.polls > 0 && !self.crowded && !self.slept {
+        if self.polls > 0 && !self.oversubscribed && !self.slept {
             self.learn(process);
         }
     }
 
-    /// What came only once this core was given away came from a rank that needed it: other programs crowd the machine, and
+    /// What came only once this core was given away came from a rank that needed it: other programs crowd the node, and
     /// the next wait spins half as long. What came while spinning lets it spin longer again.
     #[inline]
     fn learn(&mut self, process: &mut Process) {
         if self.yields > 0 {
-            process.spin_polls_max = (process.spin_polls_max / 2).max(SPIN_POLLS_MIN);
-        } else if process.spin_polls_max < process.spin_polls_most {
-            process.spin_polls_max *= 2;
+            process.waiting.spin_polls_max = (process.waiting.spin_polls_max / 2).max(SPIN_POLLS_MIN);
+        } else if process.waiting.spin_polls_max < process.waiting.spin_polls_most {
+            process.waiting.spin_polls_max *= 2;
         }
-        self.spin_polls_max = process.spin_polls_max;
+        self.spin_polls_max = process.waiting.spin_polls_max;
     }
 
     /// Lets time pass.
     #[inline]
-    fn pass(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        if process.check_threads {
+    fn pass(&mut self, mut process: LockGuard, event: &mut impl WaitEvent<News = T>) -> LockGuard {
+        if process.checks.threads {
             process = check::threads::refuse_others(process, |process| event.waiting(process).call);
         }
         if self.polls < self.spin_polls_max {
@@ -310,32 +312,47 @@ impl<T> Patience<T> {
         self.yield_or_sleep(process, event)
     }
 
-    /// Ranks of what seem to be several machines may share this core, and nothing but a yield tells: it costs a fraction of the
+    /// Ranks of what seem to be several nodes may share this core, and nothing but a yield tells: it costs a fraction of the
     /// polls since the last one if nobody else needs the core. Where it has cost much, to sleep costs less: whoever is rung gets the
     /// core at once.
     #[cold]
-    fn lend_core(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        if !process.yielding.is_worth_it() {
-            (self.polls, self.yields) = (self.spin_polls_max, process.yields_max);
+    fn lend_core(&mut self, mut process: LockGuard, event: &mut impl WaitEvent<News = T>) -> LockGuard {
+        if !process.waiting.yielding.is_worth_it() {
+            (self.polls, self.yields) = (self.spin_polls_max, process.waiting.yields_max);
             return self.yield_or_sleep(process, event);
         }
         let (mut process, away) = yield_core(process, true);
         // Of cheap ones there are too many to count for anything.
         if let Some(away) = away.filter(|away| *away > YIELD_DEAR) {
-            process.yielding.learn(away);
+            process.waiting.yielding.learn(away);
         }
         process
     }
 
+    /// Lets others have the core; how long is what a tool sees as time blocked.
     #[cold]
-    fn yield_or_sleep(&mut self, mut process: Guard, event: &mut impl Event<News = T>) -> Guard {
-        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.yields_max };
-        if self.yields < yields_max && process.yielding.is_worth_it() {
+    fn yield_or_sleep(&mut self, process: LockGuard, event: &mut impl WaitEvent<News = T>) -> LockGuard {
+        if !process.checks.watched {
+            return self.yield_or_sleep_now(process, event);
+        }
+        let since = Instant::now();
+        let mut process = self.yield_or_sleep_now(process, event);
+        process.waiting.blocked += since.elapsed();
+        process
+    }
+
+    fn yield_or_sleep_now(
+        &mut self,
+        mut process: LockGuard,
+        event: &mut impl WaitEvent<News = T>,
+    ) -> LockGuard {
+        let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.waiting.yields_max };
+        if self.yields < yields_max && process.waiting.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }
         let mut process = self.sleep(process, event);
-        process.sleepers -= 1;
+        process.waiting.sleepers -= 1;
         count_waits(1);
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
@@ -345,11 +362,11 @@ impl<T> Patience<T> {
     }
 
     /// Arms the doorbell, looks once more, sleeps. Counts this thread among the sleepers in any case.
-    fn sleep(&mut self, process: Guard, event: &mut impl Event<News = T>) -> Guard {
+    fn sleep(&mut self, process: LockGuard, event: &mut impl WaitEvent<News = T>) -> LockGuard {
         let mut process = unless_a_peer_is_lost(process);
-        process.sleepers += 1;
+        process.waiting.sleepers += 1;
         count_waits(-1);
-        let Some(bell) = process.bell.clone() else {
+        let Some(bell) = process.waiting.bell.clone() else {
             // Before initialisation there is nobody to ring: only another thread of this process can help.
             drop(process);
             std::thread::sleep(Duration::from_millis(1));
@@ -360,7 +377,7 @@ impl<T> Patience<T> {
         (process, moved) = progress(process);
         self.news = event.look(&mut process);
         // What it has sent may be held back for more.
-        if moved || self.news.is_some() || holds_back(&mut process) {
+        if moved || self.news.is_some() || is_corked(&mut process) {
             self.still = self.still.filter(|_| !moved);
             bell.disarm();
             return process;
@@ -377,11 +394,11 @@ impl<T> Patience<T> {
     /// Sleeps for as long as it takes, with the call on the status page.
     fn sleep_published(
         &mut self,
-        mut process: Guard,
+        mut process: LockGuard,
         bell: &Arc<dyn Doorbell>,
         armed: u32,
-        event: &impl Event<News = T>,
-    ) -> Guard {
+        event: &impl WaitEvent<News = T>,
+    ) -> LockGuard {
         let waiting = event.waiting(&process);
         let now = Instant::now();
         // What came woke it, or was found by a poll: patience began anew.
@@ -400,30 +417,30 @@ impl<T> Patience<T> {
     }
 }
 
-fn holds_back(process: &mut Process) -> bool {
-    process.engine_mut().is_some_and(|engine| engine.transport().holds_back())
+fn is_corked(process: &mut Process) -> bool {
+    process.engine_mut().is_some_and(|engine| engine.transport().is_corked())
 }
 
 /// A peer that cannot be reached any more will never send what is waited for: the job ends.
-fn unless_a_peer_is_lost(mut process: Guard) -> Guard {
-    let lost = process.engine_mut().and_then(|engine| engine.transport().failure().map(str::to_owned));
-    let Some(why) = lost else { return process };
+pub fn unless_a_peer_is_lost(mut process: LockGuard) -> LockGuard {
+    let lost = process.engine_mut().and_then(|engine| engine.transport().failure());
+    let Some(failure) = lost else { return process };
     drop(process);
-    die(tern_abi::MPI_ERR_OTHER, &why, false)
+    die(tern_abi::MPI_ERR_OTHER, &failure.why, false)
 }
 
 #[inline(never)]
-fn give_core_away(mut process: Guard) -> Guard {
-    let timed = process.yielding.is_timed();
+fn give_core_away(mut process: LockGuard) -> LockGuard {
+    let timed = process.waiting.yielding.is_timed();
     let (mut process, away) = yield_core(process, timed);
     if let Some(away) = away {
-        process.yielding.learn(away);
+        process.waiting.yielding.learn(away);
     }
     process
 }
 
 /// Lets whoever needs this core have it, and other threads of this process come in; how long that took, if it is asked for.
-fn yield_core(process: Guard, timed: bool) -> (Guard, Option<Duration>) {
+fn yield_core(process: LockGuard, timed: bool) -> (LockGuard, Option<Duration>) {
     let left = timed.then(Instant::now);
     drop(process);
     std::thread::yield_now();

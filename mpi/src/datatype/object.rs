@@ -1,10 +1,10 @@
 //! Datatypes: the objects behind the handles of chapter 5 (MPI 5.0). What they are is in `tern_mem::datatype`; the
 //! entry points are in `datatype_make.rs`, `datatype_query.rs`, `pack.rs` and `elements.rs`.
 
-use crate::comm::attributes::Attributes;
+use crate::comm::attribute_values::Attributes;
 use crate::core::error::{Error, Result, fail};
-use crate::core::handle::Kind;
-use crate::core::process::{Guard, Process, ProcessEngine, enter};
+use crate::core::handle::HandleKind;
+use crate::core::process::{LockGuard, Process, ProcessEngine, enter};
 use crate::core::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl TypeObject {
 }
 
 /// All datatypes.
-pub struct Types {
+pub struct Datatypes {
     /// The program's.
     pub table: Table<TypeObject>,
     /// The predefined ones that were given a name or attributes, by handle.
@@ -42,10 +42,14 @@ pub struct Types {
     f90: BTreeMap<(i32, Vec<i32>), MPI_Datatype>,
 }
 
-impl Types {
+impl Datatypes {
     /// None but the predefined.
     pub const fn new() -> Self {
-        Types { table: Table::new(Kind::Datatype), predefined: BTreeMap::new(), f90: BTreeMap::new() }
+        Datatypes {
+            table: Table::new(HandleKind::Datatype),
+            predefined: BTreeMap::new(),
+            f90: BTreeMap::new(),
+        }
     }
 
     /// The datatype of a handle.
@@ -135,9 +139,9 @@ impl Types {
 
 /// Makes a datatype fit for messages.
 pub fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
-    let found = process.types.get(datatype)?.clone();
+    let found = process.objects.types.get(datatype)?.clone();
     found.commit();
-    if process.check_types {
+    if process.checks.types {
         process.engine()?.learn_type(&found);
     }
     Ok(())
@@ -167,7 +171,7 @@ fn no_type(datatype: MPI_Datatype) -> Box<Error> {
 }
 
 /// Enters the library for a call that needs MPI to be initialised.
-pub fn running() -> Result<Guard> {
+pub fn running() -> Result<LockGuard> {
     let mut process = enter();
     process.engine()?;
     Ok(process)

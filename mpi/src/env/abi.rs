@@ -1,16 +1,16 @@
 //! Chapter 20: the ABI itself, and handles as integers (section 20.3).
 
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tern_abi::*;
 
-use crate::core::arguments::out;
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter;
-use crate::env::info::Info;
+use crate::env::hints::Info;
 
 /// What a Fortran layer has told: the library itself knows nothing of the Fortran compiler (section 20.5).
 struct Fortran {
@@ -28,55 +28,70 @@ fn fortran() -> MutexGuard<'static, Fortran> {
 
 entry! {
     /// Version of the standard ABI, before `MPI_Init` and after `MPI_Finalize` too.
-    fn MPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) {
-        *out("abi_major", abi_major)? = MPI_ABI_VERSION;
-        *out("abi_minor", abi_minor)? = MPI_ABI_SUBVERSION;
+    safe fn MPI_Abi_get_version(abi_major: Out<'_, c_int>, abi_minor: Out<'_, c_int>) {
+        abi_major.set(MPI_ABI_VERSION);
+        abi_minor.set(MPI_ABI_SUBVERSION);
         Ok(())
     }
 
     /// Sizes in bytes of the ABI's integers, as a new info object.
-    fn MPI_Abi_get_info(info: *mut MPI_Info) {
+    safe fn MPI_Abi_get_info(info: Out<'_, MPI_Info>) {
         let entries = [("mpi_aint_size", 8), ("mpi_count_size", 8), ("mpi_offset_size", 8)]
             .map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
-        *out("info", info)? = enter().new_info(Info { entries: entries.into() })?;
+        info.set(enter().new_info(Info { entries: entries.into() })?);
         Ok(())
     }
 
     /// What a Fortran layer has told by `MPI_Abi_set_fortran_info`, as a new info object; the null one if none has.
-    fn MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
+    safe fn MPI_Abi_get_fortran_info(info: Out<'_, MPI_Info>) {
         let told = fortran().info.clone();
-        *out("info", info)? = told.map_or(Ok(MPI_INFO_NULL), |told| enter().new_info(told))?;
+        info.set(told.map_or(Ok(MPI_INFO_NULL), |told| enter().new_info(told))?);
         Ok(())
     }
 
     /// Tells the sizes and supported types of Fortran; once, or always the same.
-    fn MPI_Abi_set_fortran_info(info: MPI_Info) {
+    safe fn MPI_Abi_set_fortran_info(info: MPI_Info) {
         let told = enter().info(info)?.clone();
         set_once(fortran().info.get_or_insert_with(|| told.clone()), &told, "the facts of Fortran")
     }
 
     /// The values of `.TRUE.` and `.FALSE.` in a `LOGICAL` of `logical_size` bytes, if they have been told.
-    fn MPI_Abi_get_fortran_booleans(
-        logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int,
+    safe fn MPI_Abi_get_fortran_booleans(
+        logical_size: c_int, logical_true: ChoiceBufMut, logical_false: ChoiceBufMut, is_set: Out<'_, c_int>,
     ) {
         let bytes = logical_bytes(logical_size)?;
         let told = fortran().booleans.get(&bytes).cloned();
-        *out("is_set", is_set)? = c_int::from(told.is_some());
+        is_set.set(c_int::from(told.is_some()));
         if let Some([yes, no]) = told {
-            out("logical_true", logical_true)?.cast::<u8>().copy_from_nonoverlapping(yes.as_ptr(), bytes);
-            out("logical_false", logical_false)?.cast::<u8>().copy_from_nonoverlapping(no.as_ptr(), bytes);
+            write("logical_true", logical_true, &yes)?;
+            write("logical_false", logical_false, &no)?;
         }
         Ok(())
     }
 
     /// Tells the values of `.TRUE.` and `.FALSE.`; once for each size, or always the same.
-    fn MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) {
+    safe fn MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: ChoiceBufMut, logical_false: ChoiceBufMut) {
         let bytes = logical_bytes(logical_size)?;
-        let yes = std::slice::from_raw_parts(out("logical_true", logical_true)?.cast::<u8>(), bytes).to_vec();
-        let no = std::slice::from_raw_parts(out("logical_false", logical_false)?.cast::<u8>(), bytes).to_vec();
-        let told = [yes, no];
+        let told = [read("logical_true", logical_true, bytes)?, read("logical_false", logical_false, bytes)?];
         set_once(fortran().booleans.entry(bytes).or_insert_with(|| told.clone()), &told, "the values of .TRUE. and .FALSE.")
     }
+}
+
+/// Writes a value of Fortran's.
+fn write(name: &str, place: ChoiceBufMut, value: &[u8]) -> Result {
+    expect(name, place)?;
+    value.iter().enumerate().for_each(|(at, byte)| place.store(at, *byte));
+    Ok(())
+}
+
+/// Reads a value of so many bytes.
+fn read(name: &str, place: ChoiceBufMut, bytes: usize) -> Result<Vec<u8>> {
+    expect(name, place)?;
+    Ok((0..bytes).map(|at| ChoiceBuf::from(place).load(at)).collect())
+}
+
+fn expect(name: &str, place: ChoiceBufMut) -> Result {
+    if place.is_null() { Err(fail(MPI_ERR_ARG, format!("{name} is a null pointer"))) } else { Ok(()) }
 }
 
 /// Fortran's own sizes of a `LOGICAL`.

@@ -2,12 +2,14 @@
 //! of it works at any time (section 11.4.1).
 
 use crate::comm::attributes;
-use crate::core::arguments::{out, store_string, string};
+use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter_anyway;
+use crate::env::raise::class_of;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use tern_abi::*;
 
 /// Error classes, codes and strings that the program has added, and the last message of each class.
@@ -89,100 +91,88 @@ impl Errors {
     }
 }
 
-/// The class of an error code.
-pub fn class_of(code: c_int) -> c_int {
-    if error_class_name(code).is_some() {
-        return code;
-    }
-    enter_anyway().errors.class_of_added(code).unwrap_or(MPI_ERR_UNKNOWN)
-}
-
 /// A code as a person reads it.
 pub fn describe(code: c_int) -> String {
-    format!("error code {code} ({})", enter_anyway().errors.text(code))
+    format!("error code {code} ({})", enter_anyway().objects.errors.text(code))
 }
 
 entry! {
     /// The class of a code.
-    fn MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) {
-        *out("errorclass", errorclass)? = class_of(errorcode);
+    safe fn MPI_Error_class(errorcode: c_int, errorclass: Out<'_, c_int>) {
+        errorclass.set(class_of(errorcode));
         Ok(())
     }
 
     /// The text of a code: of a predefined class with the last error of that class.
-    fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) {
-        let (string, resultlen) = (out("string", string)?, out("resultlen", resultlen)?);
-        let text = enter_anyway().errors.text(errorcode);
-        *resultlen = store_string(string, &text, MPI_MAX_ERROR_STRING as usize);
+    safe fn MPI_Error_string(errorcode: c_int, string: OutText<'_>, resultlen: Out<'_, c_int>) {
+        let text = enter_anyway().objects.errors.text(errorcode);
+        resultlen.set(string.store(&text, MPI_MAX_ERROR_STRING as usize));
         Ok(())
     }
 
     /// A new class (section 9.5).
-    fn MPI_Add_error_class(errorclass: *mut c_int) {
-        let errorclass = out("errorclass", errorclass)?;
+    safe fn MPI_Add_error_class(errorclass: Out<'_, c_int>) {
         let mut process = enter_anyway();
-        *errorclass = process.errors.add(None)?;
+        errorclass.set(process.objects.errors.add(None)?);
         attributes::last_used_code_changed(&mut process);
         Ok(())
     }
 
     /// A new code of a class.
-    fn MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) {
-        let errorcode = out("errorcode", errorcode)?;
+    safe fn MPI_Add_error_code(errorclass: c_int, errorcode: Out<'_, c_int>) {
         let mut process = enter_anyway();
-        if error_class(errorclass).is_none() && !process.errors.is_added_class(errorclass) {
+        if error_class(errorclass).is_none() && !process.objects.errors.is_added_class(errorclass) {
             return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class")));
         }
-        *errorcode = process.errors.add(Some(errorclass))?;
+        errorcode.set(process.objects.errors.add(Some(errorclass))?);
         attributes::last_used_code_changed(&mut process);
         Ok(())
     }
 
     /// The text of a class or code that the program has added.
-    fn MPI_Add_error_string(errorcode: c_int, string: *const c_char) {
-        let text = self::string("string", string)?;
-        if text.len() >= MPI_MAX_ERROR_STRING as usize {
+    safe fn MPI_Add_error_string(errorcode: c_int, string: Cow<'_, str>) {
+        if string.len() >= MPI_MAX_ERROR_STRING as usize {
             let most = MPI_MAX_ERROR_STRING - 1;
-            return Err(fail(MPI_ERR_ARG, format!("the string has {} characters, but at most {most} are allowed", text.len())));
+            return Err(fail(MPI_ERR_ARG, format!("the string has {} characters, but at most {most} are allowed", string.len())));
         }
         let mut process = enter_anyway();
-        process.errors.check_added(errorcode)?;
-        process.errors.strings.insert(errorcode, text.into_owned());
+        process.objects.errors.check_added(errorcode)?;
+        process.objects.errors.strings.insert(errorcode, string.into_owned());
         Ok(())
     }
 
     /// Takes a class of the program's out, which must have no codes left.
-    fn MPI_Remove_error_class(errorclass: c_int) {
+    safe fn MPI_Remove_error_class(errorclass: c_int) {
         let mut process = enter_anyway();
-        if !process.errors.is_added_class(errorclass) {
+        if !process.objects.errors.is_added_class(errorclass) {
             return Err(fail(MPI_ERR_ARG, format!("{errorclass} is no error class that the program has added")));
         }
-        let mut codes = process.errors.classes.iter();
+        let mut codes = process.objects.errors.classes.iter();
         if let Some((code, _)) = codes.find(|&(&code, &class)| class == errorclass && code != errorclass) {
             return Err(fail(MPI_ERR_OTHER, format!("error code {code} is still of class {errorclass}: remove it first")));
         }
-        process.errors.remove(errorclass)?;
+        process.objects.errors.remove(errorclass)?;
         attributes::last_used_code_changed(&mut process);
         Ok(())
     }
 
     /// Takes a code of the program's out.
-    fn MPI_Remove_error_code(errorcode: c_int) {
+    safe fn MPI_Remove_error_code(errorcode: c_int) {
         let mut process = enter_anyway();
-        process.errors.check_added(errorcode)?;
-        if process.errors.is_added_class(errorcode) {
+        process.objects.errors.check_added(errorcode)?;
+        if process.objects.errors.is_added_class(errorcode) {
             return Err(fail(MPI_ERR_ARG, format!("{errorcode} is an error class: MPI_Remove_error_class removes it")));
         }
-        process.errors.remove(errorcode)?;
+        process.objects.errors.remove(errorcode)?;
         attributes::last_used_code_changed(&mut process);
         Ok(())
     }
 
     /// Takes the text of a class or code of the program's away.
-    fn MPI_Remove_error_string(errorcode: c_int) {
+    safe fn MPI_Remove_error_string(errorcode: c_int) {
         let mut process = enter_anyway();
-        process.errors.check_added(errorcode)?;
-        if process.errors.strings.remove(&errorcode).is_none() {
+        process.objects.errors.check_added(errorcode)?;
+        if process.objects.errors.strings.remove(&errorcode).is_none() {
             return Err(fail(MPI_ERR_ARG, format!("error code {errorcode} has no string")));
         }
         Ok(())

@@ -8,5 +8,5 @@ use tern_abi::MPI_Datatype;
 /// which the program made.
 #[unsafe(no_mangle)]
 pub extern "C" fn tern_datatype_is_ready(datatype: MPI_Datatype) -> c_int {
-    running().is_ok_and(|process| process.types.committed(datatype).is_ok()).into()
+    running().is_ok_and(|process| process.objects.types.committed(datatype).is_ok()).into()
 }

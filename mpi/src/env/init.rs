@@ -1,14 +1,15 @@
 //! Starting and ending MPI (MPI 5.0 section 11.2), aborting.
 
 use crate::comm::object::{Comm, Contexts};
-use crate::core::arguments::out;
+use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::core::settings;
 use crate::core::wait::{self, Waiting};
-use crate::core::{departure, lifeline, multicast, network, progress, stdio};
+use crate::core::{departure, lifeline, multicast, network, progress, stdio, watch};
 use crate::limits::CONTEXTS_PER_BLOCK;
+use crate::spawn;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
@@ -36,63 +37,68 @@ pub fn provided() -> c_int {
 
 entry! {
     /// Starts MPI for one thread.
-    fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
+    safe fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
         start(MPI_THREAD_SINGLE)
     }
 
     /// Starts MPI (section 11.2.1).
-    fn MPI_Init_thread(_argc: *mut c_int, _argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) {
-        let provided = out("provided", provided)?;
+    safe fn MPI_Init_thread(_argc: *mut c_int, _argv: *mut *mut *mut c_char, required: c_int, provided: Out<'_, c_int>) {
         if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
             return Err(fail(MPI_ERR_ARG, format!("required is {required}, but must be one of the MPI_THREAD_ levels")));
         }
         start(required)?;
-        *provided = required;
+        provided.set(required);
         Ok(())
     }
 
     /// Whether `MPI_Init` has been called.
-    fn MPI_Initialized(flag: *mut c_int) {
-        *out("flag", flag)? = c_int::from(phase() != Phase::Before);
+    safe fn MPI_Initialized(flag: Out<'_, c_int>) {
+        flag.set(c_int::from(phase() != Phase::Before));
         Ok(())
     }
 
     /// Whether `MPI_Finalize` has been called. In a forked child MPI is over, and a library that asks will leave it alone.
-    fn MPI_Finalized(flag: *mut c_int) {
-        *out("flag", flag)? = c_int::from(matches!(phase(), Phase::Finalized | Phase::Forked));
+    safe fn MPI_Finalized(flag: Out<'_, c_int>) {
+        flag.set(c_int::from(matches!(phase(), Phase::Finalized | Phase::Forked)));
         Ok(())
     }
 
     /// The level of thread support.
-    fn MPI_Query_thread(provided: *mut c_int) {
-        *out("provided", provided)? = self::provided();
+    safe fn MPI_Query_thread(provided: Out<'_, c_int>) {
+        provided.set(self::provided());
         Ok(())
     }
 
     /// Whether this thread called `MPI_Init`.
-    fn MPI_Is_thread_main(flag: *mut c_int) {
-        *out("flag", flag)? = c_int::from(is_main());
+    safe fn MPI_Is_thread_main(flag: Out<'_, c_int>) {
+        flag.set(c_int::from(is_main()));
         Ok(())
     }
 
     /// Ends MPI (section 11.2.2).
-    fn MPI_Finalize() {
+    safe fn MPI_Finalize() {
         finalize()
     }
 
     /// Ends the job (section 11.4).
-    fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
+    safe fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
         stdio::flush_streams();
         let process = enter();
-        let name = process.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
+        let name = process.objects.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
         let message = format!("MPI_Abort was called on {name} with error code {errorcode}");
         if let Some(job) = &process.job {
             job.announce_abort(errorcode, &message);
         } else {
             crate::core::process::complain(&message);
         }
-        libc::_exit(tern_job::exit_status(errorcode))
+        end_at_once(errorcode)
     }
+}
+
+/// Ends this process, without the program's handlers for its end.
+fn end_at_once(errorcode: c_int) -> ! {
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(tern_job::exit_status(errorcode)) }
 }
 
 fn start(required: c_int) -> Result {
@@ -115,14 +121,15 @@ fn start(required: c_int) -> Result {
     own.name = "MPI_COMM_SELF".into();
     own.errhandler = world.errhandler;
     own.children = process.lead_contexts();
-    process.comms.set_predefined(Some(world), Some(own));
-    let in_sessions = !process.sessions.is_empty();
+    process.objects.comms.set_predefined(Some(world), Some(own));
+    let in_sessions = !process.objects.sessions.is_empty();
     let networked = process.engine_mut().is_some_and(|engine| engine.transport().is_networked());
-    let progresses = size > 1 && (process.progress_thread || networked);
-    let checks = process.check_threads;
+    let progresses = size > 1 && (process.waiting.progress_thread || networked);
+    let checks = process.checks.threads;
     drop(process);
     // A second thread that may not call is to be told of, not to do harm.
-    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses || checks);
+    let tool = crate::tool::is_in_use();
+    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses || checks || tool);
     if progresses {
         progress::start();
     }
@@ -130,7 +137,7 @@ fn start(required: c_int) -> Result {
     PROVIDED.store(required, Ordering::Relaxed);
     IS_MAIN.set(true);
     set_phase(Phase::Running);
-    Ok(())
+    spawn::start::meet_parent()
 }
 
 /// Contexts of the predefined communicators; all others have a leader's count above these.
@@ -145,50 +152,66 @@ pub fn attach(process: &mut Process) -> Result {
         return Err(process::outside());
     }
     if process.engine_ref().is_some() {
-        process.job.iter().for_each(|job| tell(job, RankState::Running));
+        process.job.iter().for_each(|job| publish_state(job, RankState::Running));
+        return_to_job(process);
         return Ok(());
     }
     if process.job.is_some() {
-        return Err(fail(MPI_ERR_OTHER, "MPI has ended in this process and cannot be started again"));
+        return Err(fail(
+            MPI_ERR_OTHER,
+            "MPI_Finalize has closed the connections of this rank to other hosts, and under this launcher or with libfabric \
+             they are made only once: keep a session open across MPI_Finalize, and others may follow",
+        ));
     }
     let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     job.lifeline.iter().for_each(lifeline::hold);
-    tell(&job, RankState::Starting);
+    publish_state(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
     settings::tell_unknown(job.rank);
-    process.coll_rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
-    environment.transport.accord = settings::accord(&environment, &process.coll_rows);
+    process.coll.rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
+    environment.transport.fingerprint = settings::fingerprint(&environment, &process.coll.rows);
+    process.worlds.fingerprint = environment.transport.fingerprint;
     let fabric = network::connect(&mut job, &environment.transport)?;
-    process.bell = Some(fabric.doorbell());
-    process.crowded = job.cores.is_crowded();
-    process.polls_per_yield = wait::polls_per_yield(&fabric);
-    process.yields_max = wait::yields_max(&job.cores);
-    process.yielding = wait::Yielding::on(&job.cores);
-    process.listens = process.crowded && fabric.listens();
-    process.polls_at_once = wait::polls_at_once(&fabric, process.crowded);
-    process.spin_polls_most = wait::spin_polls_max(&fabric);
-    process.spin_polls_max = process.spin_polls_most;
-    process.route = environment.transport.route;
-    process.multicast = multicast::wanted(&environment.transport, job.size, job.hosts);
-    process.medium = environment.transport.multicast;
-    process.progress_thread = environment.progress_thread;
-    process.check_types = environment.engine.check_types;
-    process.check_threads = environment.check_threads;
-    process.by_cells = environment.transport.copies.by_cells();
-    process.check_collectives = environment.engine.check_collectives;
+    process.waiting.bell = Some(fabric.doorbell());
+    process.waiting.oversubscribed = job.cores.is_oversubscribed();
+    process.waiting.polls_per_yield = wait::polls_per_yield(&fabric);
+    process.waiting.yields_max = wait::yields_max(&job.cores);
+    process.waiting.yielding = wait::Yielding::on(&job.cores);
+    process.waiting.listens = process.waiting.oversubscribed && fabric.has_poll_first();
+    process.waiting.polls_at_once = wait::polls_at_once(&fabric, process.waiting.oversubscribed);
+    process.waiting.spin_polls_most = wait::spin_polls_max(&fabric);
+    process.waiting.spin_polls_max = process.waiting.spin_polls_most;
+    process.coll.transport = environment.transport.transport;
+    process.multicast.verdict = multicast::wanted(&environment.transport, job.size, job.hosts);
+    process.multicast.medium = environment.transport.multicast;
+    process.waiting.progress_thread = environment.progress_thread;
+    process.objects.windows.by_messages = environment.windows_by_messages;
+    process.objects.windows.by_kernel = environment.transport.cma;
+    process.checks.types = environment.engine.check_types;
+    process.checks.threads = environment.check_threads;
+    process.checks.windows = environment.check_windows;
+    process.objects.files.settings = environment.files.clone();
+    process.coll.by_cells = environment.transport.copies.by_cells();
+    process.checks.collectives = environment.engine.check_collectives;
+    let stats = environment.stats;
     let mut engine = Box::new(Engine::new(job.size, fabric, environment.engine));
-    if process.check_types {
+    if process.checks.types {
         crate::datatype::object::learn_predefined(&mut engine);
     }
     process.set_engine(Some(engine));
+    process.checks.watched = process.checks.types;
+    if stats || crate::tool::is_in_use() {
+        crate::tool::count(process);
+    }
     crate::core::forked::watch();
     crate::core::panic::explain();
-    process.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
-    tell(&job, RankState::Running);
+    process.coll.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
+    publish_state(&job, RankState::Running);
     if job.takes_leave() {
         // SAFETY: the C library calls it once, at the exit or before it unloads this library.
         unsafe { libc::atexit(leave_at_exit) };
     }
+    job.watch.take().into_iter().for_each(watch::start);
     process.job = Some(job);
     departure::notice();
     Ok(())
@@ -198,9 +221,15 @@ pub fn attach(process: &mut Process) -> Result {
 /// forgotten to finalize says nothing, and its launcher complains.
 extern "C" fn leave_at_exit() {
     let process = enter();
-    if phase() == Phase::Before && process.sessions.is_empty() {
-        process.job.iter().for_each(Job::take_leave);
+    if phase() == Phase::Before && process.objects.sessions.is_empty() {
+        take_leave(&process);
     }
+}
+
+/// This rank uses MPI no more: whoever watches over it is told before the launcher is.
+fn take_leave(process: &Process) {
+    watch::stop();
+    process.job.iter().for_each(Job::take_leave);
 }
 
 fn finalize() -> Result {
@@ -217,14 +246,18 @@ fn finalize() -> Result {
     multicast::retire("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
     crate::coll::last_barrier("MPI_Finalize", MPI_COMM_WORLD)?;
-    progress::stop();
+    spawn::leave_together("MPI_Finalize")?;
+    if !can_return(&mut enter()) {
+        progress::stop();
+    }
     let mut process = enter();
-    process.comms.set_predefined(None, None);
+    process.objects.comms.set_predefined(None, None);
     set_phase(Phase::Finalized);
-    if process.sessions.is_empty() {
+    if process.objects.sessions.is_empty() {
         leave(&mut process);
     }
     drop(process);
+    wait_for_acknowledgements("MPI_Finalize");
     // Any thread may create info objects and the like from now on.
     set_threaded(true);
     Ok(())
@@ -239,19 +272,78 @@ pub fn send_what_is_left(call: &'static str) {
     );
 }
 
-/// The last user of MPI has gone, `MPI_COMM_WORLD` or a session. Before `MPI_Init` the connection stays, since it can be
-/// made only once and another session, or `MPI_Init`, may follow.
+/// Whether this rank, once it has left its job after `MPI_Finalize`, can use its connections to other hosts again. Somebody must see to
+/// them meanwhile: peers that leave later wait for acknowledgements.
+fn can_return(process: &mut Process) -> bool {
+    let by_mpirun = process.job.as_ref().is_some_and(|job| !job.takes_leave());
+    let can = |engine: &mut process::ProcessEngine| {
+        let fabric = engine.transport();
+        fabric.is_networked() && fabric.can_come_back()
+    };
+    by_mpirun && progress::runs() && process.engine_mut().is_some_and(can)
+}
+
+/// A session follows after the last user of MPI had gone.
+fn return_to_job(process: &mut Process) {
+    if std::mem::take(&mut process.waiting.away) {
+        process.engine_mut().into_iter().for_each(|engine| engine.transport().come_back());
+    }
+}
+
+/// The last user of MPI has gone, `MPI_COMM_WORLD` or a session. Shared memory stays, since it can be entered only once and
+/// another session, or `MPI_Init`, may follow. After `MPI_Finalize` the ranks of other hosts are told that this rank goes: they
+/// must not learn it by a broken connection.
 pub fn leave(process: &mut Process) {
     if let Some(job) = &process.job {
-        tell(job, RankState::Finalized);
+        publish_state(job, RankState::Finalized);
     }
-    if phase() == Phase::Finalized {
-        process.job.iter().for_each(Job::take_leave);
-        crate::comm::object::forget_all(process);
-        report(process);
-        process.engine_mut().into_iter().for_each(|engine| engine.transport().close());
-        process.set_engine(None);
-        process.bell = None;
+    if phase() != Phase::Finalized {
+        return;
+    }
+    static LEFT: std::sync::Once = std::sync::Once::new();
+    LEFT.call_once(|| take_leave(process));
+    process.worlds.launcher.iter().for_each(|launcher| launcher.leave());
+    process.objects.forget_all();
+    report(process);
+    say_numbers(process);
+    leave_network(process);
+}
+
+fn leave_network(process: &mut Process) {
+    let returns = can_return(process);
+    process.waiting.away = returns;
+    let Some(engine) = process.engine_mut().filter(|engine| engine.transport_ref().is_networked()) else {
+        return;
+    };
+    let fabric = engine.transport();
+    if returns {
+        return fabric.say_goodbye();
+    }
+    fabric.close();
+    process.set_engine(None);
+    process.waiting.bell = None;
+}
+
+/// Waits until the peers have all that this rank has sent: a process that ends before that may take it along. Messages of peers that
+/// are further may come meanwhile.
+pub fn wait_for_acknowledgements(call: &'static str) {
+    let process = enter();
+    if process.waiting.away {
+        wait::until(
+            process,
+            |_| Waiting { detail: "until all has arrived".into(), ..Waiting::on(call) },
+            |process| (!process.engine_mut()?.transport().owes_something()).then_some(()),
+        );
+        // A long wait has said where this rank stands, and that it goes on.
+        enter().job.iter().for_each(|job| publish_state(job, RankState::Finalized));
+    }
+}
+
+/// Tells what this rank has done: `mpirun --stats` prints it.
+fn say_numbers(process: &Process) {
+    let wanted = settings::from_environment().is_ok_and(|environment| environment.stats);
+    if let Some(job) = process.job.as_ref().filter(|_| wanted) {
+        job.give_numbers(&crate::tool::lines(process));
     }
 }
 
@@ -261,11 +353,11 @@ fn report(process: &mut Process) {
         return;
     };
     if let Some(job) = process.job.as_ref().filter(|_| !tally.is_empty()) {
-        job.tell(&format!("rank {}: {tally}", job.rank));
+        job.report(&format!("rank {}: {tally}", job.rank));
     }
 }
 
-fn tell(job: &Job, state: RankState) {
+fn publish_state(job: &Job, state: RankState) {
     if let Some(status_page) = &job.status_page {
         status_page.state(state);
     }
@@ -274,8 +366,11 @@ fn tell(job: &Job, state: RankState) {
 impl process::Process {
     /// A block of contexts that this process is the first to name.
     pub fn lead_contexts(&mut self) -> Contexts {
-        let count = self.contexts_led;
-        self.contexts_led = count.wrapping_add(CONTEXTS_PER_BLOCK);
+        if self.worlds.has_met() {
+            return Contexts::drawn(spawn::chance(), CONTEXTS_PER_BLOCK);
+        }
+        let count = self.coll.contexts_led;
+        self.coll.contexts_led = count.wrapping_add(CONTEXTS_PER_BLOCK);
         let me = self.own_peer();
         Contexts::block(me, count, CONTEXTS_PER_BLOCK)
     }

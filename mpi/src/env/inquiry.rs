@@ -1,82 +1,70 @@
 //! The environment (MPI 5.0 chapter 9): versions, names, clocks, memory.
 
-use crate::core::arguments::{out, store_string};
+use crate::comm::resource;
+use crate::core::boundary::{Out, OutPointer, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter;
-use crate::env::info::Info;
+use crate::env::hints::Info;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::ffi::{c_char, c_double, c_int, c_void};
+use std::ffi::{c_double, c_int, c_void};
 use tern_abi::*;
 
 entry! {
     /// The standard's version, at any time.
-    fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) {
-        *out("version", version)? = MPI_VERSION;
-        *out("subversion", subversion)? = MPI_SUBVERSION;
+    safe fn MPI_Get_version(version: Out<'_, c_int>, subversion: Out<'_, c_int>) {
+        version.set(MPI_VERSION);
+        subversion.set(MPI_SUBVERSION);
         Ok(())
     }
 
     /// The library's name and version, at any time.
-    fn MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) {
-        let (version, resultlen) = (out("version", version)?, out("resultlen", resultlen)?);
-        *resultlen = store_string(version, LIBRARY_VERSION, MPI_MAX_LIBRARY_VERSION_STRING as usize);
+    safe fn MPI_Get_library_version(version: OutText<'_>, resultlen: Out<'_, c_int>) {
+        resultlen.set(version.store(LIBRARY_VERSION, MPI_MAX_LIBRARY_VERSION_STRING as usize));
         Ok(())
     }
 
     /// The name of this machine (section 9.1.3).
-    fn MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) {
-        let (name, resultlen) = (out("name", name)?, out("resultlen", resultlen)?);
+    safe fn MPI_Get_processor_name(name: OutText<'_>, resultlen: Out<'_, c_int>) {
         enter().engine()?;
-        *resultlen = store_string(name, &host_name(), MPI_MAX_PROCESSOR_NAME as usize);
+        resultlen.set(name.store(&host_name(), MPI_MAX_PROCESSOR_NAME as usize));
         Ok(())
     }
 
     /// The kinds of resources that this process may be restricted to (section 9.1.5). A kind is a
     /// value for `mpi_hw_resource_type` of `MPI_Comm_split_type`.
-    fn MPI_Get_hw_resource_info(hw_info: *mut MPI_Info) {
-        let hw_info = out("hw_info", hw_info)?;
-        let mut resources = Info::default();
-        resources.set(MACHINE_RESOURCE, "true");
-        *hw_info = enter().new_info(resources)?;
+    safe fn MPI_Get_hw_resource_info(hw_info: Out<'_, MPI_Info>) {
+        hw_info.set(enter().new_info(resource::all())?);
         Ok(())
     }
 
     /// Memory for messages (section 9.2).
-    fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: *mut c_void) {
-        let baseptr = out("baseptr", baseptr.cast::<*mut c_void>())?;
+    safe fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: OutPointer<'_>) {
         let mut process = enter();
         process.engine()?;
         let alignment = alignment(&process.hints(info)?)?;
-        *baseptr = allocate(size, alignment)?;
+        baseptr.set(allocate(size, alignment)?);
         Ok(())
     }
 
     /// Gives memory of `MPI_Alloc_mem` back; a null pointer is no memory.
-    fn MPI_Free_mem(base: *mut c_void) {
+    safe fn MPI_Free_mem(base: *mut c_void) {
         if base.is_null() {
             return Ok(());
         }
-        if !ALLOCATED.lock().remove(&(base as usize)) {
-            return Err(fail(MPI_ERR_BASE, format!("{base:p} is no memory of MPI_Alloc_mem, or was freed before")));
-        }
-        libc::free(base);
-        Ok(())
+        free(base)
     }
 
     /// A call for profiling tools to hear; the library does nothing (section 15.2.4). C programs may pass more
     /// arguments after the level, which nobody reads here.
-    fn MPI_Pcontrol(_level: c_int) {
+    safe fn MPI_Pcontrol(_level: c_int) {
         Ok(())
     }
 }
 
 const LIBRARY_VERSION: &str =
     concat!("Tern ", env!("CARGO_PKG_VERSION"), ", an MPI 5.0 library with the standard ABI 1.0");
-
-/// All ranks of a job share one machine, so each is restricted to it; the name is the one that section 7.4.2 has for it.
-const MACHINE_RESOURCE: &str = "mpi_shared_memory";
 
 /// The name of this machine.
 pub fn host_name() -> String {
@@ -94,7 +82,7 @@ static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 const ALIGNMENT_MIN: usize = 64;
 
 /// The hint `mpi_minimum_memory_alignment`: a power of two (section 9.2).
-fn alignment(hints: &Info) -> Result<usize> {
+pub fn alignment(hints: &Info) -> Result<usize> {
     let Some(text) = hints.get("mpi_minimum_memory_alignment") else { return Ok(ALIGNMENT_MIN) };
     let alignment = text.parse::<usize>().ok().filter(|bytes| bytes.is_power_of_two());
     alignment.map(|bytes| bytes.max(ALIGNMENT_MIN)).ok_or_else(|| {
@@ -116,6 +104,18 @@ fn allocate(size: MPI_Aint, alignment: usize) -> Result<*mut c_void> {
     }
     ALLOCATED.lock().insert(base as usize);
     Ok(base)
+}
+
+fn free(base: *mut c_void) -> Result {
+    if !ALLOCATED.lock().remove(&(base as usize)) {
+        return Err(fail(
+            MPI_ERR_BASE,
+            format!("{base:p} is no memory of MPI_Alloc_mem, or was freed before"),
+        ));
+    }
+    // SAFETY: `allocate` gave it out, and it has not been freed since.
+    unsafe { libc::free(base) };
+    Ok(())
 }
 
 /// Exports a function that returns its value rather than an error code, under both names.

@@ -1,24 +1,27 @@
 //! Sessions (MPI 5.0 section 11.3): MPI without `MPI_COMM_WORLD`, from process sets to groups to communicators
 //! (`comm_from_group.rs`).
 
-use crate::core::arguments::{out, store_string, string};
+use crate::comm::sets::{PROCESS_SETS, members};
+use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::handle::Kind;
+use crate::core::handle::HandleKind;
 use crate::core::process::{Phase, Process, enter, phase, set_threaded};
 use crate::core::table::Table;
-use crate::env::info::Info;
-use crate::env::init;
+use crate::env::hints::Info;
+use crate::env::{init, memory_kinds};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::Group;
 
 /// A session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     /// Its error handler.
     pub errhandler: MPI_Errhandler,
+    /// The kinds of memory that it asks for.
+    memory_kinds: String,
 }
 
 /// All sessions.
@@ -31,7 +34,7 @@ pub struct Sessions {
 impl Sessions {
     /// None.
     pub const fn new() -> Self {
-        Sessions { table: Table::new(Kind::Session), origins: BTreeMap::new() }
+        Sessions { table: Table::new(HandleKind::Session), origins: BTreeMap::new() }
     }
 
     /// The error handler of a session.
@@ -65,14 +68,21 @@ impl Sessions {
 }
 
 impl Process {
+    /// The kinds of memory that buffers in a communicator may be of: what its session asks for, or the job.
+    pub fn memory_kinds(&self, comm: MPI_Comm) -> String {
+        let session = self.objects.sessions.origin(comm.0).and_then(|session| self.session(session).ok());
+        let requested = session.map_or_else(memory_kinds::of_world, |session| session.memory_kinds.clone());
+        memory_kinds::supported(&requested)
+    }
+
     /// The session of a handle.
     pub fn session(&self, session: MPI_Session) -> Result<&Session> {
-        self.sessions.table.get(session.0).ok_or_else(|| no_session(session))
+        self.objects.sessions.table.get(session.0).ok_or_else(|| no_session(session))
     }
 
     /// The session of a handle, to change it.
     pub fn session_mut(&mut self, session: MPI_Session) -> Result<&mut Session> {
-        self.sessions.table.get_mut(session.0).ok_or_else(|| no_session(session))
+        self.objects.sessions.table.get_mut(session.0).ok_or_else(|| no_session(session))
     }
 }
 
@@ -86,111 +96,87 @@ fn no_session(session: MPI_Session) -> Box<Error> {
 
 entry! {
     /// Starts a session, before, beside or without `MPI_Init`.
-    fn MPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) {
+    safe fn MPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: Result<Out<'_, MPI_Session>>) {
         let made = || {
-            let session = out("session", session)?;
-            *session = start(info, errhandler)?;
+            let session = session?;
+            session.set(start(info, errhandler)?);
             Ok(())
         };
         made().map_err(|error: Box<Error>| error.at(errhandler))
     }
 
     /// Ends a session; with the last, and without `MPI_COMM_WORLD`, MPI.
-    fn MPI_Session_finalize(session: *mut MPI_Session) {
-        let session = out("session", session)?;
+    safe fn MPI_Session_finalize(session: &mut MPI_Session) {
         finish(*session)?;
         *session = MPI_SESSION_NULL;
         Ok(())
     }
 
     /// What is in use of the hints given at the start.
-    fn MPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) on session {
-        let info_used = out("info_used", info_used)?;
+    safe fn MPI_Session_get_info(session: MPI_Session, info_used: Out<'_, MPI_Info>) on session {
         let mut process = enter();
-        process.session(session)?;
+        let kinds = memory_kinds::supported(&process.session(session)?.memory_kinds);
         let mut used = Info::default();
         used.set("thread_level", "MPI_THREAD_MULTIPLE");
-        used.set("mpi_memory_alloc_kinds", "mpi,system");
-        *info_used = process.new_info(used)?;
+        used.set(memory_kinds::KEY, &kinds);
+        info_used.set(process.new_info(used)?);
         Ok(())
     }
 
     /// How many process sets there are.
-    fn MPI_Session_get_num_psets(session: MPI_Session, _info: MPI_Info, npset_names: *mut c_int) on session {
-        let npset_names = out("npset_names", npset_names)?;
+    safe fn MPI_Session_get_num_psets(session: MPI_Session, _info: MPI_Info, npset_names: Out<'_, c_int>) on session {
         enter().session(session)?;
-        *npset_names = PROCESS_SETS.len() as c_int;
+        npset_names.set(PROCESS_SETS.len() as c_int);
         Ok(())
     }
 
     /// The name of a process set, and how many bytes it takes with its zero; a buffer of no bytes is not touched.
-    fn MPI_Session_get_nth_pset(session: MPI_Session, _info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) on session {
-        let pset_len = out("pset_len", pset_len)?;
+    safe fn MPI_Session_get_nth_pset(session: MPI_Session, _info: MPI_Info, n: c_int, pset_len: &mut c_int, pset_name: Option<OutText<'_>>) on session {
         enter().session(session)?;
         let set = usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n)).ok_or_else(|| {
             fail(MPI_ERR_ARG, format!("n is {n}, but there are {} process sets, counted from 0", PROCESS_SETS.len()))
         })?;
         if let Some(room) = usize::try_from(*pset_len).ok().filter(|&room| room > 0) {
-            store_string(out("pset_name", pset_name)?, set.name, room);
+            let text = pset_name.ok_or_else(|| fail(MPI_ERR_ARG, "pset_name is a null pointer"))?;
+            text.store(set.name, room);
         }
         *pset_len = set.name.len() as c_int + 1;
         Ok(())
     }
 
     /// What is known of a process set: its size.
-    fn MPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) on session {
-        let (name, info) = (string("pset_name", pset_name)?, out("info", info)?);
+    safe fn MPI_Session_get_pset_info(session: MPI_Session, pset_name: Cow<'_, str>, info: Out<'_, MPI_Info>) on session {
         let mut process = enter();
         process.session(session)?;
-        let group = members(&process, &name)?;
+        let group = members(&process, &pset_name)?;
         let mut facts = Info::default();
         facts.set("mpi_size", &group.size().to_string());
-        *info = process.new_info(facts)?;
+        info.set(process.new_info(facts)?);
         Ok(())
     }
 
     /// The processes of a set.
-    fn MPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) on session {
-        let (name, newgroup) = (string("pset_name", pset_name)?, out("newgroup", newgroup)?);
+    safe fn MPI_Group_from_session_pset(session: MPI_Session, pset_name: Cow<'_, str>, newgroup: Out<'_, MPI_Group>) on session {
         let mut process = enter();
         process.session(session)?;
         // What is returned if there is no such set (section 11.3.2).
-        *newgroup = MPI_GROUP_NULL;
-        let group = members(&process, &name)?;
-        *newgroup = process.new_group(group)?;
-        process.sessions.origins.insert((*newgroup).0, session);
+        newgroup.set(MPI_GROUP_NULL);
+        let group = members(&process, &pset_name)?;
+        let made = process.new_group(group)?;
+        newgroup.set(made);
+        process.objects.sessions.origins.insert(made.0, session);
         Ok(())
-    }
-}
-
-/// A process set that every session has (section 11.3.2).
-struct ProcessSet {
-    name: &'static str,
-    /// From this process's rank and the number of processes.
-    members: fn(u32, u32) -> Group,
-}
-
-const PROCESS_SETS: [ProcessSet; 2] = [
-    ProcessSet { name: "mpi://WORLD", members: |_, size| Group::range(0, size) },
-    ProcessSet { name: "mpi://SELF", members: |rank, _| Group::range(rank, 1) },
-];
-
-fn members(process: &Process, name: &str) -> Result<Group> {
-    let job = process.job.as_ref().ok_or_else(crate::core::process::outside)?;
-    match PROCESS_SETS.iter().find(|set| set.name.eq_ignore_ascii_case(name)) {
-        Some(set) => Ok((set.members)(job.rank, job.size)),
-        None => Err(fail(MPI_ERR_ARG, format!("there is no process set '{name}'"))),
     }
 }
 
 fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
     let mut process = enter();
-    process.hints(info)?;
+    let memory_kinds = memory_kinds::requested(&process.hints(info)?);
     init::attach(&mut process)?;
-    process.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
+    process.objects.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
     // Each session may be used by a thread of its own, whatever MPI_Init_thread was told.
     set_threaded(true);
-    let handle = process.sessions.table.insert(Session { errhandler });
+    let handle = process.objects.sessions.table.insert(Session { errhandler, memory_kinds });
     handle.map(MPI_Session).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 sessions exist: finalize some"))
 }
 
@@ -204,16 +190,20 @@ fn finish(session: MPI_Session) -> Result {
         init::send_what_is_left("MPI_Session_finalize");
     }
     let mut process = enter();
-    let Some(gone) = process.sessions.table.remove(session.0) else { return Err(no_session(session)) };
-    process.errhandlers.release(gone.errhandler);
-    process.sessions.origins.retain(|_, origin| *origin != session);
-    if process.sessions.is_empty() && phase() != Phase::Running {
+    let Some(gone) = process.objects.sessions.table.remove(session.0) else {
+        return Err(no_session(session));
+    };
+    process.objects.errhandlers.release(gone.errhandler);
+    process.objects.sessions.origins.retain(|_, origin| *origin != session);
+    if process.objects.sessions.is_empty() && phase() != Phase::Running {
         init::leave(&mut process);
     }
+    drop(process);
+    init::wait_for_acknowledgements("MPI_Session_finalize");
     Ok(())
 }
 
 /// Whether nothing but this session keeps MPI alive.
 fn is_last_user(session: MPI_Session) -> bool {
-    phase() != Phase::Running && enter().sessions.table.iter().all(|(handle, _)| handle == session.0)
+    phase() != Phase::Running && enter().objects.sessions.table.iter().all(|(handle, _)| handle == session.0)
 }

@@ -1,15 +1,15 @@
 //! The buffers of buffered mode: who has attached what, and which parts of it hold messages that have not left.
 
-use crate::core::process::ProcessEngine;
+use crate::core::engine::ProcessEngine;
 use std::ffi::c_void;
 use std::ops::Range;
 use tern_abi::*;
-use tern_engine::{RequestId, Started, Status};
+use tern_engine::{RequestId, StartedSend, Status};
 use tern_mem::UserBuf;
 
 /// Whose buffer it is (MPI 5.0 section 3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Owner {
+pub enum BufferOwner {
     /// The process's.
     Process,
     /// A communicator's.
@@ -27,12 +27,12 @@ pub struct Buffers {
 
 /// An attached buffer.
 pub struct Attached {
-    owner: Owner,
+    owner: BufferOwner,
     base: *mut u8,
     /// Bytes; 0 if the library finds the memory.
     pub size: usize,
     /// The messages in it, by address.
-    kept: Vec<Kept>,
+    messages: Vec<BufferedMessage>,
     /// How a message ended that could not be sent.
     pub fault: Option<Status>,
 }
@@ -41,20 +41,22 @@ pub struct Attached {
 unsafe impl Send for Attached {}
 
 /// A message in a buffer.
-struct Kept {
+struct BufferedMessage {
     place: Range<usize>,
     request: RequestId,
     number: u64,
 }
 
-/// What the standard lets a program count for each message beside its packed bytes. Tern keeps its records elsewhere
-/// and uses the room to align the message.
-const OVERHEAD: usize = MPI_BSEND_OVERHEAD as usize;
-
 /// A cache line, for wide copies.
 const ALIGN: usize = 64;
 
-const _: () = assert!(ALIGN <= OVERHEAD);
+/// What a message takes beside its packed bytes: Tern keeps its records elsewhere, and uses the room to align the message.
+pub const OVERHEAD: usize = ALIGN;
+
+/// What MPICH 3 lets a program count for each message. Programs of other ABIs count no less, those of the standard's more.
+const OVERHEAD_ELSEWHERE: usize = 88;
+
+const _: () = assert!(OVERHEAD <= OVERHEAD_ELSEWHERE && OVERHEAD <= MPI_BSEND_OVERHEAD as usize);
 
 impl Buffers {
     /// None.
@@ -63,17 +65,17 @@ impl Buffers {
     }
 
     /// Whether a buffer is attached there.
-    pub fn has(&self, owner: Owner) -> bool {
+    pub fn has(&self, owner: BufferOwner) -> bool {
         self.attached.iter().any(|attached| attached.owner == owner)
     }
 
     /// The buffer that is attached there.
-    pub fn get(&mut self, owner: Owner) -> Option<&mut Attached> {
+    pub fn get(&mut self, owner: BufferOwner) -> Option<&mut Attached> {
         self.attached.iter_mut().find(|attached| attached.owner == owner)
     }
 
     /// Who has a buffer.
-    pub fn owners(&self) -> Vec<Owner> {
+    pub fn owners(&self) -> Vec<BufferOwner> {
         self.attached.iter().map(|attached| attached.owner).collect()
     }
 
@@ -83,10 +85,10 @@ impl Buffers {
     }
 
     /// Gives a buffer back: address and bytes.
-    pub fn detach(&mut self, owner: Owner) -> Option<(usize, usize)> {
+    pub fn detach(&mut self, owner: BufferOwner) -> Option<(*mut c_void, usize)> {
         let index = self.attached.iter().position(|attached| attached.owner == owner)?;
         let attached = self.attached.swap_remove(index);
-        Some((attached.base.addr(), attached.size))
+        Some((attached.base.cast(), attached.size))
     }
 
     /// The number of the next message.
@@ -95,12 +97,12 @@ impl Buffers {
     }
 
     /// A message was sent from `place` and stays there until it has left.
-    pub fn note(&mut self, owner: Owner, place: Range<usize>, started: Started) {
+    pub fn note(&mut self, owner: BufferOwner, place: Range<usize>, started: StartedSend) {
         let number = self.messages;
         let Some(attached) = self.get(owner) else { return };
         match started {
-            Started::Pending(request) => attached.keep(Kept { place, request, number }),
-            Started::Done(status) => attached.ended(&status),
+            StartedSend::Pending(request) => attached.keep(BufferedMessage { place, request, number }),
+            StartedSend::Done(status) => attached.ended(&status),
         }
         self.messages += 1;
     }
@@ -108,8 +110,8 @@ impl Buffers {
 
 impl Attached {
     /// An empty buffer of `size` bytes.
-    pub fn new(owner: Owner, base: *mut c_void, size: usize) -> Self {
-        Attached { owner, base: base.cast(), size, kept: Vec::new(), fault: None }
+    pub fn new(owner: BufferOwner, base: *mut u8, size: usize) -> Self {
+        Attached { owner, base, size, messages: Vec::new(), fault: None }
     }
 
     /// Room for a message of `len` bytes: the first gap that is large enough.
@@ -136,7 +138,7 @@ impl Attached {
             let start = start.wrapping_add(start.addr().wrapping_neg() % ALIGN);
             // SAFETY: the program has given this memory to the library until it is detached, which waits for the
             // message. The place has room for the message and its alignment, and no other message is there.
-            unsafe { UserBuf::flat(start, len) }
+            unsafe { UserBuf::contiguous(start, len) }
         };
         UserBuf::copy(message, 0, &copy, 0, len);
         copy
@@ -145,7 +147,7 @@ impl Attached {
     /// Frees the places of messages that have left.
     pub fn reap(&mut self, engine: &mut ProcessEngine) {
         let mut fault = None;
-        self.kept.retain(|kept| match engine.test(kept.request) {
+        self.messages.retain(|message| match engine.test(message.request) {
             Some(status) => {
                 fault = fault.or(status.fault.map(|_| status));
                 false
@@ -157,21 +159,21 @@ impl Attached {
 
     /// Whether all messages have left.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.messages.is_empty()
     }
 
     /// Whether all messages with lower numbers than this have left.
     pub fn is_empty_before(&self, number: u64) -> bool {
-        self.kept.iter().all(|kept| kept.number >= number)
+        self.messages.iter().all(|message| message.number >= number)
     }
 
     fn is_automatic(&self) -> bool {
         self.base.addr() == MPI_BUFFER_AUTOMATIC
     }
 
-    fn keep(&mut self, kept: Kept) {
-        let at = self.kept.partition_point(|other| other.place.start < kept.place.start);
-        self.kept.insert(at, kept);
+    fn keep(&mut self, message: BufferedMessage) {
+        let at = self.messages.partition_point(|other| other.place.start < message.place.start);
+        self.messages.insert(at, message);
     }
 
     fn ended(&mut self, status: &Status) {
@@ -180,8 +182,8 @@ impl Attached {
 
     /// What is free, by address.
     fn gaps(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = std::iter::once(0).chain(self.kept.iter().map(|kept| kept.place.end));
-        let ends = self.kept.iter().map(|kept| kept.place.start).chain(std::iter::once(self.size));
+        let starts = std::iter::once(0).chain(self.messages.iter().map(|message| message.place.end));
+        let ends = self.messages.iter().map(|message| message.place.start).chain(std::iter::once(self.size));
         starts.zip(ends).map(|(start, end)| start..end)
     }
 }

@@ -2,27 +2,25 @@
 
 mod waiting;
 
-pub(crate) use waiting::waiting_for;
 use waiting::{Several, waiting};
 
-use crate::core::arguments::{array, out};
+use crate::core::boundary::{Array, Out, OutArray};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::handle;
 use crate::core::process::{Process, enter};
-use crate::core::wait::{self, Event, Waiting};
+use crate::core::wait::{self, WaitEvent, Waiting};
 use crate::p2p::generalized;
-use crate::p2p::request::{Ended, Object, Progress, no_request};
-use crate::p2p::status;
+use crate::p2p::request::{Callback, Ended, Progress, no_request};
+use crate::p2p::status::{self, StatusArray, StatusOut};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{RequestId, Started, Status, slab::Id};
+use tern_engine::{RequestId, StartedSend, Status, slab::Id};
 
 entry! {
     /// Waits for one request (section 3.7.3).
-    fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) {
-        let request = &mut *out("request", request)?;
-        if enter().take_well(std::slice::from_mut(request), status) == 1 {
+    safe fn MPI_Wait(request: &mut MPI_Request, status: StatusOut<'_>) {
+        if enter().take_well(std::slice::from_mut(request), status.into()) == 1 {
             return Ok(());
         }
         let ended = wait_one("MPI_Wait", request)?;
@@ -30,21 +28,20 @@ entry! {
     }
 
     /// Asks for one request.
-    fn MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
-        let (request, flag) = (&mut *out("request", request)?, out("flag", flag)?);
-        *flag = 0;
+    safe fn MPI_Test(request: &mut MPI_Request, flag: Out<'_, c_int>, status: StatusOut<'_>) {
+        flag.set(0);
         match test_one("MPI_Test", request)? {
             None => Ok(()),
             Some(ended) => {
-                *flag = 1;
+                flag.set(1);
                 hand_over(ended, status)
             }
         }
     }
 
     /// Waits for all (section 3.7.5).
-    fn MPI_Waitall(count: c_int, requests: *mut MPI_Request, statuses: *mut MPI_Status) {
-        let requests = slice(count, requests)?;
+    safe fn MPI_Waitall(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, statuses: StatusArray<'_>) {
+        let requests = slice(count, array_of_requests)?;
         let taken = enter().take_well(requests, statuses);
         if taken == requests.len() {
             return Ok(());
@@ -53,14 +50,13 @@ entry! {
     }
 
     /// Asks whether all are complete; if not, none is taken (section 3.7.5).
-    fn MPI_Testall(count: c_int, requests: *mut MPI_Request, flag: *mut c_int, statuses: *mut MPI_Status) {
-        let flag = out("flag", flag)?;
-        let requests = slice(count, requests)?;
-        *flag = 0;
+    safe fn MPI_Testall(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, flag: Out<'_, c_int>, statuses: StatusArray<'_>) {
+        let requests = slice(count, array_of_requests)?;
+        flag.set(0);
         if !all_complete("MPI_Testall", requests)? {
             return Ok(());
         }
-        *flag = 1;
+        flag.set(1);
         let mut faults = Faults::new(statuses);
         for (index, request) in requests.iter_mut().enumerate() {
             let ended = wait_one("MPI_Testall", request)?;
@@ -70,17 +66,15 @@ entry! {
     }
 
     /// Waits for any one (section 3.7.5).
-    fn MPI_Waitany(count: c_int, requests: *mut MPI_Request, index: *mut c_int, status: *mut MPI_Status) {
-        let index = out("index", index)?;
-        let requests = slice(count, requests)?;
+    safe fn MPI_Waitany(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, index: Out<'_, c_int>, status: StatusOut<'_>) {
+        let requests = slice(count, array_of_requests)?;
         let found = wait_for("MPI_Waitany", requests)?;
         take_any(found, index, status)
     }
 
     /// Asks for any one.
-    fn MPI_Testany(count: c_int, requests: *mut MPI_Request, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
-        let (index, flag) = (out("index", index)?, out("flag", flag)?);
-        let requests = slice(count, requests)?;
+    safe fn MPI_Testany(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, index: Out<'_, c_int>, flag: Out<'_, c_int>, status: StatusOut<'_>) {
+        let requests = slice(count, array_of_requests)?;
         let mut process = enter();
         let mut found = first_complete(&mut process, requests);
         if found.is_none() {
@@ -89,147 +83,130 @@ entry! {
             found = first_complete(&mut process, requests);
         }
         drop(process);
-        *flag = c_int::from(found.is_some());
+        flag.set(c_int::from(found.is_some()));
         match found {
             Some(found) => take_any(settle_any(found?, requests)?, index, status),
             None => {
-                *index = MPI_UNDEFINED;
+                index.set(MPI_UNDEFINED);
                 Ok(())
             }
         }
     }
 
     /// Waits for at least one and takes all that are complete (section 3.7.5).
-    fn MPI_Waitsome(incount: c_int, requests: *mut MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
-        let outcount = out("outcount", outcount)?;
-        let requests = slice(incount, requests)?;
+    safe fn MPI_Waitsome(incount: c_int, array_of_requests: OutArray<'_, MPI_Request>, outcount: Out<'_, c_int>, array_of_indices: OutArray<'_, c_int>, statuses: StatusArray<'_>) {
+        let requests = slice(incount, array_of_requests)?;
         if requests.iter().all(is_inactive) {
-            *outcount = MPI_UNDEFINED;
+            outcount.set(MPI_UNDEFINED);
             return Ok(());
         }
         let first = wait_for("MPI_Waitsome", requests)?;
-        take_some(Some(first), requests, outcount, indices, statuses)
+        take_some(Some(first), requests, outcount, array_of_indices, statuses)
     }
 
     /// Takes all that are complete.
-    fn MPI_Testsome(incount: c_int, requests: *mut MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
-        let outcount = out("outcount", outcount)?;
-        let requests = slice(incount, requests)?;
+    safe fn MPI_Testsome(incount: c_int, array_of_requests: OutArray<'_, MPI_Request>, outcount: Out<'_, c_int>, array_of_indices: OutArray<'_, c_int>, statuses: StatusArray<'_>) {
+        let requests = slice(incount, array_of_requests)?;
         if requests.iter().all(is_inactive) {
-            *outcount = MPI_UNDEFINED;
+            outcount.set(MPI_UNDEFINED);
             return Ok(());
         }
         let several = Several::new("MPI_Testsome", requests);
         drop(wait::look_again(enter(), |process| several.waiting(process)));
-        take_some(None, requests, outcount, indices, statuses)
+        take_some(None, requests, outcount, array_of_indices, statuses)
     }
 
     /// Frees a request; what it started goes on (section 3.7.3).
-    fn MPI_Request_free(request: *mut MPI_Request) {
-        let request = &mut *out("request", request)?;
+    safe fn MPI_Request_free(request: &mut MPI_Request) {
         if *request == MPI_REQUEST_NULL {
             return Err(fail(MPI_ERR_REQUEST, "request is MPI_REQUEST_NULL"));
         }
         let freed = free(*request)?;
         *request = MPI_REQUEST_NULL;
-        match freed {
-            Some(generalized) => generalized::free(&generalized),
-            None => Ok(()),
-        }
+        freed.map_or(Ok(()), |callback| callback())
     }
 
     /// Asks for one request without taking it (section 3.7.6).
-    fn MPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
-        let flag = out("flag", flag)?;
-        *flag = c_int::from(peek_now("MPI_Request_get_status", request, status)?);
+    safe fn MPI_Request_get_status(request: MPI_Request, flag: Out<'_, c_int>, status: StatusOut<'_>) {
+        flag.set(c_int::from(peek_now("MPI_Request_get_status", request, status)?));
         Ok(())
     }
 
     /// Asks whether all are complete, without taking them (MPI-4.1, section 3.7.6).
-    fn MPI_Request_get_status_all(count: c_int, requests: *const MPI_Request, flag: *mut c_int, statuses: *mut MPI_Status) {
-        let flag = out("flag", flag)?;
-        let requests = handles(count, requests)?;
-        *flag = 0;
+    safe fn MPI_Request_get_status_all(count: c_int, array_of_requests: Array<'_, MPI_Request>, flag: Out<'_, c_int>, statuses: StatusArray<'_>) {
+        let requests = handles(count, array_of_requests)?;
+        flag.set(0);
         for &request in requests {
-            if !peek_now("MPI_Request_get_status_all", request, std::ptr::null_mut())? {
+            if !peek_now("MPI_Request_get_status_all", request, StatusOut::IGNORE)? {
                 return Ok(());
             }
         }
         for (index, &request) in requests.iter().enumerate() {
-            let status = if statuses.is_null() { statuses } else { statuses.add(index) };
-            peek_now("MPI_Request_get_status_all", request, status)?;
+            peek_now("MPI_Request_get_status_all", request, statuses.at(index))?;
         }
-        *flag = 1;
+        flag.set(1);
         Ok(())
     }
 
     /// Asks whether any is complete, without taking it.
-    fn MPI_Request_get_status_any(count: c_int, requests: *const MPI_Request, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
-        let (index, flag) = (out("index", index)?, out("flag", flag)?);
-        let requests = handles(count, requests)?;
-        (*flag, *index) = (c_int::from(requests.iter().all(is_inactive)), MPI_UNDEFINED);
+    safe fn MPI_Request_get_status_any(count: c_int, array_of_requests: Array<'_, MPI_Request>, index: Out<'_, c_int>, flag: Out<'_, c_int>, status: StatusOut<'_>) {
+        let requests = handles(count, array_of_requests)?;
+        let are_inactive = requests.iter().all(is_inactive);
+        flag.set(c_int::from(are_inactive));
+        index.set(MPI_UNDEFINED);
         for (at, &request) in requests.iter().enumerate() {
             if !is_inactive(&request) && peek_now("MPI_Request_get_status_any", request, status)? {
-                (*flag, *index) = (1, at as c_int);
+                flag.set(1);
+                index.set(at as c_int);
                 return Ok(());
             }
         }
-        if *flag != 0 {
-            status::store_empty(status);
+        if are_inactive {
+            status.store_empty();
         }
         Ok(())
     }
 
     /// Which are complete, without taking them.
-    fn MPI_Request_get_status_some(incount: c_int, requests: *const MPI_Request, outcount: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status) {
-        let outcount = out("outcount", outcount)?;
-        let requests = handles(incount, requests)?;
-        if !requests.is_empty() {
-            out("array_of_indices", indices)?;
-        }
-        *outcount = if requests.iter().all(is_inactive) { MPI_UNDEFINED } else { 0 };
+    safe fn MPI_Request_get_status_some(incount: c_int, array_of_requests: Array<'_, MPI_Request>, outcount: Out<'_, c_int>, array_of_indices: OutArray<'_, c_int>, statuses: StatusArray<'_>) {
+        let requests = handles(incount, array_of_requests)?;
+        array_of_indices.expect_room(requests.len())?;
+        let are_inactive = requests.iter().all(is_inactive);
+        let mut found = 0;
         for (at, &request) in requests.iter().enumerate() {
-            let position = (*outcount).max(0) as usize;
-            let status = if statuses.is_null() { statuses } else { statuses.add(position) };
-            if !is_inactive(&request) && peek_now("MPI_Request_get_status_some", request, status)? {
-                *indices.add(position) = at as c_int;
-                *outcount += 1;
+            if !is_inactive(&request) && peek_now("MPI_Request_get_status_some", request, statuses.at(found))? {
+                array_of_indices.set(found, at as c_int)?;
+                found += 1;
             }
         }
+        outcount.set(if are_inactive { MPI_UNDEFINED } else { found as c_int });
         Ok(())
     }
 }
 
 /// Waits for those from `next` on; the ones before were taken.
 #[inline(never)]
-unsafe fn wait_for_rest(requests: &mut [MPI_Request], statuses: *mut MPI_Status, mut next: usize) -> Result {
+fn wait_for_rest(requests: &mut [MPI_Request], statuses: StatusArray<'_>, mut next: usize) -> Result {
     let mut faults = Faults::new(statuses);
     while next < requests.len() {
         let ended = wait_in_order("MPI_Waitall", requests, next)?;
         faults.note(next, ended);
         next += 1;
-        let rest = if statuses.is_null() { statuses } else { statuses.wrapping_add(next) };
-        // SAFETY: by the caller.
-        next += unsafe { enter().take_well(&mut requests[next..], rest) };
+        next += enter().take_well(&mut requests[next..], statuses.after(next));
     }
     faults.verdict(requests.len())
 }
 
 /// A request array of the caller's.
 #[inline(always)]
-unsafe fn slice<'a>(count: c_int, requests: *mut MPI_Request) -> Result<&'a mut [MPI_Request]> {
-    // SAFETY: by the caller.
-    let len = unsafe { handles(count, requests)? }.len();
-    let first = if len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { requests };
-    // SAFETY: by the caller, and not null when there are any.
-    Ok(unsafe { std::slice::from_raw_parts_mut(first, len) })
+fn slice(count: c_int, requests: OutArray<'_, MPI_Request>) -> Result<&mut [MPI_Request]> {
+    requests.of(crate::core::arguments::count("count", count.into())? as usize)
 }
 
+/// One that only is looked at.
 #[inline(always)]
-unsafe fn handles<'a>(count: c_int, requests: *const MPI_Request) -> Result<&'a [MPI_Request]> {
-    let len = crate::core::arguments::count("count", count.into())? as usize;
-    // SAFETY: by the caller.
-    unsafe { array("array_of_requests", requests, len) }
+fn handles(count: c_int, requests: Array<'_, MPI_Request>) -> Result<&[MPI_Request]> {
+    requests.of(crate::core::arguments::count("count", count.into())? as usize)
 }
 
 /// Waits for one request; `None` if it was null or inactive.
@@ -333,36 +310,34 @@ fn settle(progress: Progress, request: &mut MPI_Request) -> Result<Option<Ended>
 
 /// Writes the status of one request and yields its error.
 #[inline]
-unsafe fn hand_over(ended: Option<Ended>, status: *mut MPI_Status) -> Result {
+fn hand_over(ended: Option<Ended>, status: StatusOut<'_>) -> Result {
     let Some(ended) = ended else {
-        // SAFETY: by the caller.
-        unsafe { status::store_empty(status) };
+        status.store_empty();
         return Ok(());
     };
-    // SAFETY: by the caller.
-    unsafe { status::store(status, &ended.status) };
+    status.store(&ended.status);
     ended.error.map_or(Ok(()), Err)
 }
 
 /// What a search through several requests has found.
-struct Found {
+struct FoundRequest {
     /// The request, or `None` if all are null or inactive.
     index: Option<usize>,
     progress: Progress,
 }
 
 /// The first request that is complete; nothing while all that are active go on.
-fn first_complete(process: &mut Process, requests: &mut [MPI_Request]) -> Option<Result<Found>> {
+fn first_complete(process: &mut Process, requests: &mut [MPI_Request]) -> Option<Result<FoundRequest>> {
     let mut active = false;
     for (index, request) in requests.iter_mut().enumerate() {
         match process.progress(request) {
             Err(error) => return Some(Err(error)),
             Ok(Progress::Pending) => active = true,
             Ok(Progress::Inactive) => {}
-            Ok(progress) => return Some(Ok(Found { index: Some(index), progress })),
+            Ok(progress) => return Some(Ok(FoundRequest { index: Some(index), progress })),
         }
     }
-    (!active).then_some(Ok(Found { index: None, progress: Progress::Inactive }))
+    (!active).then_some(Ok(FoundRequest { index: None, progress: Progress::Inactive }))
 }
 
 /// Waits until a search finds something.
@@ -377,46 +352,43 @@ struct AnyOf<'a> {
     requests: &'a mut [MPI_Request],
 }
 
-impl Event for AnyOf<'_> {
-    type News = Result<Found>;
+impl WaitEvent for AnyOf<'_> {
+    type News = Result<FoundRequest>;
 
     fn waiting(&self, process: &Process) -> Waiting {
         Several::new(self.call, self.requests).waiting(process)
     }
 
     #[inline]
-    fn look(&mut self, process: &mut Process) -> Option<Result<Found>> {
+    fn look(&mut self, process: &mut Process) -> Option<Result<FoundRequest>> {
         first_complete(process, self.requests)
     }
 }
 
-fn settle_any(found: Found, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
+fn settle_any(found: FoundRequest, requests: &mut [MPI_Request]) -> Result<(Option<usize>, Option<Ended>)> {
     let Some(index) = found.index else { return Ok((None, None)) };
     let ended = settle(found.progress, &mut requests[index])?;
     Ok((Some(index), ended))
 }
 
-unsafe fn take_any(
+fn take_any(
     (found, ended): (Option<usize>, Option<Ended>),
-    index: *mut c_int,
-    status: *mut MPI_Status,
+    index: Out<'_, c_int>,
+    status: StatusOut<'_>,
 ) -> Result {
-    // SAFETY: by the caller.
-    unsafe {
-        *index = found.map_or(MPI_UNDEFINED, |at| at as c_int);
-        hand_over(ended, status)
-    }
+    index.set(found.map_or(MPI_UNDEFINED, |at| at as c_int));
+    hand_over(ended, status)
 }
 
 /// Takes every request that is complete now, beside one that was taken before.
-unsafe fn take_some(
+fn take_some(
     first: Option<(Option<usize>, Option<Ended>)>,
     requests: &mut [MPI_Request],
-    outcount: *mut c_int,
-    indices: *mut c_int,
-    statuses: *mut MPI_Status,
+    outcount: Out<'_, c_int>,
+    indices: OutArray<'_, c_int>,
+    statuses: StatusArray<'_>,
 ) -> Result {
-    let indices = out("array_of_indices", indices)?;
+    indices.expect_room(requests.len())?;
     let mut faults = Faults::new(statuses);
     let mut taken = 0;
     let (mut first_at, mut first_ended) = first.unwrap_or((None, None));
@@ -429,36 +401,31 @@ unsafe fn take_some(
             settle(progress, request)?
         };
         if let Some(ended) = ended {
-            // SAFETY: the arrays have room for all requests.
-            unsafe { *indices.add(taken) = at as c_int };
+            indices.set(taken, at as c_int)?;
             faults.note(taken, Some(ended));
             taken += 1;
         }
     }
-    // SAFETY: by the caller.
-    unsafe { *outcount = taken as c_int };
+    outcount.set(taken as c_int);
     faults.verdict(taken)
 }
 
 /// The statuses of a call that completes several requests, and the errors among them (section 3.2.5).
-struct Faults {
-    statuses: *mut MPI_Status,
+struct Faults<'a> {
+    statuses: StatusArray<'a>,
     failed: Vec<(usize, c_int)>,
     /// The first error: its communicator's handler hears of all.
     first: Option<Box<Error>>,
 }
 
-impl Faults {
-    fn new(statuses: *mut MPI_Status) -> Self {
+impl<'a> Faults<'a> {
+    fn new(statuses: StatusArray<'a>) -> Self {
         Faults { statuses, failed: Vec::new(), first: None }
     }
 
     fn note(&mut self, index: usize, ended: Option<Ended>) {
         let Ended { status, error } = ended.unwrap_or(Ended { status: MPI_Status::EMPTY, error: None });
-        if !self.statuses.is_null() {
-            // SAFETY: the array has a status for each request.
-            unsafe { status::store(self.statuses.add(index), &status) };
-        }
+        self.statuses.at(index).store(&status);
         if let Some(error) = error {
             self.failed.push((index, error.code()));
             self.first.get_or_insert(error);
@@ -467,10 +434,9 @@ impl Faults {
 
     fn verdict(self, count: usize) -> Result {
         let Some(first) = self.first else { return Ok(()) };
-        for index in (0..count).filter(|_| !self.statuses.is_null()) {
+        for index in 0..count {
             let code = self.failed.iter().find(|(at, _)| *at == index).map_or(MPI_SUCCESS, |&(_, code)| code);
-            // SAFETY: the array has a status for each request.
-            unsafe { (*self.statuses.add(index)).MPI_ERROR = code };
+            self.statuses.at(index).set_error(code);
         }
         let (failed, at) = (self.failed.len(), self.failed[0].0);
         let text = format!("{failed} of {count} requests failed, the first is number {at}: {}", first.text());
@@ -495,10 +461,9 @@ fn is_inactive(request: &MPI_Request) -> bool {
 }
 
 /// Whether a request is complete, and its status; it is not taken.
-unsafe fn peek_now(call: &'static str, request: MPI_Request, status: *mut MPI_Status) -> Result<bool> {
+fn peek_now(call: &'static str, request: MPI_Request, status: StatusOut<'_>) -> Result<bool> {
     if is_inactive(&request) {
-        // SAFETY: by the caller.
-        unsafe { status::store_empty(status) };
+        status.store_empty();
         return Ok(true);
     }
     let mut process = enter();
@@ -514,17 +479,16 @@ unsafe fn peek_now(call: &'static str, request: MPI_Request, status: *mut MPI_St
         Some(shown) => shown,
         None => generalized::query(request)?,
     };
-    // SAFETY: by the caller.
-    unsafe { status::store(status, &shown) };
+    status.store(&shown);
     Ok(true)
 }
 
 impl Process {
     /// What a handle of a plain message stands for; `None` if it is another kind of request.
     #[inline]
-    pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<Started>> {
+    pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<StartedSend>> {
         let Some(id) = plain_id(request) else { return Ok(None) };
-        if self.engine()?.exists(id) { Ok(Some(Started::Pending(id))) } else { Err(no_request(request)) }
+        if self.engine()?.exists(id) { Ok(Some(StartedSend::Pending(id))) } else { Err(no_request(request)) }
     }
 
     /// Whether a completion call would end for this request.
@@ -535,69 +499,37 @@ impl Process {
         if request == MPI_REQUEST_NULL {
             return Ok(true);
         }
-        match self.requests.0.get(request.0) {
-            None => Err(no_request(request)),
-            Some(Object::Ended(_)) => Ok(true),
-            Some(Object::Generalized(generalized)) => Ok(generalized.complete),
-            Some(Object::Persistent(p)) => {
-                Ok(p.active.is_none_or(|active| self.peek_started(active).is_some()))
-            }
-            Some(Object::Pair(pair)) => Ok(pair.is_complete(self)),
-            Some(Object::Flush(_)) => crate::p2p::buffered::is_complete(self, request),
-            Some(Object::Collective(_)) => crate::coll::is_complete(self, request),
-        }
+        self.with_request(request, |object, process| object.is_complete(process))
     }
 
     fn is_inactive(&self, request: MPI_Request) -> bool {
-        match self.requests.0.get(request.0) {
-            Some(Object::Persistent(persistent)) => persistent.active.is_none(),
-            Some(Object::Collective(collective)) => collective.is_inactive(),
-            _ => false,
-        }
+        self.objects.requests.get(request).is_some_and(|object| object.is_inactive())
     }
 
     /// The status of a complete request; `None` if the program has to be asked.
     fn peek(&mut self, request: MPI_Request) -> Result<Option<MPI_Status>> {
-        let started = match (self.plain(request)?, self.requests.0.get(request.0)) {
-            (Some(started), _) => Some(started),
-            (None, Some(Object::Generalized(_))) => return Ok(None),
-            (None, Some(Object::Ended(ended))) => return Ok(Some(ended.status)),
-            (None, Some(Object::Persistent(p))) => p.active,
-            (None, Some(Object::Pair(pair))) => Some(pair.receive),
-            (None, Some(Object::Collective(_) | Object::Flush(_)) | None) => None,
-        };
-        let status = started.and_then(|started| self.peek_started(started));
-        Ok(Some(status.map_or(MPI_Status::EMPTY, |status| status::from_engine(&status))))
+        if let Some(started) = self.plain(request)? {
+            let status = self.peek_started(started);
+            return Ok(Some(status.map_or(MPI_Status::EMPTY, |status| status::from_engine(&status))));
+        }
+        let object = self.objects.requests.get(request);
+        Ok(object.map_or(Some(MPI_Status::EMPTY), |object| object.status(self)))
     }
 }
 
-/// Frees a request; a generalized one that is complete is given back, to be freed without the lock.
-fn free(request: MPI_Request) -> Result<Option<generalized::Generalized>> {
+/// Frees a request; what is left to do without the lock is given back.
+fn free(request: MPI_Request) -> Result<Option<Callback>> {
     let mut process = enter();
     if let Some(started) = process.plain(request)? {
         process.detach_started(started);
         return Ok(None);
     }
-    if matches!(process.requests.0.get(request.0), Some(Object::Collective(collective)) if !collective.may_be_freed())
-    {
-        return Err(fail(
-            MPI_ERR_REQUEST,
-            "a collective under way must be completed, not freed (sections 6.12 and 6.13)",
-        ));
+    process.objects.requests.get(request).ok_or_else(|| no_request(request))?.may_be_freed()?;
+    let object = process.objects.requests.lift(request).ok_or_else(|| no_request(request))?;
+    let left_to_do = object.free(&mut process, request);
+    // A generalized one that is not complete has put itself back.
+    if process.objects.requests.get(request).is_none() {
+        process.objects.requests.release(request);
     }
-    match process.requests.0.remove(request.0) {
-        None => Err(no_request(request)),
-        Some(Object::Generalized(generalized)) => Ok(generalized::freed(&mut process, request, generalized)),
-        Some(Object::Persistent(persistent)) => {
-            persistent.active.into_iter().for_each(|active| process.detach_started(active));
-            Ok(None)
-        }
-        Some(Object::Pair(pair)) => {
-            process.detach_started(pair.receive);
-            process.detach_started(pair.send);
-            Ok(None)
-        }
-        Some(Object::Collective(collective)) => collective.freed().map(|()| None),
-        Some(Object::Ended(_) | Object::Flush(_)) => Ok(None),
-    }
+    left_to_do
 }

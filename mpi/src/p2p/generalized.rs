@@ -1,33 +1,35 @@
 //! Generalized requests (MPI 5.0 section 13.2).
 
-use crate::core::error::{Result, callback_failed, fail};
+use crate::core::boundary::Out;
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
-use crate::p2p::request::{Ended, Object};
+use crate::core::wait::Waiting;
+use crate::env::raise::callback_failed;
+use crate::p2p::request::{Callback, Ended, Progress, Request};
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 
 /// A generalized request: the program completes it and says how it ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Generalized {
+pub struct GeneralizedRequest {
     query: Option<MPI_Grequest_query_function>,
     free: Option<MPI_Grequest_free_function>,
     cancel: Option<MPI_Grequest_cancel_function>,
     extra: *mut c_void,
     /// `MPI_Grequest_complete` has been called.
-    pub complete: bool,
+    complete: bool,
     /// `MPI_Request_free` was called before that.
     freed: bool,
 }
 
 // SAFETY: `extra` is the program's own, handed to its own functions.
-unsafe impl Send for Generalized {}
+unsafe impl Send for GeneralizedRequest {}
 
-use crate::core::entry::entry;
 entry! {
     /// Starts a generalized request.
-    fn MPI_Grequest_start(query_fn: Option<MPI_Grequest_query_function>, free_fn: Option<MPI_Grequest_free_function>, cancel_fn: Option<MPI_Grequest_cancel_function>, extra_state: *mut c_void, request: *mut MPI_Request) {
-        let request = crate::core::arguments::out("request", request)?;
-        let generalized = Generalized {
+    safe fn MPI_Grequest_start(query_fn: Option<MPI_Grequest_query_function>, free_fn: Option<MPI_Grequest_free_function>, cancel_fn: Option<MPI_Grequest_cancel_function>, extra_state: *mut c_void, request: Out<'_, MPI_Request>) {
+        let generalized = GeneralizedRequest {
             query: query_fn,
             free: free_fn,
             cancel: cancel_fn,
@@ -35,12 +37,12 @@ entry! {
             complete: false,
             freed: false,
         };
-        *request = enter().new_request(Object::Generalized(generalized))?;
+        request.set(enter().new_request(generalized)?);
         Ok(())
     }
 
     /// The program's operation is complete.
-    fn MPI_Grequest_complete(request: MPI_Request) {
+    safe fn MPI_Grequest_complete(request: MPI_Request) {
         match complete(request)? {
             Some(generalized) => free(&generalized),
             None => Ok(()),
@@ -49,28 +51,26 @@ entry! {
 }
 
 /// Marks it complete, wakes whoever waits; one that was freed before goes now.
-fn complete(request: MPI_Request) -> Result<Option<Generalized>> {
+fn complete(request: MPI_Request) -> Result<Option<GeneralizedRequest>> {
     let mut process = enter();
-    let found = match process.requests.0.get_mut(request.0) {
-        Some(Object::Generalized(generalized)) => generalized,
-        _ => return Err(fail(MPI_ERR_REQUEST, format!("{:#x} is no generalized request", request.0))),
-    };
+    let found = process.objects.requests.find_mut::<GeneralizedRequest>(request);
+    let found =
+        found.ok_or_else(|| fail(MPI_ERR_REQUEST, format!("{:#x} is no generalized request", request.0)))?;
     found.complete = true;
     let gone = found.freed.then_some(*found);
     if gone.is_some() {
-        process.requests.0.remove(request.0);
+        process.objects.requests.remove(request);
     }
-    if let Some(bell) = &process.bell {
+    if let Some(bell) = &process.waiting.bell {
         bell.ring();
     }
     Ok(gone)
 }
 
-fn get(request: MPI_Request) -> Result<Generalized> {
-    match enter().requests.0.get(request.0) {
-        Some(Object::Generalized(generalized)) => Ok(*generalized),
-        _ => Err(crate::p2p::request::no_request(request)),
-    }
+fn get(request: MPI_Request) -> Result<GeneralizedRequest> {
+    let process = enter();
+    let found = process.objects.requests.find::<GeneralizedRequest>(request);
+    found.copied().ok_or_else(|| crate::p2p::request::no_request(request))
 }
 
 /// Asks the program for the status of a complete request.
@@ -78,7 +78,7 @@ pub fn query(request: MPI_Request) -> Result<MPI_Status> {
     ask(&get(request)?).map(|ended| ended.status)
 }
 
-fn ask(generalized: &Generalized) -> Result<Ended> {
+fn ask(generalized: &GeneralizedRequest) -> Result<Ended> {
     let mut status = MPI_Status::EMPTY;
     let Some(query) = generalized.query else { return Ok(Ended::well(status)) };
     // SAFETY: the program gave the function and its state to be called like this; no lock is held.
@@ -91,7 +91,7 @@ fn ask(generalized: &Generalized) -> Result<Ended> {
 pub fn finish(request: MPI_Request) -> Result<Ended> {
     let generalized = get(request)?;
     let mut ended = ask(&generalized)?;
-    enter().requests.0.remove(request.0);
+    enter().objects.requests.remove(request);
     if let Err(error) = free(&generalized) {
         // The request has ended all the same, and its handle becomes null.
         ended.error.get_or_insert(error);
@@ -100,7 +100,7 @@ pub fn finish(request: MPI_Request) -> Result<Ended> {
 }
 
 /// Calls the program's free function.
-pub fn free(generalized: &Generalized) -> Result {
+fn free(generalized: &GeneralizedRequest) -> Result {
     let Some(free) = generalized.free else { return Ok(()) };
     // SAFETY: as in `ask`.
     match unsafe { free(generalized.extra) } {
@@ -109,22 +109,53 @@ pub fn free(generalized: &Generalized) -> Result {
     }
 }
 
-/// `MPI_Request_free` has taken it out: what to free at once. One that is not complete yet stays until it is.
-pub fn freed(process: &mut Process, request: MPI_Request, generalized: Generalized) -> Option<Generalized> {
-    if generalized.complete {
-        return Some(generalized);
-    }
-    process.requests.0.put_back(request.0, Object::Generalized(Generalized { freed: true, ..generalized }));
-    None
-}
-
 /// Calls the program's cancel function.
-pub fn cancel(request: MPI_Request) -> Result {
-    let generalized = get(request)?;
+fn cancel(generalized: &GeneralizedRequest) -> Result {
     let Some(cancel) = generalized.cancel else { return Ok(()) };
     // SAFETY: as in `ask`.
     match unsafe { cancel(generalized.extra, c_int::from(generalized.complete)) } {
         MPI_SUCCESS => Ok(()),
         code => Err(callback_failed(code, "cancel_fn")),
+    }
+}
+
+impl Request for GeneralizedRequest {
+    fn progress(&mut self, _process: &mut Process) -> Result<Progress> {
+        Ok(if self.complete { Progress::Ask } else { Progress::Pending })
+    }
+
+    fn is_complete(&mut self, _process: &mut Process) -> Result<bool> {
+        Ok(self.complete)
+    }
+
+    fn status(&self, _process: &Process) -> Option<MPI_Status> {
+        None
+    }
+
+    fn cancel(&mut self, _process: &mut Process) -> Result<Option<Callback>> {
+        let generalized = *self;
+        Ok(Some(Box::new(move || cancel(&generalized))))
+    }
+
+    /// One that is not complete yet stays until it is.
+    fn free(mut self: Box<Self>, process: &mut Process, handle: MPI_Request) -> Result<Option<Callback>> {
+        if self.complete {
+            return Ok(Some(Box::new(move || free(&self))));
+        }
+        self.freed = true;
+        process.objects.requests.put_back(handle, self);
+        Ok(None)
+    }
+
+    fn is_pending(&self, _process: &Process, _handle: MPI_Request) -> bool {
+        !self.complete
+    }
+
+    fn waiting(&self, _process: &Process, call: &'static str) -> Waiting {
+        Waiting { detail: "until MPI_Grequest_complete".into(), ..Waiting::on(call) }
+    }
+
+    fn named(&self, _process: &Process) -> String {
+        "MPI_Grequest_complete".into()
     }
 }

@@ -1,84 +1,95 @@
 //! Persistent requests (MPI 5.0 section 3.9): arguments that are checked once and started many times.
 
 use crate::coll;
-use crate::core::arguments::{array, count, out};
+use crate::core::arguments::count;
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out, OutArray};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::handle::decode_request;
 use crate::core::process::{Process, enter};
 use crate::p2p::buffered;
-use crate::p2p::messages::{self, FROM_NO_PROCESS, Inbound, Message, Outbound, TO_NO_PROCESS};
-use crate::p2p::request::{Object, Progress, no_request};
-use std::ffi::{c_int, c_void};
+use crate::p2p::messages::{
+    self, CheckedReceive, CheckedSend, FROM_NO_PROCESS, MessageArguments, TO_NO_PROCESS,
+};
+use crate::p2p::request::{Callback, Progress, Request, no_persistent, no_request};
+use crate::p2p::status;
+use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{Mode, Started};
+use tern_engine::{Mode, StartedSend, engine::Description};
 
 /// A persistent request. It keeps what its datatype and communicator were when it was made: both may be freed.
 #[derive(Debug)]
 pub struct Persistent {
-    what: What,
+    what: PersistentStart,
     /// What the current start has started; inactive without one.
-    pub active: Option<Started>,
+    active: Option<StartedSend>,
 }
 
 /// What a start starts.
 #[derive(Debug)]
-enum What {
-    Send(Mode, Outbound),
+enum PersistentStart {
+    Send(Mode, CheckedSend),
     /// In buffered mode, from the buffer that serves this communicator.
-    Buffered(MPI_Comm, Outbound),
-    Receive(Inbound),
+    Buffered(MPI_Comm, CheckedSend),
+    Receive(CheckedReceive),
     /// Nothing: with `MPI_PROC_NULL`, this is how it ends.
-    Nothing(Started),
+    Nothing(StartedSend),
 }
 
 entry! {
     /// A persistent send, standard mode.
-    fn MPI_Send_init, MPI_Send_init_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        send_init(Mode::Standard, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    safe fn MPI_Send_init, MPI_Send_init_c<W>(buf: ChoiceBuf, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
+        send_init(
+            Mode::Standard,
+            &MessageArguments { buf, count: count.into(), datatype, rank: dest, tag, comm },
+            request
+        )
     }
 
     /// A persistent send, synchronous mode.
-    fn MPI_Ssend_init, MPI_Ssend_init_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        send_init(Mode::Synchronous, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    safe fn MPI_Ssend_init, MPI_Ssend_init_c<W>(buf: ChoiceBuf, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
+        send_init(
+            Mode::Synchronous,
+            &MessageArguments { buf, count: count.into(), datatype, rank: dest, tag, comm },
+            request
+        )
     }
 
     /// A persistent send, ready mode.
-    fn MPI_Rsend_init, MPI_Rsend_init_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        send_init(Mode::Ready, &Message { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
+    safe fn MPI_Rsend_init, MPI_Rsend_init_c<W>(buf: ChoiceBuf, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
+        send_init(Mode::Ready, &MessageArguments { buf, count: count.into(), datatype, rank: dest, tag, comm }, request)
     }
 
     /// A persistent send, buffered mode.
-    fn MPI_Bsend_init, MPI_Bsend_init_c<W>(buf: *const c_void, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let message = Message { buf, count: count.into(), datatype, rank: dest, tag, comm };
+    safe fn MPI_Bsend_init, MPI_Bsend_init_c<W>(buf: ChoiceBuf, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
+        let message = MessageArguments { buf, count: count.into(), datatype, rank: dest, tag, comm };
         init(request, |process| {
             let outbound = messages::outbound(process, &message)?;
-            Ok(outbound.map_or(What::Nothing(TO_NO_PROCESS), |outbound| What::Buffered(comm, outbound)))
+            Ok(outbound.map_or(PersistentStart::Nothing(TO_NO_PROCESS), |outbound| PersistentStart::Buffered(comm, outbound)))
         })
     }
 
     /// A persistent receive.
-    fn MPI_Recv_init, MPI_Recv_init_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) on comm {
-        let message = Message { buf, count: count.into(), datatype, rank: source, tag, comm };
+    safe fn MPI_Recv_init, MPI_Recv_init_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
+        let message = MessageArguments { buf: buf.into(), count: count.into(), datatype, rank: source, tag, comm };
         init(request, |process| {
             let inbound = messages::inbound(process, &message)?;
-            Ok(inbound.map_or(What::Nothing(FROM_NO_PROCESS), What::Receive))
+            Ok(inbound.map_or(PersistentStart::Nothing(FROM_NO_PROCESS), PersistentStart::Receive))
         })
     }
 
     /// Starts a persistent request.
-    fn MPI_Start(request: *mut MPI_Request) {
-        let request = *out("request", request)?;
+    safe fn MPI_Start(request: &mut MPI_Request) {
         let mut process = enter();
-        start(&mut process, request)?;
+        start(&mut process, *request)?;
         drop(coll::serve(process));
         Ok(())
     }
 
     /// Starts several, in their order.
-    fn MPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) {
+    safe fn MPI_Startall(count: c_int, array_of_requests: OutArray<'_, MPI_Request>) {
         let len = self::count("count", count.into())? as usize;
-        let requests = array("array_of_requests", array_of_requests.cast_const(), len)?;
+        let requests = &*array_of_requests.of(len)?;
         let mut process = enter();
         for (index, &request) in requests.iter().enumerate() {
             start(&mut process, request).map_err(|error| error.context(&format!("request {index} of {len}")))?;
@@ -88,93 +99,120 @@ entry! {
     }
 }
 
-unsafe fn send_init(mode: Mode, message: &Message, request: *mut MPI_Request) -> Result {
-    // SAFETY: the program vouches for the buffer from each start to its completion.
-    let make = |process: &Process| unsafe { messages::outbound(process, message) };
-    let what = |process: &Process| {
-        Ok(make(process)?.map_or(What::Nothing(TO_NO_PROCESS), |outbound| What::Send(mode, outbound)))
-    };
-    // SAFETY: by the caller.
-    unsafe { init(request, what) }
+fn send_init(mode: Mode, message: &MessageArguments, request: Out<'_, MPI_Request>) -> Result {
+    init(request, |process| {
+        let outbound = messages::outbound(process, message)?;
+        Ok(outbound.map_or(PersistentStart::Nothing(TO_NO_PROCESS), |outbound| {
+            PersistentStart::Send(mode, outbound)
+        }))
+    })
 }
 
-unsafe fn init(request: *mut MPI_Request, what: impl FnOnce(&Process) -> Result<What>) -> Result {
-    let request = out("request", request)?;
+fn init(request: Out<'_, MPI_Request>, what: impl FnOnce(&Process) -> Result<PersistentStart>) -> Result {
     let mut process = enter();
     let what = what(&process)?;
-    // SAFETY: not null; by the caller.
-    unsafe { *request = process.new_request(Object::Persistent(Persistent { what, active: None }))? };
+    request.set(process.new_request(Persistent { what, active: None })?);
     Ok(())
 }
 
 #[inline]
 fn start(process: &mut Process, request: MPI_Request) -> Result {
-    let (engine, requests, _) = process.split()?;
-    let persistent = match requests.0.get_mut(request.0) {
-        Some(Object::Persistent(persistent)) if persistent.active.is_none() => persistent,
-        Some(Object::Collective(collective)) if collective.is_persistent() => {
-            return coll::begin(process, request);
-        }
-        found => return Err(not_startable(request, found)),
-    };
-    let started = match &persistent.what {
-        What::Send(mode, to) => engine.send(*mode, to.peer, to.envelope, &to.buf, to.signature),
-        What::Receive(from) => engine.receive(from.pattern, &from.buf, from.signature),
-        What::Nothing(ends) => *ends,
-        What::Buffered(comm, to) => {
-            let (comm, to) = (*comm, to.clone());
-            return start_buffered(process, request, comm, &to);
-        }
-    };
-    persistent.active = Some(started);
-    Ok(())
-}
-
-fn start_buffered(process: &mut Process, request: MPI_Request, comm: MPI_Comm, to: &Outbound) -> Result {
-    buffered::send(process, comm, to).map_err(|error| error.at(comm))?;
-    get(process, request)?.active = Some(TO_NO_PROCESS);
-    Ok(())
+    process.engine()?;
+    let Some(mut object) = process.objects.requests.lift(request) else { return Err(not_startable(request)) };
+    let started = object.start(process, request);
+    process.objects.requests.put_back(request, object);
+    started
 }
 
 #[cold]
-fn not_startable(request: MPI_Request, found: Option<&mut Object>) -> Box<Error> {
-    match found {
-        Some(Object::Persistent(_)) => fail(
-            MPI_ERR_REQUEST,
-            "the persistent request is active: complete it by MPI_Wait or MPI_Test before it is started again",
-        ),
-        Some(_) => no_persistent(request),
-        None if decode_request(request.0).is_some() => no_persistent(request),
-        None if request == MPI_REQUEST_NULL => fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL"),
-        None => no_request(request),
+fn not_startable(request: MPI_Request) -> Box<Error> {
+    match request {
+        MPI_REQUEST_NULL => fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL"),
+        _ if decode_request(request.0).is_some() => no_persistent(request),
+        _ => no_request(request),
     }
 }
 
-fn no_persistent(request: MPI_Request) -> Box<Error> {
-    fail(MPI_ERR_REQUEST, format!("{:#x} is not a persistent request: only those can be started", request.0))
-}
-
-/// Where a persistent request stands; it becomes inactive when its start is complete.
-pub fn progress(process: &mut Process, request: MPI_Request) -> Result<Progress> {
-    let (engine, requests, _) = process.split()?;
-    let Some(Object::Persistent(persistent)) = requests.0.get_mut(request.0) else {
-        return Err(no_request(request));
-    };
-    let status = match persistent.active {
-        None => return Ok(Progress::Inactive),
-        Some(Started::Done(status)) => status,
-        Some(Started::Pending(id)) => match engine.test(id) {
-            Some(status) => status,
-            None => return Ok(Progress::Pending),
-        },
-    };
-    persistent.active = None;
-    Ok(Progress::Ended(process.ended(&status)))
-}
-
-fn get(process: &mut Process, request: MPI_Request) -> Result<&mut Persistent> {
-    match process.requests.0.get_mut(request.0) {
-        Some(Object::Persistent(persistent)) => Ok(persistent),
-        _ => Err(no_request(request)),
+impl Request for Persistent {
+    fn progress(&mut self, process: &mut Process) -> Result<Progress> {
+        let Some(active) = self.active else { return Ok(Progress::Inactive) };
+        let Some(status) = process.take_started(active) else { return Ok(Progress::Pending) };
+        self.active = None;
+        Ok(Progress::Ended(process.ended(&status)))
     }
+
+    fn is_complete(&mut self, process: &mut Process) -> Result<bool> {
+        Ok(!self.is_pending(process, MPI_REQUEST_NULL))
+    }
+
+    fn status(&self, process: &Process) -> Option<MPI_Status> {
+        let ended = self.active.and_then(|active| process.peek_started(active));
+        Some(ended.map_or(MPI_Status::EMPTY, |ended| status::from_engine(&ended)))
+    }
+
+    fn is_persistent(&self) -> bool {
+        true
+    }
+
+    fn is_inactive(&self) -> bool {
+        self.active.is_none()
+    }
+
+    fn start(&mut self, process: &mut Process, _handle: MPI_Request) -> Result {
+        if self.active.is_some() {
+            return Err(active_already());
+        }
+        let engine = process.engine()?;
+        self.active = Some(match &self.what {
+            PersistentStart::Send(mode, to) => {
+                engine.send(*mode, to.peer, to.envelope, &to.buf, to.signature)
+            }
+            PersistentStart::Receive(from) => engine.receive(from.pattern, &from.buf, from.signature),
+            PersistentStart::Nothing(ends) => *ends,
+            PersistentStart::Buffered(comm, to) => {
+                buffered::send(process, *comm, to).map_err(|error| error.at(*comm))?;
+                TO_NO_PROCESS
+            }
+        });
+        Ok(())
+    }
+
+    fn cancel(&mut self, process: &mut Process) -> Result<Option<Callback>> {
+        let active = self.active.ok_or_else(not_active)?;
+        process.cancel_all(&[active]).map(|()| None)
+    }
+
+    fn free(self: Box<Self>, process: &mut Process, _handle: MPI_Request) -> Result<Option<Callback>> {
+        self.active.into_iter().for_each(|active| process.detach_started(active));
+        Ok(None)
+    }
+
+    fn is_pending(&self, process: &Process, _handle: MPI_Request) -> bool {
+        self.active.is_some_and(|active| process.peek_started(active).is_none())
+    }
+
+    fn described(&self, process: &Process) -> Option<Description> {
+        process.describe_started(self.active?)
+    }
+
+    fn parts(&self) -> Vec<StartedSend> {
+        self.active.into_iter().collect()
+    }
+
+    fn named(&self, _process: &Process) -> String {
+        "a persistent request".into()
+    }
+}
+
+#[cold]
+fn active_already() -> Box<Error> {
+    fail(
+        MPI_ERR_REQUEST,
+        "the persistent request is active: complete it by MPI_Wait or MPI_Test before it is started again",
+    )
+}
+
+#[cold]
+fn not_active() -> Box<Error> {
+    fail(MPI_ERR_REQUEST, "the persistent request is not active: nothing to cancel")
 }

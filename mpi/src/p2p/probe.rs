@@ -1,17 +1,19 @@
 //! Probing, and receiving what a matched probe has taken out (MPI 5.0 section 3.8).
 
-use crate::core::arguments::{buffer, out, wanted};
+use crate::core::arguments::{buffer, receive_pattern};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{Guard, Process, enter};
+use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, Waiting};
-use crate::p2p::complete::waiting_for;
+use crate::p2p::fault::explain;
 use crate::p2p::messages;
-use crate::p2p::request::{explain, handle_of};
-use crate::p2p::status;
-use std::ffi::{c_int, c_void};
+use crate::p2p::request::handle_of;
+use crate::p2p::request::waiting_for;
+use crate::p2p::status::{self, StatusOut};
+use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{MessageId, Pattern, Probed, Started, Status};
+use tern_engine::{MessageId, Pattern, Probed, StartedSend, Status};
 
 /// A message that a matched probe has taken out.
 #[derive(Clone, Copy, Debug)]
@@ -24,41 +26,39 @@ pub struct Message {
 
 entry! {
     /// Waits for a message and leaves it where it is (section 3.8.1).
-    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) on comm {
+    safe fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut<'_>) on comm {
         let process = enter();
-        let found = match wanted(process.comm(comm)?, source, tag)? {
+        let found = match receive_pattern(process.comm(comm)?, source, tag)? {
             Some(pattern) => as_status(&await_message(process, "MPI_Probe", pattern, source, tag, |process| {
                 process.engine_mut()?.probe(&pattern)
             })),
             None => messages::no_process(),
         };
-        status::store(status, &found);
+        status.store(&found);
         Ok(())
     }
 
     /// Asks for a message and leaves it where it is (section 3.8.1).
-    fn MPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) on comm {
-        let flag = out("flag", flag)?;
+    safe fn MPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<'_, c_int>, status: StatusOut<'_>) on comm {
         let process = enter();
-        let found = match wanted(process.comm(comm)?, source, tag)? {
+        let found = match receive_pattern(process.comm(comm)?, source, tag)? {
             Some(pattern) => {
                 let what = asking("MPI_Iprobe", pattern, source, tag);
                 look(process, what, |process| process.engine_mut()?.probe(&pattern)).map(|probed| as_status(&probed))
             }
             None => Some(messages::no_process()),
         };
-        *flag = c_int::from(found.is_some());
+        flag.set(c_int::from(found.is_some()));
         if let Some(found) = found {
-            status::store(status, &found);
+            status.store(&found);
         }
         Ok(())
     }
 
     /// Waits for a message and takes it out (section 3.8.2).
-    fn MPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) on comm {
-        let message = out("message", message)?;
+    safe fn MPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: Out<'_, MPI_Message>, status: StatusOut<'_>) on comm {
         let process = enter();
-        let (handle, found) = match wanted(process.comm(comm)?, source, tag)? {
+        let (handle, found) = match receive_pattern(process.comm(comm)?, source, tag)? {
             Some(pattern) => {
                 let (handle, probed) = await_message(process, "MPI_Mprobe", pattern, source, tag, |process| {
                     process.take_message(&pattern, comm).transpose()
@@ -67,16 +67,15 @@ entry! {
             }
             None => (MPI_MESSAGE_NO_PROC, messages::no_process()),
         };
-        *message = handle;
-        status::store(status, &found);
+        message.set(handle);
+        status.store(&found);
         Ok(())
     }
 
     /// Asks for a message and takes it out (section 3.8.2).
-    fn MPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) on comm {
-        let (flag, message) = (out("flag", flag)?, out("message", message)?);
+    safe fn MPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<'_, c_int>, message: Out<'_, MPI_Message>, status: StatusOut<'_>) on comm {
         let process = enter();
-        let found = match wanted(process.comm(comm)?, source, tag)? {
+        let found = match receive_pattern(process.comm(comm)?, source, tag)? {
             Some(pattern) => {
                 let what = asking("MPI_Improbe", pattern, source, tag);
                 look(process, what, |process| process.take_message(&pattern, comm).transpose())
@@ -85,21 +84,21 @@ entry! {
             }
             None => Some((MPI_MESSAGE_NO_PROC, messages::no_process())),
         };
-        *flag = c_int::from(found.is_some());
+        flag.set(c_int::from(found.is_some()));
         if let Some((handle, found)) = found {
-            *message = handle;
-            status::store(status, &found);
+            message.set(handle);
+            status.store(&found);
         }
         Ok(())
     }
 
     /// Receives what a matched probe has taken out (section 3.8.3).
-    fn MPI_Mrecv, MPI_Mrecv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) {
+    safe fn MPI_Mrecv, MPI_Mrecv_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, message: &mut MPI_Message, status: StatusOut<'_>) {
         let mut process = enter();
-        let (started, place) = receive(&mut process, buf, count.into(), datatype, message)?;
+        let (started, place) = receive(&mut process, buf.into(), count.into(), datatype, message)?;
         let received = match started {
-            Started::Done(received) => received,
-            Started::Pending(id) => wait::until(
+            StartedSend::Done(received) => received,
+            StartedSend::Pending(id) => wait::until(
                 process,
                 |process| {
                     waiting_for(process, "MPI_Mrecv", process.describe_started(started)).of(handle_of(id))
@@ -107,16 +106,15 @@ entry! {
                 |process| process.engine_mut()?.test(id),
             ),
         };
-        status::store(status, &status::from_engine(&received));
+        status.store(&status::from_engine(&received));
         received.fault.map_or(Ok(()), |fault| Err(explain(fault, &received).at(place)))
     }
 
     /// Starts to receive what a matched probe has taken out (section 3.8.3).
-    fn MPI_Imrecv, MPI_Imrecv_c<W>(buf: *mut c_void, count: W::Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) {
-        let request = out("request", request)?;
+    safe fn MPI_Imrecv, MPI_Imrecv_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, message: &mut MPI_Message, request: Out<'_, MPI_Request>) {
         let mut process = enter();
-        let (started, _) = receive(&mut process, buf, count.into(), datatype, message)?;
-        *request = process.request(started)?;
+        let (started, _) = receive(&mut process, buf.into(), count.into(), datatype, message)?;
+        request.set(process.request(started)?);
         Ok(())
     }
 }
@@ -128,7 +126,7 @@ fn as_status(probed: &Probed) -> MPI_Status {
 
 /// Waits until `find` finds what `pattern` wants.
 fn await_message<T>(
-    process: Guard,
+    process: LockGuard,
     call: &'static str,
     pattern: Pattern,
     source: c_int,
@@ -147,7 +145,7 @@ fn asking(call: &'static str, pattern: Pattern, source: c_int, tag: c_int) -> im
 /// Looks for a message, and once more after taking what has arrived.
 #[inline(always)]
 fn look<T>(
-    mut process: Guard,
+    mut process: LockGuard,
     what: impl Fn(&Process) -> Waiting,
     mut find: impl FnMut(&mut Process) -> Option<T>,
 ) -> Option<T> {
@@ -159,10 +157,10 @@ fn look<T>(
 }
 
 impl Process {
-    /// Takes a message out of the early arrivals and gives it a handle.
+    /// Takes a message out of the unexpected messages and gives it a handle.
     fn take_message(&mut self, pattern: &Pattern, comm: MPI_Comm) -> Result<Option<(MPI_Message, Probed)>> {
         let Some((id, probed)) = self.engine()?.probe_matched(pattern) else { return Ok(None) };
-        let handle = self.messages.insert(Message { id, comm });
+        let handle = self.objects.messages.insert(Message { id, comm });
         let handle =
             handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 matched messages exist: receive some"))?;
         Ok(Some((MPI_Message(handle), probed)))
@@ -170,20 +168,17 @@ impl Process {
 }
 
 /// Starts to receive a message that was taken out; its handle becomes null. Yields the communicator too, for errors.
-unsafe fn receive(
+fn receive(
     process: &mut Process,
-    buf: *mut c_void,
+    buf: ChoiceBuf,
     count: i64,
     datatype: MPI_Datatype,
-    message: *mut MPI_Message,
-) -> Result<(Started, MPI_Comm)> {
+    handle: &mut MPI_Message,
+) -> Result<(StartedSend, MPI_Comm)> {
     process.engine()?;
-    // SAFETY: by the caller; not null.
-    let handle = unsafe { &mut *out("message", message)? };
     let found = find(process, *handle)?;
     let place = found.map_or(MPI_COMM_SELF, |found| found.comm);
-    // SAFETY: by the caller.
-    let buf = unsafe { buffer(process, buf, count, datatype) }.map_err(|error| error.at(place))?;
+    let buf = buffer(process, buf, count, datatype).map_err(|error| error.at(place))?;
     let Some(Message { id, .. }) = found else {
         *handle = MPI_MESSAGE_NULL;
         return Ok((messages::FROM_NO_PROCESS, place));
@@ -191,7 +186,7 @@ unsafe fn receive(
     let signature = process.signature(datatype, 1);
     let started =
         process.engine()?.receive_matched(id, &buf, signature).ok_or_else(|| no_message(*handle))?;
-    process.messages.remove(handle.0);
+    process.objects.messages.remove(handle.0);
     *handle = MPI_MESSAGE_NULL;
     Ok((started, place))
 }
@@ -201,7 +196,7 @@ fn find(process: &Process, handle: MPI_Message) -> Result<Option<Message>> {
     if handle == MPI_MESSAGE_NO_PROC {
         return Ok(None);
     }
-    process.messages.get(handle.0).copied().map(Some).ok_or_else(|| no_message(handle))
+    process.objects.messages.get(handle.0).copied().map(Some).ok_or_else(|| no_message(handle))
 }
 
 #[cold]

@@ -1,33 +1,85 @@
 //! Requests: how a program completes what it has started (MPI 5.0 section 3.7).
 //!
-//! A plain message is a request of the engine, and its handle is the engine's number. Everything else
-//! (persistent, generalized, of a collective, complete from the start) is an object in [`Requests`].
+//! A plain message is a request of the engine, and its handle is the engine's number. Everything else (persistent,
+//! generalized, of a collective, complete from the start) is an object that implements [`Request`], in the file of its topic.
 
 use crate::core::error::{Error, Result, fail};
-use crate::core::handle::{self, Kind};
+use crate::core::handle::{self, HandleKind};
 use crate::core::process::Process;
 use crate::core::table::Table;
-use crate::p2p::status;
+use crate::core::wait::waiting::Waiting;
+use crate::p2p::fault::explain;
+use crate::p2p::status::{self, StatusArray};
+use std::any::Any;
 use tern_abi::*;
-use tern_engine::{Fault, Started, Status, engine::Description, slab::Id};
-use tern_mem::Basic;
-use tern_transport::TransferError;
+use tern_engine::{ANY_SOURCE, ANY_TAG, MessageFault, StartedSend, Status, engine::Description, slab::Id};
 
 /// A request that is not simply one message.
-pub enum Object {
-    /// Complete from the start, or completed; waits to be asked.
-    Ended(Ended),
-    /// Persistent (section 3.9).
-    Persistent(crate::p2p::persistent::Persistent),
-    /// Generalized (section 13.2).
-    Generalized(crate::p2p::generalized::Generalized),
-    /// A collective under way.
-    Collective(crate::coll::Collective),
-    /// A send and a receive that are one request (section 3.11).
-    Pair(crate::p2p::sendrecv::Pair),
-    /// Waits until a buffer is empty of what was in it (section 3.6).
-    Flush(crate::p2p::buffered::Flush),
+///
+/// While a method runs that may change it, the request is not among those of `process`.
+pub trait Request: Any {
+    /// Where it stands. One that has ended says so once: then it is dropped, or inactive if it [lasts](Request::is_persistent).
+    fn progress(&mut self, process: &mut Process) -> Result<Progress>;
+
+    /// Whether a completion call would end for it. It stays as it is.
+    fn is_complete(&mut self, process: &mut Process) -> Result<bool>;
+
+    /// Its status once it is complete; `None` if the program has to be asked.
+    fn status(&self, _process: &Process) -> Option<MPI_Status> {
+        Some(MPI_Status::EMPTY)
+    }
+
+    /// Whether `MPI_Start` can start it, again and again.
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
+    /// Whether it is persistent, and not started.
+    fn is_inactive(&self) -> bool {
+        false
+    }
+
+    /// Starts it, if it is persistent (section 3.9).
+    fn start(&mut self, _process: &mut Process, handle: MPI_Request) -> Result {
+        Err(no_persistent(handle))
+    }
+
+    /// Asks to give it up (section 3.8.4). What is left to do without the lock is given back.
+    fn cancel(&mut self, process: &mut Process) -> Result<Option<Callback>>;
+
+    /// Why `MPI_Request_free` must not take it, if so.
+    fn may_be_freed(&self) -> Result {
+        Ok(())
+    }
+
+    /// Ends it without completing it; what it has started goes on (section 3.7.3). One that must stay puts itself back. What is left
+    /// to do without the lock is given back.
+    fn free(self: Box<Self>, process: &mut Process, handle: MPI_Request) -> Result<Option<Callback>>;
+
+    /// Whether a completion call would wait for it; to be asked for a report only.
+    fn is_pending(&self, process: &Process, handle: MPI_Request) -> bool;
+
+    /// What `call` waits for, for a person.
+    fn waiting(&self, process: &Process, call: &'static str) -> Waiting {
+        waiting_for(process, call, self.described(process))
+    }
+
+    /// The message that it is or, of several, the one that is still under way.
+    fn described(&self, _process: &Process) -> Option<Description> {
+        None
+    }
+
+    /// The messages that it consists of.
+    fn parts(&self) -> Vec<StartedSend> {
+        Vec::new()
+    }
+
+    /// What it is, for a list.
+    fn named(&self, process: &Process) -> String;
 }
+
+/// What calls functions of the program's: to be done without the lock.
+pub type Callback = Box<dyn FnOnce() -> Result>;
 
 /// How something ended.
 #[derive(Debug)]
@@ -45,13 +97,85 @@ impl Ended {
     }
 }
 
+/// The request of something that has ended; it waits to be asked.
+struct Complete(Option<Ended>);
+
+impl Request for Complete {
+    fn progress(&mut self, _process: &mut Process) -> Result<Progress> {
+        Ok(self.0.take().map_or(Progress::Inactive, Progress::Ended))
+    }
+
+    fn is_complete(&mut self, _process: &mut Process) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn status(&self, _process: &Process) -> Option<MPI_Status> {
+        Some(self.0.as_ref().map_or(MPI_Status::EMPTY, |ended| ended.status))
+    }
+
+    fn cancel(&mut self, _process: &mut Process) -> Result<Option<Callback>> {
+        Ok(None)
+    }
+
+    fn free(self: Box<Self>, _process: &mut Process, _handle: MPI_Request) -> Result<Option<Callback>> {
+        Ok(None)
+    }
+
+    fn is_pending(&self, _process: &Process, _handle: MPI_Request) -> bool {
+        false
+    }
+
+    fn named(&self, _process: &Process) -> String {
+        "a request that is complete".into()
+    }
+}
+
 /// The objects.
-pub struct Requests(pub Table<Object>);
+pub struct Requests(Table<Box<dyn Request>>);
 
 impl Requests {
     /// None yet.
     pub const fn new() -> Self {
-        Requests(Table::new(Kind::Request))
+        Requests(Table::new(HandleKind::Request))
+    }
+
+    /// Any request, to look at.
+    pub fn get(&self, request: MPI_Request) -> Option<&dyn Request> {
+        self.0.get(request.0).map(|object| &**object)
+    }
+
+    /// A request of one kind.
+    pub fn find<T: Request>(&self, request: MPI_Request) -> Option<&T> {
+        (self.get(request)? as &dyn Any).downcast_ref()
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn find_mut<T: Request>(&mut self, request: MPI_Request) -> Option<&mut T> {
+        let object: &mut dyn Any = &mut **self.0.get_mut(request.0)?;
+        object.downcast_mut()
+    }
+
+    /// Takes a request out for good.
+    pub fn remove(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
+        self.0.remove(request.0)
+    }
+
+    /// Takes a request out for a while, see [`Table::lift`].
+    #[inline]
+    pub fn lift(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
+        self.0.lift(request.0)
+    }
+
+    /// Puts back what was lifted.
+    #[inline]
+    pub fn put_back(&mut self, request: MPI_Request, object: Box<dyn Request>) {
+        self.0.put_back(request.0, object);
+    }
+
+    /// What was lifted does not come back.
+    pub fn release(&mut self, request: MPI_Request) {
+        self.0.release(request.0);
     }
 }
 
@@ -71,27 +195,22 @@ pub enum Progress {
 impl Process {
     /// The handle of what has just been started.
     #[inline]
-    pub fn request(&mut self, started: Started) -> Result<MPI_Request> {
+    pub fn request(&mut self, started: StartedSend) -> Result<MPI_Request> {
         match started {
-            Started::Pending(id) => Ok(handle_of(id)),
-            Started::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
+            StartedSend::Pending(id) => Ok(handle_of(id)),
+            StartedSend::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
         }
     }
 
     /// Takes from the front the messages that have ended well, and writes their statuses: the usual case of every
     /// completion call. How many those were.
-    ///
-    /// # Safety
-    /// `statuses` is `MPI_STATUSES_IGNORE` or points to as many statuses.
     #[inline(always)]
-    pub unsafe fn take_well(&mut self, requests: &mut [MPI_Request], statuses: *mut MPI_Status) -> usize {
+    pub fn take_well(&mut self, requests: &mut [MPI_Request], statuses: StatusArray<'_>) -> usize {
         let Some(engine) = self.engine_mut() else { return 0 };
         for (at, request) in requests.iter_mut().enumerate() {
             let Some(raw) = handle::decode_request(request.0) else { return at };
-            let to = if statuses.is_null() { statuses } else { statuses.wrapping_add(at) };
-            // SAFETY: by the caller.
-            let store = |ended: &Status| unsafe { status::store_from(to, ended) };
-            if !engine.test_well(Id::from_raw(raw), store) {
+            let store = |ended: &Status| statuses.at(at).store_from(ended);
+            if !engine.test_if_successful(Id::from_raw(raw), store) {
                 return at;
             }
             *request = MPI_REQUEST_NULL;
@@ -101,7 +220,7 @@ impl Process {
 
     /// The handle of something that has ended already.
     pub fn ended_request(&mut self, ended: Ended) -> Result<MPI_Request> {
-        self.new_request(Object::Ended(ended))
+        self.new_request(Complete(Some(ended)))
     }
 
     /// How the engine says that a message ended.
@@ -112,22 +231,25 @@ impl Process {
     }
 
     #[cold]
-    fn explain(&self, fault: Fault, status: &Status) -> Box<Error> {
+    fn explain(&self, fault: MessageFault, status: &Status) -> Box<Error> {
         self.placed(explain(fault, status), status)
     }
 
     /// Sends the error of a message to its communicator.
     #[cold]
     pub fn placed(&self, error: Box<Error>, status: &Status) -> Box<Error> {
-        match self.comms.handle_of_context(status.context) {
+        if let Some(win) = self.window_of_context(status.context) {
+            return error.at(win);
+        }
+        match self.objects.comms.handle_of_context(status.context) {
             Some(comm) => error.at(comm),
             None => error,
         }
     }
 
     /// Takes a request in.
-    pub fn new_request(&mut self, object: Object) -> Result<MPI_Request> {
-        let handle = self.requests.0.insert(object);
+    pub fn new_request(&mut self, object: impl Request) -> Result<MPI_Request> {
+        let handle = self.objects.requests.0.insert(Box::new(object));
         handle.map(MPI_Request).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 requests exist: complete some"))
     }
 
@@ -150,21 +272,28 @@ impl Process {
     }
 
     fn progress_object(&mut self, request: &mut MPI_Request) -> Result<Progress> {
-        match self.requests.0.get_mut(request.0) {
-            None => Err(no_request(*request)),
-            Some(Object::Ended(_)) => {
-                let Some(Object::Ended(ended)) = self.requests.0.remove(request.0) else { unreachable!() };
-                *request = MPI_REQUEST_NULL;
-                Ok(Progress::Ended(ended))
-            }
-            Some(Object::Persistent(_)) => crate::p2p::persistent::progress(self, *request),
-            Some(Object::Generalized(generalized)) => {
-                Ok(if generalized.complete { Progress::Ask } else { Progress::Pending })
-            }
-            Some(Object::Collective(_)) => crate::coll::progress(self, request),
-            Some(Object::Pair(_)) => crate::p2p::sendrecv::progress(self, request),
-            Some(Object::Flush(_)) => crate::p2p::buffered::progress(self, request),
+        let handle = *request;
+        let mut object = self.objects.requests.lift(handle).ok_or_else(|| no_request(handle))?;
+        let progress = object.progress(self);
+        if matches!(progress, Ok(Progress::Ended(_))) && !object.is_persistent() {
+            self.objects.requests.release(handle);
+            *request = MPI_REQUEST_NULL;
+        } else {
+            self.objects.requests.put_back(handle, object);
         }
+        progress
+    }
+
+    /// Does something with a request, which is not among the others meanwhile.
+    pub fn with_request<T>(
+        &mut self,
+        request: MPI_Request,
+        work: impl FnOnce(&mut dyn Request, &mut Process) -> Result<T>,
+    ) -> Result<T> {
+        let mut object = self.objects.requests.lift(request).ok_or_else(|| no_request(request))?;
+        let done = work(&mut *object, self);
+        self.objects.requests.put_back(request, object);
+        done
     }
 }
 
@@ -175,106 +304,50 @@ pub fn handle_of(id: Id) -> MPI_Request {
 }
 
 /// The handle of what the engine has started, if it goes on by itself.
-pub fn handle_of_started(started: Started) -> Option<MPI_Request> {
-    if let Started::Pending(id) = started { Some(handle_of(id)) } else { None }
+pub fn handle_of_started(started: StartedSend) -> Option<MPI_Request> {
+    if let StartedSend::Pending(id) = started { Some(handle_of(id)) } else { None }
 }
 
 /// What an object has started in the engine, or what the engine did at once.
 impl Process {
     /// How it ended, if it has; it is gone then.
     #[inline]
-    pub fn take_started(&mut self, started: Started) -> Option<Status> {
+    pub fn take_started(&mut self, started: StartedSend) -> Option<Status> {
         match started {
-            Started::Done(status) => Some(status),
-            Started::Pending(id) => self.engine_mut()?.test(id),
+            StartedSend::Done(status) => Some(status),
+            StartedSend::Pending(id) => self.engine_mut()?.test(id),
         }
     }
 
     /// How it ended, if it has; it stays.
-    pub fn peek_started(&self, started: Started) -> Option<Status> {
+    pub fn peek_started(&self, started: StartedSend) -> Option<Status> {
         match started {
-            Started::Done(status) => Some(status),
-            Started::Pending(id) => self.engine_ref()?.peek(id),
+            StartedSend::Done(status) => Some(status),
+            StartedSend::Pending(id) => self.engine_ref()?.peek(id),
         }
     }
 
     /// It completes by itself, and nobody will ask.
-    pub fn detach_started(&mut self, started: Started) {
-        if let (Started::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+    pub fn detach_started(&mut self, started: StartedSend) {
+        if let (StartedSend::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.detach(id);
         }
     }
 
     /// Tries to cancel it.
-    pub fn cancel_started(&mut self, started: Started) {
-        if let (Started::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+    pub fn cancel_started(&mut self, started: StartedSend) {
+        if let (StartedSend::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.cancel(id);
         }
     }
 
     /// What it is, for a person.
-    pub fn describe_started(&self, started: Started) -> Option<Description> {
+    pub fn describe_started(&self, started: StartedSend) -> Option<Description> {
         match started {
-            Started::Done(_) => None,
-            Started::Pending(id) => self.engine_ref()?.describe(id),
+            StartedSend::Done(_) => None,
+            StartedSend::Pending(id) => self.engine_ref()?.describe(id),
         }
     }
-}
-
-/// An error for what went wrong with a message.
-#[cold]
-pub fn explain(fault: Fault, status: &Status) -> Box<Error> {
-    let from = format!("message from rank {} with tag {}", status.source, status.tag);
-    match fault {
-        Fault::Truncated { sent, room } => fail(
-            MPI_ERR_TRUNCATE,
-            format!("the {from} has {sent} bytes, but the receive buffer only {room}: it was cut"),
-        ),
-        Fault::NotReady => fail(
-            MPI_ERR_OTHER,
-            format!(
-                "the {from} was sent in ready mode, but this rank had not posted its receive (section 3.4)"
-            ),
-        ),
-        Fault::Signature { theirs, ours } => {
-            let (sent, wanted) = (Basic::with_signature(theirs, status.bytes), one_of(ours));
-            let sent = sent.map_or("a mix of basic types", Basic::name);
-            let wanted = wanted.map_or("another sequence of basic types", Basic::name);
-            let bytes = status.bytes;
-            let why = "TERN_CHECK=types, section 3.3.1";
-            fail(
-                MPI_ERR_TYPE,
-                format!("the {from} has {bytes} bytes of {sent}, but the receive is for {wanted} ({why})"),
-            )
-        }
-        Fault::Transfer(TransferError::Os(number)) => fail(
-            MPI_ERR_BUFFER,
-            format!(
-                "the {from} could not be copied: {}; is one of the two buffers not mapped?",
-                std::io::Error::from_raw_os_error(number)
-            ),
-        ),
-        Fault::Transfer(TransferError::OwnMemory { base, len }) => fail(
-            MPI_ERR_BUFFER,
-            format!(
-                "this process cannot use the memory of its buffer, {len} bytes at {base:#x}: is it memory of a device, was it \
-                 freed, or may it only be read?"
-            ),
-        ),
-        Fault::Transfer(TransferError::PeersMemory) => fail(
-            MPI_ERR_BUFFER,
-            "the message did not come over, since the other rank cannot use the memory of its buffer; its own call says \
-             where that lies",
-        ),
-        Fault::Transfer(TransferError::BadKey) => {
-            fail(MPI_ERR_INTERN, format!("the {from} named a shared copy that does not exist"))
-        }
-    }
-}
-
-/// The basic type that a receive is for, if it is one.
-fn one_of(signature: u64) -> Option<Basic> {
-    Basic::ALL.into_iter().find_map(|basic| Basic::with_signature(signature, basic.size() as u64))
 }
 
 #[cold]
@@ -283,4 +356,24 @@ pub(crate) fn no_request(request: MPI_Request) -> Box<Error> {
         MPI_ERR_REQUEST,
         format!("{:#x} is no request: it was completed or freed, or never was one", request.0),
     )
+}
+
+pub(crate) fn no_persistent(request: MPI_Request) -> Box<Error> {
+    fail(MPI_ERR_REQUEST, format!("{:#x} is not a persistent request: only those can be started", request.0))
+}
+
+/// What a message that goes on waits for.
+pub(crate) fn waiting_for(process: &Process, call: &'static str, what: Option<Description>) -> Waiting {
+    let Some(what) = what else { return Waiting::on(call) };
+    let comm = process.objects.comms.of_context(what.context);
+    let in_comm = |peer| comm.and_then(|comm| comm.peers().rank_of(peer)).map_or(-1, |rank| rank as i32);
+    let peer = match (what.receive, what.peer) {
+        (true, ANY_SOURCE) => MPI_ANY_SOURCE,
+        (true, rank) => rank as i32,
+        (false, peer) => in_comm(peer),
+    };
+    let tag = if what.tag == ANY_TAG { MPI_ANY_TAG } else { what.tag };
+    let detail = if what.receive { "receiving" } else { "sending" };
+    let waiting = Waiting::message(call, what.context, peer, tag, what.bytes);
+    Waiting { detail: detail.into(), receives: what.receive, ..waiting }
 }

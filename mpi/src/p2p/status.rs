@@ -3,6 +3,10 @@
 //! Words 0 and 1 of `MPI_internal` are the number of bytes received, low half first; word 2 is 1 when the
 //! communication was cancelled.
 
+use crate::core::boundary::Argument;
+use crate::core::error::Result;
+use std::ffi::c_int;
+use std::marker::PhantomData;
 use tern_abi::MPI_Status;
 use tern_engine::Status;
 
@@ -39,43 +43,97 @@ pub fn set_cancelled(status: &mut MPI_Status, cancelled: bool) {
     status.MPI_internal[2] = i32::from(cancelled);
 }
 
-/// Writes a status to the program, except for its error field (MPI 5.0 section 3.2.5), unless it is ignored.
-///
-/// # Safety
-/// `to` is `MPI_STATUS_IGNORE` (null) or points to a status.
-#[inline]
-pub unsafe fn store(to: *mut MPI_Status, status: &MPI_Status) {
-    if to.is_null() {
-        return;
+/// The place for a status; what is written there is lost if it is `MPI_STATUS_IGNORE`.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusOut<'a> {
+    place: *mut MPI_Status,
+    call: PhantomData<&'a mut MPI_Status>,
+}
+
+impl StatusOut<'_> {
+    /// No place: `MPI_STATUS_IGNORE`.
+    pub const IGNORE: Self = StatusOut { place: std::ptr::null_mut(), call: PhantomData };
+
+    /// Writes a status to the program, except for its error field (MPI 5.0 section 3.2.5), unless it is ignored.
+    #[inline]
+    pub fn store(self, status: &MPI_Status) {
+        // SAFETY: by `Argument::from_c`, null or a status that nobody else uses during the call.
+        if let Some(place) = unsafe { self.place.as_mut() } {
+            let error = place.MPI_ERROR;
+            *place = *status;
+            place.MPI_ERROR = error;
+        }
     }
-    // SAFETY: by the caller.
-    unsafe {
-        let error = (*to).MPI_ERROR;
-        *to = *status;
-        (*to).MPI_ERROR = error;
+
+    /// Writes how the engine says that a message ended, as [`StatusOut::store`].
+    #[inline]
+    pub fn store_from(self, status: &Status) {
+        if !self.place.is_null() {
+            self.store(&from_engine(status));
+        }
+    }
+
+    /// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
+    pub fn store_empty(self) {
+        // SAFETY: as in `store`.
+        if let Some(place) = unsafe { self.place.as_mut() } {
+            *place = MPI_Status::EMPTY;
+        }
+    }
+
+    /// Sets the error field, unless the status is ignored.
+    pub fn set_error(self, code: c_int) {
+        // SAFETY: as in `store`.
+        if let Some(place) = unsafe { self.place.as_mut() } {
+            place.MPI_ERROR = code;
+        }
     }
 }
 
-/// Writes how the engine says that a message ended, as [`store`].
-///
-/// # Safety
-/// As [`store`].
-#[inline]
-pub unsafe fn store_from(to: *mut MPI_Status, status: &Status) {
-    if !to.is_null() {
-        // SAFETY: by the caller.
-        unsafe { store(to, &from_engine(status)) };
+impl Argument for StatusOut<'_> {
+    type C = *mut MPI_Status;
+
+    #[inline(always)]
+    unsafe fn from_c(_: &'static str, place: *mut MPI_Status) -> Result<Self> {
+        Ok(StatusOut { place, call: PhantomData })
     }
 }
 
-/// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
-///
-/// # Safety
-/// `to` is `MPI_STATUS_IGNORE` (null) or points to a status.
-pub unsafe fn store_empty(to: *mut MPI_Status) {
-    if !to.is_null() {
-        // SAFETY: by the caller.
-        unsafe { *to = MPI_Status::EMPTY };
+/// The places for several statuses, or `MPI_STATUSES_IGNORE`.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusArray<'a>(StatusOut<'a>);
+
+impl<'a> StatusArray<'a> {
+    /// The place for one; there are as many as the standard demands.
+    #[inline(always)]
+    pub fn at(self, index: usize) -> StatusOut<'a> {
+        self.after(index).0
+    }
+
+    /// The places from one on.
+    #[inline(always)]
+    pub fn after(self, index: usize) -> StatusArray<'a> {
+        let place = self.0.place;
+        let place = if place.is_null() { place } else { place.wrapping_add(index) };
+        StatusArray(StatusOut { place, call: PhantomData })
+    }
+}
+
+/// The places for one status.
+impl<'a> From<StatusOut<'a>> for StatusArray<'a> {
+    #[inline(always)]
+    fn from(status: StatusOut<'a>) -> Self {
+        StatusArray(status)
+    }
+}
+
+impl Argument for StatusArray<'_> {
+    type C = *mut MPI_Status;
+
+    #[inline(always)]
+    unsafe fn from_c(name: &'static str, places: *mut MPI_Status) -> Result<Self> {
+        // SAFETY: the same contract.
+        unsafe { StatusOut::from_c(name, places) }.map(StatusArray)
     }
 }
 

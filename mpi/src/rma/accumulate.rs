@@ -1,30 +1,30 @@
-//! Accumulation, fetch-and-op, compare-and-swap (MPI 5.0 sections 12.3.3 and 12.3.4): atomic for each element of a predefined type.
-//!
-//! One rule holds for all ways to an element. In memory that all ranks have mapped, elements that the processor can combine are combined
-//! by its atomic instructions, and all others under a lock of the target; many at once are combined without either, while nobody else
-//! combines any there. In memory that the kernel copies, everything is under that
-//! lock, for the target itself too.
+//! Accumulation, fetch-and-op, compare-and-swap (MPI 5.0 sections 12.3.3 and 12.3.4): atomic for each element of a predefined type, by
+//! the rule in `elements.rs`.
 
-use super::object::Window;
-use super::place::Place;
-use super::transfer::{At, Dense, Kind, Origin, differ, done, open};
-use crate::core::arguments::{buffer, dense_buffer, out};
+use super::call::{At, Origin, RmaAccess, RmaCall};
+use super::contiguous::ContiguousElements;
+use super::elements::{RmaElements, Rule, few};
+use super::far;
+use super::place::TargetElements;
+use super::transfer::{differ, done, open};
+use super::watch;
+use crate::core::arguments::{buffer, contiguous_buffer};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{Guard, enter};
-use crate::limits::MANY_BYTES_MIN;
-use std::ffi::{c_int, c_void};
+use crate::core::process::{LockGuard, enter};
+use std::ffi::c_int;
 use std::ptr::null_mut;
 use tern_abi::*;
-use tern_mem::op::{PredefinedOp, atomic, reduce};
-use tern_mem::{Basic, Datatype, UserBuf};
-use tern_transport::TransferError;
-use tern_transport::shm::fence_everywhere;
+use tern_engine::RequestId;
+use tern_engine::rma::Combination;
+use tern_mem::op::{PredefinedOp, atomic};
+use tern_mem::{Basic, UserBuf};
 
 entry! {
     /// Combines elements with those at a target.
-    fn MPI_Accumulate, MPI_Accumulate_c<W>(
-        origin_addr: *const c_void, origin_count: W::Count, origin_datatype: MPI_Datatype, target_rank: c_int,
+    safe fn MPI_Accumulate, MPI_Accumulate_c<W>(
+        origin_addr: ChoiceBuf, origin_count: W::Count, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: W::Count, target_datatype: MPI_Datatype, op: MPI_Op,
         win: MPI_Win,
     ) on win {
@@ -34,109 +34,115 @@ entry! {
         if combine_as_usual(&mut process, win, origin, null_mut(), at, op) {
             return Ok(());
         }
-        combine(&mut process, win, Some(origin), None, at, op, Kind::Plain)
+        let access = RmaAccess::combining(RmaCall::Accumulate, Some(origin), None, at, op);
+        watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
     }
 
     /// [`MPI_Accumulate`] as a request (section 12.3.5).
-    fn MPI_Raccumulate, MPI_Raccumulate_c<W>(
-        origin_addr: *const c_void, origin_count: W::Count, origin_datatype: MPI_Datatype, target_rank: c_int,
+    safe fn MPI_Raccumulate, MPI_Raccumulate_c<W>(
+        origin_addr: ChoiceBuf, origin_count: W::Count, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: W::Count, target_datatype: MPI_Datatype, op: MPI_Op,
-        win: MPI_Win, request: *mut MPI_Request,
+        win: MPI_Win, request: Out<'_, MPI_Request>,
     ) on win {
-        let request = out("request", request)?;
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
-        let mut process = enter();
-        combine(&mut process, win, Some(origin), None, at, op, Kind::Request)?;
-        *request = done(&mut process)?;
+        let access = RmaAccess::combining(RmaCall::Raccumulate, Some(origin), None, at, op);
+        request.set(done(win, &access, |process| combine(process, win, &access))?);
         Ok(())
     }
 
     /// The same, and what was there before.
-    fn MPI_Get_accumulate, MPI_Get_accumulate_c<W>(
-        origin_addr: *const c_void, origin_count: W::Count, origin_datatype: MPI_Datatype,
-        result_addr: *mut c_void, result_count: W::Count, result_datatype: MPI_Datatype, target_rank: c_int,
+    safe fn MPI_Get_accumulate, MPI_Get_accumulate_c<W>(
+        origin_addr: ChoiceBuf, origin_count: W::Count, origin_datatype: MPI_Datatype,
+        result_addr: ChoiceBufMut, result_count: W::Count, result_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: W::Count, target_datatype: MPI_Datatype, op: MPI_Op,
         win: MPI_Win,
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
-        let result = Origin(result_addr, result_count.into(), result_datatype);
+        let result = Origin(result_addr.into(), result_count.into(), result_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
         let origin = (op != MPI_NO_OP).then_some(origin);
-        combine(&mut enter(), win, origin, Some(result), at, op, Kind::Plain)
+        let access = RmaAccess::combining(RmaCall::GetAccumulate, origin, Some(result), at, op);
+        watch::perform(enter(), win, &access, |process| combine(process, win, &access)).map(drop)
     }
 
     /// [`MPI_Get_accumulate`] as a request.
-    fn MPI_Rget_accumulate, MPI_Rget_accumulate_c<W>(
-        origin_addr: *const c_void, origin_count: W::Count, origin_datatype: MPI_Datatype,
-        result_addr: *mut c_void, result_count: W::Count, result_datatype: MPI_Datatype, target_rank: c_int,
+    safe fn MPI_Rget_accumulate, MPI_Rget_accumulate_c<W>(
+        origin_addr: ChoiceBuf, origin_count: W::Count, origin_datatype: MPI_Datatype,
+        result_addr: ChoiceBufMut, result_count: W::Count, result_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: W::Count, target_datatype: MPI_Datatype, op: MPI_Op,
-        win: MPI_Win, request: *mut MPI_Request,
+        win: MPI_Win, request: Out<'_, MPI_Request>,
     ) on win {
-        let request = out("request", request)?;
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
-        let result = Origin(result_addr, result_count.into(), result_datatype);
+        let result = Origin(result_addr.into(), result_count.into(), result_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
         let origin = (op != MPI_NO_OP).then_some(origin);
-        let mut process = enter();
-        combine(&mut process, win, origin, Some(result), at, op, Kind::Request)?;
-        *request = done(&mut process)?;
+        let access = RmaAccess::combining(RmaCall::RgetAccumulate, origin, Some(result), at, op);
+        request.set(done(win, &access, |process| combine(process, win, &access))?);
         Ok(())
     }
 
     /// One element, and what was there before.
-    fn MPI_Fetch_and_op(
-        origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int,
+    safe fn MPI_Fetch_and_op(
+        origin_addr: ChoiceBuf, result_addr: ChoiceBufMut, datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win,
     ) on win {
         let (origin, at) = (Origin(origin_addr, 1, datatype), At(target_rank, target_disp, 1, datatype));
         let mut process = enter();
-        let into = result_addr.cast::<u8>();
+        let into = result_addr.bytes();
         if !into.is_null() && combine_as_usual(&mut process, win, origin, into, at, op) {
             return Ok(());
         }
         expect_predefined(datatype)?;
         let origin = (op != MPI_NO_OP).then_some(origin);
-        combine(&mut process, win, origin, Some(Origin(result_addr, 1, datatype)), at, op, Kind::Plain)
+        let result = Origin(result_addr.into(), 1, datatype);
+        let access = RmaAccess::combining(RmaCall::FetchAndOp, origin, Some(result), at, op);
+        watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
     }
 
     /// One element that takes the place of another, if that is there.
-    fn MPI_Compare_and_swap(
-        origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void,
+    safe fn MPI_Compare_and_swap(
+        origin_addr: ChoiceBuf, compare_addr: ChoiceBuf, result_addr: ChoiceBufMut,
         datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win,
     ) on win {
         let basic = expect_comparable(datatype)?;
         let mut process = enter();
-        let all_there = !(origin_addr.is_null() || compare_addr.is_null() || result_addr.is_null());
+        let all_there = !(origin_addr.is_null() || compare_addr.is_null() || result_addr.bytes().is_null());
         if all_there
             && let Some(window) = process.usual_window(win)
             && !window.locks_elements()
             && let Some(place) = window.usual_place(target_rank, target_disp, basic.size())
             && atomic::is_atomic(basic, place.addr())
         {
-            few(window, target_rank as u32, || {
-                atomic::compare_and_swap(basic, origin_addr.cast(), compare_addr.cast(), place, result_addr.cast());
-            });
+            let rule = Rule::of(window, target_rank as u32);
+            swap_mapped(&rule, basic, [origin_addr, compare_addr, result_addr.into()], place);
             return Ok(());
         }
-        let Some(target) = process.window(win)?.target(target_rank)? else { return Ok(()) };
-        let one = |address: *const c_void| buffer(&process, address, 1, datatype).map(|buffer| Dense::of(&buffer));
-        let (origin, compared, result) = (one(origin_addr)?, one(compare_addr)?, one(result_addr)?);
-        open(&mut process, win, target, Kind::Plain)?;
-        let place = Place::of(&process, win, target, At(target_rank, target_disp, 1, datatype))?;
-        let elements = Elements { window: process.window(win)?, target, basic, op: PredefinedOp::Replace };
-        elements.swap_if_equal(&place, origin, compared, result).map_err(|error| place.refused(error))
+        let one = |address: ChoiceBuf| Some(Origin(address, 1, datatype));
+        let access = RmaAccess {
+            call: RmaCall::CompareAndSwap,
+            from: one(origin_addr),
+            compared: one(compare_addr),
+            into: one(result_addr.into()),
+            at: At(target_rank, target_disp, 1, datatype),
+            op: MPI_REPLACE,
+        };
+        watch::perform(process, win, &access, |process| swap(process, win, &access, basic)).map(drop)
     }
+}
+
+/// Puts the element at `origin` in a place of the window's memory if that at `compared` is there; what was there goes to `result`.
+fn swap_mapped(rule: &Rule<'_>, basic: Basic, buffers: [ChoiceBuf; 3], place: *mut u8) {
+    let [origin, compared, result] = buffers.map(ChoiceBuf::bytes);
+    // SAFETY: the program vouches for an element in each of its buffers, and the place has one.
+    few(rule, || unsafe { atomic::compare_and_swap(basic, origin, compared, place, result) });
 }
 
 /// The same where elements of one predefined type are combined by atomic instructions, and everything else is as usual; whether it was
 /// so. If not, nothing has happened. What was there goes to `old`, unless that is null.
-///
-/// # Safety
-/// As [`combine`].
 #[inline(always)]
-unsafe fn combine_as_usual(
-    process: &mut Guard,
+fn combine_as_usual(
+    process: &mut LockGuard,
     win: MPI_Win,
     Origin(address, count, datatype): Origin,
     old: *mut u8,
@@ -147,8 +153,7 @@ unsafe fn combine_as_usual(
         return false;
     };
     let fits = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
-    // SAFETY: by the caller.
-    let origin = unsafe { dense_buffer(address, count, datatype) };
+    let origin = contiguous_buffer(address, count, datatype);
     let bytes = match origin {
         Some(origin) => origin.len(),
         None if op == PredefinedOp::NoOp && count == 1 => basic.size(),
@@ -165,86 +170,86 @@ unsafe fn combine_as_usual(
         return false;
     }
     let window = &*window;
-    let elements = Elements { window, target: rank as u32, basic, op };
-    elements.combine_mapped(place, address.cast_mut().cast(), old, count as usize);
+    let elements = RmaElements { rule: Rule::of(window, rank as u32), basic, op };
+    elements.combine_mapped(place, address.bytes(), old, count as usize);
     true
 }
 
-/// Combines a few elements of a target by atomic instructions, unless somebody combines many there: then behind those.
-#[inline(always)]
-fn few<T>(window: &Window, target: u32, work: impl FnOnce() -> T) -> T {
-    // Then nobody combines many.
-    if !window.is_fenced {
-        return work();
-    }
-    let (mine, theirs) = (&window.controls[window.me as usize], &window.controls[target as usize]);
-    mine.combines_few(true);
-    if theirs.has_many() {
-        mine.combines_few(false);
-        return theirs.alone(window.me, work);
-    }
-    let result = work();
-    mine.combines_few(false);
-    result
-}
-
-/// # Safety
-/// The program vouches for its buffers and, by the rules of the window, for the target's.
-unsafe fn combine(
-    process: &mut Guard,
-    win: MPI_Win,
-    origin: Option<Origin>,
-    result: Option<Origin>,
-    at: At,
-    op: MPI_Op,
-    kind: Kind,
-) -> Result {
+fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<Option<RequestId>> {
+    let RmaAccess { call, from, into, at, op, .. } = *access;
     let At(rank, _, _, target_type) = at;
-    let Some(target) = process.window(win)?.target(rank)? else { return Ok(()) };
+    let Some(target) = process.window(win)?.target(rank)? else { return Ok(None) };
     let op = operation(op)?;
-    open(process, win, target, kind)?;
-    // SAFETY: by the caller.
-    let place = unsafe { Place::of(process, win, target, at)? };
+    open(process, win, target, call)?;
+    let place = TargetElements::of(process, win, target, at)?;
     let here = |given: Option<Origin>| match given {
-        // SAFETY: by the caller.
-        Some(given) => unsafe { elements_here(process, given, target_type, &place).map(Some) },
+        Some(given) => elements_here(process, given, target_type, &place).map(Some),
         None => Ok(None),
     };
-    let (from, into) = (here(origin)?, here(result)?);
+    let (from, into) = (here(from)?, here(into)?);
     // Of no elements, any type will do, as on other libraries.
     if place.bytes() == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let basic = element_of(process, target_type)?;
     if !matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) && !op.allows(basic) {
         return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
     }
-    let elements = Elements { window: process.window(win)?, target, basic, op };
-    if !basic.is_dense() {
-        let combined = elements.combine_with_gaps(&place, from.as_ref(), into.as_ref());
-        return combined.map_err(|error| place.refused(error));
+    if let Some(there) = place.far().cloned() {
+        let from = from.as_ref().filter(|_| op != PredefinedOp::NoOp);
+        let (how, asked, engine) = (Combination { op, basic }, call.is_request(), process.engine()?);
+        let begun = match (from, &into) {
+            (from, Some(into)) => engine.fetch(&there, how, from, into, asked),
+            (Some(from), None) => engine.accumulate(&there, how, from, asked),
+            (None, None) => Ok(None),
+        };
+        return far::begun(begun);
     }
-    let (dense, fetched) = (from.as_ref().map(Dense::of), into.as_ref().map(Dense::for_result));
-    let address = |dense: &Option<Dense>| dense.as_ref().map_or(null_mut(), Dense::address);
-    elements.combine(&place, address(&dense), address(&fetched)).map_err(|error| place.refused(error))?;
-    if let (Some(fetched), Some(into)) = (fetched, &into) {
-        fetched.put_back(into);
+    let elements = RmaElements { rule: Rule::of(process.window(win)?, target), basic, op };
+    let mine = from.as_ref().map(|buffer| ContiguousElements::of(basic, buffer));
+    let old = into.as_ref().map(|buffer| ContiguousElements::for_result(basic, buffer));
+    let address = |elements: &Option<ContiguousElements>| {
+        elements.as_ref().map_or(null_mut(), ContiguousElements::address)
+    };
+    elements.combine(&place, address(&mine), address(&old)).map_err(|error| place.refused(error))?;
+    if let (Some(old), Some(into)) = (old, &into) {
+        old.put_back(into);
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Compares and swaps one element, where that is not as usual.
+fn swap(
+    process: &mut LockGuard,
+    win: MPI_Win,
+    access: &RmaAccess,
+    basic: Basic,
+) -> Result<Option<RequestId>> {
+    let Some(target) = process.window(win)?.target(access.at.0)? else { return Ok(None) };
+    let one = |given: Option<Origin>| {
+        let Origin(address, count, datatype) = given.expect("the call has all three buffers");
+        buffer(process, address, count, datatype)
+    };
+    let (origin, compared, result) = (one(access.from)?, one(access.compared)?, one(access.into)?);
+    open(process, win, target, access.call)?;
+    let place = TargetElements::of(process, win, target, access.at)?;
+    if let Some(there) = place.far().cloned() {
+        return far::begun(process.engine()?.swap(&there, basic, (&compared, &origin), &result));
+    }
+    let rule = Rule::of(process.window(win)?, target);
+    let elements = RmaElements { rule, basic, op: PredefinedOp::Replace };
+    elements.swap_if_equal(&place, &origin, &compared, &result).map_err(|error| place.refused(error))?;
+    Ok(None)
 }
 
 /// A buffer here, of as many bytes and of the same elements as the target's.
-///
-/// # Safety
-/// As [`buffer`].
-unsafe fn elements_here(
-    process: &Guard,
+fn elements_here(
+    process: &LockGuard,
     Origin(address, count, datatype): Origin,
     target_type: MPI_Datatype,
-    place: &Place,
+    place: &TargetElements,
 ) -> Result<UserBuf> {
-    // SAFETY: by the caller.
-    let buffer = unsafe { buffer(process, address, count, datatype)? };
+    let buffer = buffer(process, address, count, datatype)?;
     if buffer.len() != place.bytes() {
         return Err(differ(buffer.len(), place.bytes()));
     }
@@ -263,11 +268,11 @@ unsafe fn elements_here(
 }
 
 /// The predefined type that a datatype is made of.
-fn element_of(process: &Guard, datatype: MPI_Datatype) -> Result<Basic> {
+fn element_of(process: &LockGuard, datatype: MPI_Datatype) -> Result<Basic> {
     if let Some(basic) = Basic::from_handle(datatype.0) {
         return Ok(basic);
     }
-    process.types.committed(datatype)?.uniform().ok_or_else(|| {
+    process.objects.types.committed(datatype)?.uniform().ok_or_else(|| {
         fail(MPI_ERR_TYPE, "the datatype is not made of one predefined type, as accumulation needs")
     })
 }
@@ -300,168 +305,5 @@ fn expect_comparable(datatype: MPI_Datatype) -> Result<Basic> {
                 "{basic} cannot be compared: integers, logical types, MPI_BYTE and the types of addresses can"
             ),
         )),
-    }
-}
-
-/// Room for elements that have padding.
-struct Padded {
-    /// Keeps the room.
-    _room: UserBuf,
-    /// The elements, without padding when they are copied.
-    shaped: UserBuf,
-    address: *mut u8,
-    count: usize,
-}
-
-impl Padded {
-    /// For elements of so many bytes without padding.
-    fn new(basic: Basic, bytes: usize) -> Padded {
-        let count = bytes / basic.size();
-        let room = UserBuf::owned(count * basic.extent());
-        let address = room.run_at(0, room.len()).expect("it is one run");
-        // SAFETY: the room has as many elements, and lives as long as this value.
-        let shaped = unsafe { UserBuf::typed(address, count as u64, Datatype::predefined(basic).layout()) };
-        Padded { _room: room, shaped, address, count }
-    }
-}
-
-/// What is done to elements of a target.
-struct Elements<'a> {
-    window: &'a Window,
-    target: u32,
-    basic: Basic,
-    op: PredefinedOp,
-}
-
-type Outcome = std::result::Result<(), TransferError>;
-
-impl Elements<'_> {
-    /// Combines the elements at `mine` with those at the place; what was there goes to `old`, unless that is null.
-    fn combine(&self, place: &Place, mine: *mut u8, old: *mut u8) -> Outcome {
-        let step = self.basic.size();
-        place.pieces(|piece, before| {
-            let there = std::ptr::with_exposed_provenance_mut::<u8>(piece.base);
-            let at =
-                |address: *mut u8| if address.is_null() { address } else { address.wrapping_add(before) };
-            let (mine, old, count) = (at(mine), at(old), piece.len / step);
-            if place.is_mapped() && !self.window.locks_elements() && atomic::is_atomic(self.basic, piece.base)
-            {
-                self.combine_mapped(there, mine, old, count);
-                return Ok(());
-            }
-            self.alone(|| self.combine_run(place, there, mine, old, count))
-        })
-    }
-
-    /// Elements one behind the other that atomic instructions can combine. Many are combined faster without these, once nobody else is
-    /// about to use them.
-    #[inline]
-    fn combine_mapped(&self, there: *mut u8, mine: *mut u8, old: *mut u8, count: usize) {
-        // SAFETY: there is in the window's memory, and the buffers here have as many elements.
-        let atomically = || unsafe { atomic::accumulate(self.op, self.basic, mine, there, old, count) };
-        if count * self.basic.size() < MANY_BYTES_MIN || !self.window.is_fenced {
-            return few(self.window, self.target, atomically);
-        }
-        let all = &self.window.controls;
-        self.alone(|| {
-            all[self.target as usize].with_many(all, fence_everywhere, |is_alone| match is_alone {
-                // SAFETY: as above.
-                true => unsafe { self.combine_here(there, mine, old, count) },
-                false => atomically(),
-            });
-        });
-    }
-
-    /// Elements with padding: copies of them, with it, are combined.
-    fn combine_with_gaps(&self, place: &Place, mine: Option<&UserBuf>, old: Option<&UserBuf>) -> Outcome {
-        let (there, ours) = (Padded::new(self.basic, place.bytes()), Padded::new(self.basic, place.bytes()));
-        if let Some(mine) = mine {
-            UserBuf::copy(mine, 0, &ours.shaped, 0, place.bytes());
-        }
-        self.alone(|| {
-            place.read(&there.shaped)?;
-            if let Some(old) = old {
-                UserBuf::copy(&there.shaped, 0, old, 0, place.bytes());
-            }
-            // SAFETY: both have as many elements.
-            unsafe { self.combine_here(there.address, ours.address, null_mut(), there.count) };
-            if self.op == PredefinedOp::NoOp { Ok(()) } else { place.write(&there.shaped) }
-        })
-    }
-
-    fn alone<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.window.controls[self.target as usize].alone(self.window.me, work)
-    }
-
-    /// Elements one behind the other, while nobody else combines any.
-    fn combine_run(
-        &self,
-        place: &Place,
-        there: *mut u8,
-        mine: *mut u8,
-        old: *mut u8,
-        count: usize,
-    ) -> Outcome {
-        let bytes = count * self.basic.extent();
-        if place.is_mapped() {
-            // SAFETY: `Place` lies in the window's memory, and the buffers here have as many elements.
-            unsafe { self.combine_here(there, mine, old, count) };
-            return Ok(());
-        }
-        let copy = UserBuf::owned(bytes);
-        place.fetch(there, &copy)?;
-        let address = copy.run_at(0, bytes).expect("it is one run");
-        // SAFETY: the copy has as many elements.
-        unsafe { self.combine_here(address, mine, old, count) };
-        if self.op == PredefinedOp::NoOp { Ok(()) } else { place.store(there, &copy) }
-    }
-
-    /// # Safety
-    /// `count` elements are at `there`, at `mine` unless the operation is no operation, and at `old` unless that is null.
-    unsafe fn combine_here(&self, there: *mut u8, mine: *mut u8, old: *mut u8, count: usize) {
-        // SAFETY: by the caller.
-        unsafe {
-            if !old.is_null() {
-                std::ptr::copy(there, old, count * self.basic.extent());
-            }
-            if self.op != PredefinedOp::NoOp {
-                reduce(self.op, self.basic, mine, there, count);
-            }
-        }
-    }
-
-    /// Puts `mine` there if `compared` is there; what was there goes to `old`.
-    fn swap_if_equal(&self, place: &Place, mine: Dense, compared: Dense, old: Dense) -> Outcome {
-        let (mine, compared, old) = (mine.address(), compared.address(), old.address());
-        place.pieces(|piece, _| {
-            let there = std::ptr::with_exposed_provenance_mut::<u8>(piece.base);
-            if place.is_mapped() && !self.window.locks_elements() && atomic::is_atomic(self.basic, piece.base)
-            {
-                // SAFETY: one element is at each.
-                let swap = || unsafe { atomic::compare_and_swap(self.basic, mine, compared, there, old) };
-                few(self.window, self.target, swap);
-                return Ok(());
-            }
-            self.alone(|| {
-                let bytes = self.basic.size();
-                let copy = UserBuf::owned(bytes);
-                let now =
-                    if place.is_mapped() { there } else { copy.run_at(0, bytes).expect("it is one run") };
-                if !place.is_mapped() {
-                    place.fetch(there, &copy)?;
-                }
-                // SAFETY: one element is at each.
-                let equal = unsafe {
-                    std::ptr::copy(now, old, bytes);
-                    let was =
-                        std::slice::from_raw_parts(now, bytes) == std::slice::from_raw_parts(compared, bytes);
-                    if was {
-                        std::ptr::copy(mine, now, bytes);
-                    }
-                    was
-                };
-                if equal && !place.is_mapped() { place.store(there, &copy) } else { Ok(()) }
-            })
-        })
     }
 }

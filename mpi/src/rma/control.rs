@@ -4,8 +4,10 @@
 //! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
 //! rank's bell afterwards.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU64, Ordering};
+pub use tern_engine::rma::LockKind;
 use tern_transport::SharedRange;
+use tern_transport::shm::turns::{self, Marked, TurnLock};
 
 // The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
 const NEXT: usize = 0;
@@ -13,7 +15,7 @@ const READ: usize = 8;
 const WRITE: usize = 16;
 /// Rank of the writer, and one: for reports.
 const HOLDER: usize = 24;
-/// Ranks that wait for the lock.
+/// Ranks that wait for the lock, by themselves or for others.
 const WAITERS: usize = 32;
 /// Held while elements are combined that the processor cannot combine by one instruction, or many at once.
 const ELEMENTS: usize = 64;
@@ -33,30 +35,40 @@ pub const REGIONS_MAX: usize = 1024;
 
 /// The words of one rank.
 #[derive(Debug)]
-pub struct Control {
+pub struct WindowControl {
     range: SharedRange,
     size: u32,
 }
 
-/// How a window is locked.
+/// Who of a rank waits for a lock: bits of its word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LockKind {
-    /// With others.
-    Shared,
-    /// Alone.
-    Exclusive,
+pub enum LockWaits {
+    /// A call of its own.
+    Itself = 1,
+    /// Its engine, for ranks of other hosts.
+    ForOthers = 2,
 }
 
-impl Control {
+impl WindowControl {
     /// Bytes that a rank's words take in a window of `size` ranks.
     pub fn bytes(size: u32) -> usize {
         OF_RANKS + size as usize * BYTES_PER_RANK
     }
 
     /// The words at the beginning of a range, in a window of `size` ranks.
-    pub fn new(range: SharedRange, size: u32) -> Control {
-        assert!(!range.at(0, Control::bytes(size)).is_null());
-        Control { range, size }
+    pub fn new(range: SharedRange, size: u32) -> WindowControl {
+        assert!(!range.at(0, WindowControl::bytes(size)).is_null());
+        WindowControl { range, size }
+    }
+
+    /// In place of the words of a rank of another host, which are not reached from here.
+    pub fn elsewhere(size: u32) -> WindowControl {
+        WindowControl { range: SharedRange::none(), size }
+    }
+
+    /// Whether the words are reached from here.
+    pub fn is_here(&self) -> bool {
+        !self.range.is_none()
     }
 
     /// Behind the words: memory of the window.
@@ -71,26 +83,24 @@ impl Control {
 
     // The lock.
 
+    #[inline]
+    fn turns(&self) -> TurnLock<'_> {
+        TurnLock { next: self.range.word(NEXT), read: self.range.word(READ), write: self.range.word(WRITE) }
+    }
+
     /// Takes a ticket for the lock.
     #[inline]
     pub fn ticket(&self) -> u64 {
-        self.range.word(NEXT).fetch_add(1, Ordering::AcqRel)
+        self.turns().ticket()
     }
 
     /// Whether it is the turn of a ticket; then the lock is held.
     #[inline]
     pub fn enter(&self, ticket: u64, kind: LockKind, me: u32) -> bool {
         match kind {
-            LockKind::Shared => {
-                let mine = self.range.word(READ).load(Ordering::Acquire) == ticket;
-                if mine {
-                    // The next one in the line may read, too.
-                    self.range.word(READ).fetch_add(1, Ordering::SeqCst);
-                }
-                mine
-            }
+            LockKind::Shared => self.turns().reads(ticket),
             LockKind::Exclusive => {
-                let mine = self.range.word(WRITE).load(Ordering::Acquire) == ticket;
+                let mine = self.turns().writes(ticket);
                 if mine {
                     self.range.word(HOLDER).store(u64::from(me) + 1, Ordering::Relaxed);
                 }
@@ -102,15 +112,11 @@ impl Control {
     /// Gives the lock back. What comes after is not seen before.
     #[inline]
     pub fn leave(&self, kind: LockKind) {
-        let (read, write) = (self.range.word(READ), self.range.word(WRITE));
         match kind {
-            LockKind::Shared => _ = write.fetch_add(1, Ordering::SeqCst),
+            LockKind::Shared => self.turns().end_reading(),
             LockKind::Exclusive => {
                 self.range.word(HOLDER).store(0, Ordering::Relaxed);
-                // Nobody else changes these words now.
-                let next = write.load(Ordering::Relaxed) + 1;
-                read.store(next, Ordering::Release);
-                write.swap(next, Ordering::SeqCst);
+                self.turns().end_writing();
             }
         }
     }
@@ -120,11 +126,13 @@ impl Control {
         (self.range.word(HOLDER).load(Ordering::Relaxed) as u32).checked_sub(1)
     }
 
-    /// A rank that waits for the lock, from now on or no longer.
-    pub fn waits(&self, rank: u32, waits: bool) {
+    /// Somebody of a rank waits for the lock, from now on or no longer. The rank's word is changed by that rank alone.
+    pub fn waits(&self, rank: u32, who: LockWaits, waits: bool) {
         let word = self.range.word(self.of_rank(rank, 2));
-        let before = word.swap(u64::from(waits), Ordering::SeqCst) != 0;
-        match (before, waits) {
+        let before = word.load(Ordering::Relaxed);
+        let after = if waits { before | who as u64 } else { before & !(who as u64) };
+        word.store(after, Ordering::SeqCst);
+        match (before != 0, after != 0) {
             (false, true) => self.range.word(WAITERS).fetch_add(1, Ordering::SeqCst),
             (true, false) => self.range.word(WAITERS).fetch_sub(1, Ordering::SeqCst),
             _ => 0,
@@ -166,7 +174,7 @@ impl Control {
                 std::hint::spin_loop();
             }
         }
-        let _open = Open(lock);
+        let _open = Marked::found(lock);
         work()
     }
 
@@ -177,33 +185,28 @@ impl Control {
     /// This rank is about to combine a few elements, or has done so.
     #[inline]
     pub fn combines_few(&self, now: bool) {
-        compiler_fence(Ordering::SeqCst);
-        self.range.half_word(FEW).store(u32::from(now), Ordering::Release);
-        compiler_fence(Ordering::SeqCst);
+        turns::mark_few(self.range.half_word(FEW), now);
     }
 
     /// Whether somebody combines many here, so that a few have to wait.
     #[inline]
     pub fn has_many(&self) -> bool {
-        self.range.half_word(MANY).load(Ordering::Acquire) != 0
+        turns::has_many(self.range.half_word(MANY))
     }
 
-    /// Within [`Control::alone`]: does something while nobody combines elements here by atomic instructions, if that can be had: `all`
-    /// are the words of all ranks, and `fence` makes all of them pass a fence. The work is told whether it is so.
+    /// Within [`WindowControl::alone`]: does something while nobody combines elements here by atomic instructions, if
+    /// that can be had: `all` are the words of all ranks, and `fence` makes all of them pass a fence. The work is told
+    /// whether it is so.
     pub fn with_many<T>(
         &self,
-        all: &[Control],
+        all: &[WindowControl],
         fence: impl FnOnce() -> bool,
         work: impl FnOnce(bool) -> T,
     ) -> T {
-        let many = self.range.half_word(MANY);
-        many.store(1, Ordering::SeqCst);
-        let _open = Open(many);
+        let _marked = turns::mark_many(self.range.half_word(MANY));
         let is_fenced = fence();
-        for control in all.iter().filter(|_| is_fenced) {
-            while control.range.half_word(FEW).load(Ordering::Acquire) != 0 {
-                std::thread::yield_now();
-            }
+        for control in all.iter().filter(|control| is_fenced && control.is_here()) {
+            turns::await_few(control.range.half_word(FEW), std::thread::yield_now);
         }
         work(is_fenced)
     }
@@ -257,26 +260,17 @@ impl Control {
     }
 }
 
-/// Opens a lock of elements at the end, however that comes.
-struct Open<'a>(&'a AtomicU32);
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Ordering::Release);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tern_transport::JobMemory;
 
-    fn control(size: u32) -> Control {
+    fn control(size: u32) -> WindowControl {
         let memory = JobMemory::new(None).unwrap();
-        Control::new(memory.map(0, Control::bytes(size)).unwrap(), size)
+        WindowControl::new(memory.map(0, WindowControl::bytes(size)).unwrap(), size)
     }
 
-    fn tries(control: &Control, ticket: u64, kind: LockKind) -> bool {
+    fn tries(control: &WindowControl, ticket: u64, kind: LockKind) -> bool {
         control.enter(ticket, kind, 3)
     }
 
@@ -379,10 +373,12 @@ mod tests {
     fn who_waits_is_known() {
         let control = control(3);
         assert_eq!(control.waiters().count(), 0);
-        control.waits(2, true);
-        control.waits(2, true);
+        control.waits(2, LockWaits::Itself, true);
+        control.waits(2, LockWaits::ForOthers, true);
         assert_eq!(control.waiters().collect::<Vec<_>>(), [2]);
-        control.waits(2, false);
+        control.waits(2, LockWaits::Itself, false);
+        assert_eq!(control.waiters().collect::<Vec<_>>(), [2], "its engine still waits");
+        control.waits(2, LockWaits::ForOthers, false);
         assert_eq!(control.waiters().count(), 0);
     }
 

@@ -1,6 +1,7 @@
 //! Epochs: when a rank may access the memory of others (MPI 5.0 section 12.5).
 
 use super::control::LockKind;
+use crate::check::windows::AccessEnd;
 use crate::core::error::{Error, Result, fail};
 use tern_abi::MPI_ERR_RMA_SYNC;
 
@@ -10,7 +11,7 @@ pub struct Epoch {
     /// A fence has opened both kinds.
     fence: Fence,
     /// How each target is accessed by itself.
-    targets: Vec<Access>,
+    targets: Vec<TargetAccess>,
     /// Targets that are locked.
     locked: u32,
     /// `MPI_Win_lock_all`, and whether it has taken the locks.
@@ -35,7 +36,7 @@ enum Fence {
 
 /// How a target is accessed by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Access {
+enum TargetAccess {
     /// Not.
     #[default]
     None,
@@ -48,13 +49,13 @@ enum Access {
 impl Epoch {
     /// None, in a window of `size` ranks.
     pub fn new(size: u32) -> Epoch {
-        Epoch { targets: vec![Access::None; size as usize], ..Epoch::default() }
+        Epoch { targets: vec![TargetAccess::None; size as usize], ..Epoch::default() }
     }
 
     /// Refuses an access to a target outside an epoch.
     #[inline]
     pub fn access(&mut self, target: u32) -> Result {
-        if self.targets[target as usize] != Access::None || self.lock_all.is_some() {
+        if self.targets[target as usize] != TargetAccess::None || self.lock_all.is_some() {
             return Ok(());
         }
         if self.fence == Fence::None {
@@ -67,7 +68,7 @@ impl Epoch {
     /// The same for what only passive targets allow: requests (section 12.3.5) and flushes (section 12.5.4).
     #[inline]
     pub fn passive(&self, target: u32) -> Result {
-        let locked = matches!(self.targets[target as usize], Access::Locked(..));
+        let locked = matches!(self.targets[target as usize], TargetAccess::Locked(..));
         if locked || self.lock_all.is_some() { Ok(()) } else { Err(self.not_locked(target)) }
     }
 
@@ -77,6 +78,16 @@ impl Epoch {
             return Ok(());
         }
         Err(wrong("no target is locked: call MPI_Win_lock or MPI_Win_lock_all first"))
+    }
+
+    /// What would end an access to a target that came now, if it may come.
+    pub fn ends(&self, target: u32) -> Option<AccessEnd> {
+        match self.targets[target as usize] {
+            TargetAccess::Started => Some(AccessEnd::Complete),
+            TargetAccess::Locked(..) => Some(AccessEnd::Flush),
+            TargetAccess::None if self.lock_all.is_some() => Some(AccessEnd::Flush),
+            TargetAccess::None => (self.fence != Fence::None).then_some(AccessEnd::Fence),
+        }
     }
 
     #[cold]
@@ -96,6 +107,11 @@ impl Epoch {
         wrong(&format!(
             "rank {target} is not locked, as this call needs: call MPI_Win_lock or MPI_Win_lock_all first"
         ))
+    }
+
+    /// Whether the epoch of `MPI_Win_lock_all` is open, with locks.
+    pub fn locks_all(&self) -> bool {
+        self.lock_all == Some(true)
     }
 
     /// A fence comes; `succeeds`, accesses may follow it.
@@ -135,7 +151,7 @@ impl Epoch {
         self.expect_no_access("MPI_Win_start")?;
         self.leave_fence("MPI_Win_start")?;
         for &target in &targets {
-            self.targets[target as usize] = Access::Started;
+            self.targets[target as usize] = TargetAccess::Started;
         }
         self.started = Some(targets);
         Ok(())
@@ -146,7 +162,7 @@ impl Epoch {
         let targets =
             self.started.take().ok_or_else(|| wrong("no MPI_Win_start has opened an access epoch"))?;
         for &target in &targets {
-            self.targets[target as usize] = Access::None;
+            self.targets[target as usize] = TargetAccess::None;
         }
         Ok(targets)
     }
@@ -178,7 +194,7 @@ impl Epoch {
         if self.lock_all.is_some() || self.started.is_some() {
             self.expect_no_access("MPI_Win_lock")?;
         }
-        if let Access::Locked(..) = self.targets[target as usize] {
+        if let TargetAccess::Locked(..) = self.targets[target as usize] {
             return Err(wrong(&format!("rank {target} is locked already by this rank")));
         }
         self.leave_fence("MPI_Win_lock")
@@ -186,16 +202,16 @@ impl Epoch {
 
     /// A target is locked; `taken`, its lock was taken.
     pub fn lock(&mut self, target: u32, kind: LockKind, taken: bool) {
-        self.targets[target as usize] = Access::Locked(kind, taken);
+        self.targets[target as usize] = TargetAccess::Locked(kind, taken);
         self.locked += 1;
     }
 
     /// `MPI_Win_unlock`: the lock that is to be given back, if it was taken.
     pub fn unlock(&mut self, target: u32) -> Result<Option<LockKind>> {
-        let Access::Locked(kind, taken) = self.targets[target as usize] else {
+        let TargetAccess::Locked(kind, taken) = self.targets[target as usize] else {
             return Err(wrong(&format!("rank {target} is not locked: MPI_Win_lock has to come first")));
         };
-        self.targets[target as usize] = Access::None;
+        self.targets[target as usize] = TargetAccess::None;
         self.locked -= 1;
         Ok(taken.then_some(kind))
     }
@@ -238,8 +254,9 @@ mod tests {
     #[test]
     fn a_fence_offers_an_epoch_that_others_may_take_the_place_of() {
         let mut epoch = Epoch::new(2);
-        assert!(epoch.access(1).is_err());
+        assert!(epoch.access(1).is_err() && epoch.ends(1).is_none());
         epoch.fence(true).unwrap();
+        assert_eq!(epoch.ends(1), Some(AccessEnd::Fence));
         epoch.may_lock(1).unwrap();
         epoch.lock(1, LockKind::Shared, true);
         assert!(epoch.access(1).is_ok() && epoch.access(0).is_err());

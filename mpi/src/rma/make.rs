@@ -1,85 +1,100 @@
 //! Making and freeing windows (MPI 5.0 sections 12.2.1 to 12.2.5).
 
-use super::control::{Control, REGIONS_MAX};
+use super::control::{REGIONS_MAX, WindowControl};
 use super::epoch::Epoch;
-use super::object::{Address, Constants, Target, Way, Window};
+use super::exposure::Exposure;
+use super::far::{self, Done};
+use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
+use super::{query, tables};
+use crate::check::windows::WindowWatch;
 use crate::coll::{barrier_on, met};
-use crate::comm::agree::{Circle, number, record};
-use crate::comm::attributes::{self, Attributes};
+use crate::comm::agree::{Participants, number, record};
+use crate::comm::attribute_values::Attributes;
+use crate::comm::attributes;
 use crate::comm::make::child_context;
 use crate::comm::object::Comm;
-use crate::core::arguments::{out, out_handle};
+use crate::core::boundary::{ChoiceBufMut, Handed, Out, OutPointer};
 use crate::core::entry::{IntoWide, entry};
-use crate::core::error::{Error, Place, Result, fail};
-use crate::core::process::enter;
-use crate::env::info::Info;
+use crate::core::error::{Error, ErrorObject, Result, fail};
+use crate::core::process::{Process, enter};
+use crate::core::progress;
+use crate::core::wait::{self, Waiting};
+use crate::env::hints::Info;
+use crate::env::inquiry::alignment;
+use crate::limits::MANY_BYTES_MIN;
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tern_abi::*;
-use tern_transport::{JobMemory, SharedRange};
+use tern_engine::Group;
+use tern_engine::rma::WindowId;
+use tern_mem::ExposedMemory;
+use tern_transport::{JobMemory, Reservation, SharedRange, shm};
 
 /// Memory of a window begins at a multiple of this, behind the words that the ranks share.
 const MEMORY_ALIGN: usize = 4096;
 
 entry! {
     /// A window on memory that the program has.
-    fn MPI_Win_create, MPI_Win_create_c<W>(
-        base: *mut c_void, size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm,
-        win: *mut MPI_Win,
+    safe fn MPI_Win_create, MPI_Win_create_c<W>(
+        base: ChoiceBufMut, size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm,
+        win: Result<Handed<'_, MPI_Win>>,
     ) on comm {
         let arguments = arguments(win, size, disp_unit.wide(), info).and_then(|arguments| {
-            if base.is_null() && size > 0 {
+            if base.bytes().is_null() && size > 0 {
                 return Err(fail(MPI_ERR_BASE, format!("base is null, but the window has {size} bytes")));
             }
             Ok(arguments)
         });
         let (win, mine) = met("MPI_Win_create", comm, arguments)?;
-        let memory = Memory::OfProgram(Address(base.cast()));
-        *win = make("MPI_Win_create", comm, MPI_WIN_FLAVOR_CREATE, mine, memory)?.0;
+        let memory = MemoryOrigin::OfProgram(WindowAddress(base.bytes()));
+        win.set(make("MPI_Win_create", comm, MPI_WIN_FLAVOR_CREATE, mine, memory)?.0);
         Ok(())
     }
 
-    /// A window on new memory, which all ranks of the machine reach at once.
-    fn MPI_Win_allocate, MPI_Win_allocate_c<W>(
-        size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void,
-        win: *mut MPI_Win,
+    /// A window on new memory, which all ranks of the node reach at once.
+    safe fn MPI_Win_allocate, MPI_Win_allocate_c<W>(
+        size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm, baseptr: Result<OutPointer<'_>>,
+        win: Result<Handed<'_, MPI_Win>>,
     ) on comm {
         let arguments = arguments(win, size, disp_unit.wide(), info);
-        let arguments = arguments.and_then(|arguments| Ok((arguments, out("baseptr", baseptr)?)));
+        let arguments = arguments.and_then(|arguments| Ok((arguments, baseptr?)));
         let ((win, mine), baseptr) = met("MPI_Win_allocate", comm, arguments)?;
-        let (made, base) = make("MPI_Win_allocate", comm, MPI_WIN_FLAVOR_ALLOCATE, mine, Memory::OfEach)?;
-        (*win, *baseptr.cast::<*mut u8>()) = (made, base);
+        let (made, base) = make("MPI_Win_allocate", comm, MPI_WIN_FLAVOR_ALLOCATE, mine, MemoryOrigin::OfEach)?;
+        win.set(made);
+        baseptr.set(base);
         Ok(())
     }
 
     /// The same, for loads and stores by all ranks.
-    fn MPI_Win_allocate_shared, MPI_Win_allocate_shared_c<W>(
-        size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void,
-        win: *mut MPI_Win,
+    safe fn MPI_Win_allocate_shared, MPI_Win_allocate_shared_c<W>(
+        size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm, baseptr: Result<OutPointer<'_>>,
+        win: Result<Handed<'_, MPI_Win>>,
     ) on comm {
         let arguments = arguments(win, size, disp_unit.wide(), info);
-        let arguments = arguments.and_then(|arguments| Ok((arguments, out("baseptr", baseptr)?)));
+        let arguments = arguments.and_then(|arguments| Ok((arguments, baseptr?)));
         let ((win, mine), baseptr) = met("MPI_Win_allocate_shared", comm, arguments)?;
         let apart = mine.info.get("alloc_shared_noncontig") == Some("true");
-        let memory = if apart { Memory::OfEach } else { Memory::Together };
+        let memory = if apart { MemoryOrigin::OfEach } else { MemoryOrigin::Together };
         let (made, base) = make("MPI_Win_allocate_shared", comm, MPI_WIN_FLAVOR_SHARED, mine, memory)?;
-        (*win, *baseptr.cast::<*mut u8>()) = (made, base);
+        win.set(made);
+        baseptr.set(base);
         Ok(())
     }
 
     /// A window without memory; [`MPI_Win_attach`] adds some.
-    fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) on comm {
+    safe fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: Result<Handed<'_, MPI_Win>>) on comm {
         let (win, mine) = met("MPI_Win_create_dynamic", comm, arguments(win, 0, 1, info))?;
-        let memory = Memory::OfProgram(Address(null_mut()));
-        *win = make("MPI_Win_create_dynamic", comm, MPI_WIN_FLAVOR_DYNAMIC, mine, memory)?.0;
+        let memory = MemoryOrigin::OfProgram(WindowAddress(null_mut()));
+        win.set(make("MPI_Win_create_dynamic", comm, MPI_WIN_FLAVOR_DYNAMIC, mine, memory)?.0);
         Ok(())
     }
 
     /// Attaches memory to a dynamic window.
-    fn MPI_Win_attach(win: MPI_Win, base: *mut c_void, size: MPI_Aint) on win {
+    safe fn MPI_Win_attach(win: MPI_Win, base: *mut c_void, size: MPI_Aint) on win {
         let bytes = size_of_window(size)?;
         let process = enter();
         let window = process.window(win)?;
@@ -94,7 +109,7 @@ entry! {
     }
 
     /// Detaches memory.
-    fn MPI_Win_detach(win: MPI_Win, base: *const c_void) on win {
+    safe fn MPI_Win_detach(win: MPI_Win, base: *const c_void) on win {
         let process = enter();
         let window = process.window(win)?;
         expect_dynamic(window)?;
@@ -108,30 +123,29 @@ entry! {
     }
 
     /// Where another rank's memory lies in this process.
-    fn MPI_Win_shared_query, MPI_Win_shared_query_c<W>(
-        win: MPI_Win, rank: c_int, size: *mut MPI_Aint, disp_unit: *mut W::Displ, baseptr: *mut c_void,
+    safe fn MPI_Win_shared_query, MPI_Win_shared_query_c<W>(
+        win: MPI_Win, rank: c_int, size: Out<'_, MPI_Aint>, disp_unit: Out<'_, W::Displ>, baseptr: OutPointer<'_>,
     ) on win {
-        let (size, disp_unit) = (out("size", size)?, out("disp_unit", disp_unit)?);
-        let baseptr = out("baseptr", baseptr)?.cast::<*mut u8>();
         let process = enter();
         let window = process.window(win)?;
         // Without a rank: that of the first one that has some.
         let (first, rank) = (window.targets.iter().position(|target| target.bytes > 0), window.target(rank)?);
         let target = rank.map(|rank| window.targets[rank as usize]).or_else(|| Some(window.targets[first?]));
         let (bytes, unit, base) = match target {
-            Some(Target { way: Way::Direct(base), bytes, unit }) if bytes > 0 => (bytes, unit, base.0),
+            Some(Target { route: MemoryRoute::Direct(base) | MemoryRoute::Watched(base), bytes, unit }) if bytes > 0 => {
+                (bytes, unit, base.0)
+            }
             Some(Target { bytes: 0, unit, .. }) => (0, unit, null_mut()),
             _ => (0, 1, null_mut()),
         };
-        *size = bytes as MPI_Aint;
-        *disp_unit = W::Displ::try_from(unit).ok().expect("it was of this type when it was given");
-        *baseptr = base;
+        size.set(bytes as MPI_Aint);
+        disp_unit.set(W::Displ::try_from(unit).ok().expect("it was of this type when it was given"));
+        baseptr.set(base);
         Ok(())
     }
 
     /// Frees a window, when all ranks have called.
-    fn MPI_Win_free(win: *mut MPI_Win) on (named(win)) {
-        let win = &mut *out("win", win)?;
+    safe fn MPI_Win_free(win: &mut MPI_Win) on (named(win)) {
         let comm = {
             let process = enter();
             let window = process.window(*win)?;
@@ -139,45 +153,55 @@ entry! {
             window.comm
         };
         attributes::delete_window(*win)?;
+        far::complete_all(*win, "MPI_Win_free", Done::There)?;
         barrier_on("MPI_Win_free", comm)?;
-        free(*win);
+        let watch = enter().window_mut(*win)?.watch.take();
+        for win in watch.map(|watch| watch.tables).into_iter().chain([*win]) {
+            wait_until_unreached(win);
+            free(win);
+        }
         *win = MPI_WIN_NULL;
         Ok(())
     }
 }
 
 /// What a rank wants of a window.
-struct Wanted {
+struct WantedWindow {
     bytes: u64,
     unit: i64,
     info: Info,
+    align: usize,
+    granularity: usize,
+    /// `TERN_CHECK=windows`
+    is_watched: bool,
 }
 
 /// Where its memory comes from.
-enum Memory {
+enum MemoryOrigin {
     /// The program has it; or there is none, in a dynamic window.
-    OfProgram(Address),
+    OfProgram(WindowAddress),
     /// From the job's file, of each rank by itself.
     OfEach,
     /// From there, of all ranks one behind the other.
     Together,
 }
 
-/// # Safety
-/// `win` is null or may be written.
-unsafe fn arguments(
-    win: *mut MPI_Win,
+fn arguments(
+    win: Result<Handed<'_, MPI_Win>>,
     size: MPI_Aint,
     unit: i64,
     info: MPI_Info,
-) -> Result<(*mut MPI_Win, Wanted)> {
-    // SAFETY: by the caller.
-    let win = unsafe { out_handle("win", win, MPI_WIN_NULL)? };
+) -> Result<(Handed<'_, MPI_Win>, WantedWindow)> {
+    let win = win?;
     let bytes = size_of_window(size)?;
     if unit <= 0 {
         return Err(fail(MPI_ERR_DISP, format!("disp_unit is {unit}, but must be positive")));
     }
-    Ok((win, Wanted { bytes, unit, info: enter().hints(info)? }))
+    let mut process = enter();
+    let (info, is_watched) = (process.hints(info)?, process.checks.windows);
+    let align = alignment(&info)?.max(MEMORY_ALIGN);
+    let granularity = query::granularity(&info)?;
+    Ok((win, WantedWindow { bytes, unit, info, align, granularity, is_watched }))
 }
 
 fn size_of_window(size: MPI_Aint) -> Result<u64> {
@@ -197,7 +221,7 @@ fn expect_dynamic(window: &Window) -> Result {
 
 /// What each rank tells the others.
 #[derive(Clone, Copy)]
-struct Told {
+struct WindowIntroduction {
     /// 0, or why it cannot take part.
     fault: u64,
     host: u64,
@@ -209,19 +233,39 @@ struct Told {
     pid: u64,
     /// Others can make it pass a fence.
     fenced: u64,
+    /// What its engine calls the window.
+    number: u64,
+    /// Where the kernel can be asked to read its memory.
+    probe: u64,
+    /// What the address of its memory is a multiple of.
+    align: u64,
 }
 
-impl Told {
-    const BYTES: usize = 8 * 8;
+impl WindowIntroduction {
+    const BYTES: usize = 11 * 8;
 
     fn record(&self) -> Vec<u8> {
-        record(&[self.fault, self.host, self.bytes, self.unit, self.place, self.base, self.pid, self.fenced])
+        let WindowIntroduction { fault, host, bytes, unit, place, base, pid, fenced, number, probe, align } =
+            *self;
+        record(&[fault, host, bytes, unit, place, base, pid, fenced, number, probe, align])
     }
 
-    fn from(record: &[u8]) -> Told {
-        let [fault, host, bytes, unit, place, base, pid, fenced] =
+    fn from(record: &[u8]) -> WindowIntroduction {
+        let [fault, host, bytes, unit, place, base, pid, fenced, window, probe, align] =
             std::array::from_fn(|at| number(record, 8 * at));
-        Told { fault, host, bytes, unit, place, base, pid, fenced }
+        WindowIntroduction {
+            fault,
+            host,
+            bytes,
+            unit,
+            place,
+            base,
+            pid,
+            fenced,
+            number: window,
+            probe,
+            align,
+        }
     }
 }
 
@@ -230,15 +274,28 @@ fn make(
     call: &'static str,
     comm: MPI_Comm,
     flavor: c_int,
-    wanted: Wanted,
-    memory: Memory,
+    wanted: WantedWindow,
+    memory: MemoryOrigin,
 ) -> Result<(MPI_Win, *mut u8)> {
+    let is_watched = wanted.is_watched;
     let own = own_comm(call, comm)?;
     let made = make_on(call, own, flavor, wanted, &memory);
-    if made.is_err() {
-        enter().comms.remove(own);
+    match &made {
+        Ok((win, _)) if is_watched => watch(call, comm, *win)?,
+        Ok(_) => {}
+        Err(_) => _ = enter().objects.comms.remove(own),
     }
     made
+}
+
+/// Makes the tables of a window that is watched.
+fn watch(call: &'static str, comm: MPI_Comm, win: MPI_Win) -> Result {
+    let (bytes, align, info) = (tables::BYTES, MEMORY_ALIGN, Info::default());
+    let wanted = WantedWindow { bytes, unit: 1, info, align, granularity: 0, is_watched: false };
+    let made = make(call, comm, MPI_WIN_FLAVOR_ALLOCATE, wanted, MemoryOrigin::OfEach);
+    let (tables, _) = made.inspect_err(|_| free(win))?;
+    enter().window_mut(win)?.watch = Some(Box::new(WindowWatch::new(tables)));
+    Ok(())
 }
 
 /// A communicator for the window alone.
@@ -252,7 +309,7 @@ fn own_comm(call: &'static str, comm: MPI_Comm) -> Result<MPI_Comm> {
     let mut own = Comm::new(context, this.rank, this.group.clone(), None);
     own.children = children;
     own.name = format!("the communicator of a window on {}", this.name);
-    let handle = process.comms.insert(own);
+    let handle = process.objects.comms.insert(own);
     handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
 }
 
@@ -260,68 +317,128 @@ fn make_on(
     call: &'static str,
     comm: MPI_Comm,
     flavor: c_int,
-    wanted: Wanted,
-    memory: &Memory,
+    wanted: WantedWindow,
+    memory: &MemoryOrigin,
 ) -> Result<(MPI_Win, *mut u8)> {
     let mut process = enter();
-    let (circle, group) = {
+    let (participants, group) = {
         let own = process.comm(comm)?;
-        (Circle::local(call, own), own.group.clone())
+        (Participants::local(call, own), own.group.clone())
     };
-    let (me, size, host) = (circle.rank, circle.group.size(), process.host());
+    let reach = WindowReach::of(&process, (flavor, wanted.is_watched), &group);
+    let number = match reach.needs_messages {
+        true => Some(process.engine()?.announce_window(group.clone())),
+        false => None,
+    };
+    drop(process);
+    let announced = Announced(number);
+    let made = make_in((&participants, group, comm), flavor, wanted, memory, (&reach, number))?;
+    std::mem::forget(announced);
+    Ok(made)
+}
+
+/// A window that the engine knows, until it has been made.
+struct Announced(Option<WindowId>);
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if let (Some(number), Ok(engine)) = (self.0, enter().engine()) {
+            engine.withdraw(number);
+        }
+    }
+}
+
+/// How ranks of a window can be reached, as far as all know it before they tell each other.
+struct WindowReach {
+    /// What stands for this rank's host: of ranks with the same number, memory is shared.
+    host: u64,
+    /// Some rank may be reached by messages.
+    needs_messages: bool,
+    /// The kernel may copy.
+    by_kernel: bool,
+}
+
+impl WindowReach {
+    fn of(process: &Process, (flavor, is_watched): (c_int, bool), group: &Group) -> WindowReach {
+        let (apart, by_kernel) = (
+            process.objects.windows.by_messages && flavor != MPI_WIN_FLAVOR_SHARED,
+            process.objects.windows.by_kernel,
+        );
+        let (host, own) = (process.host_among(group.members()), process.host());
+        let is_far = |peer| process.is_foreign(peer) || process.host_of(peer) != own;
+        let spans = group.size() > 1 && (apart || group.members().any(is_far));
+        let of_program = matches!(flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC) && group.size() > 1;
+        let host = if apart { u64::from(process.own_peer()) << 32 | 1 << 63 } else { host.into() };
+        let needs_messages = (spans && flavor != MPI_WIN_FLAVOR_SHARED) || of_program || is_watched;
+        WindowReach { host, needs_messages, by_kernel }
+    }
+
+    /// Whether the kernel copies from and to the ranks of this host: asked of the first other one.
+    fn tries_kernel(&self, all: &[WindowIntroduction], me: u32, memory: &MemoryOrigin) -> bool {
+        let near =
+            |(rank, told): &(usize, &WindowIntroduction)| *rank != me as usize && told.host == self.host;
+        let first = all.iter().enumerate().find(near);
+        let MemoryOrigin::OfProgram(_) = memory else { return true };
+        first.is_none_or(|(_, told)| self.by_kernel && shm::probe(told.pid as u32, told.probe))
+    }
+}
+
+fn make_in(
+    (participants, group, comm): (&Participants, Group, MPI_Comm),
+    flavor: c_int,
+    wanted: WantedWindow,
+    memory: &MemoryOrigin,
+    (reach, number): (&WindowReach, Option<WindowId>),
+) -> Result<(MPI_Win, *mut u8)> {
+    let mut process = enter();
+    let (me, size) = (participants.rank, group.size());
     let fabric = process.engine()?.transport();
     let (file, is_fenced) = (fabric.memory(), fabric.is_fenced());
     drop(process);
-    let words = Control::bytes(size).next_multiple_of(MEMORY_ALIGN);
-    let own_bytes = words + if matches!(memory, Memory::OfEach) { wanted.bytes as usize } else { 0 };
+    let align = wanted.align;
+    let words = words_of(size, align as u64);
+    let own_bytes = words + if matches!(memory, MemoryOrigin::OfEach) { wanted.bytes as usize } else { 0 };
     let reserved = file.and_then(|file| Ok((file.reserve(own_bytes)?, file)));
-    let base = if let Memory::OfProgram(base) = memory { base.0.expose_provenance() as u64 } else { 0 };
-    let mine = Told {
+    let base = if let MemoryOrigin::OfProgram(base) = memory { base.0.expose_provenance() as u64 } else { 0 };
+    if reach.by_kernel && matches!(memory, MemoryOrigin::OfProgram(_)) {
+        shm::allow_peers();
+    }
+    let mine = WindowIntroduction {
         fault: u64::from(reserved.is_err()),
-        host: host.into(),
+        host: reach.host,
         bytes: wanted.bytes,
         unit: wanted.unit as u64,
-        place: reserved.as_ref().map_or(0, |(place, _)| *place),
+        place: reserved.as_ref().map_or(0, |(own, _)| own.place()),
         base,
         pid: std::process::id().into(),
         fenced: is_fenced.into(),
+        number: number.map_or(0, |number| number.raw().into()),
+        probe: shm::probe_addr(),
+        align: align as u64,
     };
-    let all: Vec<Told> =
-        circle.allgather(&mine.record())?.chunks_exact(Told::BYTES).map(Told::from).collect();
-    let (place, file) = reserved.map_err(|error| no_memory(wanted.bytes, &error))?;
-    expect_alike(&all)?;
-    let mut reserved = vec![(place, own_bytes)];
+    let all: Vec<WindowIntroduction> = participants
+        .allgather(&mine.record())?
+        .chunks_exact(WindowIntroduction::BYTES)
+        .map(WindowIntroduction::from)
+        .collect();
+    let (own, file) = reserved.map_err(|error| no_memory(wanted.bytes, &error))?;
+    expect_alike(&all, flavor)?;
+    let mut reserved = vec![own];
     let together = match memory {
-        Memory::Together => Some(map_together(&circle, &file, &all, &mut reserved)?),
+        MemoryOrigin::Together => Some(map_together(participants, &file, &all, &mut reserved)?),
         _ => None,
     };
-    let mapped = if let Memory::OfEach = memory {
-        all.iter().map(|told| told.bytes).collect()
-    } else {
-        vec![0; size as usize]
+    let controls: Arc<[WindowControl]> = map_controls(&file, &all, memory, reach.host)?.into();
+    let by_kernel = reach.tries_kernel(&all, me, memory);
+    let behind = |rank: usize, bytes| controls[rank].memory(words_of(size, all[rank].align), bytes);
+    let mut targets = targets(&all, (me, reach.host, by_kernel), memory, together.as_ref(), behind);
+    let base = match targets[me as usize].route {
+        MemoryRoute::Direct(base) => base,
+        _ => unreachable!("a rank's own memory is mapped"),
     };
-    let controls = map_controls(&file, &all, words, &mapped, size)?;
-    let mut before = 0;
-    let target = |(rank, told): (usize, &Told)| {
-        let way = match (memory, &together) {
-            (Memory::OfEach, _) => Way::Direct(Address(controls[rank].memory(words, told.bytes as usize))),
-            (_, Some(range)) => {
-                let at = before;
-                before += told.bytes as usize;
-                Way::Direct(Address(range.at(at, told.bytes as usize)))
-            }
-            _ if rank == me as usize => {
-                Way::Direct(Address(std::ptr::with_exposed_provenance_mut(told.base as usize)))
-            }
-            _ => Way::Kernel { pid: told.pid as u32, base: told.base },
-        };
-        Target { way, bytes: told.bytes, unit: told.unit as i64 }
-    };
-    let targets: Vec<Target> = all.iter().enumerate().map(target).collect();
-    let base = match targets[me as usize].way {
-        Way::Direct(base) => base,
-        Way::Kernel { .. } => unreachable!("a rank's own memory is mapped"),
-    };
+    if wanted.is_watched {
+        targets.iter_mut().for_each(Target::watch);
+    }
     let constants = Box::new(Constants {
         base,
         size: wanted.bytes as MPI_Aint,
@@ -329,6 +446,7 @@ fn make_on(
         flavor,
         model: MPI_WIN_UNIFIED,
     });
+    let near: Vec<&WindowIntroduction> = all.iter().filter(|told| told.host == reach.host).collect();
     let window = Window {
         comm,
         name: String::new(),
@@ -338,74 +456,146 @@ fn make_on(
         me,
         group,
         targets,
-        controls: controls.into(),
-        is_fenced: size == 1 || all.iter().all(|told| told.fenced != 0),
+        controls,
+        is_fenced: near.len() == 1 || near.iter().all(|told| told.fenced != 0),
+        many_from: if wanted.granularity > 0 { wanted.granularity } else { MANY_BYTES_MIN },
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,
         epoch: Epoch::new(size),
+        far: number,
+        far_locked: BTreeSet::new(),
+        watch: None,
         constants,
         together,
-        memory: file,
         reserved,
     };
-    let handle = enter().windows.0.insert(Box::new(window)).map(MPI_Win);
+    expose(&window, wanted.bytes, &all)?;
+    if number.is_some() {
+        // Nobody may ask for something before all can answer.
+        participants.barrier()?;
+    }
+    let is_served = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
+    let handle = enter().objects.windows.all.insert(Box::new(window)).map(MPI_Win);
     let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 windows exist: free some"))?;
+    if is_served {
+        enter().objects.windows.served += 1;
+        progress::ensure();
+    }
     Ok((handle, base.0))
 }
 
+/// Lets the engine answer for this rank's part of a window.
+fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result {
+    let Some(number) = window.far else { return Ok(()) };
+    // SAFETY: the memory of the window, which the program keeps until it has freed the window; and that waits until no message uses it.
+    let memory = unsafe { ExposedMemory::new(window.constants.base.0, bytes as usize) };
+    let exposure = Exposure {
+        controls: window.controls.clone(),
+        group: window.group.clone(),
+        me: window.me,
+        is_fenced: window.is_fenced,
+        by_lock: window.locks_elements(),
+        many_from: window.many_from,
+        memory: (!window.is_dynamic()).then_some(memory),
+    };
+    let numbers = all.iter().map(|told| told.number as u32).collect();
+    enter().engine()?.expose(number, numbers, Box::new(exposure));
+    Ok(())
+}
+
 /// All ranks see the same, so all refuse, or none.
-fn expect_alike(all: &[Told]) -> Result {
+fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result {
     if let Some(rank) = all.iter().position(|told| told.fault != 0) {
         return Err(fail(MPI_ERR_NO_MEM, format!("rank {rank} cannot get the memory of its part")));
     }
-    if let Some(rank) = all.iter().position(|told| told.host != all[0].host) {
+    let elsewhere = all.iter().position(|told| told.host != all[0].host);
+    if let Some(rank) = elsewhere.filter(|_| flavor == MPI_WIN_FLAVOR_SHARED) {
         return Err(fail(
-            MPI_ERR_UNSUPPORTED_OPERATION,
+            MPI_ERR_RMA_SHARED,
             format!(
-                "ranks 0 and {rank} run on different hosts, and this version has windows within one host only: use a \
-                 communicator of MPI_Comm_split_type with MPI_COMM_TYPE_SHARED"
+                "ranks 0 and {rank} run on different hosts, and cannot share memory: use a communicator of MPI_Comm_split_type with \
+                 MPI_COMM_TYPE_SHARED, or MPI_Win_allocate"
             ),
         ));
     }
     Ok(())
 }
 
+/// How each rank's memory is reached; `behind` is where memory behind a rank's words is.
+fn targets(
+    all: &[WindowIntroduction],
+    (me, host, by_kernel): (u32, u64, bool),
+    memory: &MemoryOrigin,
+    together: Option<&SharedRange>,
+    behind: impl Fn(usize, usize) -> *mut u8,
+) -> Vec<Target> {
+    let mut before = 0;
+    let target = |(rank, told): (usize, &WindowIntroduction)| {
+        let bytes = told.bytes as usize;
+        let route = match (memory, together) {
+            _ if told.host != host => MemoryRoute::Message,
+            (MemoryOrigin::OfEach, _) => MemoryRoute::Direct(WindowAddress(behind(rank, bytes))),
+            (_, Some(range)) => MemoryRoute::Direct(WindowAddress(range.at(before, bytes))),
+            _ if rank == me as usize => {
+                MemoryRoute::Direct(WindowAddress(std::ptr::with_exposed_provenance_mut(told.base as usize)))
+            }
+            _ if !by_kernel => MemoryRoute::Message,
+            _ => MemoryRoute::Kernel { pid: told.pid as u32, base: told.base },
+        };
+        before += bytes;
+        Target { route, bytes: told.bytes, unit: told.unit as i64 }
+    };
+    all.iter().enumerate().map(target).collect()
+}
+
+/// Bytes of a rank's words, with what lies between them and its memory.
+fn words_of(size: u32, align: u64) -> usize {
+    WindowControl::bytes(size).next_multiple_of(align as usize)
+}
+
+/// The words of each rank of this host, and its memory if that lies behind them.
 fn map_controls(
     file: &JobMemory,
-    all: &[Told],
-    words: usize,
-    memory: &[u64],
-    size: u32,
-) -> Result<Vec<Control>> {
-    let map = |(told, bytes): (&Told, &u64)| {
-        let range = file.map(told.place, words + *bytes as usize);
-        Ok(Control::new(range.map_err(|error| no_memory(*bytes, &error))?, size))
+    all: &[WindowIntroduction],
+    memory: &MemoryOrigin,
+    host: u64,
+) -> Result<Vec<WindowControl>> {
+    let map = |told: &WindowIntroduction| {
+        if told.host != host {
+            return Ok(WindowControl::elsewhere(all.len() as u32));
+        }
+        let bytes = if let MemoryOrigin::OfEach = memory { told.bytes } else { 0 };
+        let (words, align) = (words_of(all.len() as u32, told.align), told.align as usize);
+        let range = file.map_aligned(told.place, words + bytes as usize, align);
+        Ok(WindowControl::new(range.map_err(|error| no_memory(bytes, &error))?, all.len() as u32))
     };
-    all.iter().zip(memory).map(map).collect()
+    all.iter().map(map).collect()
 }
 
 /// The first rank takes a range for all.
 fn map_together(
-    circle: &Circle,
+    participants: &Participants,
     file: &Arc<JobMemory>,
-    all: &[Told],
-    reserved: &mut Vec<(u64, usize)>,
+    all: &[WindowIntroduction],
+    reserved: &mut Vec<Reservation>,
 ) -> Result<SharedRange> {
     let sum = all.iter().try_fold(0u64, |sum, told| sum.checked_add(told.bytes));
     let bytes = usize::try_from(sum.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    let mine = (circle.rank == 0).then(|| file.reserve(bytes));
+    let mine = (participants.rank == 0).then(|| file.reserve(bytes));
     let place = match &mine {
-        Some(Ok(place)) => *place,
+        Some(Ok(own)) => own.place(),
         _ => u64::MAX,
     };
-    let told = circle.bcast(0, (circle.rank == 0).then_some(&record(&[place])))?;
-    if let Some(place) = mine {
-        reserved.push((place.map_err(|error| no_memory(bytes as u64, &error))?, bytes));
+    let told = participants.bcast(0, (participants.rank == 0).then_some(&record(&[place])))?;
+    if let Some(own) = mine {
+        reserved.push(own.map_err(|error| no_memory(bytes as u64, &error))?);
     }
     match number(&told, 0) {
         u64::MAX => Err(fail(MPI_ERR_NO_MEM, format!("rank 0 cannot get {bytes} bytes for all ranks"))),
-        place => file.map(place, bytes).map_err(|error| no_memory(bytes as u64, &error)),
+        place => file
+            .map_aligned(place, bytes, all[0].align as usize)
+            .map_err(|error| no_memory(bytes as u64, &error)),
     }
 }
 
@@ -417,23 +607,33 @@ fn no_memory(bytes: u64, error: &io::Error) -> Box<Error> {
 ///
 /// # Safety
 /// What `win` points to, unless it is null, can be read.
-unsafe fn named(win: *mut MPI_Win) -> Place {
+unsafe fn named(win: *mut MPI_Win) -> ErrorObject {
     // SAFETY: the caller's promise.
-    unsafe { win.as_ref() }.map_or(Place::None, |win| Place::Win(*win))
+    unsafe { win.as_ref() }.map_or(ErrorObject::None, |win| ErrorObject::Win(*win))
+}
+
+/// Waits until no message uses this rank's part of a window. All accesses of sound ranks have ended.
+fn wait_until_unreached(win: MPI_Win) {
+    let process = enter();
+    let Ok(Some(far)) = process.window(win).map(|window| window.far) else { return };
+    wait::until(
+        process,
+        |_| Waiting { detail: "for messages to this rank's memory".into(), ..Waiting::on("MPI_Win_free") },
+        |process| (!process.engine_mut()?.is_reached(far)).then_some(()),
+    );
 }
 
 /// Nobody uses the window any more.
 fn free(win: MPI_Win) {
     let mut process = enter();
-    let Some(window) = process.windows.0.remove(win.0) else { return };
-    process.errhandlers.release(window.errhandler);
-    if let Some(comm) = process.comms.remove(window.comm) {
-        process.leave_team(comm.team);
+    let Some(window) = process.objects.windows.all.remove(win.0) else { return };
+    process.objects.windows.served -=
+        u32::from(window.targets.iter().any(|target| target.route == MemoryRoute::Message));
+    if let (Some(far), Some(engine)) = (window.far, process.engine_mut()) {
+        engine.withdraw(far);
     }
-    drop(process);
-    let Window { memory, reserved, controls, together, .. } = *window;
-    drop((controls, together));
-    for (place, bytes) in reserved {
-        memory.release(place, bytes);
+    process.objects.errhandlers.release(window.errhandler);
+    if let Some(comm) = process.objects.comms.remove(window.comm) {
+        process.leave_team(comm.team);
     }
 }

@@ -1,15 +1,25 @@
 //! Chapter 12: one-sided communication.
 //!
-//! A window has, for each rank, memory and a way to reach it. Memory that the library gives out is mapped by all ranks of the machine,
+//! A window has, for each rank, memory and a way to reach it. Memory that the library gives out is mapped by all ranks of the node,
 //! and transfers are copies and atomic instructions. Memory of the program's own is reached through the kernel. Either way, nothing is
-//! asked of the target, and a transfer is done when its call returns.
+//! asked of the target, and a transfer is done when its call returns. Ranks of other hosts are reached by messages, which the target's
+//! engine executes.
 
 mod accumulate;
+pub mod call;
+mod contiguous;
 mod control;
+mod elements;
 mod epoch;
+mod exposure;
+pub mod far;
+mod lock;
 mod make;
 pub mod object;
 mod place;
 mod query;
+pub mod refused;
 mod sync;
+mod tables;
 mod transfer;
+mod watch;

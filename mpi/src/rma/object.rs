@@ -1,20 +1,24 @@
 //! Windows: the object behind a handle (MPI 5.0 section 12.2).
 
-use super::control::Control;
+use super::control::WindowControl;
 use super::epoch::Epoch;
-use crate::comm::attributes::Attributes;
+use crate::check::windows::WindowWatch;
+use crate::comm::attribute_values::Attributes;
+use crate::comm::object::shown;
 use crate::core::error::{Error, Result, fail};
-use crate::core::handle::Kind;
+use crate::core::handle::HandleKind;
 use crate::core::process::{Process, outside};
 use crate::core::table::Table;
-use crate::env::info::Info;
+use crate::env::hints::Info;
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_abi::*;
 use tern_engine::Group;
+use tern_engine::rma::{ACCESS_CONTEXT, WindowId};
 use tern_job::status_page::count_of_ranks;
-use tern_transport::{JobMemory, Peer, SharedRange};
+use tern_transport::{Peer, Reservation, SharedRange};
 
 /// A window.
 #[derive(Debug)]
@@ -36,9 +40,11 @@ pub struct Window {
     /// How each rank's memory is reached.
     pub targets: Vec<Target>,
     /// What the ranks share beside it.
-    pub controls: Arc<[Control]>,
+    pub controls: Arc<[WindowControl]>,
     /// All ranks can be made to pass a fence.
     pub is_fenced: bool,
+    /// Bytes from which elements are combined all at once.
+    pub many_from: usize,
     /// Puts have been made since stores were ordered last.
     pub has_stored: bool,
     /// See [`Window::order_stores`].
@@ -47,21 +53,25 @@ pub struct Window {
     pub flushes: u32,
     /// Which accesses are allowed now.
     pub epoch: Epoch,
+    /// The engine's number of the window, if ranks are reached by messages.
+    pub far: Option<WindowId>,
+    /// Ranks whose lock is held that are reached by messages, in an epoch of `MPI_Win_lock_all`.
+    pub far_locked: BTreeSet<u32>,
+    /// What `TERN_CHECK=windows` remembers. A window that has it also has a number of the engine's.
+    pub watch: Option<Box<WindowWatch>>,
     /// What the predefined attributes point to.
     pub constants: Box<Constants>,
     /// Memory that is laid out for all ranks together (`MPI_Win_allocate_shared`); mapped as long as the window lives.
     pub together: Option<SharedRange>,
-    /// The file that the memory is from, and what of it this rank gives back in the end.
-    pub memory: Arc<JobMemory>,
-    /// Places and bytes of those ranges.
-    pub reserved: Vec<(u64, usize)>,
+    /// What of the job's memory this rank gives back in the end.
+    pub reserved: Vec<Reservation>,
 }
 
 /// Values of the predefined attributes (section 12.2.7). The program gets their addresses, so they stay where they are.
 #[derive(Debug)]
 pub struct Constants {
     /// `MPI_WIN_BASE`.
-    pub base: Address,
+    pub base: WindowAddress,
     /// `MPI_WIN_SIZE`.
     pub size: MPI_Aint,
     /// `MPI_WIN_DISP_UNIT`.
@@ -74,29 +84,40 @@ pub struct Constants {
 
 /// An address of window memory in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Address(pub *mut u8);
+pub struct WindowAddress(pub *mut u8);
 
 // SAFETY: an address of the process, not of a thread; who may use it, the rules of a window say.
-unsafe impl Send for Address {}
+unsafe impl Send for WindowAddress {}
 // SAFETY: as above.
-unsafe impl Sync for Address {}
+unsafe impl Sync for WindowAddress {}
 
 /// How one rank's memory is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// How.
-    pub way: Way,
+    pub route: MemoryRoute,
     /// Bytes of its memory.
     pub bytes: u64,
     /// Bytes of one unit of displacement.
     pub unit: i64,
 }
 
+impl Target {
+    /// The short ways are not for it.
+    pub fn watch(&mut self) {
+        if let MemoryRoute::Direct(base) = self.route {
+            self.route = MemoryRoute::Watched(base);
+        }
+    }
+}
+
 /// A way to a rank's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum MemoryRoute {
     /// It is mapped here.
-    Direct(Address),
+    Direct(WindowAddress),
+    /// The same, with all that `TERN_CHECK=windows` looks at: the short ways do not know it.
+    Watched(WindowAddress),
     /// The kernel copies to and from this address of that process.
     Kernel {
         /// The process.
@@ -104,6 +125,8 @@ pub enum Way {
         /// The address there.
         base: u64,
     },
+    /// The process executes what messages ask for.
+    Message,
 }
 
 impl Window {
@@ -124,14 +147,14 @@ impl Window {
 
     /// Name and size, for a message to a person.
     pub fn described(&self) -> String {
-        let name = self.name.replace(char::is_control, "?");
-        let name = if name.is_empty() { "a window" } else { &name };
+        let name = shown(&self.name, "a window");
         format!("{name} ({}, this is {})", count_of_ranks(self.size()), self.me)
     }
 
     /// The name alone.
     pub fn named(&self) -> String {
-        if self.name.is_empty() { "the window".into() } else { format!("window {}", self.name) }
+        let name = shown(&self.name, "");
+        if name.is_empty() { "the window".into() } else { format!("window {name}") }
     }
 
     /// The rank of a target argument; `None` for `MPI_PROC_NULL`.
@@ -154,6 +177,18 @@ impl Window {
                 self.size() - 1
             ),
         )
+    }
+
+    /// Whether a rank is reached by messages.
+    #[inline]
+    pub fn is_far(&self, rank: u32) -> bool {
+        self.targets[rank as usize].route == MemoryRoute::Message
+    }
+
+    /// Whether its memory is mapped here, and nobody watches.
+    #[inline]
+    pub fn is_direct(&self, rank: u32) -> bool {
+        matches!(self.targets[rank as usize].route, MemoryRoute::Direct(_))
     }
 
     /// The process of a rank.
@@ -187,7 +222,7 @@ impl Window {
     #[inline]
     pub fn usual_place(&mut self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
         let there = self.targets.get(usize::try_from(rank).ok()?)?;
-        let Way::Direct(base) = there.way else { return None };
+        let MemoryRoute::Direct(base) = there.route else { return None };
         let offset = u64::try_from(displacement).ok()?.checked_mul(there.unit as u64)?;
         // A dynamic window has no bytes.
         if offset.checked_add(bytes as u64)? > there.bytes {
@@ -199,12 +234,21 @@ impl Window {
 }
 
 /// All windows.
-pub struct Windows(pub Table<Box<Window>>);
+pub struct Windows {
+    /// By handle.
+    pub all: Table<Box<Window>>,
+    /// `TERN_WINDOWS=messages`.
+    pub by_messages: bool,
+    /// `TERN_CMA`: the kernel may copy between processes.
+    pub by_kernel: bool,
+    /// Windows that others reach by messages: they are served while the program computes.
+    pub served: u32,
+}
 
 impl Windows {
     /// None.
     pub const fn new() -> Self {
-        Windows(Table::new(Kind::Win))
+        Windows { all: Table::new(HandleKind::Win), by_messages: false, by_kernel: true, served: 0 }
     }
 }
 
@@ -212,22 +256,29 @@ impl Process {
     /// The window of a handle.
     #[inline]
     pub fn window(&self, win: MPI_Win) -> Result<&Window> {
-        self.windows.0.get(win.0).map(|window| &**window).ok_or_else(|| self.no_window(win))
+        self.objects.windows.all.get(win.0).map(|window| &**window).ok_or_else(|| self.no_window(win))
     }
 
     /// The window of a handle, to change it.
     #[inline]
     pub fn usual_window(&mut self, win: MPI_Win) -> Option<&mut Window> {
-        self.windows.0.get_mut(win.0).map(|window| &mut **window)
+        self.objects.windows.all.get_mut(win.0).map(|window| &mut **window)
     }
 
     /// The same, or why there is none.
     #[inline]
     pub fn window_mut(&mut self, win: MPI_Win) -> Result<&mut Window> {
-        if self.windows.0.get(win.0).is_none() {
+        if self.objects.windows.all.get(win.0).is_none() {
             return Err(self.no_window(win));
         }
-        Ok(self.windows.0.get_mut(win.0).expect("just found"))
+        Ok(self.objects.windows.all.get_mut(win.0).expect("just found"))
+    }
+
+    /// The window of a request's status, if it is one of an access.
+    pub fn window_of_context(&self, context: u64) -> Option<MPI_Win> {
+        let number = context.checked_sub(ACCESS_CONTEXT)?;
+        let is = |window: &Window| window.far.is_some_and(|far| u64::from(far.raw()) == number);
+        self.objects.windows.all.iter().find(|(_, window)| is(window)).map(|(handle, _)| MPI_Win(handle))
     }
 
     #[cold]
@@ -241,11 +292,9 @@ impl Process {
         fail(MPI_ERR_WIN, format!("{:#x} is no window: it was freed or never was one", win.0))
     }
 
-    /// Wakes processes that may wait for what was just published in a window.
-    pub fn ring(&mut self, peers: impl IntoIterator<Item = Peer>) {
-        let Some(engine) = self.engine_mut() else { return };
-        for peer in peers {
-            engine.transport().ring(peer);
-        }
+    /// Wakes ranks of a window that may wait for what was just published in it.
+    pub fn ring(&self, window: &Window, ranks: impl IntoIterator<Item = u32>) {
+        let Some(engine) = self.engine_ref() else { return };
+        ranks.into_iter().for_each(|rank| engine.transport_ref().ring(window.peer(rank)));
     }
 }

@@ -1,12 +1,14 @@
 //! A buffer in another rank's memory: checked against the window, and reached by its way.
 
-use super::object::{Address, Way, Window};
-use super::transfer::At;
+use super::call::At;
+use super::object::{MemoryRoute, Window, WindowAddress};
 use crate::core::arguments::count;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::Process;
+use std::ptr::null_mut;
 use std::sync::Arc;
 use tern_abi::*;
+use tern_engine::rma::{Far, GappedElements, WindowId};
 use tern_mem::{Basic, Datatype, IoVec, UserBuf};
 use tern_transport::TransferError;
 use tern_transport::shm::{read_from, write_to};
@@ -15,72 +17,108 @@ use tern_transport::shm::{read_from, write_to};
 const PIECES: usize = 64;
 
 /// Elements in a target's memory.
-pub struct Place {
+pub struct TargetElements {
     /// Where they are; of another process's memory, only the addresses are used.
     buffer: UserBuf,
-    /// The process whose memory it is, if it is not mapped here.
-    pid: Option<u32>,
+    /// Which of its packed bytes are meant: the first, and how many.
+    from: usize,
+    bytes: usize,
+    /// How they are reached.
+    reach: ElementReach,
 }
 
-impl Place {
+/// How elements are reached.
+enum ElementReach {
+    /// They are mapped here.
+    Mapped,
+    /// The kernel copies from and to this process.
+    Kernel(u32),
+    /// By messages.
+    Message(Box<Far>),
+}
+
+impl TargetElements {
     /// The elements that a call names at a target, all within its memory.
-    ///
-    /// # Safety
-    /// The program follows the rules of the window: nobody frees or uses the elements in a conflicting way meanwhile.
     #[inline]
-    pub unsafe fn of(process: &Process, win: MPI_Win, target: u32, at: At) -> Result<Place> {
+    pub fn of(process: &Process, win: MPI_Win, target: u32, at: At) -> Result<TargetElements> {
         let At(_, displacement, elements, datatype) = at;
         let window = process.window(win)?;
         let elements = count("target_count", elements)?;
         let committed = match Basic::from_handle(datatype.0) {
             Some(basic) => Datatype::predefined(basic),
-            None => process.types.committed(datatype)?,
+            None => process.objects.types.committed(datatype)?,
         };
         let (base, pid) = locate(window, target, displacement, elements, committed)?;
-        // SAFETY: by the caller, within the memory as just checked; of another process's, only addresses are computed.
+        // SAFETY: within the memory as just checked, and the program follows the rules of the window: nobody frees or uses the elements in
+        // a conflicting way meanwhile. Of another process's memory, only addresses are computed.
         let buffer = unsafe { UserBuf::typed(base.0, elements, committed.layout()) };
-        Ok(Place { buffer, pid })
+        let reach = match (pid, window.far) {
+            (Some(pid), _) => ElementReach::Kernel(pid),
+            (None, Some(far)) if window.is_far(target) => {
+                ElementReach::Message(Box::new(aim((far, target), &buffer, base, elements, committed)))
+            }
+            _ => ElementReach::Mapped,
+        };
+        Ok(TargetElements { from: 0, bytes: buffer.len(), buffer, reach })
+    }
+
+    /// Some packed bytes of elements that are mapped here.
+    pub fn part_of(buffer: UserBuf, from: usize, bytes: usize) -> TargetElements {
+        TargetElements { buffer, from, bytes, reach: ElementReach::Mapped }
+    }
+
+    /// What messages say of it, if it is reached so.
+    #[inline]
+    pub fn far(&self) -> Option<&Far> {
+        if let ElementReach::Message(far) = &self.reach { Some(far) } else { None }
     }
 
     /// How many bytes it has, gaps left out.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.buffer.len()
+        self.bytes
     }
 
     /// Whether it is mapped here.
     pub fn is_mapped(&self) -> bool {
-        self.pid.is_none()
+        matches!(self.reach, ElementReach::Mapped)
     }
 
     /// Copies a buffer of this process there.
     #[inline]
     pub fn write(&self, from: &UserBuf) -> std::result::Result<(), TransferError> {
-        let Some(pid) = self.pid else {
-            UserBuf::copy(from, 0, &self.buffer, 0, self.buffer.len());
+        let ElementReach::Kernel(pid) = self.reach else {
+            UserBuf::copy(from, 0, &self.buffer, self.from, self.bytes);
             return Ok(());
         };
-        self.pieces(|piece, at| write_to(pid, piece.base as u64, from, at, piece.len))
+        self.batches(|pieces, at| write_to(pid, pieces, from, at))
     }
 
     /// Copies it to a buffer of this process.
     #[inline]
     pub fn read(&self, to: &UserBuf) -> std::result::Result<(), TransferError> {
-        let Some(pid) = self.pid else {
-            UserBuf::copy(&self.buffer, 0, to, 0, self.buffer.len());
+        let ElementReach::Kernel(pid) = self.reach else {
+            UserBuf::copy(&self.buffer, self.from, to, 0, self.bytes);
             return Ok(());
         };
-        self.pieces(|piece, at| read_from(pid, piece.base as u64, to, at, piece.len))
+        self.batches(|pieces, at| read_from(pid, pieces, to, at))
     }
 
-    /// Copies a run of bytes of another process's memory here.
-    pub fn fetch(&self, there: *mut u8, to: &UserBuf) -> std::result::Result<(), TransferError> {
-        self.pid.map_or(Ok(()), |pid| read_from(pid, there.addr() as u64, to, 0, to.len()))
-    }
-
-    /// Copies a run of bytes there.
-    pub fn store(&self, there: *mut u8, from: &UserBuf) -> std::result::Result<(), TransferError> {
-        self.pid.map_or(Ok(()), |pid| write_to(pid, there.addr() as u64, from, 0, from.len()))
+    /// Visits the runs of bytes, many at a time, each time with how many bytes came before them.
+    fn batches<E>(
+        &self,
+        mut visit: impl FnMut(&mut [IoVec], usize) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (mut pieces, mut done) = ([IoVec::default(); PIECES], 0);
+        while done < self.bytes {
+            let (found, covered) = self.buffer.iovecs(self.from + done, self.bytes - done, &mut pieces);
+            if covered == 0 {
+                break;
+            }
+            visit(&mut pieces[..found], done)?;
+            done += covered;
+        }
+        Ok(())
     }
 
     /// Visits the runs of bytes, each with how many came before it.
@@ -88,18 +126,13 @@ impl Place {
         &self,
         mut visit: impl FnMut(IoVec, usize) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (mut pieces, mut done) = ([IoVec::default(); PIECES], 0);
-        while done < self.buffer.len() {
-            let (found, covered) = self.buffer.iovecs(done, self.buffer.len() - done, &mut pieces);
-            if covered == 0 {
-                break;
+        self.batches(|pieces, mut before| {
+            for piece in pieces {
+                visit(*piece, before)?;
+                before += piece.len;
             }
-            for piece in &pieces[..found] {
-                visit(*piece, done)?;
-                done += piece.len;
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The error of a copy that the kernel refused.
@@ -109,13 +142,13 @@ impl Place {
             TransferError::Os(libc::EPERM) => fail(
                 MPI_ERR_UNSUPPORTED_OPERATION,
                 "the system does not let ranks reach each other's memory (process_vm_readv is forbidden, as by a container \
-                 or by Yama), and this version reaches such a window in no other way: use MPI_Win_allocate",
+                 or by Yama), and this version reaches such a window in no other route: use MPI_Win_allocate",
             ),
             TransferError::Os(libc::EFAULT) => fail(
                 MPI_ERR_RMA_RANGE,
                 format!(
                     "{} bytes of the target's memory, or of the origin's buffer, are not mapped",
-                    self.buffer.len()
+                    self.bytes
                 ),
             ),
             TransferError::Os(number) => fail(
@@ -138,7 +171,7 @@ fn locate(
     displacement: MPI_Aint,
     elements: u64,
     datatype: &Arc<Datatype>,
-) -> Result<(Address, Option<u32>)> {
+) -> Result<(WindowAddress, Option<u32>)> {
     let there = &window.targets[target as usize];
     // As wide as an address, so that nothing overflows.
     let first = displacement as i128 * i128::from(there.unit);
@@ -148,6 +181,8 @@ fn locate(
     let is_empty = elements == 0 || datatype.size() == 0;
     let inside = match window.is_dynamic() {
         _ if is_empty => true,
+        // The target alone knows what it has attached.
+        true if window.is_far(target) => low >= 0,
         true => u64::try_from(low).is_ok_and(|low| {
             window.controls[target as usize].is_attached(low, (high - i128::from(low)).max(0) as u64)
         }),
@@ -157,13 +192,33 @@ fn locate(
         return Err(outside(window, target, displacement, low, high));
     }
     let offset = first as isize;
-    Ok(match there.way {
-        Way::Direct(base) => (Address(base.0.wrapping_offset(offset)), None),
-        Way::Kernel { pid, base } => {
-            let address = std::ptr::with_exposed_provenance_mut::<u8>(base as usize);
-            (Address(address.wrapping_offset(offset)), Some(pid))
+    Ok(match there.route {
+        MemoryRoute::Direct(base) | MemoryRoute::Watched(base) => {
+            (WindowAddress(base.0.wrapping_offset(offset)), None)
         }
+        MemoryRoute::Kernel { pid, base } => {
+            let address = std::ptr::with_exposed_provenance_mut::<u8>(base as usize);
+            (WindowAddress(address.wrapping_offset(offset)), Some(pid))
+        }
+        MemoryRoute::Message => (WindowAddress(null_mut::<u8>().wrapping_offset(offset)), None),
     })
+}
+
+/// What messages say of elements at `base`, the bytes of which are at `buffer`'s addresses.
+fn aim(
+    (window, rank): (WindowId, u32),
+    buffer: &UserBuf,
+    base: WindowAddress,
+    count: u64,
+    datatype: &Arc<Datatype>,
+) -> Far {
+    match buffer.as_contiguous() {
+        Some((at, _)) => Far { window, rank, at: at as i64, shape: None },
+        None => {
+            let shape = GappedElements { count, layout: datatype.layout().clone() };
+            Far { window, rank, at: base.0.addr() as i64, shape: Some(shape) }
+        }
+    }
 }
 
 #[cold]

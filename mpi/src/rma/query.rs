@@ -1,10 +1,13 @@
 //! What a window is: group, hints, name (MPI 5.0 sections 12.2.7, 7.8).
 
-use crate::core::arguments::{out, store_string, string};
+use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
 use crate::core::process::enter;
-use crate::env::info::Info;
-use std::ffi::{c_char, c_int};
+use crate::env::hints::Info;
+use crate::env::memory_kinds;
+use std::borrow::Cow;
+use std::ffi::c_int;
 use tern_abi::*;
 
 /// The hints of section 12.2.1, with what holds unless the program says otherwise.
@@ -20,29 +23,30 @@ const HINTS: [(&str, &str); 6] = [
 /// Of windows on shared memory only.
 const NONCONTIG: (&str, &str) = ("alloc_shared_noncontig", "false");
 
+/// Of windows whose memory the library has given out.
+const ALIGNMENT: (&str, &str) = ("mpi_minimum_memory_alignment", "4096");
+
 entry! {
     /// The ranks of a window.
-    fn MPI_Win_get_group(win: MPI_Win, group: *mut MPI_Group) on win {
-        let group = out("group", group)?;
+    safe fn MPI_Win_get_group(win: MPI_Win, group: Out<'_, MPI_Group>) on win {
         let mut process = enter();
         let members = process.window(win)?.group.clone();
-        *group = process.new_group(members)?;
+        group.set(process.new_group(members)?);
         Ok(())
     }
 
     /// The hints in use, as a new object.
-    fn MPI_Win_get_info(win: MPI_Win, info_used: *mut MPI_Info) on win {
-        let info_used = out("info_used", info_used)?;
+    safe fn MPI_Win_get_info(win: MPI_Win, info_used: Out<'_, MPI_Info>) on win {
         let mut process = enter();
         let window = process.window(win)?;
-        let shared = window.constants.flavor == MPI_WIN_FLAVOR_SHARED;
-        let used = used(&window.info, shared);
-        *info_used = process.new_info(used)?;
+        let mut used = used(&window.info, window.constants.flavor);
+        used.set(memory_kinds::KEY, &memory_kinds::supported(&memory_kinds::of_world()));
+        info_used.set(process.new_info(used)?);
         Ok(())
     }
 
     /// Gives hints; those that are not known are ignored, and so is what a window cannot change any more.
-    fn MPI_Win_set_info(win: MPI_Win, info: MPI_Info) on win {
+    safe fn MPI_Win_set_info(win: MPI_Win, info: MPI_Info) on win {
         let mut process = enter();
         let hints = process.hints(info)?.only(&["accumulate_ordering", "accumulate_ops"]);
         let known = &mut process.window_mut(win)?.info;
@@ -51,24 +55,48 @@ entry! {
     }
 
     /// The name; the null handle has one too (section 7.8).
-    fn MPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) on win {
-        let (win_name, resultlen) = (out("win_name", win_name)?, out("resultlen", resultlen)?);
+    safe fn MPI_Win_get_name(win: MPI_Win, win_name: OutText<'_>, resultlen: Out<'_, c_int>) on win {
         let process = enter();
         let name = if win == MPI_WIN_NULL { "MPI_WIN_NULL" } else { &process.window(win)?.name };
-        *resultlen = store_string(win_name, name, MPI_MAX_OBJECT_NAME as usize);
+        resultlen.set(win_name.store(name, MPI_MAX_OBJECT_NAME as usize));
         Ok(())
     }
 
     /// Names a window.
-    fn MPI_Win_set_name(win: MPI_Win, win_name: *const c_char) on win {
-        let name = string("win_name", win_name)?;
-        enter().window_mut(win)?.name = name.into_owned();
+    safe fn MPI_Win_set_name(win: MPI_Win, win_name: Cow<'_, str>) on win {
+        enter().window_mut(win)?.name = win_name.into_owned();
         Ok(())
     }
 }
 
-fn used(given: &Info, shared: bool) -> Info {
+/// Kinds of memory that the library knows (section 11.4.3).
+const KINDS: &str = "mpi,system";
+
+/// The hint `mpi_accumulate_granularity`: from so many bytes on, elements are combined all at once. 0: the library chooses.
+pub fn granularity(hints: &Info) -> Result<usize> {
+    let text = hints.get("mpi_accumulate_granularity").unwrap_or("0");
+    text.trim().parse().map_err(|_| {
+        fail(
+            MPI_ERR_INFO_VALUE,
+            format!("mpi_accumulate_granularity is '{text}', but must be a number of bytes"),
+        )
+    })
+}
+
+/// Whether an assertion of `mpi_assert_memory_alloc_kinds` names nothing but what is known.
+fn are_known(kinds: &str) -> bool {
+    kinds.split(',').all(|kind| KINDS.split(',').any(|known| kind.split(':').next() == Some(known)))
+}
+
+fn used(given: &Info, flavor: c_int) -> Info {
+    let shared = flavor == MPI_WIN_FLAVOR_SHARED;
     let mut used = Info::default();
+    if let Some(kinds) = given.get("mpi_assert_memory_alloc_kinds").filter(|kinds| are_known(kinds)) {
+        used.set("mpi_assert_memory_alloc_kinds", kinds);
+    }
+    if shared || flavor == MPI_WIN_FLAVOR_ALLOCATE {
+        used.set(ALIGNMENT.0, given.get(ALIGNMENT.0).unwrap_or(ALIGNMENT.1));
+    }
     for (key, usual) in HINTS.into_iter().chain(shared.then_some(NONCONTIG)) {
         used.set(key, given.get(key).unwrap_or(usual));
     }

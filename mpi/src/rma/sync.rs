@@ -1,41 +1,50 @@
-//! Synchronization of windows (MPI 5.0 section 12.5). Transfers are done when their calls return, so to end an epoch is to tell the
-//! others.
+//! Synchronization of windows (MPI 5.0 section 12.5). Transfers by copies are done when their calls return, so to end an epoch is to
+//! tell the others. Those by messages are waited for first.
 
-use super::control::{Control, LockKind};
+use super::control::{LockKind, WindowControl};
+use super::far::{self, Done};
+use super::lock::{take_lock, wait_on, wake_waiters};
 use super::object::Window;
+use super::watch;
+use crate::check::windows::{AccessEnd, EndedAccesses};
 use crate::coll::barrier_on;
-use crate::core::arguments::out;
+use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{Guard, Process, enter};
-use crate::core::wait::{self, Event, Waiting};
-use crate::limits::{FLUSHES_PER_LOOK, WINDOW_LOOK, WINDOW_LOOK_UNRUNG};
+use crate::core::process::{LockGuard, Process, enter};
+use crate::core::wait::{self, Waiting};
+use crate::limits::FLUSHES_PER_LOOK;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::time::Duration;
 use tern_abi::*;
-use tern_transport::{Doorbell, Peer};
+use tern_engine::rma::Sync;
+use tern_transport::Peer;
 
 entry! {
     /// All ranks end their epochs and begin the next.
-    fn MPI_Win_fence(assert: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_fence(assert: c_int, win: MPI_Win) on win {
         const ALL: c_int = MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
         check_assertion(assert, ALL)?;
-        let comm = {
+        let (comm, is_watched) = {
             let mut process = enter();
             let window = process.window_mut(win)?;
             window.epoch.fence(assert & MPI_MODE_NOSUCCEED == 0)?;
-            window.comm
+            (window.comm, window.watch.is_some())
         };
+        // What went wrong is told when nobody waits for this rank any more.
+        let mut completed = far::complete_all(win, "MPI_Win_fence", Done::There);
+        if is_watched {
+            completed = completed.and(watch::fence(win, comm));
+        }
         fence(Ordering::SeqCst);
         barrier_on("MPI_Win_fence", comm)?;
         fence(Ordering::SeqCst);
-        Ok(())
+        completed
     }
 
     /// Lets the ranks of a group access this rank's memory.
-    fn MPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
         check_assertion(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)?;
         let mut process = enter();
         let origins = ranks_of(&process, group, win)?;
@@ -43,17 +52,14 @@ entry! {
         window.epoch.post(origins.clone())?;
         fence(Ordering::SeqCst);
         // Whoever says so need not ask, and is not told.
-        let told: Vec<u32> = if assert & MPI_MODE_NOCHECK == 0 { origins } else { Vec::new() };
-        for &origin in &told {
-            window.controls[origin as usize].posts(window.me).fetch_add(1, Ordering::SeqCst);
+        if assert & MPI_MODE_NOCHECK == 0 {
+            tell_all(&mut process, win, &origins, Sync::Post)?;
         }
-        let peers: Vec<Peer> = told.iter().map(|&origin| window.peer(origin)).collect();
-        process.ring(peers);
         Ok(())
     }
 
     /// Waits until the ranks of a group let this one access their memory.
-    fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
         check_assertion(assert, MPI_MODE_NOCHECK)?;
         let mut process = enter();
         let targets = ranks_of(&process, group, win)?;
@@ -74,21 +80,27 @@ entry! {
     }
 
     /// Ends the accesses that [`MPI_Win_start`] has begun.
-    fn MPI_Win_complete(win: MPI_Win) on win {
+    safe fn MPI_Win_complete(win: MPI_Win) on win {
         let mut process = enter();
         let window = process.window_mut(win)?;
         let targets = window.epoch.complete()?;
         fence(Ordering::SeqCst);
-        for &target in &targets {
-            window.controls[target as usize].completions(window.me).fetch_add(1, Ordering::SeqCst);
+        // A target may change what is read once it knows. A dynamic one may have refused something.
+        let done = if window.is_dynamic() { Done::There } else { Done::Here };
+        let mut completed = Ok(());
+        if window.far.is_some() {
+            drop(process);
+            completed = far::complete(win, "MPI_Win_complete", &targets, done);
+            let ended = EndedAccesses { ends: AccessEnd::Complete, target: None };
+            completed = completed.and(watch::end(win, "MPI_Win_complete", ended, done));
+            process = enter();
         }
-        let peers: Vec<Peer> = targets.iter().map(|&target| window.peer(target)).collect();
-        process.ring(peers);
-        Ok(())
+        tell_all(&mut process, win, &targets, Sync::Complete)?;
+        completed
     }
 
     /// Waits until all to whom [`MPI_Win_post`] gave access have completed.
-    fn MPI_Win_wait(win: MPI_Win) on win {
+    safe fn MPI_Win_wait(win: MPI_Win) on win {
         let mut process = enter();
         let window = process.window_mut(win)?;
         let origins = window.epoch.posted()?.to_vec();
@@ -98,29 +110,27 @@ entry! {
             late().map_or_else(String::new, |rank| format!("for MPI_Win_complete of rank {rank}"))
         });
         take_completions(control.words(), &origins);
-        enter().window_mut(win)?.epoch.exposed();
-        Ok(())
+        exposed(enter(), win, "MPI_Win_wait")
     }
 
     /// Whether they have.
-    fn MPI_Win_test(win: MPI_Win, flag: *mut c_int) on win {
-        let flag = out("flag", flag)?;
+    safe fn MPI_Win_test(win: MPI_Win, flag: Out<'_, c_int>) on win {
         let mut process = wait::look_again(enter(), |_| Waiting::on("MPI_Win_test"));
         let window = process.window_mut(win)?;
         let (origins, control) = (window.epoch.posted()?.to_vec(), Own::of(window));
         let all = late(control.words(), &origins).is_none();
+        flag.set(c_int::from(all));
         if all {
             take_completions(control.words(), &origins);
-            window.epoch.exposed();
+            return exposed(process, win, "MPI_Win_test");
         }
-        *flag = c_int::from(all);
         Ok(())
     }
 }
 
 entry! {
     /// Locks the memory of one rank.
-    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) on win {
         check_assertion(assert, MPI_MODE_NOCHECK)?;
         let kind = match lock_type {
             MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
@@ -137,14 +147,16 @@ entry! {
         window.epoch.may_lock(target)?;
         let taken = assert & MPI_MODE_NOCHECK == 0;
         window.epoch.lock(target, kind, taken);
-        if taken {
+        if taken && window.is_far(target) {
+            far::lock(process, win, "MPI_Win_lock", target, kind)?;
+        } else if taken {
             take_lock(process, win, "MPI_Win_lock", target, kind);
         }
         Ok(())
     }
 
     /// Locks the memory of all ranks, together with others.
-    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
         check_assertion(assert, MPI_MODE_NOCHECK)?;
         let mut process = enter();
         let window = process.window_mut(win)?;
@@ -154,6 +166,10 @@ entry! {
         window.epoch.lock_all(taken);
         let size = if taken { window.size() } else { 0 };
         for target in 0..size {
+            // That of a rank of another host is taken when it is accessed.
+            if process.window(win)?.is_far(target) {
+                continue;
+            }
             take_lock(process, win, "MPI_Win_lock_all", target, LockKind::Shared);
             process = enter();
         }
@@ -161,52 +177,63 @@ entry! {
     }
 
     /// Ends the accesses to one rank, and gives its lock back.
-    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) on win {
+    safe fn MPI_Win_unlock(rank: c_int, win: MPI_Win) on win {
         let mut process = enter();
         let window = process.window_mut(win)?;
         let Some(target) = window.target(rank)? else { return Ok(()) };
-        if let Some(kind) = window.epoch.unlock(target)? {
-            window.controls[target as usize].leave(kind);
-            wake_waiters(&mut process, win, target);
+        let taken = window.epoch.unlock(target)?;
+        if !window.is_direct(target) {
+            drop(process);
+            return unlock_apart(win, target, taken);
         }
-        Ok(())
+        give_back(&process, win, target, taken)
     }
 
     /// Ends the accesses to all ranks.
-    fn MPI_Win_unlock_all(win: MPI_Win) on win {
+    safe fn MPI_Win_unlock_all(win: MPI_Win) on win {
         let mut process = enter();
         let window = process.window_mut(win)?;
-        if window.epoch.unlock_all()? {
-            for target in 0..window.size() {
-                process.window(win)?.controls[target as usize].leave(LockKind::Shared);
-                wake_waiters(&mut process, win, target);
+        let taken = window.epoch.unlock_all()?;
+        let mut watched = Ok(());
+        if window.watch.is_some() {
+            drop(process);
+            let ended = EndedAccesses { ends: AccessEnd::Flush, target: None };
+            watched = watch::end(win, "MPI_Win_unlock_all", ended, Done::There);
+            process = enter();
+        }
+        if taken {
+            let window = process.window(win)?;
+            for target in (0..window.size()).filter(|target| !window.is_far(*target)) {
+                window.controls[target as usize].leave(LockKind::Shared);
+                wake_waiters(&process, window, target);
             }
         }
-        Ok(())
+        drop(process);
+        far::unlock_all(win).and(watched)
     }
 
     /// Completes the transfers to one rank there.
-    fn MPI_Win_flush(rank: c_int, win: MPI_Win) on win {
-        flush(win, Some(rank), "MPI_Win_flush")
+    safe fn MPI_Win_flush(rank: c_int, win: MPI_Win) on win {
+        flush(win, Some(rank), Done::There, "MPI_Win_flush")
     }
 
     /// Completes the transfers to all ranks there.
-    fn MPI_Win_flush_all(win: MPI_Win) on win {
-        flush(win, None, "MPI_Win_flush_all")
+    safe fn MPI_Win_flush_all(win: MPI_Win) on win {
+        flush(win, None, Done::There, "MPI_Win_flush_all")
     }
 
     /// Completes the transfers to one rank here.
-    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) on win {
-        flush(win, Some(rank), "MPI_Win_flush_local")
+    safe fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) on win {
+        flush(win, Some(rank), Done::Here, "MPI_Win_flush_local")
     }
 
     /// Completes the transfers to all ranks here.
-    fn MPI_Win_flush_local_all(win: MPI_Win) on win {
-        flush(win, None, "MPI_Win_flush_local_all")
+    safe fn MPI_Win_flush_local_all(win: MPI_Win) on win {
+        flush(win, None, Done::Here, "MPI_Win_flush_local_all")
     }
 
     /// Makes this rank's stores visible, and those of others to it.
-    fn MPI_Win_sync(win: MPI_Win) on win {
+    safe fn MPI_Win_sync(win: MPI_Win) on win {
         let process = enter();
         process.window(win)?;
         fence(Ordering::SeqCst);
@@ -216,12 +243,12 @@ entry! {
     }
 }
 
-/// Everything is done but that this rank's next loads may come before its last stores have left the processor. A program may wait for
+/// Of mapped memory everything is done but that this rank's next loads may come before its last stores have left the processor. A program may wait for
 /// others in a loop over this call, so what has arrived is taken now and then.
 #[inline]
-fn flush(win: MPI_Win, rank: Option<c_int>, call: &'static str) -> Result {
+fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> Result {
     let mut process = enter();
-    let is_crowded = process.crowded;
+    let is_oversubscribed = process.waiting.oversubscribed;
     let window = process.window_mut(win)?;
     match rank {
         Some(rank) => match window.target(rank)? {
@@ -231,9 +258,60 @@ fn flush(win: MPI_Win, rank: Option<c_int>, call: &'static str) -> Result {
         None => window.epoch.passive_any()?,
     }
     window.order_stores();
+    if window.far.is_some() {
+        let far = rank.map(|rank| (rank as u32, window.is_far(rank as u32)));
+        drop(process);
+        let completed = match far {
+            Some((rank, true)) => far::complete(win, call, &[rank], done),
+            Some((_, false)) => {
+                drop(wait::look_again(enter(), |_| Waiting::on(call)));
+                Ok(())
+            }
+            None => far::complete_all(win, call, done),
+        };
+        let which = EndedAccesses { ends: AccessEnd::Flush, target: far.map(|(rank, _)| rank) };
+        return completed.and(watch::end(win, call, which, done));
+    }
     window.flushes = window.flushes.wrapping_add(1);
-    if is_crowded || window.flushes.is_multiple_of(FLUSHES_PER_LOOK) {
+    if is_oversubscribed || window.flushes.is_multiple_of(FLUSHES_PER_LOOK) {
         drop(wait::look_again(process, |_| Waiting::on(call)));
+    }
+    Ok(())
+}
+
+/// The exposure epoch of this rank is over.
+fn exposed(mut process: LockGuard, win: MPI_Win, call: &'static str) -> Result {
+    let window = process.window_mut(win)?;
+    window.epoch.exposed();
+    if window.watch.is_none() {
+        return Ok(());
+    }
+    drop(process);
+    watch::settle(win, call, AccessEnd::Complete)
+}
+
+/// `MPI_Win_unlock` of a rank whose memory is not mapped here, or is watched.
+#[cold]
+fn unlock_apart(win: MPI_Win, target: u32, taken: Option<LockKind>) -> Result {
+    const CALL: &str = "MPI_Win_unlock";
+    // What comes after may not meet this rank's accesses any more.
+    let watched =
+        watch::end(win, CALL, EndedAccesses { ends: AccessEnd::Flush, target: Some(target) }, Done::There);
+    let process = enter();
+    if process.window(win)?.is_far(target) {
+        drop(process);
+        return far::unlock(win, CALL, &[(target, taken)]).and(watched);
+    }
+    give_back(&process, win, target, taken).and(watched)
+}
+
+/// Leaves the lock of a rank whose words are mapped here, if it was taken.
+#[inline]
+fn give_back(process: &Process, win: MPI_Win, target: u32, taken: Option<LockKind>) -> Result {
+    if let Some(kind) = taken {
+        let window = process.window(win)?;
+        window.controls[target as usize].leave(kind);
+        wake_waiters(process, window, target);
     }
     Ok(())
 }
@@ -258,6 +336,23 @@ fn expect_locks(window: &Window) -> Result {
     ))
 }
 
+/// Tells ranks that this one has posted or completed.
+fn tell_all(process: &mut LockGuard, win: MPI_Win, ranks: &[u32], what: Sync) -> Result {
+    let window = process.window(win)?;
+    let (far, near): (Vec<u32>, Vec<u32>) = ranks.iter().partition(|rank| window.is_far(**rank));
+    for &rank in &near {
+        let control = &window.controls[rank as usize];
+        let word = if what == Sync::Post { control.posts(window.me) } else { control.completions(window.me) };
+        word.fetch_add(1, Ordering::SeqCst);
+    }
+    process.ring(window, near);
+    if let Some(number) = window.far {
+        let engine = process.engine()?;
+        far.into_iter().for_each(|rank| engine.synchronize(number, rank, what));
+    }
+    Ok(())
+}
+
 /// The ranks in the window of a group's members.
 fn ranks_of(process: &Process, group: MPI_Group, win: MPI_Win) -> Result<Vec<u32>> {
     let (group, window) = (process.group(group)?, process.window(win)?);
@@ -276,7 +371,7 @@ fn stranger(member: Peer, window: &Window) -> Box<Error> {
 
 /// This rank's own words.
 struct Own {
-    controls: Arc<[Control]>,
+    controls: Arc<[WindowControl]>,
     me: u32,
 }
 
@@ -285,105 +380,19 @@ impl Own {
         Own { controls: window.controls.clone(), me: window.me }
     }
 
-    fn words(&self) -> &Control {
+    fn words(&self) -> &WindowControl {
         &self.controls[self.me as usize]
     }
 }
 
 /// An origin that has not completed.
-fn late(words: &Control, origins: &[u32]) -> Option<u32> {
+fn late(words: &WindowControl, origins: &[u32]) -> Option<u32> {
     origins.iter().copied().find(|origin| words.completions(*origin).load(Ordering::SeqCst) == 0)
 }
 
-fn take_completions(words: &Control, origins: &[u32]) {
+fn take_completions(words: &WindowControl, origins: &[u32]) {
     for &origin in origins {
         words.completions(origin).fetch_sub(1, Ordering::SeqCst);
     }
     fence(Ordering::SeqCst);
-}
-
-/// Takes the lock of a target.
-fn take_lock(mut process: Guard, win: MPI_Win, call: &'static str, target: u32, kind: LockKind) {
-    let Ok(window) = process.window(win) else { return };
-    let (control, me) = (&window.controls[target as usize], window.me);
-    let ticket = control.ticket();
-    if !control.enter(ticket, kind, me) {
-        let controls = window.controls.clone();
-        process = wait_for_lock(process, win, call, (&controls[target as usize], target), (ticket, kind));
-    }
-    // Another reader may wait behind this one.
-    if kind == LockKind::Shared {
-        wake_waiters(&mut process, win, target);
-    }
-}
-
-#[cold]
-fn wait_for_lock(
-    process: Guard,
-    win: MPI_Win,
-    call: &'static str,
-    (control, target): (&Control, u32),
-    (ticket, kind): (u64, LockKind),
-) -> Guard {
-    let me = process.window(win).map_or(0, |window| window.me);
-    control.waits(me, true);
-    let missing = || match control.holder() {
-        Some(holder) => format!("for the lock of rank {target}, which rank {holder} holds"),
-        None => format!("for the lock of rank {target}"),
-    };
-    wait_on(process, win, call, || control.enter(ticket, kind, me), missing);
-    control.waits(me, false);
-    enter()
-}
-
-/// Wakes whoever waits for the lock of a target, which has just been entered or left.
-fn wake_waiters(process: &mut Process, win: MPI_Win, target: u32) {
-    let Ok(window) = process.window(win) else { return };
-    let peers: Vec<Peer> = window.controls[target as usize].waiters().map(|rank| window.peer(rank)).collect();
-    if !peers.is_empty() {
-        process.ring(peers);
-    }
-}
-
-/// Waits until a look at the shared words finds what it wants; `missing` says what that is.
-fn wait_on(
-    process: Guard,
-    win: MPI_Win,
-    call: &'static str,
-    look: impl FnMut() -> bool,
-    missing: impl Fn() -> String,
-) {
-    let is_rung = process.engine_ref().is_some_and(|engine| {
-        let fabric = engine.transport_ref();
-        !fabric.is_networked() || fabric.has_neighbours()
-    });
-    wait::until_event(process, OnWords { win, call, look, missing, is_rung });
-}
-
-/// What the words of a window bring about.
-struct OnWords<L, M> {
-    win: MPI_Win,
-    call: &'static str,
-    look: L,
-    missing: M,
-    /// The other ranks can wake this one.
-    is_rung: bool,
-}
-
-impl<L: FnMut() -> bool, M: Fn() -> String> Event for OnWords<L, M> {
-    type News = ();
-
-    fn waiting(&self, process: &Process) -> Waiting {
-        let window = process.window(self.win).map_or_else(|_| String::new(), Window::described);
-        Waiting { detail: format!("on {window}, {}", (self.missing)()), ..Waiting::on(self.call) }
-    }
-
-    fn look(&mut self, _: &mut Process) -> Option<()> {
-        (self.look)().then_some(())
-    }
-
-    fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        let look = if self.is_rung { WINDOW_LOOK } else { WINDOW_LOOK_UNRUNG };
-        bell.sleep(armed, Some(timeout.map_or(look, |timeout| timeout.min(look))));
-    }
 }

@@ -1,93 +1,122 @@
-//! Categories of variables (section 15.3.9): a flat list, which never changes.
+//! Categories of variables (section 15.3.9): a flat list, which never changes. The last one has the performance variables and the
+//! events, the others the control variables.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_int};
+use std::ops::Range;
 
 use tern_abi::*;
 
+use super::happening::EVENT_TYPES;
+use super::numbers::NUMBERS;
 use super::text::{name_of, put_text};
 use super::variables::{CATEGORIES, indices_of};
-use super::{Outcome, enter, give, index, put, tool_entry};
+use super::{ToolResult, enter, give, index, put, tool_entry};
+use crate::core::boundary::{InOut, Out, OutArray, OutText};
 
-fn find(at: c_int) -> Outcome<usize> {
-    index(at, CATEGORIES.len())
+/// Name and description of the category of what is measured.
+const MEASURED: (&str, &str) = ("performance", "what this rank has done and holds, and what happens");
+
+/// A category: indices of its members.
+struct CategoryMembers {
+    name: &'static str,
+    description: &'static str,
+    cvars: Range<usize>,
+    pvars: Range<usize>,
+    events: Range<usize>,
 }
 
-/// A category has no members of this kind.
-fn nothing_in(at: c_int) -> Outcome {
-    let _tools = enter()?;
-    find(at).map(|_| ())
+fn all() -> impl Iterator<Item = CategoryMembers> {
+    let settings = CATEGORIES.iter().enumerate().map(|(at, category)| CategoryMembers {
+        name: category.name,
+        description: category.description,
+        cvars: indices_of(at),
+        pvars: 0..0,
+        events: 0..0,
+    });
+    settings.chain([CategoryMembers {
+        name: MEASURED.0,
+        description: MEASURED.1,
+        cvars: 0..0,
+        pvars: 0..NUMBERS.len(),
+        events: 0..EVENT_TYPES.len(),
+    }])
+}
+
+fn find(at: c_int) -> ToolResult<CategoryMembers> {
+    let at = index(at, CATEGORIES.len() + 1)?;
+    all().nth(at).ok_or(MPI_T_ERR_INVALID_INDEX)
+}
+
+/// Stores as many indices as there is room for.
+fn give_all(members: Range<usize>, len: c_int, indices: OutArray<'_, c_int>) -> ToolResult {
+    let room = usize::try_from(len).map_err(|_| MPI_T_ERR_INVALID)?;
+    let members = members.take(room).map(|member| member as c_int);
+    indices.expect_room(room).and_then(|()| indices.store(members)).map_err(|_| MPI_T_ERR_INVALID)
 }
 
 tool_entry! {
     /// Number of categories.
-    fn MPI_T_category_get_num(num_cat: *mut c_int) {
+    fn MPI_T_category_get_num(num_cat: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
-        give(num_cat, CATEGORIES.len() as c_int)
+        give(num_cat, all().count() as c_int)
     }
 
     /// What a category is and how much it holds.
     fn MPI_T_category_get_info(
-        cat_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int,
-        num_cvars: *mut c_int, num_pvars: *mut c_int, num_categories: *mut c_int,
+        cat_index: c_int, name: Option<OutText<'_>>, name_len: Option<InOut<'_, c_int>>, desc: Option<OutText<'_>>, desc_len: Option<InOut<'_, c_int>>,
+        num_cvars: Option<Out<'_, c_int>>, num_pvars: Option<Out<'_, c_int>>, num_categories: Option<Out<'_, c_int>>,
     ) {
         let _tools = enter()?;
-        let category = &CATEGORIES[find(cat_index)?];
+        let category = find(cat_index)?;
         put_text(name, name_len, category.name);
         put_text(desc, desc_len, category.description);
-        put(num_cvars, category.variables.len() as c_int);
-        put(num_pvars, 0);
+        put(num_cvars, category.cvars.len() as c_int);
+        put(num_pvars, category.pvars.len() as c_int);
         put(num_categories, 0);
         Ok(())
     }
 
     /// Number of event types in a category.
-    fn MPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) {
-        nothing_in(cat_index)?;
-        give(num_events, 0)
+    fn MPI_T_category_get_num_events(cat_index: c_int, num_events: Option<Out<'_, c_int>>) {
+        let _tools = enter()?;
+        give(num_events, find(cat_index)?.events.len() as c_int)
     }
 
     /// Index of the category of a name.
-    fn MPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) {
+    fn MPI_T_category_get_index(name: Option<&CStr>, cat_index: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
         let name = name_of(name)?;
-        let at = CATEGORIES.iter().position(|category| category.name == name).ok_or(MPI_T_ERR_INVALID_NAME)?;
+        let at = all().position(|category| category.name == name).ok_or(MPI_T_ERR_INVALID_NAME)?;
         give(cat_index, at as c_int)
     }
 
     /// Indices of a category's control variables, as many as there is room for.
-    fn MPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) {
+    fn MPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: OutArray<'_, c_int>) {
         let _tools = enter()?;
-        let members = indices_of(find(cat_index)?);
-        let room = usize::try_from(len).map_err(|_| MPI_T_ERR_INVALID)?;
-        if indices.is_null() && room > 0 {
-            return Err(MPI_T_ERR_INVALID);
-        }
-        for (place, member) in members.take(room).enumerate() {
-            indices.add(place).write(member as c_int);
-        }
-        Ok(())
+        give_all(find(cat_index)?.cvars, len, indices)
     }
 
     /// Indices of a category's performance variables.
-    fn MPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) {
-        let _ = (len, indices);
-        nothing_in(cat_index)
+    fn MPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: OutArray<'_, c_int>) {
+        let _tools = enter()?;
+        give_all(find(cat_index)?.pvars, len, indices)
     }
 
     /// Indices of a category's event types.
-    fn MPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) {
-        let _ = (len, indices);
-        nothing_in(cat_index)
+    fn MPI_T_category_get_events(cat_index: c_int, len: c_int, indices: OutArray<'_, c_int>) {
+        let _tools = enter()?;
+        give_all(find(cat_index)?.events, len, indices)
     }
 
-    /// Indices of a category's categories.
-    fn MPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) {
+    /// Indices of a category's categories: it has none.
+    fn MPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: OutArray<'_, c_int>) {
         let _ = (len, indices);
-        nothing_in(cat_index)
+        let _tools = enter()?;
+        find(cat_index).map(|_| ())
     }
 
     /// How often the categories have changed: never.
-    fn MPI_T_category_changed(update_number: *mut c_int) {
+    fn MPI_T_category_changed(update_number: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
         give(update_number, 0)
     }

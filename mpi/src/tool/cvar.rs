@@ -1,19 +1,20 @@
 //! Control variables (section 15.3.6): Tern's settings, to read.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use tern_abi::*;
 
 use super::text::{name_of, put_text};
 use super::variables::{Values, Variable, settings, type_of, variables};
-use super::{Outcome, enter, enumeration, give, index, put, tool_entry};
+use super::{ToolResult, enter, enumeration, give, index, put, tool_entry};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, InOut, Out, OutText};
 
-fn find(at: c_int) -> Outcome<(usize, &'static Variable)> {
+fn find(at: c_int) -> ToolResult<(usize, &'static Variable)> {
     let at = index(at, variables().count())?;
     variables().nth(at).map(|variable| (at, variable)).ok_or(MPI_T_ERR_INVALID_INDEX)
 }
 
-fn of_handle(handle: MPI_T_cvar_handle) -> Outcome<&'static Variable> {
+fn of_handle(handle: MPI_T_cvar_handle) -> ToolResult<&'static Variable> {
     let at = *enter()?.cvar_handles.get(&handle.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
     variables().nth(at).ok_or(MPI_T_ERR_INVALID_HANDLE)
 }
@@ -30,36 +31,32 @@ fn count_of(variable: &Variable) -> c_int {
 
 /// Copies the value out, as elements of the variable's type.
 ///
-/// # Safety
-/// `buf` must have room for [`count_of`] elements.
-unsafe fn read(variable: &Variable, buf: *mut c_void) {
+/// The program has room for [`count_of`] elements.
+fn read(variable: &Variable, buf: ChoiceBufMut) {
     let settings = settings();
-    // SAFETY: the caller vouches for the room.
-    unsafe {
-        match variable.values {
-            Values::Number(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings) as MPI_Count),
-            Values::Switch(get, _) => buf.cast::<MPI_Count>().write_unaligned(get(&settings).into()),
-            Values::Choice(_, get, _) => buf.cast::<c_int>().write_unaligned(get(&settings) as c_int),
-            Values::Set(..) | Values::File(..) | Values::Text(..) => {
-                let mut length = count_of(variable);
-                put_text(buf.cast(), &mut length, &variable.value(&settings));
-            }
+    match variable.values {
+        Values::Number(get, _) => buf.store(0, get(&settings) as MPI_Count),
+        Values::Switch(get, _) => buf.store(0, MPI_Count::from(get(&settings))),
+        Values::Choice(_, get, _) => buf.store(0, get(&settings) as c_int),
+        Values::Set(..) | Values::File(..) | Values::Text(..) => {
+            let text = variable.value(&settings);
+            text.bytes().chain([0]).enumerate().for_each(|(at, byte)| buf.store(at, byte));
         }
     }
 }
 
 tool_entry! {
     /// Number of control variables.
-    fn MPI_T_cvar_get_num(num_cvar: *mut c_int) {
+    fn MPI_T_cvar_get_num(num_cvar: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
         give(num_cvar, variables().count() as c_int)
     }
 
     /// What a control variable is.
     fn MPI_T_cvar_get_info(
-        cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int,
-        datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int,
-        bind: *mut c_int, scope: *mut c_int,
+        cvar_index: c_int, name: Option<OutText<'_>>, name_len: Option<InOut<'_, c_int>>, verbosity: Option<Out<'_, c_int>>,
+        datatype: Option<Out<'_, MPI_Datatype>>, enumtype: Option<Out<'_, MPI_T_enum>>, desc: Option<OutText<'_>>, desc_len: Option<InOut<'_, c_int>>,
+        bind: Option<Out<'_, c_int>>, scope: Option<Out<'_, c_int>>,
     ) {
         let _tools = enter()?;
         let (at, variable) = find(cvar_index)?;
@@ -75,7 +72,7 @@ tool_entry! {
     }
 
     /// Index of the control variable of a name.
-    fn MPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) {
+    fn MPI_T_cvar_get_index(name: Option<&CStr>, cvar_index: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
         let name = name_of(name)?;
         let at = variables().position(|variable| variable.name == name).ok_or(MPI_T_ERR_INVALID_NAME)?;
@@ -84,7 +81,7 @@ tool_entry! {
 
     /// Binds a control variable; none of Tern's belongs to an object, so `obj_handle` is not looked at.
     fn MPI_T_cvar_handle_alloc(
-        cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int,
+        cvar_index: c_int, obj_handle: *mut c_void, handle: Option<Out<'_, MPI_T_cvar_handle>>, count: Option<Out<'_, c_int>>,
     ) {
         let _ = obj_handle;
         let mut tools = enter()?;
@@ -97,16 +94,16 @@ tool_entry! {
     }
 
     /// Frees a handle.
-    fn MPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) {
+    fn MPI_T_cvar_handle_free(handle: Option<&mut MPI_T_cvar_handle>) {
         let mut tools = enter()?;
-        let bound = handle.as_mut().ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+        let bound = handle.ok_or(MPI_T_ERR_INVALID_HANDLE)?;
         tools.cvar_handles.remove(&bound.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
         *bound = MPI_T_CVAR_HANDLE_NULL;
         Ok(())
     }
 
     /// The value of a control variable.
-    fn MPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) {
+    fn MPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: ChoiceBufMut) {
         let variable = of_handle(handle)?;
         if buf.is_null() {
             return Err(MPI_T_ERR_INVALID);
@@ -116,7 +113,7 @@ tool_entry! {
     }
 
     /// Always refused: the settings are read from the environment before MPI starts.
-    fn MPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) {
+    fn MPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: ChoiceBuf) {
         let _ = buf;
         of_handle(handle).and(Err(MPI_T_ERR_CVAR_SET_NEVER))
     }

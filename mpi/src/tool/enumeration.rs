@@ -1,12 +1,13 @@
 //! Enumerations (section 15.3.5): the words of a control variable with a choice of them.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 use tern_abi::*;
 
 use super::text::put_text;
 use super::variables::{Values, Variable, variables};
-use super::{HANDLES_START, Outcome, enter, give, put, tool_entry};
+use super::{HANDLES_START, ToolResult, enter, give, put, tool_entry};
+use crate::core::boundary::{InOut, Out, OutText};
 
 /// The enumeration of the variable at `index`, or the null one.
 pub fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
@@ -16,7 +17,7 @@ pub fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
     }
 }
 
-fn find(enumtype: MPI_T_enum) -> Outcome<(&'static Variable, &'static [&'static str])> {
+fn find(enumtype: MPI_T_enum) -> ToolResult<(&'static Variable, &'static [&'static str])> {
     let index = enumtype.0.checked_sub(HANDLES_START).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
     match variables().nth(index) {
         Some(variable @ Variable { values: Values::Choice(words, ..), .. }) => Ok((variable, words)),
@@ -26,7 +27,7 @@ fn find(enumtype: MPI_T_enum) -> Outcome<(&'static Variable, &'static [&'static 
 
 tool_entry! {
     /// Number of items, and the name (section 15.3.5).
-    fn MPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) {
+    fn MPI_T_enum_get_info(enumtype: MPI_T_enum, num: Option<Out<'_, c_int>>, name: Option<OutText<'_>>, name_len: Option<InOut<'_, c_int>>) {
         let _tools = enter()?;
         let (variable, words) = find(enumtype)?;
         put(num, words.len() as c_int);
@@ -36,7 +37,7 @@ tool_entry! {
 
     /// Value and name of an item.
     fn MPI_T_enum_get_item(
-        enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int,
+        enumtype: MPI_T_enum, indx: c_int, value: Option<Out<'_, c_int>>, name: Option<OutText<'_>>, name_len: Option<InOut<'_, c_int>>,
     ) {
         let _tools = enter()?;
         let (_, words) = find(enumtype)?;

@@ -2,8 +2,9 @@
 //!
 //! Its calls work before `MPI_Init` and after `MPI_Finalize`, return their error codes and call no error
 //! handler, so they keep their own small state behind their own lock. Tern has control variables (one for
-//! each setting of the environment, to read), categories of them and enumerations; it has no performance
-//! variables and no events yet, and says so in the way of the standard: their number is zero.
+//! each setting of the environment, to read), performance variables, events, categories of them, and enumerations.
+//!
+//! While a tool is there, messages are counted, and the library's lock is used: a tool may have threads of its own.
 
 // The standard's signatures are as long as they are.
 #![allow(clippy::too_many_arguments)]
@@ -12,18 +13,27 @@ mod category;
 mod cvar;
 mod enumeration;
 mod event;
+mod happening;
+mod numbers;
 mod pvar;
 mod text;
 mod variables;
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::core::boundary::Out;
+use crate::core::process::{self, LockGuard, Process};
+use crate::limits::LOOKS_MAX;
+pub use happening::{collect, deliver, is_heard, keep_quiet};
+pub use numbers::lines;
 
 use tern_abi::*;
 
 /// A call's outcome: an error is a class of the tool interface.
-type Outcome<T = ()> = Result<T, c_int>;
+type ToolResult<T = ()> = Result<T, c_int>;
 
 /// What the interface keeps between calls.
 struct Tools {
@@ -31,8 +41,14 @@ struct Tools {
     uses: usize,
     /// Control variables bound by handles: which variable.
     cvar_handles: BTreeMap<usize, usize>,
-    /// Sessions of performance variables, which have nothing to hold.
+    /// Sessions of performance variables.
     pvar_sessions: BTreeMap<usize, ()>,
+    /// Their handles.
+    pvar_handles: BTreeMap<usize, pvar::BoundPvar>,
+    /// Who wants to hear of events.
+    registrations: BTreeMap<usize, event::EventRegistration>,
+    /// The events of which somebody is being told.
+    instances: BTreeMap<usize, happening::Happening>,
     /// The next handle of either kind; never used twice, so a freed handle stays invalid.
     next_handle: usize,
 }
@@ -51,6 +67,9 @@ static TOOLS: Mutex<Tools> = Mutex::new(Tools {
     uses: 0,
     cvar_handles: BTreeMap::new(),
     pvar_sessions: BTreeMap::new(),
+    pvar_handles: BTreeMap::new(),
+    registrations: BTreeMap::new(),
+    instances: BTreeMap::new(),
     next_handle: HANDLES_START,
 });
 
@@ -59,55 +78,82 @@ fn lock() -> MutexGuard<'static, Tools> {
 }
 
 /// The state, if the interface is initialized.
-fn enter() -> Outcome<MutexGuard<'static, Tools>> {
+fn enter() -> ToolResult<MutexGuard<'static, Tools>> {
     let tools = lock();
     if tools.uses == 0 { Err(MPI_T_ERR_NOT_INITIALIZED) } else { Ok(tools) }
 }
 
+/// Whether a tool has ever been here, or messages are counted for another reason.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// Whether messages are to be counted, and the lock to be used.
+pub fn is_in_use() -> bool {
+    IN_USE.load(Ordering::Relaxed)
+}
+
+/// From now on messages are counted.
+fn watch() {
+    IN_USE.store(true, Ordering::Relaxed);
+    if let Some(mut process) = look() {
+        count(&mut process);
+    }
+    process::use_lock();
+}
+
+/// Counts messages from now on, if MPI runs.
+pub fn count(process: &mut Process) {
+    process.checks.watched = true;
+    if let Some(engine) = process.engine_mut() {
+        engine.count();
+        if is_heard() {
+            engine.listen_for_tool(true);
+        }
+    }
+}
+
+/// The state of MPI, for a look that must not wait: not if another thread is in MPI, nor this one, which a signal has interrupted.
+fn look() -> Option<LockGuard> {
+    (0..LOOKS_MAX).find_map(|_| process::try_look())
+}
+
 /// Writes a result; the standard lets a caller pass null for each that it does not want (section 15.3).
-///
-/// # Safety
-/// `place` must be null or valid for a write.
-unsafe fn put<T>(place: *mut T, value: T) {
-    if !place.is_null() {
-        // SAFETY: not null, so the caller vouches for it.
-        unsafe { place.write(value) }
+fn put<T: Copy>(place: Option<Out<'_, T>>, value: T) {
+    if let Some(place) = place {
+        place.set(value);
     }
 }
 
 /// Writes a result that the call is for.
-///
-/// # Safety
-/// `place` must be null or valid for a write.
-unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
-    if place.is_null() {
-        return Err(MPI_T_ERR_INVALID);
-    }
-    // SAFETY: not null, so the caller vouches for it.
-    unsafe { place.write(value) };
+fn give<T: Copy>(place: Option<Out<'_, T>>, value: T) -> ToolResult {
+    place.ok_or(MPI_T_ERR_INVALID)?.set(value);
     Ok(())
 }
 
 /// An index of a caller into `0..count`.
-fn index(given: c_int, count: usize) -> Outcome<usize> {
+fn index(given: c_int, count: usize) -> ToolResult<usize> {
     usize::try_from(given).ok().filter(|index| *index < count).ok_or(MPI_T_ERR_INVALID_INDEX)
 }
 
-/// Exports bodies that yield [`Outcome`] under `MPI_T_X` and `PMPI_T_X`.
+/// Exports bodies that yield [`ToolResult`] under `MPI_T_X` and `PMPI_T_X`. They are safe code, as those of a `safe fn` of
+/// [`entry!`](crate::core::entry) are.
 macro_rules! tool_entry {
     ($($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),* $(,)?) $body:block)*) => {$(
         const _: () = {
-            unsafe fn outcome($($p: $t),*) -> $crate::tool::Outcome {
-                #[allow(unused_unsafe)]
-                // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
-                unsafe { $body }
-            }
-            unsafe extern "C" fn body($($p: $t),*) -> ::std::ffi::c_int {
+            #[forbid(unsafe_code)]
+            fn safe($($p: $t),*) -> $crate::tool::ToolResult $body
+            unsafe extern "C" fn body($($p: $crate::core::boundary::C<$t>),*) -> ::std::ffi::c_int {
+                #[inline(always)]
+                unsafe fn outcome($($p: $crate::core::boundary::C<$t>),*) -> $crate::tool::ToolResult {
+                    // SAFETY: the C caller vouches for its pointers, as the standard demands of it.
+                    $(let $p = unsafe { <$t as $crate::core::boundary::Argument>::from_c(stringify!($p), $p) }
+                        .map_err(|_| ::tern_abi::MPI_T_ERR_INVALID)?;)*
+                    safe($($p),*)
+                }
                 // SAFETY: the same contract.
                 unsafe { outcome($($p),*) }.err().unwrap_or(::tern_abi::MPI_SUCCESS)
             }
             $crate::core::entry::export!(
-                $(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $t),*)
+                $(#[$meta])* $name, concat!("P", stringify!($name)), body, ($($p: $crate::core::boundary::C<$t>),*)
             );
         };
     )*};
@@ -117,10 +163,11 @@ use tool_entry;
 
 tool_entry! {
     /// Starts using the interface, also before `MPI_Init` (section 15.3.4).
-    fn MPI_T_init_thread(required: c_int, provided: *mut c_int) {
+    fn MPI_T_init_thread(required: c_int, provided: Option<Out<'_, c_int>>) {
         // The state has a lock of its own, so every level is provided whatever is required.
         let _ = required;
         lock().uses += 1;
+        watch();
         put(provided, MPI_THREAD_MULTIPLE);
         Ok(())
     }
@@ -132,6 +179,9 @@ tool_entry! {
         if tools.uses == 0 {
             tools.cvar_handles.clear();
             tools.pvar_sessions.clear();
+            tools.pvar_handles.clear();
+            tools.registrations.clear();
+            event::listen(&tools);
         }
         Ok(())
     }

@@ -1,56 +1,180 @@
-//! Performance variables (section 15.3.7): there are none yet, so no index and no handle is valid.
+//! Performance variables (section 15.3.7): what this rank has done and holds, see [`super::numbers`].
+//!
+//! Levels and peaks are continuous. A counter or timer belongs to its handle: it stands at zero until it is started, and each
+//! session has its own. A read from a signal handler, or while another thread is in MPI for long, gives the value of the last
+//! read: nothing here waits for the state of MPI.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::collections::btree_map::Entry;
+use std::ffi::{CStr, c_int};
 
 use tern_abi::*;
 
-use super::text::name_of;
-use super::{Outcome, enter, give, tool_entry};
+use super::numbers::{NUMBERS, Number, NumberKind};
+use super::text::{name_of, put_text};
+use super::{ToolResult, Tools, enter, give, index, look, put, tool_entry};
+use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, InOut, Out, OutText};
 
-/// Only that a session has no handles can be told of a handle.
-fn no_handle(session: MPI_T_pvar_session) -> Outcome {
-    check(session).and(Err(MPI_T_ERR_INVALID_HANDLE))
+/// A performance variable that is bound.
+#[derive(Clone, Debug)]
+pub struct BoundPvar {
+    session: usize,
+    number: usize,
+    comm: MPI_Comm,
+    /// Values that it had when it was started last; none while it is stopped.
+    since: Option<Vec<u64>>,
+    /// What it has gathered before.
+    before: Vec<u64>,
+    /// What was seen last.
+    seen: Vec<u64>,
 }
 
-fn check(session: MPI_T_pvar_session) -> Outcome {
-    match enter()?.pvar_sessions.contains_key(&session.0) {
-        true => Ok(()),
-        false => Err(MPI_T_ERR_INVALID_SESSION),
+impl BoundPvar {
+    fn number(&self) -> &'static Number {
+        &NUMBERS[self.number]
+    }
+
+    /// Looks, if MPI lets it.
+    fn refresh(&mut self) {
+        if let Some(process) = look() {
+            self.number().read(&process, self.comm, &mut self.seen);
+        }
+    }
+
+    /// A value for the tool, as it was seen last.
+    fn value(&self, at: usize) -> u64 {
+        match &self.since {
+            _ if self.number().kind.is_continuous() => self.seen[at],
+            Some(since) => self.seen[at].wrapping_sub(since[at]).wrapping_add(self.before[at]),
+            None => self.before[at],
+        }
+    }
+
+    fn start(&mut self) {
+        if self.since.is_none() {
+            self.refresh();
+            self.since = Some(self.seen.clone());
+        }
+    }
+
+    fn stop(&mut self) {
+        self.refresh();
+        self.before = (0..self.seen.len()).map(|at| self.value(at)).collect();
+        self.since = None;
+    }
+
+    /// It goes on from these values, from what was seen last.
+    fn set(&mut self, values: Vec<u64>) {
+        self.before = values;
+        self.since = self.since.take().map(|_| self.seen.clone());
+    }
+
+    /// Writes the values, for which there is room.
+    fn store(&mut self, buf: ChoiceBufMut) {
+        self.refresh();
+        for at in 0..self.seen.len() {
+            let value = self.value(at);
+            match self.number().kind {
+                NumberKind::Time => buf.store(at, value as f64 / 1e9),
+                _ => buf.store(at, value),
+            }
+        }
+    }
+
+    /// Reads as many values.
+    fn load(&mut self, buf: ChoiceBuf) {
+        let kind = self.number().kind;
+        let value = |at| match kind {
+            NumberKind::Time => (buf.load::<f64>(at) * 1e9) as u64,
+            _ => buf.load::<u64>(at),
+        };
+        let values = (0..self.seen.len()).map(value).collect();
+        self.refresh();
+        self.set(values);
     }
 }
 
-/// What is asked of all handles of a session is done at once: it has none.
-fn all_or_none(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> Outcome {
-    if handle == MPI_T_PVAR_ALL_HANDLES { check(session) } else { no_handle(session) }
+fn check(tools: &Tools, session: MPI_T_pvar_session) -> ToolResult {
+    if tools.pvar_sessions.contains_key(&session.0) { Ok(()) } else { Err(MPI_T_ERR_INVALID_SESSION) }
+}
+
+/// Does something with one handle of a session.
+fn with<T>(
+    session: MPI_T_pvar_session,
+    handle: MPI_T_pvar_handle,
+    work: impl FnOnce(&mut BoundPvar) -> ToolResult<T>,
+) -> ToolResult<T> {
+    let mut tools = enter()?;
+    check(&tools, session)?;
+    let bound = tools.pvar_handles.get_mut(&handle.0).filter(|bound| bound.session == session.0);
+    work(bound.ok_or(MPI_T_ERR_INVALID_HANDLE)?)
+}
+
+/// Does something with one handle, or with all of a session that allow it.
+fn with_all(
+    session: MPI_T_pvar_session,
+    handle: MPI_T_pvar_handle,
+    refusal: c_int,
+    work: impl Fn(&mut BoundPvar),
+) -> ToolResult {
+    if handle != MPI_T_PVAR_ALL_HANDLES {
+        return with(session, handle, |bound| {
+            if bound.number().kind.is_continuous() {
+                return Err(refusal);
+            }
+            work(bound);
+            Ok(())
+        });
+    }
+    let mut tools = enter()?;
+    check(&tools, session)?;
+    let own = tools.pvar_handles.values_mut().filter(|bound| bound.session == session.0);
+    own.filter(|bound| !bound.number().kind.is_continuous()).for_each(work);
+    Ok(())
+}
+
+/// A buffer of the caller's.
+fn present(buf: ChoiceBuf) -> ToolResult {
+    if buf.is_null() { Err(MPI_T_ERR_INVALID) } else { Ok(()) }
 }
 
 tool_entry! {
     /// Number of performance variables.
-    fn MPI_T_pvar_get_num(num_pvar: *mut c_int) {
+    fn MPI_T_pvar_get_num(num_pvar: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
-        give(num_pvar, 0)
+        give(num_pvar, NUMBERS.len() as c_int)
     }
 
     /// What a performance variable is.
     fn MPI_T_pvar_get_info(
-        pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int,
-        datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int,
-        bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int,
+        pvar_index: c_int, name: Option<OutText<'_>>, name_len: Option<InOut<'_, c_int>>, verbosity: Option<Out<'_, c_int>>, var_class: Option<Out<'_, c_int>>,
+        datatype: Option<Out<'_, MPI_Datatype>>, enumtype: Option<Out<'_, MPI_T_enum>>, desc: Option<OutText<'_>>, desc_len: Option<InOut<'_, c_int>>,
+        bind: Option<Out<'_, c_int>>, readonly: Option<Out<'_, c_int>>, continuous: Option<Out<'_, c_int>>, atomic: Option<Out<'_, c_int>>,
     ) {
-        let _ = (pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len);
-        let _ = (bind, readonly, continuous, atomic);
-        enter().and(Err(MPI_T_ERR_INVALID_INDEX))
+        let _tools = enter()?;
+        let number = &NUMBERS[index(pvar_index, NUMBERS.len())?];
+        put_text(name, name_len, number.name);
+        put_text(desc, desc_len, number.meaning);
+        put(verbosity, MPI_T_VERBOSITY_USER_BASIC);
+        put(var_class, number.kind.class());
+        put(datatype, number.kind.datatype());
+        put(enumtype, MPI_T_ENUM_NULL);
+        put(bind, if number.is_of_comm() { MPI_T_BIND_MPI_COMM } else { MPI_T_BIND_NO_OBJECT });
+        put(readonly, number.kind.is_continuous().into());
+        put(continuous, number.kind.is_continuous().into());
+        put(atomic, (!number.kind.is_continuous()).into());
+        Ok(())
     }
 
     /// Index of the performance variable of a name and class.
-    fn MPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) {
-        let _ = (var_class, pvar_index);
+    fn MPI_T_pvar_get_index(name: Option<&CStr>, var_class: c_int, pvar_index: Option<Out<'_, c_int>>) {
         let _tools = enter()?;
-        name_of(name).and(Err(MPI_T_ERR_INVALID_NAME))
+        let name = name_of(name)?;
+        let is = |number: &Number| number.name == name && number.kind.class() == var_class;
+        give(pvar_index, NUMBERS.iter().position(is).ok_or(MPI_T_ERR_INVALID_NAME)? as c_int)
     }
 
     /// Starts a session.
-    fn MPI_T_pvar_session_create(session: *mut MPI_T_pvar_session) {
+    fn MPI_T_pvar_session_create(session: Option<Out<'_, MPI_T_pvar_session>>) {
         let mut tools = enter()?;
         let value = tools.fresh_handle();
         give(session, MPI_T_pvar_session(value))?;
@@ -58,60 +182,111 @@ tool_entry! {
         Ok(())
     }
 
-    /// Ends a session.
-    fn MPI_T_pvar_session_free(session: *mut MPI_T_pvar_session) {
+    /// Ends a session, and its handles.
+    fn MPI_T_pvar_session_free(session: Option<&mut MPI_T_pvar_session>) {
         let mut tools = enter()?;
-        let open = session.as_mut().ok_or(MPI_T_ERR_INVALID_SESSION)?;
+        let open = session.ok_or(MPI_T_ERR_INVALID_SESSION)?;
         tools.pvar_sessions.remove(&open.0).ok_or(MPI_T_ERR_INVALID_SESSION)?;
+        tools.pvar_handles.retain(|_, bound| bound.session != open.0);
         *open = MPI_T_PVAR_SESSION_NULL;
         Ok(())
     }
 
-    /// Binds a performance variable.
+    /// Binds a performance variable, to a communicator if it is one of those.
     fn MPI_T_pvar_handle_alloc(
-        session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_pvar_handle,
-        count: *mut c_int,
+        session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: ChoiceBufMut, handle: Option<Out<'_, MPI_T_pvar_handle>>,
+        count: Option<Out<'_, c_int>>,
     ) {
-        let _ = (pvar_index, obj_handle, handle, count);
-        check(session).and(Err(MPI_T_ERR_INVALID_INDEX))
+        let mut tools = enter()?;
+        check(&tools, session)?;
+        let at = index(pvar_index, NUMBERS.len())?;
+        let number = &NUMBERS[at];
+        let mut comm = MPI_COMM_NULL;
+        if number.is_of_comm() {
+            if obj_handle.is_null() {
+                return Err(MPI_T_ERR_INVALID_HANDLE);
+            }
+            comm = ChoiceBuf::from(obj_handle).load(0);
+        }
+        let values = {
+            let process = look();
+            let known = |process: &crate::core::process::LockGuard| process.objects.comms.get(comm).is_some();
+            if number.is_of_comm() && !process.as_ref().is_some_and(known) {
+                return Err(MPI_T_ERR_INVALID_HANDLE);
+            }
+            process.map_or(1, |process| number.count(&process, comm))
+        };
+        let value = tools.fresh_handle();
+        give(handle, MPI_T_pvar_handle(value))?;
+        let zeros = vec![0; values];
+        let (before, seen) = (zeros.clone(), zeros);
+        tools.pvar_handles.insert(value, BoundPvar { session: session.0, number: at, comm, since: None, before, seen });
+        put(count, values as c_int);
+        Ok(())
     }
 
     /// Frees a handle.
-    fn MPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: *mut MPI_T_pvar_handle) {
-        let _ = handle;
-        no_handle(session)
+    fn MPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: Option<&mut MPI_T_pvar_handle>) {
+        let mut tools = enter()?;
+        check(&tools, session)?;
+        let bound = handle.ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+        match tools.pvar_handles.entry(bound.0) {
+            Entry::Occupied(found) if found.get().session == session.0 => found.remove(),
+            _ => return Err(MPI_T_ERR_INVALID_HANDLE),
+        };
+        *bound = MPI_T_PVAR_HANDLE_NULL;
+        Ok(())
     }
 
     /// Starts a variable, or all of a session.
     fn MPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) {
-        all_or_none(session, handle)
+        with_all(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, BoundPvar::start)
     }
 
     /// Stops a variable, or all of a session.
     fn MPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) {
-        all_or_none(session, handle)
+        with_all(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, BoundPvar::stop)
     }
 
     /// The value of a variable.
-    fn MPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) {
-        let _ = (handle, buf);
-        no_handle(session)
+    fn MPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBufMut) {
+        with(session, handle, |bound| {
+            present(buf.into())?;
+            bound.store(buf);
+            Ok(())
+        })
     }
 
     /// Sets a variable.
-    fn MPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) {
-        let _ = (handle, buf);
-        no_handle(session)
+    fn MPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBuf) {
+        with(session, handle, |bound| {
+            if bound.number().kind.is_continuous() {
+                return Err(MPI_T_ERR_PVAR_NO_WRITE);
+            }
+            present(buf)?;
+            bound.load(buf);
+            Ok(())
+        })
     }
 
     /// Sets a variable, or all of a session, to the initial value.
     fn MPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) {
-        all_or_none(session, handle)
+        with_all(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |bound| {
+            bound.refresh();
+            bound.set(vec![0; bound.seen.len()]);
+        })
     }
 
     /// Reads and resets a variable at once.
-    fn MPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) {
-        let _ = (handle, buf);
-        no_handle(session)
+    fn MPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBufMut) {
+        with(session, handle, |bound| {
+            if bound.number().kind.is_continuous() {
+                return Err(MPI_T_ERR_PVAR_NO_WRITE);
+            }
+            present(buf.into())?;
+            bound.store(buf);
+            bound.set(vec![0; bound.seen.len()]);
+            Ok(())
+        })
     }
 }

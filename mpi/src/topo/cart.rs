@@ -4,15 +4,16 @@ use std::ffi::c_int;
 
 use tern_abi::*;
 
-use super::order::{self, Order};
+use super::object::Grid;
+use super::order::{self, RankOrder};
 use super::{
-    Kind, Topology, length, machines, make, members, needs, new_rank, rank_below, rank_or_null, room, store,
+    Topology, TopologyKind, hosts, length, make, members, needs, new_rank, rank_below, rank_or_null, room,
 };
-use crate::check::Record;
+use crate::check::CallRecord;
 use crate::coll::{meet_with, met};
 use crate::comm::make::split;
 use crate::comm::object::Comm;
-use crate::core::arguments::{array, out, out_comm};
+use crate::core::boundary::{Array, Handed, Out, OutArray};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter;
@@ -23,82 +24,82 @@ const CREATE: &str = "MPI_Cart_create";
 
 entry! {
     /// A communicator of as many processes as the grid has places, in row-major order (section 8.5.1).
-    fn MPI_Cart_create(
-        comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int,
-        comm_cart: *mut MPI_Comm,
+    safe fn MPI_Cart_create(
+        comm_old: MPI_Comm, ndims: c_int, dims: Array<'_, c_int>, periods: Array<'_, c_int>, reorder: c_int,
+        comm_cart: Result<Handed<'_, MPI_Comm>>,
     ) on comm_old {
-        let arguments = out_comm("comm_cart", comm_cart).and_then(|comm_cart| {
+        let arguments = comm_cart.and_then(|comm_cart| {
             let available = members(comm_old)?;
             let grid = Grid::of(ndims, dims, periods)?;
             Ok((comm_cart, grid.size_within(available)?, grid))
         });
-        let told = |(_, _, grid): &(_, _, Grid), record: &mut Record| grid.tell(reorder != 0, record);
+        let told = |(_, _, grid): &(_, _, Grid), record: &mut CallRecord| grid.add_to_record(reorder != 0, record);
         let (comm_cart, size, grid) = meet_with(CREATE, comm_old, arguments, told)?;
         let order = grid.order(comm_old, size, reorder != 0)?;
-        *comm_cart = make(CREATE, comm_old, size, order, |rank| Ok(grid.topology(rank)))?;
+        comm_cart.set(make(CREATE, comm_old, size, order, |rank| Ok(grid.topology(rank)))?);
         Ok(())
     }
 
     /// How many dimensions (section 8.5.5).
-    fn MPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) on comm {
+    safe fn MPI_Cartdim_get(comm: MPI_Comm, ndims: Out<'_, c_int>) on comm {
         let process = enter();
-        *out("ndims", ndims)? = grid(process.comm(comm)?)?.dims.len() as c_int;
+        ndims.set(grid(process.comm(comm)?)?.dims.len() as c_int);
         Ok(())
     }
 
     /// The grid, and this process's place in it.
-    fn MPI_Cart_get(
-        comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int,
+    safe fn MPI_Cart_get(
+        comm: MPI_Comm, maxdims: c_int, dims: OutArray<'_, c_int>, periods: OutArray<'_, c_int>, coords: OutArray<'_, c_int>,
     ) on comm {
         let process = enter();
         let comm = process.comm(comm)?;
         let grid = grid(comm)?;
         room("maxdims", maxdims, grid.dims.len())?;
-        store("dims", dims, grid.dims.iter().map(|&dim| dim as c_int))?;
-        store("periods", periods, grid.periods.iter().map(|&periodic| periodic.into()))?;
-        store("coords", coords, grid.coords(comm.rank))
+        dims.store(grid.dims.iter().map(|&dim| dim as c_int))?;
+        periods.store(grid.periods.iter().map(|&periodic| periodic.into()))?;
+        coords.store(grid.coords(comm.rank))
     }
 
     /// Who has a place. A coordinate of a periodic dimension may lie outside of it.
-    fn MPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) on comm {
+    safe fn MPI_Cart_rank(comm: MPI_Comm, coords: Array<'_, c_int>, rank: Out<'_, c_int>) on comm {
         let process = enter();
         let grid = grid(process.comm(comm)?)?;
-        let coords = array("coords", coords, grid.dims.len())?;
-        *out("rank", rank)? = grid.rank(coords)? as c_int;
+        let coords = coords.of(grid.dims.len())?;
+        rank.set(grid.rank(coords)? as c_int);
         Ok(())
     }
 
     /// The place of a process.
-    fn MPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) on comm {
+    safe fn MPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: OutArray<'_, c_int>) on comm {
         let process = enter();
         let comm = process.comm(comm)?;
         let grid = grid(comm)?;
         let rank = rank_below("rank", rank, comm.group.size())?;
         room("maxdims", maxdims, grid.dims.len())?;
-        store("coords", coords, grid.coords(rank))
+        coords.store(grid.coords(rank))
     }
 
     /// Partners for a shift of data along a dimension (section 8.5.6).
-    fn MPI_Cart_shift(
-        comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int,
+    safe fn MPI_Cart_shift(
+        comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: Out<'_, c_int>, rank_dest: Out<'_, c_int>,
     ) on comm {
         let process = enter();
         let comm = process.comm(comm)?;
         let grid = grid(comm)?;
         let dimension = grid.dimension(direction)?;
         let disp = i64::from(disp);
-        *out("rank_source", rank_source)? = rank_or_null(grid.shifted(comm.rank, dimension, -disp));
-        *out("rank_dest", rank_dest)? = rank_or_null(grid.shifted(comm.rank, dimension, disp));
+        rank_source.set(rank_or_null(grid.shifted(comm.rank, dimension, -disp)));
+        rank_dest.set(rank_or_null(grid.shifted(comm.rank, dimension, disp)));
         Ok(())
     }
 
     /// Grids of some of the dimensions (section 8.5.7).
-    fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) on comm {
-        let arguments = out_comm("newcomm", newcomm).and_then(|newcomm| {
+    safe fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: Array<'_, c_int>, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
+        let arguments = newcomm.and_then(|newcomm| {
             let process = enter();
             let comm = process.comm(comm)?;
             let grid = grid(comm)?;
-            let remain = array("remain_dims", remain_dims, grid.dims.len())?;
+            let remain = remain_dims.of(grid.dims.len())?;
             Ok((newcomm, grid.selected(|dimension| remain[dimension] != 0), grid.slice_of(comm.rank, remain)))
         });
         let (newcomm, kept, color) = met("MPI_Cart_sub", comm, arguments)?;
@@ -107,42 +108,29 @@ entry! {
         let mut process = enter();
         let part = process.comm_mut(made)?;
         part.topology = Some(Arc::new(kept.topology(part.rank)));
-        *newcomm = made;
+        newcomm.set(made);
         Ok(())
     }
 
     /// The rank that `MPI_Cart_create` would give if it may reorder (section 8.5.8).
-    fn MPI_Cart_map(
-        comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int,
+    safe fn MPI_Cart_map(
+        comm: MPI_Comm, ndims: c_int, dims: Array<'_, c_int>, periods: Array<'_, c_int>, newrank: Out<'_, c_int>,
     ) on comm {
-        let newrank = out("newrank", newrank)?;
         let available = members(comm)?;
         let grid = Grid::of(ndims, dims, periods)?;
         let size = grid.size_within(available)?;
         let order = grid.order(comm, size, true)?;
         let rank = new_rank(enter().comm(comm)?.rank, size, order.as_ref());
-        *newrank = rank.map_or(MPI_UNDEFINED, |rank| rank as c_int);
+        newrank.set(rank.map_or(MPI_UNDEFINED, |rank| rank as c_int));
         Ok(())
     }
 }
 
-/// The lengths of the dimensions of a grid, and which of them are rings. Ranks are in row-major order: the last
-/// dimension runs fastest.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grid {
-    dims: Vec<u32>,
-    periods: Vec<bool>,
-}
-
 impl Grid {
     /// From a call's arguments.
-    ///
-    /// # Safety
-    /// The arrays have `ndims` elements.
-    unsafe fn of(ndims: c_int, dims: *const c_int, periods: *const c_int) -> Result<Grid> {
+    fn of(ndims: c_int, dims: Array<'_, c_int>, periods: Array<'_, c_int>) -> Result<Grid> {
         let len = length("ndims", ndims, MPI_ERR_DIMS)?;
-        // SAFETY: by the caller.
-        let (dims, periods) = unsafe { (array("dims", dims, len)?, array("periods", periods, len)?) };
+        let (dims, periods) = (dims.of(len)?, periods.of(len)?);
         // A length of 0 makes a grid without places, as on other libraries: nobody has a rank in it.
         let length = |(index, &dim): (usize, &c_int)| {
             u32::try_from(dim)
@@ -169,7 +157,7 @@ impl Grid {
     }
 
     /// What all ranks that make it have to say alike.
-    fn tell(&self, reorder: bool, record: &mut Record) {
+    fn add_to_record(&self, reorder: bool, record: &mut CallRecord) {
         let Grid { dims, periods } = self;
         let flags: Vec<u8> = periods.iter().map(|&periodic| periodic.into()).collect();
         let words = dims.iter().copied().chain(flags.iter().map(|&flag| flag.into())).map(u64::from);
@@ -179,9 +167,9 @@ impl Grid {
     }
 
     /// Who gets which place, among the first `size` members.
-    fn order(&self, comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Order>> {
-        let machines = machines(comm, size, reorder && size > 0)?;
-        Ok(machines.and_then(|machines| order::of_grid(&self.dims, &self.periods, &machines)))
+    fn order(&self, comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<RankOrder>> {
+        let hosts = hosts(comm, size, reorder && size > 0)?;
+        Ok(hosts.and_then(|hosts| order::of_grid(&self.dims, &self.periods, &hosts)))
     }
 
     /// The topology of the process `rank`: in every dimension its neighbour in the negative direction, then the one in
@@ -189,7 +177,11 @@ impl Grid {
     fn topology(&self, rank: u32) -> Topology {
         let around = |dimension| [-1, 1].map(|step| self.shifted(rank, dimension, step));
         let neighbors: Vec<_> = (0..self.dims.len()).flat_map(around).collect();
-        Topology { kind: Kind::Cart(self.clone()), sources: neighbors.clone(), destinations: neighbors }
+        Topology {
+            kind: TopologyKind::Cart(self.clone()),
+            sources: neighbors.clone(),
+            destinations: neighbors,
+        }
     }
 
     /// The place of a rank.
@@ -201,7 +193,7 @@ impl Grid {
         rank / self.stride(dimension) % self.dims[dimension]
     }
 
-    /// How far apart the ranks of neighbours in a dimension are.
+    /// How far apart the ranks of neighbors in a dimension are.
     fn stride(&self, dimension: usize) -> u32 {
         self.dims[dimension + 1..].iter().product()
     }
@@ -265,7 +257,7 @@ impl Grid {
 /// The grid of a communicator.
 fn grid(comm: &Comm) -> Result<&Grid> {
     match comm.topology.as_deref() {
-        Some(Topology { kind: Kind::Cart(grid), .. }) => Ok(grid),
+        Some(Topology { kind: TopologyKind::Cart(grid), .. }) => Ok(grid),
         _ => Err(needs("a Cartesian topology", CREATE, comm)),
     }
 }

@@ -5,18 +5,15 @@ use std::ffi::c_int;
 use tern_abi::MPI_ERR_DIMS;
 
 use super::length;
-use crate::core::arguments::out;
+use crate::core::boundary::OutArray;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 
 entry! {
     /// A balanced shape for a grid: fills in the dimensions that are zero.
-    fn MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) {
+    safe fn MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: OutArray<'_, c_int>) {
         let len = length("ndims", ndims, MPI_ERR_DIMS)?;
-        if len == 0 {
-            return Ok(());
-        }
-        fill_zeros(nnodes, std::slice::from_raw_parts_mut(out("dims", dims)?, len))
+        if len == 0 { Ok(()) } else { fill_zeros(nnodes, dims.of(len)?) }
     }
 }
 

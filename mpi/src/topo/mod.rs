@@ -4,74 +4,37 @@ pub mod cart;
 pub mod dims;
 pub mod dist_graph;
 pub mod graph;
+pub mod object;
 mod order;
 
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use tern_abi::*;
-use tern_coll::{Machines, Neighbors, Pairing};
+use tern_coll::{Neighbors, Nodes};
 
-use crate::coll::shape::machines_of_first;
+use crate::coll::shape::nodes_of_first;
 use crate::comm::make::{adopt, child_context};
 use crate::comm::object::Comm;
-use crate::core::arguments::out;
+use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::enter;
 
-use cart::Grid;
-use dist_graph::Weights;
-use graph::Graph;
-use order::Order;
-
-/// The topology of a communicator, as one process sees it.
-#[derive(Debug)]
-pub struct Topology {
-    kind: Kind,
-    sources: Vec<Option<u32>>,
-    destinations: Vec<Option<u32>>,
-}
-
-/// What the kinds of topology know beside the neighbours.
-#[derive(Debug)]
-enum Kind {
-    Cart(Grid),
-    Graph(Graph),
-    /// `None` if the edges have no weights.
-    DistGraph(Option<Weights>),
-}
-
-impl Topology {
-    /// Neighbours for the collectives of section 8.6, in its order.
-    fn neighbors(&self) -> Neighbors<'_> {
-        let pairing = match self.kind {
-            Kind::Cart(_) => Pairing::Opposite,
-            Kind::Graph(_) | Kind::DistGraph(_) => Pairing::InOrder,
-        };
-        Neighbors { sources: &self.sources, destinations: &self.destinations, pairing }
-    }
-
-    fn constant(&self) -> c_int {
-        match self.kind {
-            Kind::Cart(_) => MPI_CART,
-            Kind::Graph(_) => MPI_GRAPH,
-            Kind::DistGraph(_) => MPI_DIST_GRAPH,
-        }
-    }
-}
+use object::{Topology, TopologyKind};
+use order::RankOrder;
 
 entry! {
     /// Which topology a communicator has (section 8.5.5).
-    fn MPI_Topo_test(comm: MPI_Comm, status: *mut c_int) on comm {
+    safe fn MPI_Topo_test(comm: MPI_Comm, status: Out<'_, c_int>) on comm {
         let process = enter();
         let topology = &process.comm(comm)?.topology;
-        *out("status", status)? = topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.constant());
+        status.set(topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.constant()));
         Ok(())
     }
 }
 
-/// The neighbours of this process, for a collective.
+/// The neighbors of this process, for a collective.
 pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
     match &comm.topology {
         Some(topology) => Ok(topology.neighbors()),
@@ -92,7 +55,7 @@ fn make(
     call: &'static str,
     old: MPI_Comm,
     size: u32,
-    order: Option<Order>,
+    order: Option<RankOrder>,
     topology: impl FnOnce(u32) -> Result<Topology>,
 ) -> Result<MPI_Comm> {
     let (context, children) = child_context(call, old)?;
@@ -114,18 +77,18 @@ fn make(
 }
 
 /// The rank in a topology of `size` processes; `None` for those that have none.
-fn new_rank(rank: u32, size: u32, order: Option<&Order>) -> Option<u32> {
+fn new_rank(rank: u32, size: u32, order: Option<&RankOrder>) -> Option<u32> {
     match order {
         Some(order) => order.iter().position(|&old| old == rank).map(|new| new as u32),
         None => Some(rank).filter(|&rank| rank < size),
     }
 }
 
-/// The machines of the first `size` members, if they are on several and their ranks may change.
-fn machines(comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Machines>> {
+/// The hosts of the first `size` members, if they are on several and their ranks may change.
+fn hosts(comm: MPI_Comm, size: u32, reorder: bool) -> Result<Option<Nodes>> {
     let process = enter();
     let comm = process.comm(comm)?;
-    Ok(if reorder { machines_of_first(&process, comm, size) } else { None })
+    Ok(if reorder { nodes_of_first(&process, comm, size) } else { None })
 }
 
 /// The size of a communicator that is to get a topology: not an intercommunicator.
@@ -146,9 +109,9 @@ fn members(comm: MPI_Comm) -> Result<u32> {
 fn needs(kind: &str, maker: &str, comm: &Comm) -> Box<Error> {
     let has = match comm.topology.as_deref().map(|topology| &topology.kind) {
         None => "no topology",
-        Some(Kind::Cart(_)) => "a Cartesian topology",
-        Some(Kind::Graph(_)) => "a graph topology",
-        Some(Kind::DistGraph(_)) => "a distributed graph topology",
+        Some(TopologyKind::Cart(_)) => "a Cartesian topology",
+        Some(TopologyKind::Graph(_)) => "a graph topology",
+        Some(TopologyKind::DistGraph(_)) => "a distributed graph topology",
     };
     fail(
         MPI_ERR_TOPOLOGY,
@@ -178,18 +141,6 @@ fn room(name: &str, max: c_int, needed: usize) -> Result {
         return Ok(());
     }
     Err(fail(MPI_ERR_ARG, format!("{name} is {max}, but there are {needed} to return")))
-}
-
-/// Writes numbers to an array of the program's, which may be null if there are none.
-///
-/// # Safety
-/// It has room for them.
-unsafe fn store(name: &str, to: *mut c_int, values: impl IntoIterator<Item = c_int>) -> Result {
-    for (index, value) in values.into_iter().enumerate() {
-        // SAFETY: by the caller.
-        unsafe { *out(name, to)?.add(index) = value };
-    }
-    Ok(())
 }
 
 fn rank_or_null(rank: Option<u32>) -> c_int {

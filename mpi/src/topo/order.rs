@@ -1,64 +1,61 @@
 //! Which process gets which rank of a topology, where the program lets ranks be reordered (MPI 5.0 section 8.1): so that
-//! few neighbours are on different machines.
+//! few neighbors are on different hosts.
 //!
-//! What is chosen follows from the topology and the machines alone, which all members know alike, so nobody asks. A grid
-//! is cut into blocks, which are dealt out to the machines; in a graph, each machine is filled with the node that has
+//! What is chosen follows from the topology and the hosts alone, which all members know alike, so nobody asks. A grid
+//! is cut into blocks, which are dealt out to the hosts; in a graph, each host is filled with the node that has
 //! most edges into it. If that saves nothing, the ranks stay as they are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tern_coll::Machines;
+use tern_coll::Nodes;
 
 use crate::limits::REORDER_STEPS_MAX;
 
 /// The old rank of each new one.
-pub type Order = Vec<u32>;
+pub type RankOrder = Vec<u32>;
 
-/// For a grid in row-major order, among members on these machines; `None`: as they are.
-pub fn of_grid(dims: &[u32], periods: &[bool], machines: &Machines) -> Option<Order> {
-    let grid = Grid { dims, periods };
-    let seats = Seats::new(machines);
-    let cost = |blocks: &Blocks| grid.crossings(|place| seats.machine[blocks.turn(place)]);
+/// For a grid in row-major order, among members on these hosts; `None`: as they are.
+pub fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<RankOrder> {
+    let grid = OrderedGrid { dims, periods };
+    let seats = Seats::new(hosts);
+    let cost = |blocks: &GridBlocks| grid.crossings(|place| seats.host[blocks.turn(place)]);
     let best = candidates(dims, &seats).into_iter().min_by_key(cost)?;
-    let as_they_are = grid.crossings(|place| machines.of(place));
-    let order = (0..machines.size()).map(|place| machines.rank_at(best.turn(place) as u32));
+    let as_they_are = grid.crossings(|place| hosts.of(place));
+    let order = (0..hosts.size()).map(|place| hosts.rank_at(best.turn(place) as u32));
     (cost(&best) < as_they_are).then(|| order.collect())
 }
 
-/// For a graph: the neighbours of each node, and the weights of the edges to them. An edge may be there at both ends.
-pub fn of_graph(neighbors: &[Vec<(u32, u64)>], machines: &Machines) -> Option<Order> {
-    let seats = Seats::new(machines);
+/// For a graph: the neighbors of each node, and the weights of the edges to them. An edge may be there at both ends.
+pub fn of_graph(neighbors: &[Vec<(u32, u64)>], hosts: &Nodes) -> Option<RankOrder> {
+    let seats = Seats::new(hosts);
     let filled = fill(neighbors, &seats);
     let mut order = vec![0; filled.len()];
     for (turn, &node) in (0..).zip(&filled) {
-        order[node as usize] = machines.rank_at(turn);
+        order[node as usize] = hosts.rank_at(turn);
     }
     let cost = |rank_of: &dyn Fn(u32) -> u32| -> u64 {
-        let machine = |node| machines.of(rank_of(node));
+        let host = |node| hosts.of(rank_of(node));
         let edges = (0..).zip(neighbors).flat_map(|(node, near)| near.iter().map(move |edge| (node, edge)));
-        edges
-            .filter(|(node, (other, _))| machine(*node) != machine(*other))
-            .map(|(_, (_, weight))| weight)
-            .sum()
+        edges.filter(|(node, (other, _))| host(*node) != host(*other)).map(|(_, (_, weight))| weight).sum()
     };
     (cost(&|node| order[node as usize]) < cost(&|node| node)).then_some(order)
 }
 
-/// The members, machine after machine: the turns in which places are given away.
+/// The members, host after host: the turns in which places are given away.
 struct Seats {
-    /// The machine of each turn.
-    machine: Vec<u32>,
-    /// How many members each machine has.
+    /// The host of each turn.
+    host: Vec<u32>,
+    /// How many members each host has.
     sizes: Vec<u32>,
 }
 
 impl Seats {
-    fn new(machines: &Machines) -> Seats {
-        let sizes: Vec<u32> = (0..machines.count()).map(|machine| machines.places_of(machine).1).collect();
+    fn new(hosts: &Nodes) -> Seats {
+        let sizes: Vec<u32> = (0..hosts.count()).map(|host| hosts.places_of(host).1).collect();
         let all = (0u32..).zip(&sizes);
-        let machine = all.flat_map(|(machine, &size)| std::iter::repeat_n(machine, size as usize)).collect();
-        Seats { machine, sizes }
+        let host = all.flat_map(|(host, &size)| std::iter::repeat_n(host, size as usize)).collect();
+        Seats { host, sizes }
     }
 
     fn largest(&self) -> u64 {
@@ -67,14 +64,14 @@ impl Seats {
 }
 
 /// A grid.
-struct Grid<'a> {
+struct OrderedGrid<'a> {
     dims: &'a [u32],
     periods: &'a [bool],
 }
 
-impl Grid<'_> {
-    /// How many pairs of neighbours are on different machines.
-    fn crossings(&self, machine: impl Fn(u32) -> u32) -> u64 {
+impl OrderedGrid<'_> {
+    /// How many pairs of neighbors are on different hosts.
+    fn crossings(&self, host: impl Fn(u32) -> u32) -> u64 {
         let places: u32 = self.dims.iter().product();
         let mut crossings = 0;
         for place in 0..places {
@@ -87,7 +84,7 @@ impl Grid<'_> {
                     false if ring => place - at * stride,
                     false => continue,
                 };
-                crossings += u64::from(machine(place) != machine(next));
+                crossings += u64::from(host(place) != host(next));
             }
         }
         crossings
@@ -96,15 +93,15 @@ impl Grid<'_> {
 
 /// Blocks that a grid is cut into, all of one shape: row-major among each other, and within.
 #[derive(Clone)]
-struct Blocks {
-    /// For each dimension: its length, that of a block, and how far apart in turns two neighbours within a block are, and
+struct GridBlocks {
+    /// For each dimension: its length, that of a block, and how far apart in turns two neighbors within a block are, and
     /// two neighbouring blocks.
     dims: Vec<[u32; 4]>,
 }
 
-impl Blocks {
+impl GridBlocks {
     /// `shape` divides `dims`.
-    fn new(dims: &[u32], shape: &[u32]) -> Blocks {
+    fn new(dims: &[u32], shape: &[u32]) -> GridBlocks {
         let (mut within, mut among) = (1, shape.iter().product());
         let mut all = Vec::with_capacity(dims.len());
         for (&length, &block) in dims.iter().zip(shape).rev() {
@@ -112,7 +109,7 @@ impl Blocks {
             within *= block;
             among *= length / block;
         }
-        Blocks { dims: all }
+        GridBlocks { dims: all }
     }
 
     /// When it is the turn of a place.
@@ -127,13 +124,13 @@ impl Blocks {
     }
 }
 
-/// The blocks to try: all that a machine has room for, or only those that fill it where trying all would take long.
-fn candidates(dims: &[u32], seats: &Seats) -> Vec<Blocks> {
+/// The blocks to try: all that a host has room for, or only those that fill it where trying all would take long.
+fn candidates(dims: &[u32], seats: &Seats) -> Vec<GridBlocks> {
     let all = shapes(dims, seats.largest());
-    let steps = all.len() as u64 * seats.machine.len() as u64 * dims.len() as u64;
+    let steps = all.len() as u64 * seats.host.len() as u64 * dims.len() as u64;
     let volume = |shape: &[u32]| shape.iter().map(|&length| u64::from(length)).product::<u64>();
     let tried = |shape: &&Vec<u32>| steps <= REORDER_STEPS_MAX || volume(shape) == seats.largest();
-    all.iter().filter(tried).map(|shape| Blocks::new(dims, shape)).collect()
+    all.iter().filter(tried).map(|shape| GridBlocks::new(dims, shape)).collect()
 }
 
 /// All shapes that divide a grid and have no more than so many places.
@@ -147,8 +144,8 @@ fn shapes(dims: &[u32], places_max: u64) -> Vec<Vec<u32>> {
     divisors.flat_map(with).collect()
 }
 
-/// All nodes, those of the first machine first. Who has most edges to those that a machine has already is next, and among
-/// equals who has been a neighbour for the longest time, so that a machine's part grows evenly to all sides.
+/// All nodes, those of the first host first. Who has most edges to those that a host has already is next, and among
+/// equals who has been a neighbour for the longest time, so that a host's part grows evenly to all sides.
 fn fill(neighbors: &[Vec<(u32, u64)>], seats: &Seats) -> Vec<u32> {
     let mut filling = Filling {
         taken: vec![false; neighbors.len()],
@@ -157,34 +154,34 @@ fn fill(neighbors: &[Vec<(u32, u64)>], seats: &Seats) -> Vec<u32> {
         lowest: 0,
     };
     let mut order = Vec::with_capacity(neighbors.len());
-    for (machine, &size) in (0..).zip(&seats.sizes) {
+    for (host, &size) in (0..).zip(&seats.sizes) {
         filling.next.clear();
         for _ in 0..size {
             let node = filling.choose();
-            filling.take(machine, node, &neighbors[node as usize]);
+            filling.take(host, node, &neighbors[node as usize]);
             order.push(node);
         }
     }
     order
 }
 
-/// Nodes on their way to machines.
+/// Nodes on their way to hosts.
 struct Filling {
     taken: Vec<bool>,
     near: Vec<Near>,
-    /// Those near the machine that is being filled; who has come nearer since is there once more.
+    /// Those near the host that is being filled; who has come nearer since is there once more.
     next: BinaryHeap<(Near, u32)>,
     /// No node below is left.
     lowest: u32,
 }
 
-/// How near a node is to a machine, the nearest last.
+/// How near a node is to a host, the nearest last.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Near {
-    machine: u32,
-    /// Of its edges into the machine.
+    host: u32,
+    /// Of its edges into the host.
     weight: u64,
-    /// How many neighbours there were when it became one.
+    /// How many neighbors there were when it became one.
     since: Reverse<usize>,
 }
 
@@ -200,13 +197,13 @@ impl Filling {
         self.lowest
     }
 
-    fn take(&mut self, machine: u32, node: u32, neighbors: &[(u32, u64)]) {
+    fn take(&mut self, host: u32, node: u32, neighbors: &[(u32, u64)]) {
         self.taken[node as usize] = true;
         for &(other, weight) in neighbors {
             let near = &mut self.near[other as usize];
-            // Nobody is near at first, and then perhaps to another machine.
-            if near.machine != machine || near.weight == 0 {
-                *near = Near { machine, weight: 0, since: Reverse(self.next.len()) };
+            // Nobody is near at first, and then perhaps to another host.
+            if near.host != host || near.weight == 0 {
+                *near = Near { host, weight: 0, since: Reverse(self.next.len()) };
             }
             near.weight += weight;
             self.next.push((*near, other));
@@ -217,28 +214,28 @@ impl Filling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_coll::Run;
+    use tern_coll::NodeRun;
 
-    fn machines(sizes: &[u32]) -> Machines {
-        Machines::new(&(0..).zip(sizes).map(|(host, &ranks)| Run { host, ranks }).collect::<Vec<_>>())
+    fn hosts(sizes: &[u32]) -> Nodes {
+        Nodes::new(&(0..).zip(sizes).map(|(host, &ranks)| NodeRun { host, ranks }).collect::<Vec<_>>())
     }
 
-    /// Ranks are dealt out to machines by turns.
-    fn by_turns(count: u32, ranks: u32) -> Machines {
-        Machines::new(&(0..ranks).map(|rank| Run { host: rank % count, ranks: 1 }).collect::<Vec<_>>())
+    /// Ranks are dealt out to hosts by turns.
+    fn by_turns(count: u32, ranks: u32) -> Nodes {
+        Nodes::new(&(0..ranks).map(|rank| NodeRun { host: rank % count, ranks: 1 }).collect::<Vec<_>>())
     }
 
-    fn crossings(dims: &[u32], periods: &[bool], machines: &Machines, order: Option<&Order>) -> u64 {
+    fn crossings(dims: &[u32], periods: &[bool], hosts: &Nodes, order: Option<&RankOrder>) -> u64 {
         let rank = |place: u32| order.map_or(place, |order| order[place as usize]);
-        Grid { dims, periods }.crossings(|place| machines.of(rank(place)))
+        OrderedGrid { dims, periods }.crossings(|place| hosts.of(rank(place)))
     }
 
-    /// The machines of the first eight places.
-    fn upper_half(order: &Order, machines: &Machines) -> [u32; 8] {
-        std::array::from_fn(|place| machines.of(order[place]))
+    /// The hosts of the first eight places.
+    fn upper_half(order: &RankOrder, hosts: &Nodes) -> [u32; 8] {
+        std::array::from_fn(|place| hosts.of(order[place]))
     }
 
-    fn is_permutation(order: &Order) -> bool {
+    fn is_permutation(order: &RankOrder) -> bool {
         let mut sorted = order.clone();
         sorted.sort_unstable();
         sorted.iter().copied().eq(0..order.len() as u32)
@@ -247,20 +244,20 @@ mod tests {
     #[test]
     fn a_machine_gets_a_block_of_a_grid() {
         let (dims, open) = ([4, 4], [false; 2]);
-        let machines = machines(&[4; 4]);
-        let order = of_grid(&dims, &open, &machines).expect("rows are worse than squares");
+        let hosts = hosts(&[4; 4]);
+        let order = of_grid(&dims, &open, &hosts).expect("rows are worse than squares");
         assert!(is_permutation(&order));
-        assert_eq!(upper_half(&order, &machines), [0, 0, 1, 1, 0, 0, 1, 1]);
-        assert_eq!(crossings(&dims, &open, &machines, None), 12);
-        assert_eq!(crossings(&dims, &open, &machines, Some(&order)), 8);
+        assert_eq!(upper_half(&order, &hosts), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(crossings(&dims, &open, &hosts, None), 12);
+        assert_eq!(crossings(&dims, &open, &hosts, Some(&order)), 8);
     }
 
     #[test]
     fn ranks_stay_where_nothing_is_saved() {
-        assert_eq!(of_grid(&[4, 2], &[true, false], &machines(&[4, 4])), None);
-        assert_eq!(of_grid(&[8], &[true], &machines(&[4, 4])), None);
-        assert_eq!(of_grid(&[8, 8], &[true; 2], &machines(&[64])), None);
-        assert_eq!(of_grid(&[], &[], &machines(&[1])), None);
+        assert_eq!(of_grid(&[4, 2], &[true, false], &hosts(&[4, 4])), None);
+        assert_eq!(of_grid(&[8], &[true], &hosts(&[4, 4])), None);
+        assert_eq!(of_grid(&[8, 8], &[true; 2], &hosts(&[64])), None);
+        assert_eq!(of_grid(&[], &[], &hosts(&[1])), None);
     }
 
     #[test]
@@ -268,11 +265,10 @@ mod tests {
         for (dims, periods) in
             [(vec![8], vec![true]), (vec![4, 6], vec![false; 2]), (vec![2, 3, 4], vec![true; 3])]
         {
-            let machines = by_turns(2, dims.iter().product());
-            let order = of_grid(&dims, &periods, &machines).expect("all neighbours were apart");
+            let hosts = by_turns(2, dims.iter().product());
+            let order = of_grid(&dims, &periods, &hosts).expect("all neighbors were apart");
             assert!(is_permutation(&order));
-            let [before, after] =
-                [None, Some(&order)].map(|order| crossings(&dims, &periods, &machines, order));
+            let [before, after] = [None, Some(&order)].map(|order| crossings(&dims, &periods, &hosts, order));
             assert!(2 * after <= before, "{dims:?}: {before} {after}");
         }
     }
@@ -280,11 +276,11 @@ mod tests {
     #[test]
     fn machines_of_different_sizes_share_a_grid() {
         for sizes in [[5, 3, 4], [1, 1, 10], [6, 3, 3]] {
-            let machines = machines(&sizes);
-            if let Some(order) = of_grid(&[4, 3], &[false; 2], &machines) {
+            let hosts = hosts(&sizes);
+            if let Some(order) = of_grid(&[4, 3], &[false; 2], &hosts) {
                 assert!(is_permutation(&order));
                 let [before, after] =
-                    [None, Some(&order)].map(|order| crossings(&[4, 3], &[false; 2], &machines, order));
+                    [None, Some(&order)].map(|order| crossings(&[4, 3], &[false; 2], &hosts, order));
                 assert!(after < before, "{sizes:?}: {before} {after}");
             }
         }
@@ -292,9 +288,9 @@ mod tests {
 
     #[test]
     fn large_grids_are_placed_in_no_time() {
-        let machines = machines(&[64; 512]);
-        let order = of_grid(&[32; 3], &[true; 3], &machines).expect("cubes are better than rows");
-        assert_eq!(crossings(&[32; 3], &[true; 3], &machines, Some(&order)), 3 * 32 * 32 * 8);
+        let hosts = hosts(&[64; 512]);
+        let order = of_grid(&[32; 3], &[true; 3], &hosts).expect("cubes are better than rows");
+        assert_eq!(crossings(&[32; 3], &[true; 3], &hosts, Some(&order)), 3 * 32 * 32 * 8);
     }
 
     /// The graph of a grid, with each edge at both ends.
@@ -320,24 +316,24 @@ mod tests {
 
     #[test]
     fn a_machine_gets_a_part_of_a_graph_that_hangs_together() {
-        let order = of_graph(&graph([4, 4]), &machines(&[4; 4])).expect("squares are better than rows");
+        let order = of_graph(&graph([4, 4]), &hosts(&[4; 4])).expect("squares are better than rows");
         assert!(is_permutation(&order));
-        assert_eq!(upper_half(&order, &machines(&[4; 4])), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(upper_half(&order, &hosts(&[4; 4])), [0, 0, 1, 1, 0, 0, 1, 1]);
         // Pairs far apart.
         let pairs: Vec<_> = (0..6u32).map(|node| vec![((node + 3) % 6, 1)]).collect();
-        let machines = machines(&[2; 3]);
-        let order = of_graph(&pairs, &machines).expect("all pairs were apart");
+        let hosts = hosts(&[2; 3]);
+        let order = of_graph(&pairs, &hosts).expect("all pairs were apart");
         assert!(is_permutation(&order));
-        assert!((0..3).all(|node| machines.of(order[node]) == machines.of(order[node + 3])), "{order:?}");
+        assert!((0..3).all(|node| hosts.of(order[node]) == hosts.of(order[node + 3])), "{order:?}");
     }
 
     #[test]
-    fn the_heavier_edges_stay_within_machines() {
+    fn the_heavier_edges_stay_within_hosts() {
         let edges = vec![vec![(1, 1), (2, 9)], vec![(0, 1), (3, 9)], vec![(0, 9)], vec![(1, 9)]];
-        let machines = machines(&[2, 2]);
-        let order = of_graph(&edges, &machines).expect("heavy edges were cut");
-        assert_eq!(machines.of(order[0]), machines.of(order[2]));
-        assert_eq!(of_graph(&graph([2, 2]), &machines), None);
-        assert_eq!(of_graph(&vec![vec![]; 4], &machines), None);
+        let hosts = hosts(&[2, 2]);
+        let order = of_graph(&edges, &hosts).expect("heavy edges were cut");
+        assert_eq!(hosts.of(order[0]), hosts.of(order[2]));
+        assert_eq!(of_graph(&graph([2, 2]), &hosts), None);
+        assert_eq!(of_graph(&vec![vec![]; 4], &hosts), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::cli::table::{Key, Row, find};
+use crate::cli::table::{OptionKey, OptionRow, find};
 use crate::watch::exit_cause::Refusal;
 
 /// How deep files may name files.
@@ -12,7 +12,7 @@ const FILES_MAX: usize = 16;
 
 /// One program with its options.
 #[derive(Debug, Default, PartialEq)]
-pub struct Segment {
+pub struct ProgramArguments {
     /// What the parser gets: options with two dashes under the name it knows, `--`, the program and its arguments.
     pub words: Vec<OsString>,
     /// The options in order: the name that the parser knows, and what the user wrote without dashes.
@@ -24,10 +24,10 @@ pub struct Segment {
 }
 
 /// Cuts a command line.
-pub fn segments(words: Vec<OsString>) -> Result<Vec<Segment>, Refusal> {
+pub fn segments(words: Vec<OsString>) -> Result<Vec<ProgramArguments>, Refusal> {
     let mut cutter = Cutter { rest: words.into(), files: 0 };
     let mut segments = Vec::new();
-    while segments.last().is_none_or(|last: &Segment| last.continues) {
+    while segments.last().is_none_or(|last: &ProgramArguments| last.continues) {
         segments.push(cutter.segment()?);
     }
     Ok(segments)
@@ -39,8 +39,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn segment(&mut self) -> Result<Segment, Refusal> {
-        let mut segment = Segment::default();
+    fn segment(&mut self) -> Result<ProgramArguments, Refusal> {
+        let mut segment = ProgramArguments::default();
         while let Some(word) = self.rest.pop_front() {
             if word == "--" {
                 break;
@@ -51,7 +51,7 @@ impl Cutter {
             }
             let (name, value) = split_name(&word);
             match find(&name) {
-                Some(row) if row.2 == Key::ConfigFile => self.read(&name, value)?,
+                Some(row) if row.2 == OptionKey::ConfigFile => self.read(&name, value)?,
                 Some(row) => self.option(row, name, value, &mut segment),
                 None => {
                     segment.words.push(format!("--{name}").into());
@@ -65,7 +65,13 @@ impl Cutter {
     }
 
     /// An option with as many values as it has. Only the parser says whether they suffice.
-    fn option(&mut self, row: &Row, name: String, value: Option<OsString>, segment: &mut Segment) {
+    fn option(
+        &mut self,
+        row: &OptionRow,
+        name: String,
+        value: Option<OsString>,
+        segment: &mut ProgramArguments,
+    ) {
         let dashes = if row.id().len() == 1 { "-" } else { "--" };
         let long = format!("{dashes}{}", row.id());
         segment.typed.push((row.id(), name));
@@ -83,7 +89,7 @@ impl Cutter {
         }
     }
 
-    fn program(&mut self, segment: &mut Segment) {
+    fn program(&mut self, segment: &mut ProgramArguments) {
         if self.rest.is_empty() {
             return;
         }
@@ -157,7 +163,8 @@ mod tests {
 
     fn cut(line: &str) -> Vec<String> {
         let segments = segments(line.split_whitespace().map(OsString::from).collect()).unwrap();
-        let joined = |segment: Segment| segment.words.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        let joined =
+            |segment: ProgramArguments| segment.words.join(OsStr::new(" ")).to_string_lossy().into_owned();
         segments.into_iter().map(joined).collect()
     }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 
-use crate::cli::table::{GROUPS, Key, Row};
+use crate::cli::table::{GROUPS, OptionKey, OptionRow};
 
 /// What names the program and its arguments to the parser.
 pub const PROGRAM: &str = "program";
@@ -12,7 +12,7 @@ pub const PROGRAM: &str = "program";
 /// How the command is used.
 pub const USAGE: &str = "mpirun [options] program [arguments] [: [options] program [arguments]] ...";
 
-const ABOUT: &str = "Starts programs as the ranks of one MPI job, on this machine unless hosts are named";
+const ABOUT: &str = "Starts programs as the ranks of one MPI job, on this node unless hosts are named";
 
 const DASHES: &str =
     "Every long option may be written with one dash or two, and with a space or '=' before its value.";
@@ -47,7 +47,7 @@ pub fn command() -> Command {
     command.args(options).arg(program)
 }
 
-fn option(row: &Row, heading: &'static str) -> Arg {
+fn option(row: &OptionRow, heading: &'static str) -> Arg {
     let mut arg = Arg::new(row.id()).help_heading(heading).help(row.3).hide(row.is_hidden());
     for name in row.0 {
         let mut letters = name.chars();
@@ -59,8 +59,8 @@ fn option(row: &Row, heading: &'static str) -> Arg {
         };
     }
     match (row.2, row.1.len()) {
-        (Key::Help, _) => arg.action(ArgAction::Help),
-        (Key::Version, _) => arg.action(ArgAction::Version),
+        (OptionKey::Help, _) => arg.action(ArgAction::Help),
+        (OptionKey::Version, _) => arg.action(ArgAction::Version),
         (_, 0) => arg.action(ArgAction::SetTrue),
         (_, count) => arg
             .action(ArgAction::Append)

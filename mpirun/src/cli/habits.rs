@@ -2,33 +2,68 @@
 
 use std::ffi::OsString;
 
-use crate::plan::Settings;
-use crate::plan::allocation::Allocation;
-use crate::plan::placement::{RankBy, parse_count};
-use crate::plan::topology::{BindTo, Order, Part};
+use tern_job::limits::PROCESSORS_MAX;
+use tern_job::ranges;
+
+use super::foreign;
+use crate::launch::presets;
+use crate::plan::PlanSettings;
+use crate::plan::allocation::OPERATOR_FILES;
+use crate::plan::bind::{BindOrder, names_of_parts, parse_part};
+use crate::plan::map_by::parse_count;
+use crate::plan::placement::RankBy;
 use crate::watch::exit_cause::Refusal;
 
-/// Families of variables with which other launchers and libraries are set.
-const FOREIGN: [(&str, &str); 5] = [
-    ("HYDRA_", "MPICH's mpiexec"),
-    ("I_MPI_", "Intel MPI"),
-    ("OMPI_MCA_", "Open MPI"),
-    ("PRTE_MCA_", "Open MPI"),
-    ("PMIX_MCA_", "Open MPI"),
-];
-
-/// What installations set for everybody.
-const FOREIGN_ALWAYS_SET: [&str; 2] = ["I_MPI_ROOT", "I_MPI_LIBRARY_KIND"];
+/// Whether a variable of another launcher is heeded here.
+fn is_heeded(name: &str) -> bool {
+    [&OPERATOR_FILES[..], &presets::EXTRA_WORDS, &presets::AGENT_VARIABLES].concat().contains(&name)
+}
 
 /// Reads the value of `--map-by`.
-pub fn map_by(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
+pub fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let mut words: Vec<&str> = value.split(':').collect();
-    let way = if words[0] == "ppr" { words.drain(..words.len().min(3)) } else { words.drain(..1) };
-    let way = way.collect::<Vec<_>>().join(":");
-    let (map_by, order) = Order::parse(&way).map_err(|refusal| in_whole(refusal, &way, value))?;
+    let length = match words[0] {
+        "ppr" => 3,
+        "dist" => 2,
+        _ => 1,
+    };
+    let way = words.drain(..words.len().min(length)).collect::<Vec<_>>().join(":");
+    if let Some(list) = way.strip_prefix("pe-list=") {
+        return pe_list(settings, list, &words, value);
+    }
+    let (map_by, order) = BindOrder::parse(&way).map_err(|refusal| in_whole(refusal, &way, value))?;
     settings.map_by = map_by;
     settings.bind.set_order(order);
     words.into_iter().try_for_each(|word| modifier(settings, word, value))
+}
+
+/// Reads `pe-list=0,2,4`: ranks share these processors, or, in order, each has one.
+fn pe_list(settings: &mut PlanSettings, list: &str, words: &[&str], value: &str) -> Result<(), Refusal> {
+    let cpus = ranges::parse(list, PROCESSORS_MAX).ok_or_else(|| {
+        Refusal::usage(format!(
+            "option --map-by: '{list}' in '{value}' is no list of processors such as 0-3,8"
+        ))
+    })?;
+    let is_ordered = |word: &&str| word.eq_ignore_ascii_case("ordered");
+    if words.iter().any(is_ordered) {
+        settings.bind.lists = cpus.iter().map(|&number| vec![number]).collect();
+    } else {
+        settings.bind.cpus = cpus;
+    }
+    words.iter().filter(|word| !is_ordered(word)).try_for_each(|word| modifier(settings, word, value))
+}
+
+/// Reads the value of `--bind-to`; Open MPI's `REPORT` behind a colon is an option here.
+pub fn bind_to(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+    let is_report = |word: &&str| word.eq_ignore_ascii_case("report");
+    settings.report_bindings |= value.split(':').skip(1).any(|word| is_report(&word));
+    let rest: Vec<&str> = value
+        .split(':')
+        .enumerate()
+        .filter(|(nth, word)| *nth == 0 || !is_report(word))
+        .map(|(_, word)| word)
+        .collect();
+    settings.bind.take(&rest.join(":"))
 }
 
 /// A refusal shows what the user wrote.
@@ -37,7 +72,7 @@ fn in_whole(refusal: Refusal, way: &str, value: &str) -> Refusal {
 }
 
 /// What may stand behind a colon.
-fn modifier(settings: &mut Settings, word: &str, value: &str) -> Result<(), Refusal> {
+fn modifier(settings: &mut PlanSettings, word: &str, value: &str) -> Result<(), Refusal> {
     let name = word.to_ascii_lowercase();
     if let Some(number) = name.strip_prefix("pe=") {
         let width = parse_count(number).ok_or_else(|| {
@@ -50,12 +85,15 @@ fn modifier(settings: &mut Settings, word: &str, value: &str) -> Result<(), Refu
         // What happens anyway.
         "" | "oversubscribe" | "inherit" => {}
         "nooversubscribe" => settings.slots_bind = true,
-        "span" | "noinherit" | "nolocal" | "hwtcpus" | "corecpus" | "ordered" => {
+        "nolocal" => settings.nolocal = true,
+        "hwtcpus" => settings.bind.threads = true,
+        "corecpus" => settings.bind.threads = false,
+        "span" | "noinherit" | "ordered" => {
             settings.remarks.push(format!("'{word}' in option --map-by {value} changes nothing"));
         }
         _ => {
             return Err(Refusal::usage(format!(
-                "option --map-by: '{word}' in '{value}' is none of PE=N, OVERSUBSCRIBE, SPAN, NOOVERSUBSCRIBE, NOLOCAL, ORDERED"
+                "option --map-by: '{word}' in '{value}' is none of PE=N, OVERSUBSCRIBE, SPAN, NOOVERSUBSCRIBE, NOLOCAL, HWTCPUS, ORDERED"
             )));
         }
     }
@@ -63,9 +101,9 @@ fn modifier(settings: &mut Settings, word: &str, value: &str) -> Result<(), Refu
 }
 
 /// Reads the value of `--rank-by`.
-pub fn rank_by(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
+pub fn rank_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let way = value.split(':').next().unwrap_or_default();
-    let part = Part::parse(way);
+    let part = parse_part(way);
     (settings.rank_by, settings.bind.rank_by) = match way {
         "slot" | "fill" => (RankBy::Slot, None),
         "node" | "span" => (RankBy::Node, None),
@@ -73,7 +111,7 @@ pub fn rank_by(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
         _ => {
             return Err(Refusal::usage(format!(
                 "option --rank-by: '{value}' is none of slot, node, fill, span, {}",
-                Part::names()
+                names_of_parts()
             )));
         }
     };
@@ -81,7 +119,7 @@ pub fn rank_by(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
 }
 
 /// Reads the value of `--output`, as Open MPI has it.
-pub fn output(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
+pub fn output(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let output = &mut settings.output;
     for word in value.split(',') {
         let (name, folder) = word.split_once('=').unwrap_or((word, ""));
@@ -102,28 +140,30 @@ pub fn output(settings: &mut Settings, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Names of launchers that `-launcher` of MPICH takes, and that are no commands here.
-const BOOTSTRAPS: [&str; 8] = ["fork", "slurm", "ll", "lsf", "sge", "pbs", "manual", "persist"];
+/// Names of launchers that MPICH takes, and that are not here.
+const BOOTSTRAPS: [&str; 3] = ["ll", "manual", "persist"];
 
-/// The launcher that a word of MPICH means; none, if it is a command.
+/// The launcher that a name means; none, if it is a command.
 pub fn known_launcher(value: &str) -> Option<Result<Vec<String>, Refusal>> {
-    BOOTSTRAPS.contains(&value).then(|| bootstrap(value))
+    let known = BOOTSTRAPS.contains(&value) || value == "fork" || presets::named(value).is_some();
+    known.then(|| bootstrap(value))
 }
 
 /// Reads the value of `-bootstrap`, which names a launcher; `fork` is for this host, where none is needed.
 pub fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
-    match value {
-        "ssh" | "fork" => Ok(Vec::new()),
-        "rsh" => Ok(vec!["rsh".into()]),
-        _ => Err(Refusal::usage(format!(
-            "option --bootstrap or --launcher: '{value}' is none of ssh, rsh, fork; --launcher CMD takes any command that is called as \
-             'CMD HOST COMMAND', such as 'srun -N 1 -n 1 -w'"
+    match presets::named(value) {
+        Some(words) => Ok(words),
+        None if value == "fork" => Ok(Vec::new()),
+        None => Err(Refusal::usage(format!(
+            "option --bootstrap or --launcher: '{value}' is none of {}, fork; --launcher CMD takes any command that is called as \
+             'CMD HOST COMMAND', or that has {{host}} where the host belongs",
+            presets::names()
         ))),
     }
 }
 
 /// Notes a setting of Open MPI.
-pub fn mca(settings: &mut Settings, name: &str, value: &str) {
+pub fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
     let instead = match name {
         "btl_tcp_if_include" => format!("say -iface {value}, or TERN_INTERFACE={value}"),
         "btl_tcp_port_min_v4" | "btl_tcp_port_range_v4" => "say TERN_PORTS=FIRST-LAST".into(),
@@ -136,11 +176,10 @@ pub fn mca(settings: &mut Settings, name: &str, value: &str) {
 }
 
 /// Notes what of the environment and of the options as a whole does less than the user may think.
-pub fn remark_on(settings: &mut Settings, variables: impl Iterator<Item = (OsString, OsString)>) {
+pub fn remark_on(settings: &mut PlanSettings, variables: impl Iterator<Item = (OsString, OsString)>) {
     let names: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();
-    settings.remarks.extend(foreign_variables(names));
-    let named = settings.hostfile.is_some() || settings.apps.iter().any(|app| !app.hosts.is_empty());
-    if !named && let Some(allocation) = Allocation::find(|name| std::env::var(name).ok()) {
+    settings.remarks.extend(foreign::told(names, is_heeded));
+    if let Some(allocation) = settings.allocation.as_ref().filter(|_| settings.verbose) {
         settings.remarks.push(allocation.to_string());
     }
     if let Some(part) = settings.bind.ineffective_order() {
@@ -148,38 +187,19 @@ pub fn remark_on(settings: &mut Settings, variables: impl Iterator<Item = (OsStr
             "option --map-by {part} changes nothing where ranks are not bound: --bind-to core, socket or numa binds them"
         ));
     }
-    if settings.bind.width > 1 && matches!(settings.bind.to, BindTo::None) {
+    if settings.bind.width > 1 && settings.bind.to.is_none() {
         settings.remarks.push("':PE=' in option --map-by changes nothing with --bind-to none".into());
     }
-}
-
-/// One line for all variables of other libraries.
-fn foreign_variables(mut names: Vec<String>) -> Option<String> {
-    names.sort_unstable();
-    let maker =
-        |name: &str| FOREIGN.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, maker)| *maker);
-    let told: Vec<String> = names
-        .iter()
-        .filter(|name| !FOREIGN_ALWAYS_SET.contains(&name.as_str()))
-        .filter_map(|name| Some(format!("{name} ({})", maker(name)?)))
-        .collect();
-    if told.is_empty() {
-        return None;
-    }
-    let verb = if told.len() == 1 { "changes" } else { "change" };
-    Some(format!(
-        "{} in the environment {verb} nothing here; 'tern info' lists Tern's settings",
-        told.join(", ")
-    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::placement::MapBy;
+    use crate::plan::map_by::MapBy;
+    use tern_job::topology::Level;
 
-    fn mapped(value: &str) -> Result<Settings, Refusal> {
-        let mut settings = Settings::default();
+    fn mapped(value: &str) -> Result<PlanSettings, Refusal> {
+        let mut settings = PlanSettings::default();
         map_by(&mut settings, value).map(|()| settings)
     }
 
@@ -188,7 +208,7 @@ mod tests {
         let settings = mapped("ppr:2:node:PE=3").unwrap();
         assert_eq!(
             (settings.map_by, settings.bind.to, settings.bind.width),
-            (MapBy::PerNode(2), BindTo::Core, 3)
+            (MapBy::PerNode(2), Some(Level::Core), 3)
         );
         assert!(settings.remarks.is_empty());
         assert_eq!(mapped(":pe=2").unwrap().bind.width, 2);
@@ -202,39 +222,43 @@ mod tests {
     #[test]
     fn what_changes_nothing_is_told() {
         assert_eq!(mapped("slot:SPAN").unwrap().remarks.len(), 1);
-        assert_eq!(mapped("l3cache").unwrap().bind.ineffective_order(), Some("l3cache"));
-        assert_eq!(mapped("ppr:2:socket").unwrap().bind.to, BindTo::Socket);
+        assert_eq!(mapped("ppr:2:socket").unwrap().bind.to, Some(Level::Socket));
         assert!(mapped("node:OVERSUBSCRIBE").unwrap().remarks.is_empty());
+    }
+
+    #[test]
+    fn words_behind_colons_do_what_they_say() {
+        assert!(mapped("core:HWTCPUS").unwrap().bind.threads && mapped("node:NOLOCAL").unwrap().nolocal);
+        assert_eq!(mapped("pe-list=0,2-3").unwrap().bind.cpus, [0, 2, 3]);
+        assert_eq!(mapped("pe-list=0,2:ordered").unwrap().bind.lists, [vec![0], vec![2]]);
+        assert!(mapped("pe-list=x").unwrap_err().to_string().contains("'x' in 'pe-list=x'"));
+        assert_eq!(mapped("dist:eth0:PE=2").unwrap().bind.order, BindOrder::Near("eth0".into()));
+        let mut settings = PlanSettings::default();
+        bind_to(&mut settings, "core:REPORT:overload-allowed").unwrap();
+        assert!(settings.report_bindings && settings.bind.to == Some(Level::Core));
     }
 
     #[test]
     fn ranks_can_be_numbered_otherwise() {
         let numbered = |value: &str| {
-            let mut settings = Settings::default();
+            let mut settings = PlanSettings::default();
             rank_by(&mut settings, value).map(|()| (settings.rank_by, settings.bind.rank_by))
         };
         assert!(numbered("nonsense").unwrap_err().to_string().contains("'nonsense'"));
         assert_eq!(numbered("slot").unwrap(), (RankBy::Slot, None));
         assert_eq!(numbered("node").unwrap(), (RankBy::Node, None));
-        assert_eq!(numbered("socket").unwrap(), (RankBy::Slot, Some(Part(BindTo::Socket))));
+        assert_eq!(numbered("socket").unwrap(), (RankBy::Slot, Some(Level::Socket)));
     }
 
     #[test]
     fn words_of_output() {
-        let mut settings = Settings::default();
+        let mut settings = PlanSettings::default();
         output(&mut settings, "tag,TIMESTAMP,dir=/tmp/x").unwrap();
         assert!(settings.output.tag && settings.output.timestamp && settings.output.files[1].is_some());
         assert!(output(&mut settings, "dri=/tmp/x").unwrap_err().to_string().contains("'dri=/tmp/x'"));
         assert!(known_launcher("srun -N 1").is_none() && known_launcher("fork").unwrap().unwrap().is_empty());
         assert!(mapped("slot:NOOVERSUBSCRIBE").unwrap().slots_bind);
-        assert!(bootstrap("slurm").unwrap_err().to_string().contains("srun"));
-    }
-
-    #[test]
-    fn variables_of_others_are_one_line() {
-        let said = |names: &[&str]| foreign_variables(names.iter().map(ToString::to_string).collect());
-        assert_eq!(said(&["PATH", "I_MPI_ROOT"]), None);
-        let line = said(&["OMPI_MCA_btl", "PATH", "HYDRA_HOST_FILE"]).unwrap();
-        assert!(line.starts_with("HYDRA_HOST_FILE (MPICH's mpiexec), OMPI_MCA_btl (Open MPI) in"), "{line}");
+        assert_eq!(bootstrap("slurm").unwrap()[0], "srun");
+        assert!(bootstrap("ll").unwrap_err().to_string().contains("kubectl"));
     }
 }

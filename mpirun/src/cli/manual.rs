@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::cli::table::{GROUPS, Row};
+use crate::cli::table::{GROUPS, OptionRow};
 
 /// What `docs/reference/mpirun-options.md` must be.
 pub fn page() -> String {
@@ -18,7 +18,7 @@ pub fn page() -> String {
     page
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &OptionRow) -> String {
     let values: String = row.1.iter().map(|value| format!(" {value}")).collect();
     let names: Vec<String> = row.0.iter().map(|name| format!("`{}`", dashed(name, &values))).collect();
     let meaning = if row.3.is_empty() { format!("as `{}`", row.meaning()) } else { row.3.to_owned() };

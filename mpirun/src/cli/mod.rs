@@ -2,6 +2,7 @@
 
 pub mod dashes;
 pub mod definition;
+mod foreign;
 pub mod habits;
 pub mod manual;
 pub mod options;

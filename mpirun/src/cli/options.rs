@@ -7,23 +7,24 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
-use tern_job::limits::RANKS_MAX;
+use tern_job::limits::{PROCESSORS_MAX, RANKS_MAX};
+use tern_job::ranges;
 
-use crate::cli::dashes::{Segment, segments};
+use crate::cli::dashes::{ProgramArguments, segments};
 use crate::cli::definition::{self, PROGRAM};
 use crate::cli::habits;
 use crate::cli::standard;
-use crate::cli::table::{Key, Row, find};
+use crate::cli::table::{OptionKey, OptionRow, find};
+use crate::launch::family::Abi;
 use crate::launch::launcher;
-use crate::output::files::Pattern;
-use crate::plan::placement::{MapBy, parse_count};
-use crate::plan::topology::{Bind, parse_ranges};
-use crate::plan::{App, Settings, StdinTo};
+use crate::output::files::FileNamePattern;
+use crate::plan::map_by::{MapBy, parse_count};
+use crate::plan::{App, PlanSettings, StdinTo};
 use crate::watch::exit_cause::Refusal;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
-pub enum Request {
+pub enum CommandRequest {
     /// Print the help.
     Help,
     /// Print the version.
@@ -31,7 +32,7 @@ pub enum Request {
     /// Print what this `mpirun` is.
     Info,
     /// Run a job.
-    Run(Box<Settings>),
+    Run(Box<PlanSettings>),
 }
 
 /// Variables that set the timeout where no option does.
@@ -39,6 +40,10 @@ const TIMEOUT_VARIABLES: [&str; 2] = ["TERN_TIMEOUT", "MPIEXEC_TIMEOUT"];
 
 /// The variable by which ranks learn their network interfaces.
 const INTERFACE_VARIABLE: &str = "TERN_INTERFACE";
+/// The variable by which ranks learn that they are to count.
+const STATS_VARIABLE: &str = "TERN_STATS";
+/// The variable by which ranks learn which kinds of memory their program asks for.
+const MEMORY_KINDS_VARIABLE: &str = "TERN_MEMORY_ALLOC_KINDS";
 
 /// No program was named.
 const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program, or mpirun --help";
@@ -47,9 +52,9 @@ const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program
 pub fn parse(
     arguments: Vec<OsString>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Request, Refusal> {
+) -> Result<CommandRequest, Refusal> {
     let mut command = definition::command();
-    let mut settings = Settings::default();
+    let mut settings = PlanSettings::default();
     for segment in segments(arguments)? {
         if let Some(request) = read(&mut command, segment, &mut settings)? {
             return Ok(request);
@@ -59,7 +64,7 @@ pub fn parse(
         None => timeout_of_environment(variable)?,
         given => given,
     };
-    Ok(Request::Run(Box::new(settings)))
+    Ok(CommandRequest::Run(Box::new(settings)))
 }
 
 fn timeout_of_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Duration>, Refusal> {
@@ -74,9 +79,9 @@ fn timeout_of_environment(variable: impl Fn(&str) -> Option<String>) -> Result<O
 /// Reads one program with its options.
 fn read(
     command: &mut Command,
-    segment: Segment,
-    settings: &mut Settings,
-) -> Result<Option<Request>, Refusal> {
+    segment: ProgramArguments,
+    settings: &mut PlanSettings,
+) -> Result<Option<CommandRequest>, Refusal> {
     let words = std::iter::once(OsStr::new("mpirun")).chain(segment.words.iter().map(OsString::as_os_str));
     let mut matches = match command.try_get_matches_from_mut(words) {
         Ok(matches) => matches,
@@ -86,8 +91,8 @@ fn read(
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for (id, name) in &segment.typed {
         let Some(row) = find(id) else { continue };
-        if row.2 == Key::Info {
-            return Ok(Some(Request::Info));
+        if row.2 == OptionKey::Info {
+            return Ok(Some(CommandRequest::Info));
         }
         let nth = uses.entry(id).or_default();
         apply(row, name, values(&matches, row, *nth), settings, &mut app)?;
@@ -102,7 +107,7 @@ fn read(
 }
 
 /// The values of one use of an option.
-fn values(matches: &ArgMatches, row: &Row, nth: usize) -> Vec<OsString> {
+fn values(matches: &ArgMatches, row: &OptionRow, nth: usize) -> Vec<OsString> {
     if row.1.is_empty() {
         return Vec::new();
     }
@@ -122,10 +127,10 @@ fn take_program(matches: &mut ArgMatches, app: &mut App, first: bool) -> Result<
 }
 
 /// What the parser stopped at: a question, or a mistake, which is said in one line.
-fn requested(error: &clap::Error, segment: &Segment) -> Result<Option<Request>, Refusal> {
+fn requested(error: &clap::Error, segment: &ProgramArguments) -> Result<Option<CommandRequest>, Refusal> {
     match error.kind() {
-        ErrorKind::DisplayHelp => Ok(Some(Request::Help)),
-        ErrorKind::DisplayVersion => Ok(Some(Request::Version)),
+        ErrorKind::DisplayHelp => Ok(Some(CommandRequest::Help)),
+        ErrorKind::DisplayVersion => Ok(Some(CommandRequest::Version)),
         ErrorKind::UnknownArgument => Err(unknown(error, segment)),
         _ => Err(wrong_values(error, segment)),
     }
@@ -139,7 +144,7 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-fn unknown(error: &clap::Error, segment: &Segment) -> Refusal {
+fn unknown(error: &clap::Error, segment: &ProgramArguments) -> Refusal {
     let word = segment.unknown.as_ref().map(|word| word.to_string_lossy().into_owned());
     let word = word.or_else(|| context(error, ContextKind::InvalidArg)).unwrap_or_default();
     let hint = match context(error, ContextKind::SuggestedArg) {
@@ -150,7 +155,7 @@ fn unknown(error: &clap::Error, segment: &Segment) -> Refusal {
 }
 
 /// Too few values, or one where there must be none. The parser names the option as `--np <N>`.
-fn wrong_values(error: &clap::Error, segment: &Segment) -> Refusal {
+fn wrong_values(error: &clap::Error, segment: &ProgramArguments) -> Refusal {
     let shown = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let id = shown.trim_start_matches('-').split(' ').next().unwrap_or_default();
     let name = segment.typed.iter().rfind(|(typed, _)| *typed == id).map_or(id, |(_, name)| name);
@@ -162,75 +167,93 @@ fn wrong_values(error: &clap::Error, segment: &Segment) -> Refusal {
 }
 
 fn apply(
-    row: &Row,
+    row: &OptionRow,
     name: &str,
     values: Vec<OsString>,
-    settings: &mut Settings,
+    settings: &mut PlanSettings,
     app: &mut App,
 ) -> Result<(), Refusal> {
     let mut values = values.into_iter();
     let mut raw = || values.next().unwrap_or_default();
     match row.2 {
-        Key::Count => app.count = Some(number_of("ranks", name, &text(name, raw())?)?),
-        Key::Directory => app.directory = Some(raw()),
-        Key::Soft => app.soft = Some(text(name, raw())?),
-        Key::Architecture => standard::check_architecture(&text(name, raw())?)?,
-        Key::Path => app.path = Some(raw()),
-        Key::InitialErrhandler => {
+        OptionKey::Count => app.count = Some(number_of("ranks", name, &text(name, raw())?)?),
+        OptionKey::Directory => app.directory = Some(raw()),
+        OptionKey::Soft => app.soft = Some(text(name, raw())?),
+        OptionKey::Architecture => standard::check_architecture(&text(name, raw())?)?,
+        OptionKey::Abi => app.abi = abi(&text(name, raw())?)?,
+        OptionKey::Path => app.path = Some(raw()),
+        OptionKey::InitialErrhandler => {
             app.environment.push(standard::initial_errhandler(&text(name, raw())?)?);
         }
-        Key::Env => app.environment.push(pair(name, raw(), raw())?),
-        Key::GlobalEnv => settings.environment.push(pair(name, raw(), raw())?),
-        Key::Export => settings.environment.extend(export(name, raw())?),
-        Key::Interface => settings.environment.push((INTERFACE_VARIABLE.into(), raw())),
-        Key::Tag => settings.output.tag = true,
-        Key::Timestamp => settings.output.timestamp = true,
-        Key::Merge => settings.output.merge = true,
-        Key::Output => habits::output(settings, &text(name, raw())?)?,
-        Key::OutputFiles => settings.output.set_folder(&text(name, raw())?),
-        Key::OutPattern => settings.output.files[0] = Some(Pattern::parse(name, &text(name, raw())?)?),
-        Key::ErrPattern => settings.output.files[1] = Some(Pattern::parse(name, &text(name, raw())?)?),
-        Key::Quiet => settings.quiet = true,
-        Key::Timeout => settings.timeout = Some(seconds("--timeout", &text(name, raw())?)?),
-        Key::Stdin => settings.stdin = stdin_to(&text(name, raw())?)?,
-        Key::Bind => settings.bind.take(Bind::parse(&text(name, raw())?)?),
-        Key::BindFixed(to) => settings.bind.take(Bind::parse(to)?),
-        Key::CpuSet => settings.bind.cpus = cpu_set(name, &text(name, raw())?)?,
-        Key::ReportBindings => settings.report_bindings = true,
-        Key::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
-        Key::Hostfile => settings.hostfile = Some(raw().into()),
-        Key::MapBy => habits::map_by(settings, &text(name, raw())?)?,
-        Key::MapFixed(way) => habits::map_by(settings, way)?,
-        Key::PerSocket => habits::map_by(settings, &format!("ppr:{}:socket", text(name, raw())?))?,
-        Key::CoresPerRank => settings.bind.widen(number_of("cores", name, &text(name, raw())?)?),
-        Key::PerNode => {
+        OptionKey::Env => app.environment.push(pair(name, raw(), raw())?),
+        OptionKey::GlobalEnv => settings.environment.push(pair(name, raw(), raw())?),
+        OptionKey::Export => settings.environment.extend(export(name, raw())?),
+        OptionKey::Interface => settings.environment.push((INTERFACE_VARIABLE.into(), raw())),
+        OptionKey::Tag => settings.output.tag = true,
+        OptionKey::Timestamp => settings.output.timestamp = true,
+        OptionKey::Merge => settings.output.merge = true,
+        OptionKey::Output => habits::output(settings, &text(name, raw())?)?,
+        OptionKey::OutputFiles => settings.output.set_folder(&text(name, raw())?),
+        OptionKey::OutPattern => {
+            settings.output.files[0] = Some(FileNamePattern::parse(name, &text(name, raw())?)?)
+        }
+        OptionKey::ErrPattern => {
+            settings.output.files[1] = Some(FileNamePattern::parse(name, &text(name, raw())?)?)
+        }
+        OptionKey::Quiet => settings.quiet = true,
+        OptionKey::Timeout => settings.timeout = Some(seconds("--timeout", &text(name, raw())?)?),
+        OptionKey::Stdin => settings.stdin = stdin_to(&text(name, raw())?)?,
+        OptionKey::Bind => habits::bind_to(settings, &text(name, raw())?)?,
+        OptionKey::BindFixed(to) => settings.bind.take(to)?,
+        OptionKey::CpuSet => settings.bind.cpus = cpu_set(name, &text(name, raw())?)?,
+        OptionKey::ReportBindings => settings.report_bindings = true,
+        OptionKey::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
+        OptionKey::Hostfile => settings.hostfile = Some(raw().into()),
+        OptionKey::MapBy => habits::map_by(settings, &text(name, raw())?)?,
+        OptionKey::MapFixed(way) => habits::map_by(settings, way)?,
+        OptionKey::PerSocket => habits::map_by(settings, &format!("ppr:{}:socket", text(name, raw())?))?,
+        OptionKey::HwThreadCpus => settings.bind.threads = true,
+        OptionKey::NoLocal => settings.nolocal = true,
+        OptionKey::CoresPerRank => settings.bind.widen(number_of("cores", name, &text(name, raw())?)?),
+        OptionKey::PerNode => {
             settings.map_by = MapBy::PerNode(number_of("ranks", name, &text(name, raw())?)?);
         }
-        Key::RankBy => habits::rank_by(settings, &text(name, raw())?)?,
-        Key::NoOversubscribe => settings.slots_bind = true,
-        Key::ShowMap => settings.show_map = true,
-        Key::ShowAllocation => settings.show_allocation = true,
-        Key::DryRun => settings.dry_run = true,
-        Key::Launcher => settings.launcher = launcher(&text(name, raw())?)?,
-        Key::Bootstrap => settings.launcher = habits::bootstrap(&text(name, raw())?)?,
-        Key::Prefix => settings.prefix = Some(text(name, raw())?),
-        Key::Tree => settings.tree = Some(number_of("hosts", name, &text(name, raw())?)?),
-        Key::Verbose => settings.verbose = true,
-        Key::Mca => habits::mca(settings, &text(name, raw())?, &text(name, raw())?),
-        Key::NoEffect => settings.without_effect.push(format!("--{name}")),
-        Key::Remark(remark) => {
+        OptionKey::RankBy => habits::rank_by(settings, &text(name, raw())?)?,
+        OptionKey::NoOversubscribe => settings.slots_bind = true,
+        OptionKey::ShowMap => settings.show_map = true,
+        OptionKey::ShowAllocation => settings.show_allocation = true,
+        OptionKey::DryRun => settings.dry_run = true,
+        OptionKey::Launcher => settings.set_launcher(launcher(&text(name, raw())?)?),
+        OptionKey::Bootstrap => settings.set_launcher(habits::bootstrap(&text(name, raw())?)?),
+        OptionKey::Prefix => settings.prefix = Some(text(name, raw())?),
+        OptionKey::Tree => settings.tree = Some(number_of("hosts", name, &text(name, raw())?)?),
+        OptionKey::Verbose => settings.verbose = true,
+        OptionKey::Stats => {
+            settings.stats = true;
+            settings.environment.push((STATS_VARIABLE.into(), "1".into()));
+        }
+        OptionKey::MemoryKinds => app.environment.push((MEMORY_KINDS_VARIABLE.into(), raw())),
+        OptionKey::Mca => habits::mca(settings, &text(name, raw())?, &text(name, raw())?),
+        OptionKey::NoEffect => settings.without_effect.push(format!("--{name}")),
+        OptionKey::Remark(remark) => {
             settings.remarks.push(format!("option --{name} changes nothing: {remark}"));
         }
-        Key::Instead(instead) => {
+        OptionKey::Instead(instead) => {
             return Err(Refusal::usage(format!("option --{name} is not for this mpirun: {instead}")));
         }
-        Key::ConfigFile | Key::Info | Key::Help | Key::Version => {}
+        OptionKey::ConfigFile | OptionKey::Info | OptionKey::Help | OptionKey::Version => {}
     }
     Ok(())
 }
 
+fn abi(value: &str) -> Result<Abi, Refusal> {
+    Abi::parse(value).ok_or_else(|| {
+        Refusal::usage(format!("option --abi: '{value}' is none of mpich, openmpi, standard and auto"))
+    })
+}
+
 fn cpu_set(name: &str, value: &str) -> Result<Vec<u32>, Refusal> {
-    parse_ranges(value).ok_or_else(|| {
+    ranges::parse(value, PROCESSORS_MAX).ok_or_else(|| {
         Refusal::usage(format!("option --{name}: '{value}' is no list of processors such as 0-3,8"))
     })
 }
@@ -304,13 +327,13 @@ mod tests {
     use super::*;
     use crate::cli::table::rows;
 
-    fn parse_line(line: &str) -> Result<Request, Refusal> {
+    fn parse_line(line: &str) -> Result<CommandRequest, Refusal> {
         parse(line.split_whitespace().map(OsString::from).collect(), |_| None)
     }
 
-    fn run(line: &str) -> Settings {
+    fn run(line: &str) -> PlanSettings {
         match parse_line(line) {
-            Ok(Request::Run(settings)) => *settings,
+            Ok(CommandRequest::Run(settings)) => *settings,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -389,11 +412,19 @@ mod tests {
     }
 
     #[test]
+    fn an_abi_belongs_to_a_program() {
+        let settings = run("--abi mpich a : --abi openmpi b : c");
+        let found: Vec<Abi> = settings.apps.iter().map(|app| app.abi).collect();
+        assert_eq!(found, [Abi::Mpich, Abi::OpenMpi, Abi::Auto]);
+        assert!(refusal("--abi lam a").contains("none of mpich"));
+    }
+
+    #[test]
     fn timeouts() {
         assert_eq!(run("--timeout 1.5 a").timeout, Some(Duration::from_millis(1500)));
         let request = parse(vec!["a".into()], |name| (name == "MPIEXEC_TIMEOUT").then(|| "3".into()));
         assert!(
-            matches!(request, Ok(Request::Run(settings)) if settings.timeout == Some(Duration::from_secs(3)))
+            matches!(request, Ok(CommandRequest::Run(settings)) if settings.timeout == Some(Duration::from_secs(3)))
         );
         for bad in ["0", "-1", "x", "1e400", "nan"] {
             assert!(refusal(&format!("--timeout {bad} a")).contains("seconds"), "{bad}");
@@ -407,7 +438,9 @@ mod tests {
         assert_eq!((settings.map_by, settings.launcher.join(" ")), (MapBy::PerNode(3), "rsh".into()));
         let words = ["--launcher", "ssh -p 2222", "a"].map(OsString::from);
         let request = parse(words.into(), |_| None);
-        assert!(matches!(request, Ok(Request::Run(settings)) if settings.launcher == ["ssh", "-p", "2222"]));
+        assert!(
+            matches!(request, Ok(CommandRequest::Run(settings)) if settings.launcher == ["ssh", "-p", "2222"])
+        );
         assert!(refusal("--map-by nod a").contains("'nod'"));
         assert!(refusal("-ppn 0 a").contains("'0'"));
     }

@@ -2,7 +2,7 @@
 
 /// What an option means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum OptionKey {
     Count,
     Directory,
     Env,
@@ -30,6 +30,8 @@ pub enum Key {
     PerNode,
     PerSocket,
     CoresPerRank,
+    HwThreadCpus,
+    NoLocal,
     RankBy,
     NoOversubscribe,
     ShowMap,
@@ -40,14 +42,17 @@ pub enum Key {
     Prefix,
     Tree,
     Interface,
+    Stats,
     Verbose,
     Info,
     Version,
     Help,
     Soft,
     Architecture,
+    Abi,
     Path,
     InitialErrhandler,
+    MemoryKinds,
     /// What Tern does anyway or can do without; told with `-v`.
     NoEffect,
     /// The same, with a word about it, which is always told.
@@ -58,9 +63,14 @@ pub enum Key {
 }
 
 /// An option: its names without dashes, the names of its values, what it means, and what the help says of it. A single letter is short.
-pub struct Row(pub &'static [&'static str], pub &'static [&'static str], pub Key, pub &'static str);
+pub struct OptionRow(
+    pub &'static [&'static str],
+    pub &'static [&'static str],
+    pub OptionKey,
+    pub &'static str,
+);
 
-impl Row {
+impl OptionRow {
     /// The name that the parser knows it by: the first long one.
     pub fn id(&self) -> &'static str {
         self.0.iter().find(|name| name.len() > 1).unwrap_or(&self.0[0])
@@ -69,27 +79,28 @@ impl Row {
     /// For another name: what it is a name of.
     pub fn meaning(&self) -> String {
         match self.2 {
-            Key::BindFixed(to) => format!("--bind-to {to}"),
-            Key::MapFixed(way) => format!("--map-by {way}"),
-            Key::PerSocket => "--map-by ppr:N:socket".into(),
-            Key::CoresPerRank => "--map-by slot:PE=N".into(),
-            Key::Bootstrap => "--launcher".into(),
-            Key::Bind => "--bind-to".into(),
+            OptionKey::BindFixed(to) => format!("--bind-to {to}"),
+            OptionKey::MapFixed(way) => format!("--map-by {way}"),
+            OptionKey::PerSocket => "--map-by ppr:N:socket".into(),
+            OptionKey::CoresPerRank => "--map-by slot:PE=N".into(),
+            OptionKey::Bootstrap => "--launcher".into(),
+            OptionKey::Bind => "--bind-to".into(),
             _ => String::new(),
         }
     }
 
     /// Whether the help leaves it out.
     pub fn is_hidden(&self) -> bool {
-        matches!(self.2, Key::NoEffect | Key::Remark(_) | Key::Mca | Key::Instead(_)) || self.3.is_empty()
+        matches!(self.2, OptionKey::NoEffect | OptionKey::Remark(_) | OptionKey::Mca | OptionKey::Instead(_))
+            || self.3.is_empty()
     }
 }
 
 /// Rows under one heading.
-pub type Group = (&'static str, &'static [Row]);
+pub type OptionGroup = (&'static str, &'static [OptionRow]);
 
 /// All options.
-pub const GROUPS: [Group; 7] = [
+pub const GROUPS: [OptionGroup; 7] = [
     ("Of each program", PROGRAM),
     ("Where ranks run", PLACE),
     ("Output and input", OUTPUT),
@@ -99,170 +110,239 @@ pub const GROUPS: [Group; 7] = [
     ("Not here", ELSEWHERE),
 ];
 
-const PROGRAM: &[Row] = &[
-    Row(&["n", "np", "c"], &["N"], Key::Count, "Number of ranks (default: the cores that may be used)"),
-    Row(&["wdir", "wd"], &["DIR"], Key::Directory, "Run it in this directory"),
-    Row(&["env"], &["NAME", "VALUE"], Key::Env, "Set a variable for it"),
-    Row(&["host", "hosts", "H"], &["HOST[:SLOTS],..."], Key::Host, "Where it runs"),
-    Row(
+const PROGRAM: &[OptionRow] = &[
+    OptionRow(
+        &["n", "np", "c"],
+        &["N"],
+        OptionKey::Count,
+        "Number of ranks (default: the cores that may be used)",
+    ),
+    OptionRow(&["wdir", "wd"], &["DIR"], OptionKey::Directory, "Run it in this directory"),
+    OptionRow(&["env"], &["NAME", "VALUE"], OptionKey::Env, "Set a variable for it"),
+    OptionRow(&["host", "hosts", "H"], &["HOST[:SLOTS],..."], OptionKey::Host, "Where it runs"),
+    OptionRow(
         &["soft"],
         &["SET"],
-        Key::Soft,
+        OptionKey::Soft,
         "The largest number of ranks up to N that SET has: A, A:B, A:B:STEP, ...",
     ),
-    Row(&["path"], &["DIRS"], Key::Path, "Look for it in these directories first (separated by ':')"),
-    Row(&["arch"], &["NAME"], Key::Architecture, "Refuse to start it where the architecture is another"),
-    Row(
+    OptionRow(
+        &["path"],
+        &["DIRS"],
+        OptionKey::Path,
+        "Look for it in these directories first (separated by ':')",
+    ),
+    OptionRow(
+        &["arch"],
+        &["NAME"],
+        OptionKey::Architecture,
+        "Refuse to start it where the architecture is another",
+    ),
+    OptionRow(
+        &["abi"],
+        &["WHICH"],
+        OptionKey::Abi,
+        "It was compiled for mpich, openmpi or standard; auto looks at the libraries that it needs (default)",
+    ),
+    OptionRow(
         &["initial-errhandler"],
         &["H"],
-        Key::InitialErrhandler,
+        OptionKey::InitialErrhandler,
         "mpi_errors_are_fatal (default), mpi_errors_abort or mpi_errors_return",
+    ),
+    OptionRow(
+        &["memory-alloc-kinds"],
+        &["KINDS"],
+        OptionKey::MemoryKinds,
+        "Kinds of memory that it asks for, as in system,mpi; it finds those that are there by mpi_memory_alloc_kinds",
     ),
 ];
 
-const PLACE: &[Row] = &[
-    Row(
+const PLACE: &[OptionRow] = &[
+    OptionRow(
         &["hostfile", "machinefile", "host-file", "default-hostfile", "f"],
         &["FILE"],
-        Key::Hostfile,
+        OptionKey::Hostfile,
         "Hosts, one in a line: 'HOST', 'HOST:SLOTS' or 'HOST slots=SLOTS'",
     ),
-    Row(
+    OptionRow(
         &["ppn", "perhost", "N", "npernode", "ranks-per-node"],
         &["N"],
-        Key::PerNode,
+        OptionKey::PerNode,
         "So many ranks on each host, in turn",
     ),
-    Row(
+    OptionRow(
         &["map-by"],
         &["WHAT"],
-        Key::MapBy,
+        OptionKey::MapBy,
         "slot: fill one host after the other (default); node: go round them; ppr:N:node, ppr:N:socket, ...: so many on each; \
-         with --bind-to, core, l3cache, numa or socket: go round these; ':PE=N' behind it binds each rank to N cores",
+         hwthread, core, l1cache to l3cache, numa, socket or board: go round these, and bind to them unless --bind-to says \
+         otherwise; dist:DEVICE: first those near to a device; pe-list=LIST: these processors; ':PE=N' behind it binds each \
+         rank to N cores",
     ),
-    Row(
+    OptionRow(
         &["rank-by"],
         &["WHAT"],
-        Key::RankBy,
+        OptionKey::RankBy,
         "Number the ranks host after host (slot), round the hosts (node), or within a host round its cores, sockets, ...",
     ),
-    Row(
+    OptionRow(
         &["bind-to"],
         &["WHAT"],
-        Key::Bind,
-        "Bind each rank to a hwthread, core, l3cache, socket or numa node, in turn (default: none)",
+        OptionKey::Bind,
+        "Bind each rank to a hwthread, core, l1cache to l3cache, numa node, socket or board, in turn (default: none); \
+         'core:2': to two of them; 'user:0+8,1+9': to these processors; ':overload-allowed' or ':no-overload' behind it: \
+         what if ranks have to share",
     ),
-    Row(
+    OptionRow(
         &["cpu-set", "cpu-list"],
         &["LIST"],
-        Key::CpuSet,
+        OptionKey::CpuSet,
         "Use these processors of each host only, as in 0-3,8",
     ),
-    Row(&["report-bindings"], &[], Key::ReportBindings, "Say where each rank may run"),
-    Row(&["nooversubscribe"], &[], Key::NoOversubscribe, "Refuse to start more ranks than there are slots"),
-    Row(&["display-map", "print-rank-map"], &[], Key::ShowMap, "Say which ranks run on which host"),
-    Row(&["display-allocation"], &[], Key::ShowAllocation, "Say which hosts may be used, and their slots"),
-    Row(
+    OptionRow(
+        &["use-hwthread-cpus"],
+        &[],
+        OptionKey::HwThreadCpus,
+        "Each hardware thread counts as a core: --bind-to core and ':PE=N' mean threads",
+    ),
+    OptionRow(&["nolocal"], &[], OptionKey::NoLocal, "No ranks on the host where mpirun runs"),
+    OptionRow(&["report-bindings"], &[], OptionKey::ReportBindings, "Say where each rank may run"),
+    OptionRow(
+        &["nooversubscribe"],
+        &[],
+        OptionKey::NoOversubscribe,
+        "Refuse to start more ranks than there are slots",
+    ),
+    OptionRow(
+        &["display-map", "print-rank-map"],
+        &[],
+        OptionKey::ShowMap,
+        "Say which ranks run on which host",
+    ),
+    OptionRow(
+        &["display-allocation"],
+        &[],
+        OptionKey::ShowAllocation,
+        "Say which hosts may be used, and their slots",
+    ),
+    OptionRow(
         &["dry-run", "do-not-launch", "donotlaunch"],
         &[],
-        Key::DryRun,
+        OptionKey::DryRun,
         "Say which ranks would run on which host, and start nothing",
     ),
 ];
 
-const OUTPUT: &[Row] = &[
-    Row(&["l", "tag-output", "prepend-rank"], &[], Key::Tag, "Put '[rank] ' before every line"),
-    Row(&["timestamp-output"], &[], Key::Timestamp, "Put the time (UTC) before every line"),
-    Row(
+const OUTPUT: &[OptionRow] = &[
+    OptionRow(&["l", "tag-output", "prepend-rank"], &[], OptionKey::Tag, "Put '[rank] ' before every line"),
+    OptionRow(&["timestamp-output"], &[], OptionKey::Timestamp, "Put the time (UTC) before every line"),
+    OptionRow(
         &["merge-stderr-to-stdout"],
         &[],
-        Key::Merge,
+        OptionKey::Merge,
         "What ranks write to the standard error goes to the standard output",
     ),
-    Row(
+    OptionRow(
         &["output"],
         &["WHAT,..."],
-        Key::Output,
+        OptionKey::Output,
         "tag, timestamp, merge, dir=DIR or file=NAME; another word is a DIR",
     ),
-    Row(
+    OptionRow(
         &["output-filename", "output-directory"],
         &["DIR[:nocopy]"],
-        Key::OutputFiles,
+        OptionKey::OutputFiles,
         "Write the output of each rank also to DIR/1/rank.R/stdout and stderr; with :nocopy, only there",
     ),
-    Row(
+    OptionRow(
         &["outfile-pattern"],
         &["FILE"],
-        Key::OutPattern,
+        OptionKey::OutPattern,
         "Write the standard output to files instead; %r is the rank, %h its host, %p the host's number",
     ),
-    Row(&["errfile-pattern"], &["FILE"], Key::ErrPattern, "The same for the standard error"),
-    Row(&["stdin"], &["RANK|all|none"], Key::Stdin, "Who gets the standard input (default: rank 0)"),
-    Row(&["q", "quiet"], &[], Key::Quiet, "Say nothing about options and variables that change nothing"),
+    OptionRow(&["errfile-pattern"], &["FILE"], OptionKey::ErrPattern, "The same for the standard error"),
+    OptionRow(
+        &["stdin"],
+        &["RANK|all|none"],
+        OptionKey::Stdin,
+        "Who gets the standard input (default: rank 0)",
+    ),
+    OptionRow(
+        &["q", "quiet"],
+        &[],
+        OptionKey::Quiet,
+        "Say nothing about options and variables that change nothing",
+    ),
 ];
 
-const JOB: &[Row] = &[
-    Row(&["genv"], &["NAME", "VALUE"], Key::GlobalEnv, "Set a variable for all programs"),
-    Row(&["x"], &["NAME[=VALUE]"], Key::Export, "The same; NAME alone is passed on anyway"),
-    Row(
+const JOB: &[OptionRow] = &[
+    OptionRow(&["genv"], &["NAME", "VALUE"], OptionKey::GlobalEnv, "Set a variable for all programs"),
+    OptionRow(&["x"], &["NAME[=VALUE]"], OptionKey::Export, "The same; NAME alone is passed on anyway"),
+    OptionRow(
         &["timeout"],
         &["SECONDS"],
-        Key::Timeout,
+        OptionKey::Timeout,
         "Say where each rank stands, and end the job, after this time (also: TERN_TIMEOUT, MPIEXEC_TIMEOUT)",
     ),
-    Row(
+    OptionRow(
         &["configfile", "app"],
         &["FILE"],
-        Key::ConfigFile,
+        OptionKey::ConfigFile,
         "Read programs with their options from a file, one in a line",
     ),
-    Row(
+    OptionRow(
         &["launcher", "launcher-exec", "bootstrap-exec"],
         &["CMD"],
-        Key::Launcher,
+        OptionKey::Launcher,
         "Runs a command on a host, as 'CMD HOST COMMAND' (default: ssh); CMD may have quotes",
     ),
-    Row(
+    OptionRow(
         &["prefix"],
         &["DIR"],
-        Key::Prefix,
+        OptionKey::Prefix,
         "Other hosts have Tern in this directory (default: where it is here)",
     ),
-    Row(
+    OptionRow(
         &["tree"],
         &["N"],
-        Key::Tree,
+        OptionKey::Tree,
         "Hosts that mpirun, and each host in turn, starts by itself (default: 16)",
     ),
-    Row(
+    OptionRow(
         &["iface"],
         &["NAME"],
-        Key::Interface,
+        OptionKey::Interface,
         "Use this network interface, or the one with this address (also: TERN_INTERFACE)",
     ),
-    Row(&["v", "verbose"], &[], Key::Verbose, "Say what is done"),
-    Row(&["info"], &[], Key::Info, "Print what this mpirun is"),
-    Row(&["V", "version"], &[], Key::Version, "Print the version"),
-    Row(&["h", "help"], &[], Key::Help, "Print this"),
+    OptionRow(
+        &["stats"],
+        &[],
+        OptionKey::Stats,
+        "Count messages, and say at the end what was counted, in all and of each rank",
+    ),
+    OptionRow(&["v", "verbose"], &[], OptionKey::Verbose, "Say what is done"),
+    OptionRow(&["info"], &[], OptionKey::Info, "Print what this mpirun is"),
+    OptionRow(&["V", "version"], &[], OptionKey::Version, "Print the version"),
+    OptionRow(&["h", "help"], &[], OptionKey::Help, "Print this"),
 ];
 
-const ALIASES: &[Row] = &[
-    Row(&["bootstrap"], &["ssh|rsh|fork"], Key::Bootstrap, ""),
-    Row(&["binding"], &["WHAT"], Key::Bind, ""),
-    Row(&["bind-to-core"], &[], Key::BindFixed("core"), ""),
-    Row(&["bind-to-socket"], &[], Key::BindFixed("socket"), ""),
-    Row(&["bind-to-none"], &[], Key::BindFixed("none"), ""),
-    Row(&["bynode"], &[], Key::MapFixed("node"), ""),
-    Row(&["byslot"], &[], Key::MapFixed("slot"), ""),
-    Row(&["pernode"], &[], Key::MapFixed("ppr:1:node"), ""),
-    Row(&["npersocket"], &["N"], Key::PerSocket, ""),
-    Row(&["cpus-per-proc", "cpus-per-rank"], &["N"], Key::CoresPerRank, ""),
+const ALIASES: &[OptionRow] = &[
+    OptionRow(&["bootstrap"], &["ssh|rsh|fork"], OptionKey::Bootstrap, ""),
+    OptionRow(&["binding"], &["WHAT"], OptionKey::Bind, ""),
+    OptionRow(&["bind-to-core"], &[], OptionKey::BindFixed("core"), ""),
+    OptionRow(&["bind-to-socket"], &[], OptionKey::BindFixed("socket"), ""),
+    OptionRow(&["bind-to-none"], &[], OptionKey::BindFixed("none"), ""),
+    OptionRow(&["bynode"], &[], OptionKey::MapFixed("node"), ""),
+    OptionRow(&["byslot"], &[], OptionKey::MapFixed("slot"), ""),
+    OptionRow(&["pernode"], &[], OptionKey::MapFixed("ppr:1:node"), ""),
+    OptionRow(&["npersocket"], &["N"], OptionKey::PerSocket, ""),
+    OptionRow(&["cpus-per-proc", "cpus-per-rank"], &["N"], OptionKey::CoresPerRank, ""),
 ];
 
 // What scripts written for other launchers say.
-const IDLE: &[Row] = &[
-    Row(
+const IDLE: &[OptionRow] = &[
+    OptionRow(
         &[
             "genvall",
             "envall",
@@ -272,82 +352,75 @@ const IDLE: &[Row] = &[
             "disable-hostname-propagation",
         ],
         &[],
-        Key::NoEffect,
+        OptionKey::NoEffect,
         "what Tern does anyway, or can do without",
     ),
-    Row(&["envlist", "genvlist"], &["NAMES"], Key::NoEffect, "all variables of mpirun are passed on anyway"),
-    Row(
+    OptionRow(
+        &["envlist", "genvlist"],
+        &["NAMES"],
+        OptionKey::NoEffect,
+        "all variables of mpirun are passed on anyway",
+    ),
+    OptionRow(
         &["envnone", "genvnone"],
         &[],
-        Key::Remark("all variables are passed on; 'env -i NAME=VALUE mpirun ...' leaves them out"),
+        OptionKey::Remark("all variables are passed on; 'env -i NAME=VALUE mpirun ...' leaves them out"),
         "all variables are passed on; env -i leaves them out",
     ),
-    Row(
-        &["use-hwthread-cpus"],
-        &[],
-        Key::Remark("every hardware thread counts anyway, and --bind-to hwthread binds to one"),
-        "every hardware thread counts anyway, and --bind-to hwthread binds to one",
-    ),
-    Row(
+    OptionRow(
         &["mca", "gmca", "prtemca", "pmixmca"],
         &["NAME", "VALUE"],
-        Key::Mca,
+        OptionKey::Mca,
         "a setting of Open MPI; 'tern info' lists Tern's settings",
     ),
 ];
 
-const ELSEWHERE: &[Row] = &[
-    Row(
+const ELSEWHERE: &[OptionRow] = &[
+    OptionRow(
         &["xterm"],
         &["RANKS"],
-        Key::Instead("'mpirun -n N xterm -e PROGRAM' gives each rank a window"),
+        OptionKey::Instead("'mpirun -n N xterm -e PROGRAM' gives each rank a window"),
         "mpirun -n N xterm -e PROGRAM",
     ),
-    Row(
+    OptionRow(
         &["preload-binary"],
         &[],
-        Key::Instead(
+        OptionKey::Instead(
             "copy the program to the same path on each host first, as with scp, or use a folder that they share",
         ),
         "copy the program with scp, or use a shared folder",
     ),
-    Row(
+    OptionRow(
         &["preload-files"],
         &["FILES"],
-        Key::Instead("copy the files to each host first, as with scp, or use a folder that they share"),
+        OptionKey::Instead("copy the files to each host first, as with scp, or use a folder that they share"),
         "copy the files with scp, or use a shared folder",
     ),
-    Row(
+    OptionRow(
         &["debug", "tv", "debugger"],
         &[],
-        Key::Instead(
+        OptionKey::Instead(
             "'mpirun -n N xterm -e gdb PROGRAM' debugs each rank, and 'gdb -p PROCESS' one that runs (mpirun -v names them)",
         ),
         "mpirun -n N xterm -e gdb PROGRAM, or gdb -p PROCESS",
     ),
-    Row(
+    OptionRow(
         &["rankfile"],
         &["FILE"],
-        Key::Instead(
+        OptionKey::Instead(
             "'mpirun -host A -n 1 PROGRAM : -host B -n 2 PROGRAM' places ranks, and --bind-to with --cpu-set binds them",
         ),
         "-host A -n 1 PROGRAM : -host B -n 2 PROGRAM; --bind-to, --cpu-set",
     ),
-    Row(
-        &["nolocal"],
-        &[],
-        Key::Instead("name the hosts that shall be used with --host or --hostfile, and leave this one out"),
-        "--host with the other hosts",
-    ),
 ];
 
 /// All rows in order.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
 /// The option with this name, without dashes.
-pub fn find(name: &str) -> Option<&'static Row> {
+pub fn find(name: &str) -> Option<&'static OptionRow> {
     rows().find(|row| row.0.contains(&name))
 }
 

@@ -1,5 +1,7 @@
 //! What a program asks of the dynamic loader: the libraries that it needs, and the folders of its own for them.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +17,27 @@ pub struct Needs {
     pub libraries: Vec<String>,
     /// Folders in which the loader looks before the variable `LD_LIBRARY_PATH`, or after it; `$ORIGIN` is filled in.
     pub folders: Vec<PathBuf>,
+    /// Whether these come before the variable.
+    pub is_asked_first: bool,
+}
+
+thread_local! {
+    /// Programs that have been read: each is asked for several times before the job starts.
+    static KNOWN: RefCell<HashMap<PathBuf, Option<Needs>>> = RefCell::default();
 }
 
 impl Needs {
-    /// Reads a program; `None` if it is no program of 64 bits that the loader links.
+    /// What a program needs; `None` if it is no program of 64 bits that the loader links.
     pub fn of(path: &Path) -> Option<Needs> {
+        if let Some(known) = KNOWN.with_borrow(|known| known.get(path).cloned()) {
+            return known;
+        }
+        let needs = Needs::read(path);
+        KNOWN.with_borrow_mut(|known| known.insert(path.to_owned(), needs.clone()));
+        needs
+    }
+
+    fn read(path: &Path) -> Option<Needs> {
         // To open a named pipe would wait for whoever writes to it.
         if !path.metadata().is_ok_and(|data| data.is_file()) {
             return None;
@@ -29,11 +47,13 @@ impl Needs {
         let entries = dynamic(&file)?;
         let words = |tag: u32| entries.iter().filter(move |(found, _)| *found == tag).map(|(_, word)| word);
         // The loader heeds the older entry only where the newer is missing.
-        let tag = if words(DT_RUNPATH).next().is_some() { DT_RUNPATH } else { DT_RPATH };
+        let is_asked_first = words(DT_RUNPATH).next().is_none();
+        let tag = if is_asked_first { DT_RPATH } else { DT_RUNPATH };
         let folders = words(tag).flat_map(|list| list.split(':')).filter(|folder| !folder.is_empty());
         Some(Needs {
             libraries: words(DT_NEEDED).cloned().collect(),
             folders: folders.map(|folder| expand(folder, &origin)).collect(),
+            is_asked_first,
         })
     }
 }

@@ -4,13 +4,34 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// Variables that say who is logged in, and where: the other host has its own.
-const OWN: [&str; 14] = [
-    "HOME", "HOST", "HOSTNAME", "LOGNAME", "MAIL", "OLDPWD", "PMI_FD", "PMI_RANK", "PMI_SIZE", "SHELL",
-    "SHLVL", "TERN_JOB", "USER", "_",
+const OWN: [&str; 23] = [
+    "SLURMD_NODENAME",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_PROCID",
+    "SLURM_TASK_PID",
+    "SLURM_TOPOLOGY_ADDR",
+    "HOME",
+    "HOST",
+    "HOSTNAME",
+    "LOGNAME",
+    "MAIL",
+    "MPI_LOCALNRANKS",
+    "MPI_LOCALRANKID",
+    "OLDPWD",
+    "PMI_FD",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "PMI_SPAWNED",
+    "SHELL",
+    "SHLVL",
+    "TERN_JOB",
+    "USER",
+    "_",
 ];
 
 /// The same for whole families of them.
-const OWN_PREFIXES: [&str; 5] = ["DBUS_", "DISPLAY", "SSH_", "WAYLAND_", "XDG_"];
+const OWN_PREFIXES: [&str; 6] = ["DBUS_", "DISPLAY", "PMIX_", "SSH_", "WAYLAND_", "XDG_"];
 
 /// All variables but those that belong to this host alone.
 pub fn forwarded() -> Vec<(OsString, OsString)> {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::cli::standard::find_program;
-use crate::launch::elf::Needs;
-use crate::launch::family::Family;
-use crate::plan::{App, Plan};
+use crate::launch::abi::{self, ProgramAbi};
+use crate::launch::family::{Abi, Family};
+use crate::launch::loader;
+use crate::plan::{App, JobPlan};
 use crate::watch::exit_cause::Refusal;
 
 /// When ranks are looked at first: what Python and scripts start has loaded its libraries by then, or soon.
@@ -20,27 +20,57 @@ const PROCESSES_MAX: usize = 64;
 /// What other launchers give their ranks.
 const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_COMM_WORLD_RANK="];
 
-/// Refuses programs of this host that are linked with a library whose ranks cannot find each other here.
-pub fn refuse(plan: &Plan) -> Result<(), Refusal> {
+/// Refuses programs of this host that would run with a library whose ranks cannot find each other here.
+pub fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
     if plan.size() < 2 {
         return Ok(());
     }
     let apps: BTreeSet<usize> = plan.own_ranks().iter().map(|&rank| plan.app_of[rank as usize]).collect();
     let programs = apps.into_iter().map(|app| &plan.settings.apps[app]);
     for app in programs {
-        let needs = program_file(plan, app).as_deref().and_then(Needs::of).unwrap_or_default();
-        if let Some((library, maker)) = foreign(needs.libraries.iter().map(String::as_str)) {
+        let seen = loader::seen(plan, app);
+        let Some((library, Family::OpenMpi)) = &seen.library else { continue };
+        if let Some(why) = not_served(app, &seen) {
             let program = app.program.to_string_lossy();
-            return Err(Refusal::usage(words(&format!("'{program}' is linked with"), library, maker)));
+            let what = format!("'{program}' {} {library}", verb(&seen, app));
+            return Err(Refusal::usage(format!("{}. {why}", words(&what, Family::OpenMpi.name()))));
         }
     }
     Ok(())
 }
 
+fn verb(seen: &ProgramAbi, app: &App) -> String {
+    if seen.needed_by.file_name() == Path::new(&app.program).file_name() {
+        return "is linked with".into();
+    }
+    format!("needs, through {},", seen.needed_by.display())
+}
+
+/// Why Tern's own libraries do not serve a program of Open MPI's; none if they do.
+fn not_served(app: &App, seen: &ProgramAbi) -> Option<String> {
+    if matches!(app.abi, Abi::Standard) {
+        return Some("--abi auto runs it on Tern's library for programs of Open MPI".into());
+    }
+    let folder = loader::folder_of(Abi::OpenMpi);
+    let Some(folder) = folder else {
+        return Some("This installation has no library for such programs".into());
+    };
+    if let Some(name) = abi::lacking(seen, &folder).first() {
+        return Some(format!("Tern's libraries for programs of Open MPI lack {name}"));
+    }
+    let (library, _) = seen.library.as_ref()?;
+    let fixed = seen.fixed.iter().find(|folder| folder.join(library).exists())?;
+    Some(format!(
+        "It takes the library from {} whatever LD_LIBRARY_PATH says: 'chrpath -d' or 'patchelf --remove-rpath' lets it \
+         run on Tern's",
+        fixed.display()
+    ))
+}
+
 /// What is said, after who uses the library and how.
-fn words(who: &str, library: &str, maker: &str) -> String {
+fn words(who: &str, maker: &str) -> String {
     format!(
-        "{who} {library}, a library of {maker}: its ranks cannot find each other under Tern's mpirun, and each would be a world of one. \
+        "{who}, a library of {maker}: its ranks cannot find each other under Tern's mpirun, and each would be a world of one. \
          Compile the program with Tern's mpicc, or start it with the mpirun of {maker}"
     )
 }
@@ -51,25 +81,9 @@ fn foreign<'a>(libraries: impl Iterator<Item = &'a str> + Clone) -> Option<(&'a 
         return None;
     }
     libraries.into_iter().find_map(|name| match Family::of(name)? {
-        Family::Foreign(maker) => Some((name, maker)),
+        family @ Family::OpenMpi => Some((name, family.name())),
         _ => None,
     })
-}
-
-/// The file of a program, found as the kernel and the C library will find it.
-pub fn program_file(plan: &Plan, app: &App) -> Option<PathBuf> {
-    let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();
-    if app.program.as_encoded_bytes().contains(&b'/') {
-        return Some(place.join(&app.program));
-    }
-    let first = app.path.as_ref().and_then(|path| find_program(&app.program, path));
-    first.or_else(|| find_program(&app.program, &variable(plan, app, "PATH")?))
-}
-
-/// A variable as a program will have it.
-pub fn variable(plan: &Plan, app: &App, name: &str) -> Option<std::ffi::OsString> {
-    let set = plan.settings.environment.iter().chain(&app.environment).rev().find(|(key, _)| key == name);
-    set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
 }
 
 /// Looks at what ranks have loaded until one of them has joined the job.
@@ -83,7 +97,7 @@ pub struct Lookout {
 
 impl Lookout {
     /// For these ranks of this host, each with its process.
-    pub fn new(plan: &Plan, ranks: impl Iterator<Item = (u32, u32)>) -> Lookout {
+    pub fn new(plan: &JobPlan, ranks: impl Iterator<Item = (u32, u32)>) -> Lookout {
         let mut apps = BTreeSet::new();
         let ranks: Vec<_> = ranks.filter(|&(rank, _)| apps.insert(plan.app_of[rank as usize])).collect();
         let some = plan.size() > 1 && !ranks.is_empty();
@@ -136,11 +150,15 @@ fn is_of_another_launcher(pid: u32) -> bool {
 }
 
 fn strange_alone(pid: u32) -> Option<String> {
-    let loaded = loaded(&std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?);
+    let mut loaded = loaded(&std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?);
+    // Tern's own for programs of the other MPI: what serves it may not be loaded yet.
+    if let Some(own) = loader::own_folder() {
+        loaded.retain(|path| !Path::new(path).starts_with(&own));
+    }
     let names = loaded.iter().filter_map(|path| Path::new(path).file_name().and_then(OsStr::to_str));
     let (library, maker) = foreign(names)?;
     let path = loaded.iter().find(|path| path.ends_with(library))?;
-    Some(words(&format!("process {pid} has loaded"), path, maker))
+    Some(words(&format!("process {pid} has loaded {path}"), maker))
 }
 
 /// The shared libraries in the text of `/proc/PID/maps`.

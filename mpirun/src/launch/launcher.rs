@@ -3,21 +3,31 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::launch::presets;
 use crate::launch::watchdog::LAUNCHER_VARIABLE;
-use crate::tree::agent;
 
-/// What is called where no `--launcher` says otherwise. A question for a password could not be answered, since many
-/// may come at once; a host that does not answer shall not hold the job for minutes.
-const SSH: [&str; 5] = ["ssh", "-x", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5"];
+/// The hidden option that makes `mpirun` an agent.
+pub const AGENT_OPTION: &str = "--tern-agent";
 
 /// `LAUNCHER HOST /path/of/mpirun --tern-agent`.
 pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
-    let usual = SSH.map(String::from);
+    let usual = presets::ssh();
     let words = if launcher.is_empty() { &usual[..] } else { launcher };
+    let program = if presets::runs_without_shell(words) { program.into() } else { quote(program) };
     let mut command = Command::new(words.first().map_or("ssh", String::as_str));
-    command.args(&words[1.min(words.len())..]).arg(host).arg(quote(program)).arg(agent::OPTION);
+    command.args(with_host(&words[1.min(words.len())..], host)).arg(program).arg(AGENT_OPTION);
     command.env(LAUNCHER_VARIABLE, std::process::id().to_string());
+    presets::prepare(&mut command, words);
     command
+}
+
+/// The host stands where the words say, or behind them.
+fn with_host(words: &[String], host: &str) -> Vec<String> {
+    let mut filled: Vec<String> = words.iter().map(|word| word.replace(presets::HOST, host)).collect();
+    if !words.iter().any(|word| word.contains(presets::HOST)) {
+        filled.push(host.into());
+    }
+    filled
 }
 
 /// The words of `--launcher`, such as `ssh -p 2222`, with quotes as a shell has them; `None` if a quote is left open or there
@@ -28,7 +38,7 @@ pub fn words(text: &str) -> Option<Vec<String>> {
 
 /// The launcher's name, for messages.
 pub fn name(launcher: &[String]) -> String {
-    if launcher.is_empty() { SSH[0].into() } else { launcher.join(" ") }
+    if launcher.is_empty() { presets::SSH[0].into() } else { launcher.join(" ") }
 }
 
 /// The program of the agents: that of the installation under `prefix`, or at the same place as this one.
@@ -99,5 +109,9 @@ mod tests {
         let launcher = ["ssh", "-p", "22"].map(String::from);
         assert_eq!(words(&command(&launcher, "b", "/x y")), "ssh -p 22 b '/x y' --tern-agent");
         assert!(words(&command(&[], "b", "/x")).ends_with(" b /x --tern-agent"));
+        let kubectl = presets::named("kubectl").unwrap();
+        assert_eq!(words(&command(&kubectl, "b", "/x y")), "kubectl exec -i b -- /x y --tern-agent");
+        let srun = presets::named("srun").unwrap();
+        assert!(words(&command(&srun, "b", "/x")).ends_with(" -w b /x --tern-agent"));
     }
 }

@@ -1,21 +1,24 @@
-//! Tern's libraries for programs that were linked without the folder in which they lie.
+//! Tern's libraries for programs that were linked without the folder in which they lie, or with another MPI.
 //!
-//! The loader asks `LD_LIBRARY_PATH` before a program's own `DT_RUNPATH`. So a folder is put there, as the last one, only
-//! for a program that finds a library of Tern's nowhere.
+//! The loader asks `LD_LIBRARY_PATH` before a program's own `DT_RUNPATH`. So the folder of the standard library is put there,
+//! as the last one, only for a program that finds a library of Tern's nowhere. The folder for programs of another MPI is put
+//! there as the first one for such programs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::launch::abi::{self, ProgramAbi};
 use crate::launch::elf::Needs;
+use crate::launch::family::Abi;
 use crate::launch::family::Family;
-use crate::launch::foreign::{program_file, variable};
-use crate::plan::{App, Plan};
+use crate::launch::program::{program_file, variable};
+use crate::plan::{App, JobPlan};
 
 /// The variable with folders that the loader asks first.
 pub const VARIABLE: &str = "LD_LIBRARY_PATH";
 
-/// Where the loader looks at last, on this machine or another.
+/// Where the loader looks at last, on this node or another.
 const LAST: [&str; 8] = [
     "/lib64",
     "/usr/lib64",
@@ -33,48 +36,91 @@ const CACHE: &str = "/etc/ld.so.cache";
 /// Arguments of a wrapper, as `env` or `valgrind`, that may be the program.
 const ARGUMENTS_MAX: usize = 16;
 
-/// What the variable must be for a program that would not find Tern's library otherwise.
-pub fn library_path(plan: &Plan, app: &App) -> Option<OsString> {
+/// What the variable must be for a program, if it must be something else than it is.
+pub fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
     let own = own_folder()?;
     let set = variable(plan, app, VARIABLE).filter(|folders| !folders.is_empty());
+    let seen = seen(plan, app);
+    let wanted = match (app.abi, &seen.library) {
+        (Abi::Auto, Some((_, family))) => Abi::from(*family),
+        (Abi::Auto, None) if seen.is_open => return Some(with_all(set, &own)),
+        (given, _) => given,
+    };
+    let first = wanted.folder().map(|name| own.join(name)).filter(|folder| folder.is_dir());
+    if let Some(first) = first {
+        return Some(joined(Some(first.into_os_string()), set.into_iter().map(PathBuf::from)));
+    }
+    lacks(plan, app, set.as_deref(), &own).then(|| joined(set, [own]))
+}
+
+/// With the folders of all ABIs first: which library an interpreter will load cannot be seen, and only Tern's work here.
+fn with_all(set: Option<OsString>, own: &Path) -> OsString {
+    let folders = [Abi::Mpich, Abi::OpenMpi].map(|abi| own.join(abi.folder().unwrap_or_default()));
+    let set = set.into_iter().map(PathBuf::from).chain([own.to_owned()]);
+    joined(None, folders.into_iter().filter(|folder| folder.is_dir()).chain(set))
+}
+
+/// What is known of a program's libraries.
+pub fn seen(plan: &JobPlan, app: &App) -> ProgramAbi {
+    abi::look(&files(plan, app), variable(plan, app, VARIABLE).as_deref())
+}
+
+/// The program, and arguments that may be one.
+fn files(plan: &JobPlan, app: &App) -> Vec<PathBuf> {
     let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();
     let words = app.arguments.iter().take(ARGUMENTS_MAX).map(|word| place.join(word));
-    let mut programs = program_file(plan, app).into_iter().chain(words).filter_map(|file| Needs::of(&file));
-    let lacks = |needs: Needs| {
-        needs.libraries.iter().any(|name| is_lacking(name, &needs.folders, set.as_deref(), &own))
-    };
-    programs.any(lacks).then(|| joined(set, &own))
+    program_file(plan, app).into_iter().chain(words).collect()
+}
+
+/// Whether a program lacks a library of the standard ABI.
+fn lacks(plan: &JobPlan, app: &App, set: Option<&OsStr>, own: &Path) -> bool {
+    let mut programs = files(plan, app).into_iter().filter_map(|file| Needs::of(&file));
+    programs.any(|needs| needs.libraries.iter().any(|name| is_lacking(name, &needs.folders, set, own)))
 }
 
 /// The folder of the libraries that belong to this `mpirun`.
-fn own_folder() -> Option<PathBuf> {
+pub fn own_folder() -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.parent()?.join("lib");
     folder.join("libmpi_abi.so.1").exists().then_some(folder)
 }
 
-/// Whether a library is one of Tern's, and the loader does not find it.
-fn is_lacking(name: &str, linked: &[PathBuf], set: Option<&OsStr>, own: &Path) -> bool {
-    if Family::of(name) != Some(Family::Standard) || !own.join(name).exists() {
-        return false;
-    }
-    let set = set.into_iter().flat_map(std::env::split_paths);
-    let mut folders = linked.iter().cloned().chain(set).chain(LAST.map(PathBuf::from));
-    !folders.any(|folder| folder.join(name).exists())
-        && !std::fs::read(CACHE).is_ok_and(|cache| has(&cache, name))
+/// The folder of those for programs of another ABI.
+pub fn folder_of(abi: Abi) -> Option<PathBuf> {
+    Some(own_folder()?.join(abi.folder()?)).filter(|folder| folder.is_dir())
 }
 
-/// Whether the loader's index has a path that ends in this name and still exists.
-fn has(cache: &[u8], name: &str) -> bool {
+/// Whether a library is one of Tern's, and the loader does not find it.
+fn is_lacking(name: &str, linked: &[PathBuf], set: Option<&OsStr>, own: &Path) -> bool {
+    Family::of(name) == Some(Family::Standard) && own.join(name).exists() && find(name, linked, set).is_none()
+}
+
+/// Where the loader finds a library: folders of the program's, those of the variable, the system's.
+pub fn find(name: &str, linked: &[PathBuf], set: Option<&OsStr>) -> Option<PathBuf> {
+    let set = set.into_iter().flat_map(std::env::split_paths);
+    let folders = linked.iter().cloned().chain(set).chain(LAST.map(PathBuf::from));
+    let mut files = folders.map(|folder| folder.join(name));
+    files.find(|file| file.exists()).or_else(|| indexed(&std::fs::read(CACHE).ok()?, name))
+}
+
+/// The path in the loader's index that ends in this name and still exists.
+fn indexed(cache: &[u8], name: &str) -> Option<PathBuf> {
     let end = format!("/{name}");
     let texts = cache.split(|&byte| byte == 0).filter(|text| text.ends_with(end.as_bytes()));
     texts
         .filter_map(|text| text.iter().position(|&byte| byte == b'/').map(|at| &text[at..]))
-        .any(|path| Path::new(OsStr::from_bytes(path)).exists())
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        .find(|path| path.exists())
 }
 
-fn joined(set: Option<OsString>, own: &Path) -> OsString {
-    let mut bytes = set.map(|folders| [folders.as_bytes(), b":"].concat()).unwrap_or_default();
-    bytes.extend_from_slice(own.as_os_str().as_bytes());
+/// Folders in the form of the variable.
+fn joined(first: Option<OsString>, others: impl IntoIterator<Item = PathBuf>) -> OsString {
+    let mut bytes = first.map(OsString::into_vec).unwrap_or_default();
+    for folder in others {
+        if !bytes.is_empty() {
+            bytes.push(b':');
+        }
+        bytes.extend_from_slice(folder.as_os_str().as_bytes());
+    }
     OsString::from_vec(bytes)
 }
 
@@ -87,14 +133,14 @@ mod tests {
         let path = std::env::current_exe().unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
         let cache = [b"\x01\x02head\0", path.as_os_str().as_bytes(), b"\0/nonexistent/libx.so\0"].concat();
-        assert!(has(&cache, name));
-        assert!(!has(&cache, "libx.so") && !has(&cache, "head"));
+        assert_eq!(indexed(&cache, name), Some(path.clone()));
+        assert!(indexed(&cache, "libx.so").is_none() && indexed(&cache, "head").is_none());
     }
 
     #[test]
     fn the_own_folder_comes_last() {
-        assert_eq!(joined(Some("/a:/b".into()), Path::new("/own")), "/a:/b:/own");
-        assert_eq!(joined(None, Path::new("/own")), "/own");
+        assert_eq!(joined(Some("/a:/b".into()), [PathBuf::from("/own")]), "/a:/b:/own");
+        assert_eq!(joined(None, [PathBuf::from("/own")]), "/own");
     }
 
     #[test]
@@ -108,7 +154,7 @@ mod tests {
             |name: &str, linked: &[PathBuf], set: Option<&OsStr>| is_lacking(name, linked, set, &own);
         let (bare, linked) = ([PathBuf::from("/nonexistent")], [own.clone()]);
         // Where the system has a library of this name, programs find that.
-        if !std::fs::read(CACHE).is_ok_and(|cache| has(&cache, "libmpi_abi.so.1")) {
+        if !std::fs::read(CACHE).is_ok_and(|cache| indexed(&cache, "libmpi_abi.so.1").is_some()) {
             assert!(lacking("libmpi_abi.so.1", &bare, None));
         }
         assert!(!lacking("libmpi_abi.so.1", &linked, None));

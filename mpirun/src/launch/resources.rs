@@ -12,11 +12,11 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tern_job::control::Notice;
 use tern_job::descriptor::{FdName, JobDescriptor};
 use tern_job::limits::NOTICE_BYTES;
-use tern_job::status_page::{Record, read_record};
-use tern_job::{NodeMap, Secret, node_map};
+use tern_job::status_page::{RankRecord, read_record};
+use tern_job::{JobSecret, NodeMap, node_map};
 
 use crate::limits::INHERITED_FD_LEAST;
-use crate::plan::Plan;
+use crate::plan::JobPlan;
 use crate::watch::exit_cause::Refusal;
 
 /// The launcher's ends of it all.
@@ -35,12 +35,12 @@ pub struct JobResources {
 
 impl JobResources {
     /// Makes everything for a job whose ranks are at these places.
-    pub fn new(places: &NodeMap, secret: &Secret) -> Result<JobResources, Refusal> {
-        let share = JobResources::create(places.size()).and_then(|share| {
-            node_map::write(&share.status_page, secret, places)?;
-            Ok(share)
+    pub fn new(places: &NodeMap, secret: &JobSecret) -> Result<JobResources, Refusal> {
+        let resources = JobResources::create(places.size()).and_then(|resources| {
+            node_map::write(&resources.status_page, secret, places)?;
+            Ok(resources)
         });
-        share.map_err(|error| {
+        resources.map_err(|error| {
             let hint = if error == Errno::FBIG { " (see ulimit -f)" } else { "" };
             Refusal::system("cannot make the job's shared memory", format!("{error}{hint}"))
         })
@@ -67,7 +67,7 @@ impl JobResources {
     }
 
     /// The part of a job descriptor that is the same for all ranks of this host.
-    pub fn descriptor(&self, plan: &Plan) -> Result<JobDescriptor, Refusal> {
+    pub fn descriptor(&self, plan: &JobPlan) -> Result<JobDescriptor, Refusal> {
         let name =
             |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
         Ok(JobDescriptor {
@@ -99,8 +99,8 @@ impl JobResources {
     }
 
     /// Where `rank` says it stands.
-    pub fn record(&self, rank: u32) -> Record {
-        read_record(&self.status_page, rank).unwrap_or_else(|_| Record::absent())
+    pub fn record(&self, rank: u32) -> RankRecord {
+        read_record(&self.status_page, rank).unwrap_or_else(|_| RankRecord::absent())
     }
 
     /// The reading end of the control pipe.
@@ -169,25 +169,27 @@ pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
 mod tests {
     use super::*;
 
-    fn publish(share: &JobResources, rank: u32) -> bool {
-        Notice::Publish { rank, card: vec![rank as u8; 9].into() }.send(&share.control).is_ok()
+    fn publish(resources: &JobResources, rank: u32) -> bool {
+        Notice::Publish { rank, endpoint_address: vec![rank as u8; 9].into() }
+            .send(&resources.control)
+            .is_ok()
     }
 
     #[test]
     fn what_is_said_early_is_kept_in_order_and_makes_room() {
-        let share = JobResources::create(4).unwrap();
-        fcntl_setfl(&share.control, OFlags::NONBLOCK).unwrap();
-        let fits = (0..1000).take_while(|&rank| publish(&share, rank)).count() as u32;
+        let resources = JobResources::create(4).unwrap();
+        fcntl_setfl(&resources.control, OFlags::NONBLOCK).unwrap();
+        let fits = (0..1000).take_while(|&rank| publish(&resources, rank)).count() as u32;
         assert!((1..1000).contains(&fits), "the pipe has a bound");
-        share.keep_notices();
-        assert!(publish(&share, fits), "there is room again");
+        resources.keep_notices();
+        assert!(publish(&resources, fits), "there is room again");
         for rank in 0..=fits {
-            let next = share.next_notice();
+            let next = resources.next_notice();
             assert!(
                 matches!(next, Some(Notice::Publish { rank: who, .. }) if who == rank),
                 "{rank}: {next:?}"
             );
         }
-        assert_eq!(share.next_notice(), None);
+        assert_eq!(resources.next_notice(), None);
     }
 }

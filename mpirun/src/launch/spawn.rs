@@ -15,18 +15,20 @@ use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
     pidfd_open, setrlimit, waitid,
 };
-use tern_job::Secret;
+use tern_job::JobSecret;
 use tern_job::descriptor::{DESCRIPTOR_VARIABLE, FdName, JobDescriptor};
-use tern_job::pmi::{FD_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
+use tern_job::pmi::{
+    FD_VARIABLE, LOCAL_RANK_VARIABLE, LOCAL_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, SPAWNED_VARIABLE,
+};
 
 use crate::cli::standard::find_program;
 use crate::launch::foreign;
 use crate::launch::loader;
 use crate::launch::resources::{JobResources, name, out_of_the_way};
-use crate::launch::watchdog::{LAUNCHER_VARIABLE, Watchdog, tell};
+use crate::launch::watchdog::{LAUNCHER_VARIABLE, Watchdog, inform};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
-use crate::plan::topology::Binding;
-use crate::plan::{App, Plan, StdinTo};
+use crate::plan::binding::Binding;
+use crate::plan::{App, JobPlan, StdinTo};
 use crate::watch::descendants::adopt_orphans;
 use crate::watch::exit_cause::{End, Refusal};
 
@@ -105,39 +107,40 @@ impl Rank {
 }
 
 /// The ranks of this host, what they share, and where they are bound.
-pub type Started = (Vec<Rank>, JobResources, Binding);
+pub type StartedRanks = (Vec<Rank>, JobResources, Binding);
 
 /// Starts the ranks of this host, and tells the watchdog of each; if one cannot be started, those that run already are killed.
 pub fn start(
-    plan: &Plan,
-    secret: &Secret,
+    plan: &JobPlan,
+    secret: &JobSecret,
     feed: Feeding,
     watchdog: &mut io::Result<Watchdog>,
-) -> Result<Started, Refusal> {
+) -> Result<StartedRanks, Refusal> {
     adopt_orphans();
-    let share = JobResources::new(&plan.places, secret)?;
+    let resources = JobResources::new(&plan.places, secret)?;
     let numbers = plan.own_ranks();
     let binding = Binding::new(&plan.settings.bind, numbers.len() as u32)?;
     if numbers.is_empty() {
-        return Ok((Vec::new(), share, binding));
+        return Ok((Vec::new(), resources, binding));
     }
     let local = numbers.len() as u32;
     foreign::refuse(plan)?;
     let limit = raise_descriptor_limit(local)?;
-    let cores = plan.cores.min(binding.processors(local)).max(1);
-    let descriptor = JobDescriptor { local, cores, bound: binding.is_bound(), ..share.descriptor(plan)? };
+    let cores = plan.cores.min(binding.processors()).max(1);
+    let descriptor = JobDescriptor { local, cores, bound: binding.is_bound(), ..resources.descriptor(plan)? };
     let libraries = plan.settings.apps.iter().map(|app| loader::library_path(plan, app)).collect();
-    let starter = Starter { plan, libraries, share: &share, binding: &binding, descriptor, limit, feed };
-    share.set_inherited(true);
+    let starter =
+        Starter { plan, libraries, resources: &resources, binding: &binding, descriptor, limit, feed };
+    resources.set_inherited(true);
     let ranks = starter.start_all(&numbers, watchdog);
-    share.set_inherited(false);
+    resources.set_inherited(false);
     binding.restore();
-    Ok((ranks?, share, binding))
+    Ok((ranks?, resources, binding))
 }
 
 struct Starter<'a> {
-    plan: &'a Plan,
-    share: &'a JobResources,
+    plan: &'a JobPlan,
+    resources: &'a JobResources,
     binding: &'a Binding,
     /// For each program, what it needs to find Tern's library.
     libraries: Vec<Option<OsString>>,
@@ -152,9 +155,9 @@ impl Starter<'_> {
         for &rank in numbers {
             match self.start(rank, ranks.len() as u32) {
                 Ok(started) => {
-                    tell(watchdog, |watchdog| watchdog.watch_over(started.group()));
+                    inform(watchdog, |watchdog| watchdog.watch_over(started.group()));
                     ranks.push(started);
-                    self.share.keep_notices();
+                    self.resources.keep_notices();
                 }
                 Err(refusal) => {
                     end_all(&mut ranks);
@@ -175,6 +178,8 @@ impl Starter<'_> {
         let (pmi, child_pmi) = self.pmi_pair().map_err(descriptors)?;
         let mut command = self.command(rank, app, answers.name);
         command.env(FD_VARIABLE, child_pmi.as_raw_fd().to_string());
+        command.env(LOCAL_RANK_VARIABLE, index.to_string());
+        command.env(LOCAL_SIZE_VARIABLE, self.descriptor.local.to_string());
         command.stdin(stdin).stdout(child_stdout).stderr(child_stderr);
         self.binding.apply(index)?;
         let child = self.spawn(&mut command).map_err(|error| cannot_start(rank, app, &error))?;
@@ -205,6 +210,8 @@ impl Starter<'_> {
         let found = app.path.as_ref().and_then(|path| find_program(&app.program, path));
         let mut command = Command::new(found.as_deref().unwrap_or(app.program.as_ref()));
         command.args(&app.arguments).process_group(0);
+        // This mpirun may itself run in a world that was started by another.
+        command.env_remove(SPAWNED_VARIABLE);
         let settings = &self.plan.settings;
         command.envs(settings.environment.iter().chain(&app.environment).map(|(name, value)| (name, value)));
         let mut own = settings.environment.iter().chain(&app.environment);
@@ -313,7 +320,7 @@ pub enum Feeding {
 
 impl Feeding {
     /// At `mpirun` itself.
-    pub fn of(plan: &Plan) -> Feeding {
+    pub fn of(plan: &JobPlan) -> Feeding {
         match Feeding::copied(plan.settings.stdin) {
             Feeding::CopyTo(rank) if !rustix::termios::isatty(rustix::stdio::stdin()) => {
                 Feeding::Inherit(rank)

@@ -59,20 +59,20 @@ impl Watchdog {
 
     /// This rank's process group, too, must not outlive `mpirun`.
     pub fn watch_over(&mut self, group: Pid) -> std::io::Result<()> {
-        self.tell(group.as_raw_nonzero().get())
+        self.write_number(group.as_raw_nonzero().get())
     }
 
     /// Nor must this launcher's, but it gets the time in which an agent that runs ends by itself.
     pub fn watch_over_launcher(&mut self, group: Pid) -> std::io::Result<()> {
-        self.tell(-group.as_raw_nonzero().get())
+        self.write_number(-group.as_raw_nonzero().get())
     }
 
     /// All have been told of.
     pub fn is_complete(&mut self) -> std::io::Result<()> {
-        self.tell(COMPLETE)
+        self.write_number(COMPLETE)
     }
 
-    fn tell(&mut self, number: i32) -> std::io::Result<()> {
+    fn write_number(&mut self, number: i32) -> std::io::Result<()> {
         self.lifeline.write_all(&number.to_le_bytes())
     }
 
@@ -89,7 +89,7 @@ impl Watchdog {
 }
 
 /// Tells a watchdog something, if there is one. A watchdog that cannot be told is none.
-pub fn tell(
+pub fn inform(
     watchdog: &mut std::io::Result<Watchdog>,
     what: impl FnOnce(&mut Watchdog) -> std::io::Result<()>,
 ) {

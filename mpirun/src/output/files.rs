@@ -5,13 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::watch::exit_cause::Refusal;
 
 /// So many files stay open; with more, they are opened again where something is written.
 const OPEN_MAX: usize = 64;
 
 /// What the options say about the output of ranks.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Style {
     /// Prefix each line with its rank.
     pub tag: bool,
@@ -20,21 +22,22 @@ pub struct Style {
     /// The standard error goes to the standard output.
     pub merge: bool,
     /// Files for the standard output and the standard error.
-    pub files: [Option<Pattern>; 2],
+    pub files: [Option<FileNamePattern>; 2],
 }
 
 impl Style {
     /// `DIR` or `DIR:nocopy`: the folders of Open MPI, which a script may look into.
     pub fn set_folder(&mut self, value: &str) {
         let (folder, copies) = split_copies(value);
-        self.files = ["stdout", "stderr"]
-            .map(|stream| Some(Pattern::new(&format!("{}/1/rank.%R/{stream}", escape(folder)), copies)));
+        self.files = ["stdout", "stderr"].map(|stream| {
+            Some(FileNamePattern::new(&format!("{}/1/rank.%R/{stream}", escape(folder)), copies))
+        });
     }
 
     /// `NAME` or `NAME:nocopy`: both streams go to `NAME.1.RANK`.
     pub fn set_file(&mut self, value: &str) {
         let (name, copies) = split_copies(value);
-        let pattern = Pattern::new(&format!("{}.1.%R", escape(name)), copies);
+        let pattern = FileNamePattern::new(&format!("{}.1.%R", escape(name)), copies);
         self.files = [Some(pattern.clone()), Some(pattern)];
     }
 }
@@ -48,20 +51,20 @@ fn escape(path: &str) -> String {
 }
 
 /// The name of a file with places for the rank and its host.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pattern {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileNamePattern {
     text: String,
     /// Whether what is written there goes to `mpirun`'s own output, too.
     pub copies: bool,
 }
 
-impl Pattern {
-    fn new(text: &str, copies: bool) -> Pattern {
-        Pattern { text: text.into(), copies }
+impl FileNamePattern {
+    fn new(text: &str, copies: bool) -> FileNamePattern {
+        FileNamePattern { text: text.into(), copies }
     }
 
     /// Reads the value of `-outfile-pattern` or `-errfile-pattern`.
-    pub fn parse(option: &str, text: &str) -> Result<Pattern, Refusal> {
+    pub fn parse(option: &str, text: &str) -> Result<FileNamePattern, Refusal> {
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {
             if letter == '%' && !letters.next().is_some_and(|next| "rgph%".contains(next)) {
@@ -72,7 +75,7 @@ impl Pattern {
         }
         match text {
             "" => Err(Refusal::usage(format!("option --{option} needs the name of a file"))),
-            _ => Ok(Pattern::new(text, false)),
+            _ => Ok(FileNamePattern::new(text, false)),
         }
     }
 
@@ -110,17 +113,17 @@ pub struct Writer<'a> {
 
 /// The files.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct OutputFiles {
     open: HashMap<PathBuf, File>,
     /// Files of this job: what another job wrote there before goes away.
     begun: HashSet<PathBuf>,
 }
 
-impl Files {
+impl OutputFiles {
     /// Writes what a rank says. An error names the file.
     pub fn write(
         &mut self,
-        pattern: &Pattern,
+        pattern: &FileNamePattern,
         of: &Writer,
         bytes: &[u8],
     ) -> Result<(), (PathBuf, io::Error)> {
@@ -152,15 +155,18 @@ mod tests {
 
     fn named(pattern: &str) -> String {
         let of = Writer { rank: 7, digits: 2, host: 1, host_name: "b" };
-        Pattern::new(pattern, false).path(&of).to_string_lossy().into_owned()
+        FileNamePattern::new(pattern, false).path(&of).to_string_lossy().into_owned()
     }
 
     #[test]
     fn names_have_the_rank_and_its_host() {
         assert_eq!(named("out-%r-%h-%p-%g-100%%"), "out-7-b-1-0-100%");
         assert_eq!(named("x/1/rank.%R/stdout"), "x/1/rank.07/stdout");
-        assert!(Pattern::parse("outfile-pattern", "a%x").unwrap_err().to_string().contains("'a%x'"));
-        assert!(Pattern::parse("outfile-pattern", "a%").is_err() && Pattern::parse("o", "").is_err());
+        assert!(FileNamePattern::parse("outfile-pattern", "a%x").unwrap_err().to_string().contains("'a%x'"));
+        assert!(
+            FileNamePattern::parse("outfile-pattern", "a%").is_err()
+                && FileNamePattern::parse("o", "").is_err()
+        );
     }
 
     #[test]
@@ -174,8 +180,8 @@ mod tests {
     #[test]
     fn more_files_than_stay_open_lose_nothing() {
         let folder = std::env::temp_dir().join(format!("tern-files-{}", std::process::id()));
-        let pattern = Pattern::new(&format!("{}/%r", folder.display()), false);
-        let mut files = Files::default();
+        let pattern = FileNamePattern::new(&format!("{}/%r", folder.display()), false);
+        let mut files = OutputFiles::default();
         for turn in ["a", "b"] {
             for rank in 0..OPEN_MAX as u32 + 3 {
                 let of = Writer { rank, digits: 2, host: 0, host_name: "a" };

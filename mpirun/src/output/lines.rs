@@ -4,11 +4,11 @@ use crate::limits::LINE_BYTES_MAX;
 
 /// What a stream has said since its last line ended.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct OutputLines {
     partial: Vec<u8>,
 }
 
-impl Lines {
+impl OutputLines {
     /// Takes the next bytes and hands on the whole lines among them, as one piece where possible.
     pub fn take(&mut self, bytes: &[u8], mut emit: impl FnMut(&[u8])) {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     fn cut(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
-        let (mut lines, mut out) = (Lines::default(), Vec::new());
+        let (mut lines, mut out) = (OutputLines::default(), Vec::new());
         for piece in pieces {
             lines.take(piece, |bytes| out.push(bytes.to_vec()));
         }

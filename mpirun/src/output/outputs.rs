@@ -5,10 +5,10 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tern_job::NodeMap;
 
-use crate::output::files::{Files, Style, Writer};
-use crate::output::sink::{OWN, Sink, same_place};
+use crate::output::files::{OutputFiles, Style, Writer};
+use crate::output::sink::{OWN, OutputSink, same_place};
 use crate::output::streams::LineSink;
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 
 /// The sinks into which all lines flow.
 #[derive(Debug)]
@@ -17,15 +17,15 @@ pub struct Outputs {
     /// Which sink is standard output and which standard error: the same one if both lead to one place.
     sink_of: [usize; 2],
     style: Style,
-    files: Files,
-    places: Places,
+    files: OutputFiles,
+    places: RankHosts,
     /// A file could not be written; 0 is standard output.
     failure: Option<(usize, Errno)>,
 }
 
 /// Where the ranks run: files can be named by it.
 #[derive(Debug)]
-pub struct Places {
+pub struct RankHosts {
     /// Names of the hosts.
     pub names: Vec<String>,
     /// The host of each rank.
@@ -34,20 +34,20 @@ pub struct Places {
 
 #[derive(Debug)]
 struct Gate {
-    sink: Sink,
+    sink: OutputSink,
     /// Whether the poller waits for the sink to take more.
     waiting: bool,
 }
 
 impl Outputs {
     /// The process's own, for lines in this form.
-    pub fn new(style: Style, places: Places) -> Outputs {
+    pub fn new(style: Style, places: RankHosts) -> Outputs {
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         let one_place = same_place(stdout, stderr);
-        let gate = |fd| Gate { sink: Sink::new(fd, style.tag, style.timestamp), waiting: false };
+        let gate = |fd| Gate { sink: OutputSink::new(fd, style.tag, style.timestamp), waiting: false };
         let sinks: Vec<_> = if one_place { vec![gate(stdout)] } else { vec![gate(stdout), gate(stderr)] };
         let sink_of = [0, usize::from(!one_place)];
-        Outputs { sinks, sink_of, style, files: Files::default(), places, failure: None }
+        Outputs { sinks, sink_of, style, files: OutputFiles::default(), places, failure: None }
     }
 
     /// Whether a person sits at the terminal.
@@ -123,7 +123,7 @@ impl Gate {
         let result = self.sink.flush();
         let wait = self.sink.has_pending();
         if wait && !self.waiting {
-            self.waiting = poller.add_writer(&self.sink, Token::Sink(index)).is_ok();
+            self.waiting = poller.add_writer(&self.sink, PollToken::Sink(index)).is_ok();
         } else if !wait && self.waiting {
             poller.remove(&self.sink);
             self.waiting = false;

@@ -16,14 +16,14 @@ use crate::limits::{SINK_BYTES_MAX, WRITE_BYTES};
 use crate::output::clock;
 
 /// Whose line it is.
-pub type Source = u32;
+pub type LineSource = u32;
 
 /// `mpirun` itself, which has something to say too.
-pub const OWN: Source = u32::MAX;
+pub const OWN: LineSource = u32::MAX;
 
 /// One place to which lines go.
 #[derive(Debug)]
-pub struct Sink {
+pub struct OutputSink {
     fd: BorrowedFd<'static>,
     /// Whether it can make a writer wait, as a pipe and unlike a file.
     can_wait: bool,
@@ -34,18 +34,18 @@ pub struct Sink {
     /// Bytes of `pending` that have been written.
     written: usize,
     /// Who wrote last without ending the line.
-    unfinished: Option<Source>,
+    unfinished: Option<LineSource>,
     /// Writing has failed for good: what comes is dropped.
     broken: bool,
 }
 
-impl Sink {
+impl OutputSink {
     /// A sink on `fd`; if `tagged`, each line gets its rank as a prefix, and if `stamped`, the time.
-    pub fn new(fd: BorrowedFd<'static>, tagged: bool, stamped: bool) -> Sink {
+    pub fn new(fd: BorrowedFd<'static>, tagged: bool, stamped: bool) -> OutputSink {
         let kind = fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
         let can_wait = matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
         let terminal = rustix::termios::isatty(fd);
-        Sink {
+        OutputSink {
             fd,
             can_wait,
             terminal,
@@ -59,7 +59,7 @@ impl Sink {
     }
 
     /// Takes whole lines, or a piece of one.
-    pub fn push(&mut self, source: Source, bytes: &[u8]) {
+    pub fn push(&mut self, source: LineSource, bytes: &[u8]) {
         if self.broken {
             return;
         }
@@ -75,7 +75,7 @@ impl Sink {
         self.unfinished = (bytes.last() != Some(&b'\n')).then_some(source);
     }
 
-    fn push_tagged(&mut self, source: Source, bytes: &[u8]) {
+    fn push_tagged(&mut self, source: LineSource, bytes: &[u8]) {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.unfinished.is_none() {
                 self.push_prefix(source);
@@ -86,7 +86,7 @@ impl Sink {
     }
 
     /// Writing to a vector cannot fail.
-    fn push_prefix(&mut self, source: Source) {
+    fn push_prefix(&mut self, source: LineSource) {
         if self.stamped {
             let _ = write!(self.pending, "{} ", clock::utc(SystemTime::now()));
         }
@@ -154,7 +154,7 @@ impl Sink {
     }
 }
 
-impl AsFd for Sink {
+impl AsFd for OutputSink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd
     }
@@ -172,11 +172,11 @@ pub fn same_place(a: impl AsFd, b: impl AsFd) -> bool {
 mod tests {
     use super::*;
 
-    fn sink(tagged: bool) -> Sink {
-        Sink::new(rustix::stdio::stdout(), tagged, false)
+    fn sink(tagged: bool) -> OutputSink {
+        OutputSink::new(rustix::stdio::stdout(), tagged, false)
     }
 
-    fn text(sink: &Sink) -> &str {
+    fn text(sink: &OutputSink) -> &str {
         std::str::from_utf8(&sink.pending).unwrap()
     }
 

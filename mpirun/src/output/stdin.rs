@@ -11,21 +11,21 @@ use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
 
 use crate::limits::{FOREGROUND_CHECK, READ_BYTES};
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 
 /// Standard input on its way to the ranks.
 #[derive(Debug)]
 pub struct Feed {
-    readers: Vec<Option<Reader>>,
+    readers: Vec<Option<StdinReader>>,
     buffer: Vec<u8>,
-    source: Source,
+    source: StdinSource,
     /// What is to be sent to ranks of other hosts; nothing is the end.
     outgoing: Vec<(u32, Vec<u8>)>,
 }
 
 #[derive(Debug)]
-struct Reader {
-    way: Way,
+struct StdinReader {
+    way: ReaderWay,
     taken: usize,
     /// Whether the poller waits for room in the pipe, or the agent has not said yet that the rank has taken all.
     waiting: bool,
@@ -33,14 +33,14 @@ struct Reader {
 
 /// How a reader is reached.
 #[derive(Debug)]
-enum Way {
+enum ReaderWay {
     Pipe(OwnedFd),
     /// By the agent of this rank's host.
     Agent(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum StdinSource {
     /// The readers still have to take what was read.
     Idle,
     /// The poller waits for it.
@@ -53,9 +53,9 @@ enum Source {
 impl Feed {
     /// Starts to feed these pipes, and these ranks of other hosts.
     pub fn new(pipes: Vec<OwnedFd>, far: Vec<u32>, poller: &Poller) -> Feed {
-        let ways = pipes.into_iter().map(Way::Pipe).chain(far.into_iter().map(Way::Agent));
-        let readers = ways.map(|way| Some(Reader { way, taken: 0, waiting: false })).collect();
-        let mut feed = Feed { readers, buffer: Vec::new(), source: Source::Idle, outgoing: Vec::new() };
+        let ways = pipes.into_iter().map(ReaderWay::Pipe).chain(far.into_iter().map(ReaderWay::Agent));
+        let readers = ways.map(|way| Some(StdinReader { way, taken: 0, waiting: false })).collect();
+        let mut feed = Feed { readers, buffer: Vec::new(), source: StdinSource::Idle, outgoing: Vec::new() };
         feed.advance(poller);
         feed
     }
@@ -67,7 +67,7 @@ impl Feed {
 
     /// A rank of another host has taken what was sent last; `closed`, it wants no more.
     pub fn on_taken(&mut self, rank: u32, closed: bool, poller: &Poller) {
-        let is_it = |reader: &Reader| matches!(reader.way, Way::Agent(other) if other == rank);
+        let is_it = |reader: &StdinReader| matches!(reader.way, ReaderWay::Agent(other) if other == rank);
         let Some(slot) = self.readers.iter_mut().find(|slot| slot.as_ref().is_some_and(is_it)) else {
             return;
         };
@@ -81,7 +81,7 @@ impl Feed {
     /// Standard input has something, or has ended.
     pub fn on_stdin(&mut self, poller: &Poller) {
         poller.remove(stdin());
-        self.source = Source::Idle;
+        self.source = StdinSource::Idle;
         self.read();
         self.advance(poller);
     }
@@ -89,7 +89,7 @@ impl Feed {
     /// A reader has room, or has gone.
     pub fn on_reader(&mut self, index: u32, poller: &Poller) {
         if let Some(Some(reader)) = self.readers.get_mut(index as usize)
-            && let Way::Pipe(pipe) = &reader.way
+            && let ReaderWay::Pipe(pipe) = &reader.way
         {
             poller.remove(pipe);
             reader.waiting = false;
@@ -100,7 +100,7 @@ impl Feed {
     /// When to look again whether the terminal may be read.
     pub fn due(&self) -> Option<Instant> {
         match self.source {
-            Source::Background(until) => Some(until),
+            StdinSource::Background(until) => Some(until),
             _ => None,
         }
     }
@@ -108,7 +108,7 @@ impl Feed {
     /// Looks again.
     pub fn tick(&mut self, now: Instant, poller: &Poller) {
         if self.due().is_some_and(|due| now >= due) {
-            self.source = Source::Idle;
+            self.source = StdinSource::Idle;
             self.advance(poller);
         }
     }
@@ -120,15 +120,15 @@ impl Feed {
             if self.readers.iter().all(Option::is_none) {
                 return self.stop(poller);
             }
-            let all_taken = |reader: &Reader| reader.taken == self.buffer.len() && !reader.waiting;
+            let all_taken = |reader: &StdinReader| reader.taken == self.buffer.len() && !reader.waiting;
             if !self.readers.iter().flatten().all(all_taken) {
                 return;
             }
             self.rewind();
-            if self.source == Source::Ended {
+            if self.source == StdinSource::Ended {
                 return self.close();
             }
-            if self.source != Source::Idle || self.wait_for_stdin(poller) {
+            if self.source != StdinSource::Idle || self.wait_for_stdin(poller) {
                 return;
             }
             // What the poller refuses, such as a file, can be read at any time.
@@ -139,12 +139,12 @@ impl Feed {
     /// Whether there is something to wait for.
     fn wait_for_stdin(&mut self, poller: &Poller) -> bool {
         if !may_read_terminal() {
-            self.source = Source::Background(Instant::now() + FOREGROUND_CHECK);
+            self.source = StdinSource::Background(Instant::now() + FOREGROUND_CHECK);
             return true;
         }
-        let waits = poller.add_reader(stdin(), Token::Stdin).is_ok();
+        let waits = poller.add_reader(stdin(), PollToken::Stdin).is_ok();
         if waits {
-            self.source = Source::Waiting;
+            self.source = StdinSource::Waiting;
         }
         waits
     }
@@ -161,7 +161,7 @@ impl Feed {
         };
         self.buffer.truncate(count.unwrap_or(0));
         if count.is_none() {
-            self.source = Source::Ended;
+            self.source = StdinSource::Ended;
         }
     }
 
@@ -169,8 +169,8 @@ impl Feed {
         for (index, slot) in self.readers.iter_mut().enumerate() {
             let Some(reader) = slot else { continue };
             match reader.way {
-                Way::Agent(rank) => self.outgoing.extend(reader.send(rank, &self.buffer)),
-                Way::Pipe(_) => {
+                ReaderWay::Agent(rank) => self.outgoing.extend(reader.send(rank, &self.buffer)),
+                ReaderWay::Pipe(_) => {
                     if !reader.write(&self.buffer, index as u32, poller) {
                         *slot = None;
                     }
@@ -182,7 +182,7 @@ impl Feed {
     /// Standard input has ended, and so do its copies.
     fn close(&mut self) {
         for reader in self.readers.drain(..).flatten() {
-            if let Way::Agent(rank) = reader.way {
+            if let ReaderWay::Agent(rank) = reader.way {
                 self.outgoing.push((rank, Vec::new()));
             }
         }
@@ -195,12 +195,12 @@ impl Feed {
 
     fn stop(&mut self, poller: &Poller) {
         poller.remove(stdin());
-        self.source = Source::Ended;
+        self.source = StdinSource::Ended;
         self.readers.clear();
     }
 }
 
-impl Reader {
+impl StdinReader {
     /// What is to be sent to `rank`, once it has taken what was sent before.
     fn send(&mut self, rank: u32, buffer: &[u8]) -> Option<(u32, Vec<u8>)> {
         let rest = buffer.get(self.taken..).filter(|rest| !rest.is_empty() && !self.waiting)?.to_vec();
@@ -210,12 +210,12 @@ impl Reader {
 
     /// Whether the reader is still there.
     fn write(&mut self, buffer: &[u8], index: u32, poller: &Poller) -> bool {
-        let Way::Pipe(pipe) = &self.way else { return true };
+        let ReaderWay::Pipe(pipe) = &self.way else { return true };
         while !self.waiting && self.taken < buffer.len() {
             match rustix::io::write(pipe, &buffer[self.taken..]) {
                 Ok(count) => self.taken += count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.waiting = poller.add_writer(pipe, Token::Input(index)).is_ok(),
+                Err(Errno::AGAIN) => self.waiting = poller.add_writer(pipe, PollToken::Input(index)).is_ok(),
                 Err(_) => return false,
             }
         }

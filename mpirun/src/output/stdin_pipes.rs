@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 
 /// The pipes to the ranks that get standard input.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct StdinPipe {
 
 /// What has become of a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakenInput {
     /// The rank's pipe has no room for all of it yet.
     NotYet,
     /// The next may come.
@@ -40,18 +40,18 @@ impl StdinPipes {
     }
 
     /// The next piece for a rank; an empty one is the end. `mpirun` sends one at a time.
-    pub fn on_input(&mut self, rank: u32, bytes: Vec<u8>, poller: &Poller) -> Taken {
+    pub fn on_input(&mut self, rank: u32, bytes: Vec<u8>, poller: &Poller) -> TakenInput {
         if bytes.is_empty() {
             self.close(rank, poller);
-            return Taken::NotYet;
+            return TakenInput::NotYet;
         }
-        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return TakenInput::Closed };
         stdin_pipe.buffer.extend_from_slice(&bytes);
         self.write(rank, poller)
     }
 
     /// The pipe of a rank has room, or nobody reads it any more.
-    pub fn on_room(&mut self, rank: u32, poller: &Poller) -> Taken {
+    pub fn on_room(&mut self, rank: u32, poller: &Poller) -> TakenInput {
         if let Some(stdin_pipe) = self.ranks.get_mut(&rank) {
             poller.remove(&stdin_pipe.pipe);
             stdin_pipe.waiting = false;
@@ -59,10 +59,10 @@ impl StdinPipes {
         self.write(rank, poller)
     }
 
-    fn write(&mut self, rank: u32, poller: &Poller) -> Taken {
-        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return Taken::Closed };
+    fn write(&mut self, rank: u32, poller: &Poller) -> TakenInput {
+        let Some(stdin_pipe) = self.ranks.get_mut(&rank) else { return TakenInput::Closed };
         let taken = stdin_pipe.write(rank, poller);
-        if taken == Taken::Closed {
+        if taken == TakenInput::Closed {
             self.close(rank, poller);
         }
         taken
@@ -76,25 +76,25 @@ impl StdinPipes {
 }
 
 impl StdinPipe {
-    fn write(&mut self, rank: u32, poller: &Poller) -> Taken {
+    fn write(&mut self, rank: u32, poller: &Poller) -> TakenInput {
         while !self.waiting && self.written < self.buffer.len() {
             match rustix::io::write(&self.pipe, &self.buffer[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    self.waiting = poller.add_writer(&self.pipe, Token::Input(rank)).is_ok();
+                    self.waiting = poller.add_writer(&self.pipe, PollToken::Input(rank)).is_ok();
                     if !self.waiting {
-                        return Taken::Closed;
+                        return TakenInput::Closed;
                     }
                 }
-                Err(_) => return Taken::Closed,
+                Err(_) => return TakenInput::Closed,
             }
         }
         if self.written < self.buffer.len() {
-            return Taken::NotYet;
+            return TakenInput::NotYet;
         }
         self.buffer.clear();
         self.written = 0;
-        Taken::All
+        TakenInput::All
     }
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use crate::limits::{PROMPT_DELAY, READ_BYTES};
-use crate::output::lines::Lines;
-use crate::poller::{Poller, Token};
+use crate::output::lines::OutputLines;
+use crate::poller::{PollToken, Poller};
 
 /// Where the lines go: to `mpirun`'s own output, or from an agent to `mpirun`.
 pub trait LineSink {
@@ -36,7 +36,7 @@ pub struct Streams {
 struct Stream {
     rank: u32,
     pipe: Option<OwnedFd>,
-    lines: Lines,
+    lines: OutputLines,
 }
 
 /// What reading a stream led to.
@@ -54,7 +54,7 @@ impl Streams {
         interactive: bool,
         poller: &Poller,
     ) -> Result<Streams, Errno> {
-        let stream = |rank, pipe| Stream { rank, pipe: Some(pipe), lines: Lines::default() };
+        let stream = |rank, pipe| Stream { rank, pipe: Some(pipe), lines: OutputLines::default() };
         let streams: Vec<_> = pipes.flat_map(|(rank, pipes)| pipes.map(|pipe| stream(rank, pipe))).collect();
         let streams = Streams {
             open: streams.len(),
@@ -180,7 +180,7 @@ impl Streams {
 
     fn wait_for(&self, index: usize, poller: &Poller) -> Result<(), Errno> {
         match &self.streams[index].pipe {
-            Some(pipe) => poller.add_reader(pipe, Token::Output(index as u32)),
+            Some(pipe) => poller.add_reader(pipe, PollToken::Output(index as u32)),
             None => Ok(()),
         }
     }

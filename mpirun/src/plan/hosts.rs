@@ -156,7 +156,9 @@ pub fn own_name() -> String {
 pub fn is_local(name: &str) -> bool {
     let own = own_name();
     let short = own.split('.').next().unwrap_or_default();
-    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name)
+    // Batch systems write names with their domain, also where the machine calls itself without.
+    let without_domain = || !own.contains('.') && name.split('.').next() == Some(short);
+    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name) || without_domain()
 }
 
 #[cfg(test)]

@@ -1,28 +1,34 @@
 //! What is to be run: the command line with its defaults filled in.
 
 pub mod allocation;
+pub mod bind;
+pub mod binding;
 pub mod hosts;
+pub mod layout;
+pub mod map_by;
 pub mod placement;
-pub mod topology;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tern_job::NodeMap;
+use tern_job::{NodeMap, ranges};
 
+use crate::launch::family::Abi;
 use crate::limits::TREE_ARITY;
 use crate::output::files::Style;
+use crate::plan::allocation::Allocation;
+use crate::plan::bind::Bind;
 use crate::plan::hosts::is_local;
-use crate::plan::placement::{MapBy, Placement, RankBy, place};
-use crate::plan::topology::{Bind, ranges};
+use crate::plan::map_by::MapBy;
+use crate::plan::placement::{Placement, RankBy, place};
 use crate::watch::exit_cause::Refusal;
 
 /// One program of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct App {
-    /// Ranks that run it; `None` until [`Plan::new`] fills in the default.
+    /// Ranks that run it; `None` until [`JobPlan::new`] fills in the default.
     pub count: Option<u32>,
     /// The program.
     pub program: OsString,
@@ -38,6 +44,8 @@ pub struct App {
     pub soft: Option<String>,
     /// Hosts of `-host`.
     pub hosts: Vec<String>,
+    /// The ABI for which it was compiled.
+    pub abi: Abi,
 }
 
 /// Which ranks get `mpirun`'s standard input.
@@ -56,7 +64,7 @@ pub enum StdinTo {
 
 /// What the options said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct PlanSettings {
     /// The programs, in order.
     pub apps: Vec<App>,
     /// Variables for all of them.
@@ -75,12 +83,18 @@ pub struct Settings {
     pub report_bindings: bool,
     /// Say what is done.
     pub verbose: bool,
+    /// Say at the end what ranks have done.
+    pub stats: bool,
     /// A file of hosts.
     pub hostfile: Option<PathBuf>,
+    /// Hosts that a batch system has given.
+    pub allocation: Option<Allocation>,
     /// How ranks are spread over the hosts.
     pub map_by: MapBy,
     /// How they are numbered.
     pub rank_by: RankBy,
+    /// Whether this host gets no ranks.
+    pub nolocal: bool,
     /// Whether there may be no more ranks than slots.
     pub slots_bind: bool,
     /// Say which ranks run where.
@@ -93,19 +107,32 @@ pub struct Settings {
     pub prefix: Option<String>,
     /// The command that runs others on a host; empty is `ssh`.
     pub launcher: Vec<String>,
+    /// The user has named it.
+    pub launcher_is_users: bool,
     /// Hosts that one `mpirun` or agent starts by itself; `None` is the usual number.
     pub tree: Option<u32>,
     /// Options that were accepted and change nothing.
     pub without_effect: Vec<String>,
     /// What is said about options that do less than they say.
     pub remarks: Vec<String>,
+    /// What ranks find in their store of keys.
+    pub pairs: Vec<(String, String)>,
+    /// `MPI_UNIVERSE_SIZE`, if it is not the number of slots.
+    pub universe: Option<u32>,
+}
+
+impl PlanSettings {
+    /// The user names a launcher.
+    pub fn set_launcher(&mut self, words: Vec<String>) {
+        (self.launcher, self.launcher_is_users) = (words, true);
+    }
 }
 
 /// A job that can be started.
 #[derive(Debug)]
-pub struct Plan {
+pub struct JobPlan {
     /// What was asked for; every count is filled in.
-    pub settings: Settings,
+    pub settings: PlanSettings,
     /// The program of each rank, as an index into the settings' programs.
     pub app_of: Vec<usize>,
     /// Cores that the job may use on this host.
@@ -122,21 +149,22 @@ pub struct Plan {
     pub allocation: Vec<(String, u32)>,
 }
 
-impl Plan {
+impl JobPlan {
     /// Fills in the defaults and checks what can be checked before anything runs.
-    pub fn new(mut settings: Settings) -> Result<Plan, Refusal> {
+    pub fn new(mut settings: PlanSettings) -> Result<JobPlan, Refusal> {
         let cores = match settings.bind.cpus.len() as u32 {
             0 => tern_job::cores(),
             named => tern_job::cores().min(named),
         };
+        settings.map_by = settings.map_by.counted(&settings.bind.cpus);
         let Placement { hosts, host_of, slots, allocation } = place(&mut settings, cores)?;
         let counts = settings.apps.iter().map(|app| app.count.unwrap_or_default() as usize).enumerate();
         let app_of: Vec<usize> = counts.flat_map(|(app, count)| std::iter::repeat_n(app, count)).collect();
         check_stdin(settings.stdin, app_of.len() as u32)?;
         let here = hosts.iter().position(|host| is_local(host)).map(|host| host as u32);
-        let universe = slots.max(app_of.len() as u32);
+        let universe = settings.universe.unwrap_or(slots).max(app_of.len() as u32);
         let places = NodeMap::of(host_of.into_iter());
-        let plan = Plan { settings, app_of, cores, hosts, places, here, universe, allocation };
+        let plan = JobPlan { settings, app_of, cores, hosts, places, here, universe, allocation };
         plan.check_directories()?;
         Ok(plan)
     }
@@ -156,6 +184,11 @@ impl Plan {
         self.here.map(|here| self.places.ranks_of(here).collect()).unwrap_or_default()
     }
 
+    /// Names of the hosts but this one.
+    pub fn far_hosts(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().map(String::as_str).filter(|host| !is_local(host))
+    }
+
     /// How many hosts are started from here at most.
     pub fn tree(&self) -> usize {
         self.settings.tree.unwrap_or(TREE_ARITY) as usize
@@ -172,7 +205,7 @@ impl Plan {
         let line = |(host, name): (u32, &String)| {
             let ranks: Vec<u32> = self.places.ranks_of(host).collect();
             let s = if ranks.len() == 1 { "" } else { "s" };
-            format!("host {name}: rank{s} {}", ranges(&ranks))
+            format!("host {name}: rank{s} {}", ranges::to_text(&ranks))
         };
         (0..).zip(&self.hosts).map(line).collect()
     }

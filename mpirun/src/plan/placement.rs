@@ -2,63 +2,13 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use tern_job::limits::{HOSTS_MAX, RANKS_MAX};
 
+use crate::plan::allocation::Allocation;
 use crate::plan::hosts::{self, Host, is_local, slots};
-use crate::plan::{App, Settings};
+use crate::plan::map_by::MapBy;
+use crate::plan::{App, PlanSettings};
 use crate::watch::exit_cause::Refusal;
-
-/// In which order ranks go to the hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MapBy {
-    /// All slots of the first host, then those of the next.
-    #[default]
-    Slot,
-    /// One to each host in turn that has a slot left.
-    Node,
-    /// So many to each host.
-    PerNode(u32),
-}
-
-impl MapBy {
-    /// Reads the option's value, without what follows the last colon but in `ppr:N:node`.
-    pub fn parse(value: &str) -> Result<MapBy, Refusal> {
-        const PARTS: [&str; 12] = [
-            "slot", "core", "hwthread", "socket", "package", "numa", "board", "l1cache", "l2cache",
-            "l3cache", "user", "sys",
-        ];
-        match value {
-            "" => Ok(MapBy::Slot),
-            "node" | "host" | "rr" => Ok(MapBy::Node),
-            part if PARTS.contains(&part) => Ok(MapBy::Slot),
-            _ => {
-                let number = value.strip_prefix("ppr:").and_then(|rest| rest.strip_suffix(":node"));
-                number.map_or_else(|| Err(unknown(value)), |number| per_node(number, value))
-            }
-        }
-    }
-}
-
-/// A number of ranks or hosts that a job can have.
-pub fn parse_count(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number))
-}
-
-/// The `N` of `ppr:N:node`.
-fn per_node(number: &str, value: &str) -> Result<MapBy, Refusal> {
-    parse_count(number).map(MapBy::PerNode).ok_or_else(|| {
-        Refusal::usage(format!(
-            "option --map-by: '{value}': {number} is no number of ranks from 1 to {RANKS_MAX}"
-        ))
-    })
-}
-
-fn unknown(value: &str) -> Refusal {
-    Refusal::usage(format!(
-        "option --map-by: '{value}' is none of slot, node, ppr:N:node, core, hwthread, socket, numa"
-    ))
-}
 
 /// In which order ranks are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,22 +62,32 @@ pub struct Placement {
 }
 
 /// A host with the ranks that it has been given.
-struct Seat {
+struct PlacedHost {
     host: Host,
     taken: u32,
 }
 
 /// Fills in how many ranks each program has, and places them.
-pub fn place(settings: &mut Settings, cores: u32) -> Result<Placement, Refusal> {
-    let common = settings.hostfile.as_deref().map(read).transpose()?;
+pub fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement, Refusal> {
+    let given = settings.allocation.as_ref();
+    let common = match settings.hostfile.as_deref() {
+        Some(path) => Some(read(path)?),
+        None => given.map(|allocation| allocation.hosts.clone()),
+    };
+    // A launcher of the user's may reach any host.
+    let bounds = given.filter(|_| !settings.launcher_is_users);
+    check_hosts(bounds, &settings.apps, settings.hostfile.is_some().then_some(common.as_deref()).flatten())?;
     let mut builder =
         Builder { seats: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
     for app in &mut settings.apps {
-        let pool = pool(app, common.as_deref())?;
+        let mut pool = pool(app, common.as_deref())?;
+        if settings.nolocal {
+            pool = Some(elsewhere(pool)?);
+        }
         builder.named |= pool.is_some();
         let offered = match (&pool, settings.map_by) {
             (Some(pool), map_by) => offered(pool, map_by),
-            (None, MapBy::PerNode(number)) => number,
+            (None, MapBy::PerNode(number) | MapBy::PerPart(number, _)) => number,
             (None, _) => cores,
         };
         let count = *app.count.get_or_insert(offered.min(RANKS_MAX));
@@ -147,6 +107,13 @@ pub fn place(settings: &mut Settings, cores: u32) -> Result<Placement, Refusal> 
         )));
     }
     Ok(placement)
+}
+
+/// Hosts that the user names must be among those of the allocation.
+fn check_hosts(bounds: Option<&Allocation>, apps: &[App], file: Option<&[Host]>) -> Result<(), Refusal> {
+    let Some(allocation) = bounds else { return Ok(()) };
+    let named = apps.iter().flat_map(|app| &app.hosts).map(|text| Host::parse(text));
+    named.chain(file.into_iter().flatten().cloned().map(Ok)).try_for_each(|host| allocation.check(&host?))
 }
 
 fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
@@ -172,15 +139,24 @@ fn pool(app: &App, common: Option<&[Host]>) -> Result<Option<Vec<Host>>, Refusal
     Ok(Some(pool))
 }
 
+/// The hosts but this one.
+fn elsewhere(pool: Option<Vec<Host>>) -> Result<Vec<Host>, Refusal> {
+    let far: Vec<Host> = pool.into_iter().flatten().filter(|host| !is_local(&host.name)).collect();
+    if far.is_empty() {
+        return Err(Refusal::usage("--nolocal: no other host is named, so that no rank can run".into()));
+    }
+    Ok(far)
+}
+
 fn offered(pool: &[Host], map_by: MapBy) -> u32 {
     match map_by {
-        MapBy::PerNode(number) => number.saturating_mul(pool.len() as u32),
+        MapBy::PerNode(number) | MapBy::PerPart(number, _) => number.saturating_mul(pool.len() as u32),
         _ => pool.iter().map(slots).fold(0, u32::saturating_add),
     }
 }
 
 struct Builder {
-    seats: Vec<Seat>,
+    seats: Vec<PlacedHost>,
     host_of: Vec<u32>,
     map_by: MapBy,
     /// Whether the user has named hosts.
@@ -198,10 +174,10 @@ impl Builder {
             let Some(lap) = pool.iter().map(|&seat| self.lap(seat)).min() else { return };
             for &seat in &pool {
                 if self.lap(seat) == lap {
-                    let share = self.share(seat).min(left);
-                    self.host_of.extend(std::iter::repeat_n(seat as u32, share as usize));
-                    self.seats[seat].taken += share;
-                    left -= share;
+                    let quota = self.quota(seat).min(left);
+                    self.host_of.extend(std::iter::repeat_n(seat as u32, quota as usize));
+                    self.seats[seat].taken += quota;
+                    left -= quota;
                 }
             }
         }
@@ -212,29 +188,30 @@ impl Builder {
         let (taken, slots) = (self.seats[seat].taken, slots(&self.seats[seat].host));
         match self.map_by {
             MapBy::Node => (taken / slots, taken % slots),
-            MapBy::PerNode(number) => (taken / number, 0),
+            MapBy::PerNode(number) | MapBy::PerPart(number, _) => (taken / number, 0),
             MapBy::Slot => (taken / slots, 0),
         }
     }
 
-    /// Ranks that a host gets at its turn: what is left of its share.
-    fn share(&self, seat: usize) -> u32 {
+    /// Ranks that a host gets at its turn: what is left of its quota.
+    fn quota(&self, seat: usize) -> u32 {
         let rest = |of: u32| of - self.seats[seat].taken % of;
         match self.map_by {
             MapBy::Node => 1,
-            MapBy::PerNode(number) => rest(number),
+            MapBy::PerNode(number) | MapBy::PerPart(number, _) => rest(number),
             MapBy::Slot => rest(slots(&self.seats[seat].host)),
         }
     }
 
     /// The names of this machine are one host.
     fn seat(&mut self, host: Host) -> usize {
-        let same =
-            |seat: &Seat| seat.host.name == host.name || (is_local(&seat.host.name) && is_local(&host.name));
+        let same = |seat: &PlacedHost| {
+            seat.host.name == host.name || (is_local(&seat.host.name) && is_local(&host.name))
+        };
         match self.seats.iter().position(same) {
             Some(seat) => seat,
             None => {
-                self.seats.push(Seat { host, taken: 0 });
+                self.seats.push(PlacedHost { host, taken: 0 });
                 self.seats.len() - 1
             }
         }
@@ -242,7 +219,7 @@ impl Builder {
 
     /// Hosts without ranks take no part.
     fn finish(self, cores: u32) -> Result<Placement, Refusal> {
-        let slots_of = |seat: &Seat| (seat.host.name.clone(), slots(&seat.host));
+        let slots_of = |seat: &PlacedHost| (seat.host.name.clone(), slots(&seat.host));
         let allocation: Vec<(String, u32)> = match self.named {
             true => self.seats.iter().map(slots_of).collect(),
             false => vec![("localhost".into(), cores)],
@@ -275,13 +252,23 @@ mod tests {
     }
 
     fn placed(apps: Vec<App>, map_by: MapBy) -> (Vec<String>, Vec<u32>) {
-        let mut settings = Settings { apps, map_by, ..Settings::default() };
+        let mut settings = PlanSettings { apps, map_by, ..PlanSettings::default() };
         let placement = place(&mut settings, 2).unwrap();
         (placement.hosts, placement.host_of)
     }
 
     fn of(count: u32, hosts: &str, map_by: MapBy) -> Vec<u32> {
         placed(vec![app(Some(count), hosts)], map_by).1
+    }
+
+    #[test]
+    fn this_host_can_be_left_out() {
+        let of = |hosts: &str| {
+            let apps = vec![app(Some(2), hosts)];
+            place(&mut PlanSettings { apps, nolocal: true, ..PlanSettings::default() }, 4)
+        };
+        assert_eq!(of("localhost:4,b:4").unwrap().hosts, ["b"]);
+        assert!(of("localhost").unwrap_err().to_string().contains("--nolocal"));
     }
 
     #[test]
@@ -336,21 +323,14 @@ mod tests {
     #[test]
     fn slots_can_be_a_bound() {
         let placed = |count| {
-            let mut settings =
-                Settings { apps: vec![app(Some(count), "a:2,b")], slots_bind: true, ..Settings::default() };
+            let mut settings = PlanSettings {
+                apps: vec![app(Some(count), "a:2,b")],
+                slots_bind: true,
+                ..PlanSettings::default()
+            };
             place(&mut settings, 2)
         };
         assert_eq!(placed(3).unwrap().allocation, [("a".into(), 2), ("b".into(), 1)]);
         assert!(placed(4).unwrap_err().to_string().contains("which are 3"));
-    }
-
-    #[test]
-    fn values_of_the_option() {
-        assert_eq!(MapBy::parse("core").unwrap(), MapBy::Slot);
-        assert_eq!(MapBy::parse("node").unwrap(), MapBy::Node);
-        assert_eq!(MapBy::parse("ppr:2:node").unwrap(), MapBy::PerNode(2));
-        for bad in ["nod", "ppr:0:node", "ppr:2:core"] {
-            assert!(MapBy::parse(bad).unwrap_err().to_string().contains(bad));
-        }
     }
 }

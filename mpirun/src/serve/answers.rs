@@ -1,4 +1,4 @@
-//! Answers to the ranks of this host that have asked for cards: a pipe to each rank, and what it has not taken yet.
+//! Answers to the ranks of this host that have asked for endpoint addresses: a pipe to each rank, and what it has not taken yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 
 use crate::limits::ANSWERS_QUEUED_MAX;
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 
 /// The pipes to the ranks of this host.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Pipe {
                 Ok(_) => drop(self.queue.pop_front()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    self.waiting = poller.add_writer(&self.fd, Token::Answers(rank)).is_ok();
+                    self.waiting = poller.add_writer(&self.fd, PollToken::Answers(rank)).is_ok();
                     return self.waiting;
                 }
                 Err(_) => return false,

@@ -1,12 +1,12 @@
-//! Cards of ranks: which are known here, and who waits for which.
+//! Endpoint addresses of ranks: which are known here, and who waits for which.
 //!
-//! The same at `mpirun` and at every agent of another host: whoever does not know a card asks the next one on the way to
-//! the host where it was published, and everybody on the way back keeps it.
+//! The same at `mpirun` and at every agent of another host: whoever does not know an endpoint address asks the next one on the
+//! way to the host where it was published, and everybody on the way back keeps it.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Who wants a card.
+/// Who wants an endpoint address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     /// A rank of this host.
@@ -20,7 +20,7 @@ pub enum Asker {
 /// What comes of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// This card.
+    /// This endpoint address.
     Known(Rc<[u8]>),
     /// Nobody has asked for it before: it is to be asked for.
     First,
@@ -28,18 +28,18 @@ pub enum Asked {
     Again,
 }
 
-/// The cards that are known here.
+/// The endpoint addresses that are known here.
 #[derive(Debug, Default)]
-pub struct Directory {
-    cards: HashMap<u32, Rc<[u8]>>,
+pub struct AddressDirectory {
+    endpoint_addresses: HashMap<u32, Rc<[u8]>>,
     wanted: HashMap<u32, Vec<Asker>>,
 }
 
-impl Directory {
-    /// Somebody wants the card of `rank`. Asking twice is asking once.
+impl AddressDirectory {
+    /// Somebody wants the endpoint address of `rank`. Asking twice is asking once.
     pub fn ask(&mut self, rank: u32, asker: Asker) -> Asked {
-        if let Some(card) = self.cards.get(&rank) {
-            return Asked::Known(card.clone());
+        if let Some(endpoint_address) = self.endpoint_addresses.get(&rank) {
+            return Asked::Known(endpoint_address.clone());
         }
         let first = !self.wanted.contains_key(&rank);
         let askers = self.wanted.entry(rank).or_default();
@@ -49,10 +49,11 @@ impl Directory {
         if first { Asked::First } else { Asked::Again }
     }
 
-    /// The card of `rank` has come. Returns it with those who have waited for it. The first one counts.
-    pub fn learn(&mut self, rank: u32, card: &[u8]) -> (Rc<[u8]>, Vec<Asker>) {
-        let card = self.cards.entry(rank).or_insert_with(|| card.into()).clone();
-        (card, self.wanted.remove(&rank).unwrap_or_default())
+    /// The endpoint address of `rank` has come. Returns it with those who have waited for it. The first one counts.
+    pub fn learn(&mut self, rank: u32, endpoint_address: &[u8]) -> (Rc<[u8]>, Vec<Asker>) {
+        let endpoint_address =
+            self.endpoint_addresses.entry(rank).or_insert_with(|| endpoint_address.into()).clone();
+        (endpoint_address, self.wanted.remove(&rank).unwrap_or_default())
     }
 }
 
@@ -62,13 +63,16 @@ mod tests {
 
     #[test]
     fn who_waits_is_told_once() {
-        let mut directory = Directory::default();
+        let mut directory = AddressDirectory::default();
         assert_eq!(directory.ask(7, Asker::Rank(1)), Asked::First);
         assert_eq!(directory.ask(7, Asker::Rank(2)), Asked::Again);
         assert_eq!(directory.ask(7, Asker::Rank(1)), Asked::Again);
-        let (card, waiting) = directory.learn(7, b"card");
-        assert_eq!((&card[..], &waiting[..]), (&b"card"[..], &[Asker::Rank(1), Asker::Rank(2)][..]));
+        let (endpoint_address, waiting) = directory.learn(7, b"endpoint_address");
+        assert_eq!(
+            (&endpoint_address[..], &waiting[..]),
+            (&b"endpoint_address"[..], &[Asker::Rank(1), Asker::Rank(2)][..])
+        );
         assert_eq!(directory.learn(7, b"forged").1, []);
-        assert_eq!(directory.ask(7, Asker::Rank(3)), Asked::Known(card));
+        assert_eq!(directory.ask(7, Asker::Rank(3)), Asked::Known(endpoint_address));
     }
 }

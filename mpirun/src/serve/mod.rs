@@ -2,4 +2,6 @@
 
 pub mod answers;
 pub mod directory;
+pub mod names;
 pub mod pmi;
+pub mod spawning;

@@ -7,22 +7,32 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use tern_job::pmi::{Line, MAPPING_KEY};
+use tern_job::pmi::{MAPPING_KEY, PmiLine, escape, unescape};
 
 use crate::limits::{
     PMI_KEY_BYTES_MAX, PMI_LINE_BYTES_MAX, PMI_NAME_BYTES_MAX, PMI_STORE_BYTES_MAX, PMI_VALUE_BYTES_MAX,
+    SPAWN_BYTES_MAX,
 };
 use crate::poller::Poller;
+use crate::serve::spawning::Gathering;
+use crate::tree::messages::Service;
 
 /// Keys with their values.
-pub type Pairs = Vec<(String, String)>;
+pub type KeyValues = Vec<(String, String)>;
 
 /// What a node supervisor has to do because of what ranks have said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// All ranks from here on have come to the barrier; these pairs are new.
-    Barrier(Pairs),
+    Barrier(KeyValues),
     /// A rank ends the job.
+    /// A rank asks for something that is not about its job's ranks.
+    Service {
+        /// Who.
+        rank: u32,
+        /// What.
+        service: Service,
+    },
     Abort {
         /// Who.
         rank: u32,
@@ -36,16 +46,18 @@ pub enum Demand {
 /// The server of one node supervisor.
 #[derive(Debug, Default)]
 pub struct Pmi {
-    ranks: HashMap<u32, Client>,
+    ranks: HashMap<u32, PmiClient>,
     job: About,
     store: HashMap<String, String>,
     store_bytes: usize,
     /// What has been put since the last barrier.
-    fresh: Pairs,
+    fresh: KeyValues,
     /// Ranks at the barrier.
     arrived: u32,
     /// Ranks of this node supervisor and of those behind it.
     expected: u32,
+    /// Some rank has said that it uses MPI no more.
+    has_finalized: bool,
 }
 
 /// What ranks may ask about the job.
@@ -60,19 +72,27 @@ pub struct About {
 }
 
 #[derive(Debug)]
-struct Client {
+struct PmiClient {
     fd: OwnedFd,
     app: usize,
     buffer: Vec<u8>,
     /// In the middle of a command of several lines.
     within: bool,
+    gathering: Gathering,
     waits: bool,
 }
 
 impl Pmi {
     /// Serves these ranks, each with its socket and the number of its program.
     pub fn new(sockets: impl Iterator<Item = (u32, usize, OwnedFd)>, job: About) -> Pmi {
-        let client = |app, fd| Client { fd, app, buffer: Vec::new(), within: false, waits: false };
+        let client = |app, fd| PmiClient {
+            fd,
+            app,
+            buffer: Vec::new(),
+            within: false,
+            gathering: Gathering::default(),
+            waits: false,
+        };
         let ranks = sockets.map(|(rank, app, fd)| (rank, client(app, fd))).collect();
         let mut pmi = Pmi { ranks, ..Pmi::default() };
         if job.mapping.len() < PMI_VALUE_BYTES_MAX {
@@ -97,9 +117,9 @@ impl Pmi {
         let mut demands = Vec::new();
         let Some(client) = self.ranks.get_mut(&rank) else { return demands };
         let open = client.read();
-        while let Some(line) = self.ranks.get_mut(&rank).and_then(Client::next_line) {
+        while let Some(line) = self.ranks.get_mut(&rank).and_then(PmiClient::next_line) {
             match std::str::from_utf8(&line) {
-                Ok(text) => demands.extend(self.on_line(rank, Line::new(text))),
+                Ok(text) => demands.extend(self.on_line(rank, PmiLine::new(text))),
                 Err(_) => self.drop_client(rank, poller),
             }
         }
@@ -110,7 +130,7 @@ impl Pmi {
     }
 
     /// So many ranks behind another node supervisor have come to the barrier, with these new pairs.
-    pub fn on_barrier(&mut self, ranks: u32, pairs: Pairs) -> Option<Demand> {
+    pub fn on_barrier(&mut self, ranks: u32, pairs: KeyValues) -> Option<Demand> {
         for (key, value) in pairs {
             self.put(&key, &value);
         }
@@ -118,7 +138,7 @@ impl Pmi {
     }
 
     /// All ranks of the job have come to the barrier. These pairs are new, some of them known here.
-    pub fn release(&mut self, pairs: Pairs) {
+    pub fn release(&mut self, pairs: KeyValues) {
         self.store.extend(pairs);
         self.fresh.clear();
         self.arrived = 0;
@@ -145,7 +165,7 @@ impl Pmi {
         (self.arrived >= self.expected).then(|| Demand::Barrier(std::mem::take(&mut self.fresh)))
     }
 
-    fn on_line(&mut self, rank: u32, line: Line<'_>) -> Option<Demand> {
+    fn on_line(&mut self, rank: u32, line: PmiLine<'_>) -> Option<Demand> {
         let app = self.ranks.get(&rank).map_or(0, |client| client.app);
         let About { name, universe, .. } = &self.job;
         let answer = match line.command() {
@@ -159,14 +179,52 @@ impl Pmi {
             "put" => self.answer_to_put(line),
             "get" => self.answer_to_get(line),
             "barrier_in" => return self.on_barrier_in(rank),
-            "finalize" => "cmd=finalize_ack".into(),
+            "finalize" => {
+                self.has_finalized = true;
+                "cmd=finalize_ack".into()
+            }
             "abort" => return Some(abort(rank, line)),
-            // A command of several lines, which begins with 'mcmd=': Tern starts no processes later.
-            "" => "cmd=spawn_result rc=-1 msg=not_supported".into(),
+            "endcmd" => return self.on_spawn(rank),
+            "tern_met" | "tern_parted" => {
+                let number = line.get("spawn").and_then(|number| number.parse().ok())?;
+                let has_met = line.command() == "tern_met";
+                let service = if has_met { Service::Met(number) } else { Service::Parted(number) };
+                return Some(Demand::Service { rank, service });
+            }
+            "publish_name" | "unpublish_name" | "lookup_name" => match about_name(line) {
+                Some(service) => return Some(Demand::Service { rank, service }),
+                None => format!("cmd={}_result rc=-1 msg=no_name", line.command().trim_end_matches("_name")),
+            },
             other => format!("cmd={other}_result rc=-1 msg=unknown_command"),
         };
         self.say(rank, &answer);
         None
+    }
+
+    /// The last line of a command that starts processes.
+    fn on_spawn(&mut self, rank: u32) -> Option<Demand> {
+        match self.ranks.get_mut(&rank)?.gathering.end() {
+            Ok(request) => request.map(|request| Demand::Service { rank, service: Service::Spawn(request) }),
+            Err(why) => {
+                self.say(rank, &format!("cmd=spawn_result rc=-1 msg={}", escape(&why)));
+                None
+            }
+        }
+    }
+
+    /// These are in the store from the start.
+    pub fn preset(&mut self, pairs: &KeyValues) {
+        self.store.extend(pairs.iter().cloned());
+    }
+
+    /// Whether some rank has said that it uses MPI no more.
+    pub fn has_finalized(&self) -> bool {
+        self.has_finalized
+    }
+
+    /// Whether a rank is still there.
+    pub fn serves(&self, rank: u32) -> bool {
+        self.ranks.contains_key(&rank)
     }
 
     fn on_barrier_in(&mut self, rank: u32) -> Option<Demand> {
@@ -175,7 +233,7 @@ impl Pmi {
         if std::mem::replace(&mut client.waits, true) { None } else { self.arrive(1) }
     }
 
-    fn answer_to_put(&mut self, line: Line<'_>) -> String {
+    fn answer_to_put(&mut self, line: PmiLine<'_>) -> String {
         let pair = line.get("key").zip(line.get("value"));
         match pair.filter(|(key, value)| self.put(key, value)) {
             Some(_) => "cmd=put_result rc=0 msg=success".into(),
@@ -195,27 +253,39 @@ impl Pmi {
         true
     }
 
-    fn answer_to_get(&self, line: Line<'_>) -> String {
+    fn answer_to_get(&self, line: PmiLine<'_>) -> String {
         match line.get("key").and_then(|key| self.store.get(key)) {
             Some(value) => format!("cmd=get_result rc=0 msg=success value={value}"),
             None => "cmd=get_result rc=-1 msg=key_not_found value=unknown".into(),
         }
     }
 
-    fn say(&mut self, rank: u32, text: &str) {
+    /// Says a line to a rank.
+    pub fn say(&mut self, rank: u32, text: &str) {
         if let Some(client) = self.ranks.get_mut(&rank) {
             client.say(text);
         }
     }
 }
 
-fn abort(rank: u32, line: Line<'_>) -> Demand {
+/// A question about a name.
+fn about_name(line: PmiLine<'_>) -> Option<Service> {
+    let service = unescape(line.get("service")?)?;
+    let port = || line.get("port").map(String::from);
+    Some(match line.command() {
+        "publish_name" => Service::Publish { service, port: port()? },
+        "unpublish_name" => Service::Unpublish { service, port: port().unwrap_or_default() },
+        _ => Service::Lookup { service },
+    })
+}
+
+fn abort(rank: u32, line: PmiLine<'_>) -> Demand {
     let code = line.get("exitcode").and_then(|code| code.parse().ok()).unwrap_or(1);
     let message = line.get("message").or(line.get("error_msg")).unwrap_or_default().to_owned();
     Demand::Abort { rank, code, message }
 }
 
-impl Client {
+impl PmiClient {
     /// Whether more may come.
     fn read(&mut self) -> bool {
         let mut bytes = [0; PMI_LINE_BYTES_MAX];
@@ -223,7 +293,8 @@ impl Client {
             Ok(0) => false,
             Ok(count) => {
                 self.buffer.extend_from_slice(&bytes[..count]);
-                self.buffer.len() < 2 * PMI_LINE_BYTES_MAX
+                let most = if self.within { SPAWN_BYTES_MAX } else { 2 * PMI_LINE_BYTES_MAX };
+                self.buffer.len() < most
             }
             Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
         }
@@ -240,8 +311,10 @@ impl Client {
             }
             if line.starts_with(b"endcmd") {
                 self.within = false;
-                return Some(line);
+                return Some(b"cmd=endcmd\n".to_vec());
             }
+            // What is no text is no request that makes sense.
+            self.gathering.add(std::str::from_utf8(&line).unwrap_or_default().trim_end_matches('\n'));
         }
     }
 
@@ -316,6 +389,33 @@ mod tests {
         }
         let (_, demands) = job.ask(0, b"cmd=abort exitcode=7\n");
         assert_eq!(demands, [Demand::Abort { rank: 0, code: 7, message: String::new() }]);
+    }
+
+    #[test]
+    fn what_is_not_about_the_ranks_is_passed_on() {
+        let mut job = Job::new(1, 1);
+        let program =
+            tern_job::spawn_request::Program { command: "./a b".into(), count: 2, ..Default::default() };
+        let request = tern_job::spawn_request::SpawnRequest { programs: vec![program], pairs: Vec::new() };
+        for (words, service) in [
+            (request.text(true).unwrap(), Service::Spawn(request)),
+            ("cmd=tern_met spawn=3\n".into(), Service::Met(3)),
+            ("cmd=tern_parted spawn=3\n".into(), Service::Parted(3)),
+            ("cmd=lookup_name service=a%20b\n".into(), Service::Lookup { service: "a b".into() }),
+            (
+                "cmd=publish_name service=a port=h:1#2\n".into(),
+                Service::Publish { service: "a".into(), port: "h:1#2".into() },
+            ),
+        ] {
+            let (answer, demands) = job.ask(0, words.as_bytes());
+            assert_eq!(
+                (answer.as_str(), demands),
+                ("", vec![Demand::Service { rank: 0, service }]),
+                "{words}"
+            );
+        }
+        job.ask(0, b"cmd=finalize\n");
+        assert!(job.pmi.has_finalized() && job.pmi.serves(0));
     }
 
     #[test]

@@ -10,18 +10,15 @@ use rustix::process::Signal;
 use crate::launch::spawn::{self, Feeding};
 use crate::launch::watchdog::Watchdog;
 use crate::limits::{BEAT, PARENT_SILENCE_MAX};
-use crate::output::stdin_pipes::{StdinPipes, Taken};
-use crate::plan::Plan;
-use crate::poller::{Poller, Token};
-use crate::tree::channel::{Inbox, Outbox};
+use crate::output::stdin_pipes::{StdinPipes, TakenInput};
+use crate::plan::JobPlan;
+use crate::poller::{PollToken, Poller};
+use crate::tree::channel::{ChannelInbox, ChannelOutbox};
 use crate::tree::children::Children;
 use crate::tree::messages::{Down, GREETING, Orders, Up};
 use crate::tree::relay::Relay;
 use crate::watch::exit_cause::Refusal;
 use crate::watch::node::NodeSupervisor;
-
-/// The hidden option that makes `mpirun` an agent.
-pub const OPTION: &str = "--tern-agent";
 
 /// The agent's whole life.
 pub fn serve() -> Result<(), Refusal> {
@@ -44,7 +41,7 @@ fn start(orders: &Orders, poller: Poller) -> Result<(NodeSupervisor, StdinPipes)
     let (mut children, losses) =
         Children::start(orders, &orders.hosts[1..], plan.tree(), &poller, &mut watchdog);
     let feed = Feeding::copied(orders.stdin);
-    let (mut ranks, share, binding) = match spawn::start(&plan, &orders.secret, feed, &mut watchdog) {
+    let (mut ranks, resources, binding) = match spawn::start(&plan, &orders.secret, feed, &mut watchdog) {
         Ok(started) => started,
         Err(refusal) => {
             children.end(&poller);
@@ -54,7 +51,7 @@ fn start(orders: &Orders, poller: Poller) -> Result<(NodeSupervisor, StdinPipes)
     };
     let inputs = ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.input.take()?)));
     let stdin_pipes = StdinPipes::new(inputs);
-    let mut node = NodeSupervisor::new(plan, share, ranks, poller, orders.interactive)?;
+    let mut node = NodeSupervisor::new(plan, resources, ranks, poller, orders.interactive)?;
     node.set_children(children, losses, false);
     node.introduce(&binding);
     node.keep_watchdog(watchdog);
@@ -63,7 +60,7 @@ fn start(orders: &Orders, poller: Poller) -> Result<(NodeSupervisor, StdinPipes)
 }
 
 /// Goes where `mpirun` is, and checks what can be checked before anything runs.
-fn prepare(orders: &Orders) -> Result<Plan, Refusal> {
+fn prepare(orders: &Orders) -> Result<JobPlan, Refusal> {
     let mut plan = orders.plan().ok_or_else(|| Refusal::usage("mpirun's orders make no sense".into()))?;
     if let Err(error) = std::env::set_current_dir(&orders.directory) {
         let path = orders.directory.to_string_lossy();
@@ -77,8 +74,8 @@ fn prepare(orders: &Orders) -> Result<Plan, Refusal> {
 
 /// The connection to whoever started this agent.
 struct Parent {
-    from: Inbox,
-    to: Outbox,
+    from: ChannelInbox,
+    to: ChannelOutbox,
     heard: Instant,
     /// The parent has been stopped, and its silence means nothing.
     paused: bool,
@@ -90,9 +87,9 @@ impl Parent {
         let own =
             |fd: BorrowedFd<'static>| -> Result<OwnedFd, rustix::io::Errno> { fcntl_dupfd_cloexec(fd, 3) };
         let connect = || {
-            let from = Inbox::new(own(rustix::stdio::stdin())?, false)?;
-            let mut to = Outbox::new(own(rustix::stdio::stdout())?, Token::ParentRoom)?;
-            poller.add_reader(&from, Token::Parent)?;
+            let from = ChannelInbox::new(own(rustix::stdio::stdin())?, false)?;
+            let mut to = ChannelOutbox::new(own(rustix::stdio::stdout())?, PollToken::ParentRoom)?;
+            poller.add_reader(&from, PollToken::Parent)?;
             to.push_raw(GREETING);
             to.flush(poller);
             Ok(Parent { from, to, heard: Instant::now(), paused: false, gone: false })
@@ -114,7 +111,7 @@ impl Parent {
     /// Says why there will be no ranks here, nor behind here, and waits until the parent has heard it.
     fn refuse(&mut self, orders: &Orders, refusal: &Refusal) -> Result<(), Refusal> {
         let mut poller = Poller::new()?;
-        let _ = poller.add_reader(&self.from, Token::Parent);
+        let _ = poller.add_reader(&self.from, PollToken::Parent);
         let hosts = orders.hosts.iter().map(|(host, _)| *host);
         for host in hosts {
             self.to.push(&Up::Refused { host, message: refusal.to_string(), status: refusal.status() });
@@ -194,11 +191,11 @@ impl Agent {
         !self.parent.gone && !self.parent.is_silent(Instant::now())
     }
 
-    fn handle(&mut self, token: Token) {
+    fn handle(&mut self, token: PollToken) {
         match token {
-            Token::Parent => self.on_parent(),
-            Token::ParentRoom => self.parent.to.on_room(&self.node.poller),
-            Token::Input(rank) => {
+            PollToken::Parent => self.on_parent(),
+            PollToken::ParentRoom => self.parent.to.on_room(&self.node.poller),
+            PollToken::Input(rank) => {
                 let taken = self.stdin_pipes.on_room(rank, &self.node.poller);
                 self.tell_taken(rank, taken);
             }
@@ -272,9 +269,9 @@ impl Agent {
         }
     }
 
-    fn tell_taken(&mut self, rank: u32, taken: Taken) {
-        if taken != Taken::NotYet {
-            self.parent.to.push(&Up::InputTaken { rank, closed: taken == Taken::Closed });
+    fn tell_taken(&mut self, rank: u32, taken: TakenInput) {
+        if taken != TakenInput::NotYet {
+            self.parent.to.push(&Up::InputTaken { rank, closed: taken == TakenInput::Closed });
         }
     }
 }

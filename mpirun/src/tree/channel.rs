@@ -7,14 +7,14 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{GREETING_BYTES_MAX, READ_BYTES};
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 use crate::tree::messages::{GREETING, decode, encode};
 
 /// The sending side.
 #[derive(Debug)]
-pub struct Outbox {
+pub struct ChannelOutbox {
     fd: Option<OwnedFd>,
-    token: Token,
+    token: PollToken,
     pending: Vec<u8>,
     /// Bytes of `pending` that have been written.
     written: usize,
@@ -22,11 +22,11 @@ pub struct Outbox {
     waiting: bool,
 }
 
-impl Outbox {
+impl ChannelOutbox {
     /// Sends through `fd`, and waits for room as `token`.
-    pub fn new(fd: OwnedFd, token: Token) -> Result<Outbox, Errno> {
+    pub fn new(fd: OwnedFd, token: PollToken) -> Result<ChannelOutbox, Errno> {
         set_nonblocking(&fd)?;
-        Ok(Outbox { fd: Some(fd), token, pending: Vec::new(), written: 0, waiting: false })
+        Ok(ChannelOutbox { fd: Some(fd), token, pending: Vec::new(), written: 0, waiting: false })
     }
 
     /// Sends bytes that are no message.
@@ -34,7 +34,7 @@ impl Outbox {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Sends a message with the next [`flush`](Outbox::flush). Into a closed box it is dropped.
+    /// Sends a message with the next [`flush`](ChannelOutbox::flush). Into a closed box it is dropped.
     pub fn push(&mut self, message: &impl Serialize) {
         if self.fd.is_some() {
             encode(message, &mut self.pending);
@@ -79,13 +79,13 @@ impl Outbox {
 
 /// The receiving side.
 #[derive(Debug)]
-pub struct Inbox {
+pub struct ChannelInbox {
     fd: OwnedFd,
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have been taken.
     taken: usize,
     /// Whether the greeting is still to come.
-    stranger: bool,
+    awaits_greeting: bool,
 }
 
 /// Why nothing more will come.
@@ -97,11 +97,11 @@ pub enum Closed {
     Garbled,
 }
 
-impl Inbox {
-    /// Receives from `fd`; with a `stranger`, whatever comes before its greeting is skipped.
-    pub fn new(fd: OwnedFd, stranger: bool) -> Result<Inbox, Errno> {
+impl ChannelInbox {
+    /// Receives from `fd`; with a `awaits_greeting`, whatever comes before its greeting is skipped.
+    pub fn new(fd: OwnedFd, awaits_greeting: bool) -> Result<ChannelInbox, Errno> {
         set_nonblocking(&fd)?;
-        Ok(Inbox { fd, buffer: Vec::new(), taken: 0, stranger })
+        Ok(ChannelInbox { fd, buffer: Vec::new(), taken: 0, awaits_greeting })
     }
 
     /// Reads what has come, as much as one read gives. The messages are to be taken even if an error is returned.
@@ -122,7 +122,7 @@ impl Inbox {
 
     /// The next message that has come whole.
     pub fn next<'a, T: Deserialize<'a>>(&'a mut self) -> Result<Option<T>, Closed> {
-        if self.stranger {
+        if self.awaits_greeting {
             return Ok(None);
         }
         match decode(&self.buffer[self.taken..]) {
@@ -136,31 +136,35 @@ impl Inbox {
     }
 
     /// Whether the other side has not greeted yet.
-    pub fn is_stranger(&self) -> bool {
-        self.stranger
+    pub fn awaits_greeting(&self) -> bool {
+        self.awaits_greeting
     }
 
     /// The beginning of what came instead of a greeting.
     pub fn babble(&self) -> String {
-        let end = if self.stranger { self.buffer.len().min(200) } else { 0 };
+        let end = if self.awaits_greeting { self.buffer.len().min(200) } else { 0 };
         String::from_utf8_lossy(&self.buffer[..end]).into_owned()
     }
 
     fn skip_greeting(&mut self) -> Result<(), Closed> {
-        if !self.stranger {
+        if !self.awaits_greeting {
             return Ok(());
         }
         // The greeting begins with a line's end, which the shell may have sent as well.
         let found = find(&self.buffer, GREETING).map(|at| at + GREETING.len());
         if let Some(end) = found {
-            self.stranger = false;
+            self.awaits_greeting = false;
             self.taken = end;
         }
-        if self.stranger && self.buffer.len() > GREETING_BYTES_MAX { Err(Closed::Garbled) } else { Ok(()) }
+        if self.awaits_greeting && self.buffer.len() > GREETING_BYTES_MAX {
+            Err(Closed::Garbled)
+        } else {
+            Ok(())
+        }
     }
 }
 
-impl AsFd for Inbox {
+impl AsFd for ChannelInbox {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -180,17 +184,18 @@ mod tests {
     use crate::tree::messages::Up;
     use rustix::pipe::{PipeFlags, pipe_with};
 
-    fn ends(stranger: bool) -> (Outbox, Inbox, Poller) {
+    fn ends(awaits_greeting: bool) -> (ChannelOutbox, ChannelInbox, Poller) {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).unwrap();
-        let outbox = Outbox::new(write, Token::Stdin).unwrap();
-        (outbox, Inbox::new(read, stranger).unwrap(), Poller::new().unwrap())
+        let outbox = ChannelOutbox::new(write, PollToken::Stdin).unwrap();
+        (outbox, ChannelInbox::new(read, awaits_greeting).unwrap(), Poller::new().unwrap())
     }
 
     #[test]
     fn more_than_a_pipe_holds_arrives_whole() {
         let (mut outbox, mut inbox, poller) = ends(false);
-        let card = |rank: u32| Up::Card { rank, card: vec![rank as u8; 500] };
-        (0..1000).for_each(|rank| outbox.push(&card(rank)));
+        let endpoint_address =
+            |rank: u32| Up::EndpointAddress { rank, endpoint_address: vec![rank as u8; 500] };
+        (0..1000).for_each(|rank| outbox.push(&endpoint_address(rank)));
         let mut count = 0;
         loop {
             outbox.on_room(&poller);
@@ -200,7 +205,7 @@ mod tests {
             }
             let end = inbox.read();
             while let Some(message) = inbox.next::<Up>().unwrap() {
-                assert_eq!(message, card(count));
+                assert_eq!(message, endpoint_address(count));
                 count += 1;
             }
             if end.is_err() {
@@ -216,7 +221,7 @@ mod tests {
         outbox.push_raw(b"Welcome to host b!\n\ntern-");
         outbox.flush(&poller);
         inbox.read().unwrap();
-        assert!(inbox.is_stranger() && inbox.babble().starts_with("Welcome"));
+        assert!(inbox.awaits_greeting() && inbox.babble().starts_with("Welcome"));
         outbox.push_raw(&GREETING[6..]);
         outbox.push(&Up::Beat);
         outbox.flush(&poller);
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_may_not_talk_for_ever() {
+    fn who_has_not_greeted_may_not_talk_for_ever() {
         let (mut outbox, mut inbox, poller) = ends(true);
         outbox.push_raw(&vec![b'x'; GREETING_BYTES_MAX + 1]);
         let mut result = Ok(());

@@ -10,12 +10,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::launch::launcher;
-use crate::launch::watchdog::{Watchdog, tell};
+use crate::launch::watchdog::{Watchdog, inform};
 use crate::limits::{
     AGENT_SILENCE_MAX, AGENT_START_MAX, LAST_WORDS_MAX, LAUNCHER_END_MAX, LAUNCHER_WORDS_BYTES_MAX,
 };
-use crate::poller::{Poller, Token};
-use crate::tree::channel::{Closed, Inbox, Outbox};
+use crate::poller::{PollToken, Poller};
+use crate::tree::channel::{ChannelInbox, ChannelOutbox, Closed};
 use crate::tree::messages::{Down, Orders, Up};
 
 /// All child agents.
@@ -31,9 +31,9 @@ struct ChildAgent {
     /// How the launcher is called, for messages.
     launcher: String,
     child: Child,
-    to: Outbox,
+    to: ChannelOutbox,
     /// `None` once it is lost.
-    from: Option<Inbox>,
+    from: Option<ChannelInbox>,
     /// What the launcher and the agent say on standard error: their end of it.
     words: Vec<u8>,
     errors: Option<std::process::ChildStderr>,
@@ -170,15 +170,15 @@ impl ChildAgent {
         let mut command = launcher::command(&orders.launcher, &name, &program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn()?;
-        tell(watchdog, |watchdog| watchdog.watch_over_launcher(Pid::from_child(&child)));
+        inform(watchdog, |watchdog| watchdog.watch_over_launcher(Pid::from_child(&child)));
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
             return Err(std::io::ErrorKind::BrokenPipe.into());
         };
-        let mut to = Outbox::new(OwnedFd::from(to), Token::BranchRoom(index))?;
-        let from = Inbox::new(OwnedFd::from(from), true)?;
-        poller.add_reader(&from, Token::ChildAgent(index))?;
-        poller.add_reader(&errors, Token::BranchErrors(index))?;
+        let mut to = ChannelOutbox::new(OwnedFd::from(to), PollToken::BranchRoom(index))?;
+        let from = ChannelInbox::new(OwnedFd::from(from), true)?;
+        poller.add_reader(&from, PollToken::ChildAgent(index))?;
+        poller.add_reader(&errors, PollToken::BranchErrors(index))?;
         to.push(&Down::Start(Box::new(orders.clone())));
         let now = Instant::now();
         Ok(ChildAgent {
@@ -226,14 +226,14 @@ impl ChildAgent {
     fn is_silent(&self, now: Instant) -> bool {
         match &self.from {
             None => false,
-            Some(from) if from.is_stranger() => now >= self.started + AGENT_START_MAX,
+            Some(from) if from.awaits_greeting() => now >= self.started + AGENT_START_MAX,
             Some(_) => now >= self.heard + AGENT_SILENCE_MAX,
         }
     }
 
     fn lose_silent(&mut self, poller: &Poller) -> Vec<Loss> {
-        let stranger = self.from.as_ref().is_some_and(Inbox::is_stranger);
-        let (what, time) = if stranger {
+        let awaits_greeting = self.from.as_ref().is_some_and(ChannelInbox::awaits_greeting);
+        let (what, time) = if awaits_greeting {
             ("did not start an agent within", AGENT_START_MAX)
         } else {
             ("has been silent for", AGENT_SILENCE_MAX)
@@ -260,7 +260,7 @@ impl ChildAgent {
 
     /// What the launcher has said, on standard error or instead of the agent's greeting, as the end of a message.
     fn said(&self) -> String {
-        let babble = self.from.as_ref().map(Inbox::babble).unwrap_or_default();
+        let babble = self.from.as_ref().map(ChannelInbox::babble).unwrap_or_default();
         let said = [String::from_utf8_lossy(&self.words).into_owned(), babble].map(|text| one_line(&text));
         said.into_iter().find(|said| !said.is_empty()).map(|said| format!(": {said}")).unwrap_or_default()
     }

@@ -7,14 +7,15 @@
 use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
+use tern_job::spawn_request::SpawnRequest;
 use tern_job::status_page::RankState;
-use tern_job::{NodeMap, Secret};
+use tern_job::{JobSecret, NodeMap};
 
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::plan::placement::MapBy;
-use crate::plan::topology::Bind;
-use crate::plan::{App, Plan, Settings, StdinTo};
-use crate::serve::pmi::Pairs;
+use crate::plan::bind::Bind;
+use crate::plan::map_by::MapBy;
+use crate::plan::{App, JobPlan, PlanSettings, StdinTo};
+use crate::serve::pmi::KeyValues;
 use crate::watch::deserted::Stalled;
 use crate::watch::exit_cause::End;
 use crate::watch::report::Standing;
@@ -35,6 +36,8 @@ pub enum Up {
     Output { rank: u32, error: bool, bytes: Vec<u8> },
     /// A line of an agent's own.
     Say(String),
+    /// What a rank has done: a name and a number in a line.
+    Numbers { rank: u32, text: String },
     /// A rank has ended.
     Ended { rank: u32, end: End, state: RankState },
     /// A rank called `MPI_Abort`.
@@ -43,12 +46,12 @@ pub enum Up {
     Standings { host: u32, ranks: Vec<(u32, Standing)> },
     /// A rank has taken what came last of its standard input; `closed`, it wants no more.
     InputTaken { rank: u32, closed: bool },
-    /// Somebody below wants the card of this rank.
+    /// Somebody below wants the endpoint address of this rank.
     Ask(u32),
-    /// The card of a rank, which somebody above wants.
-    Card { rank: u32, card: Vec<u8> },
+    /// The endpoint address of a rank, which somebody above wants.
+    EndpointAddress { rank: u32, endpoint_address: Vec<u8> },
     /// So many ranks have come to a barrier of PMI, with these new pairs.
-    Barrier { ranks: u32, pairs: Pairs },
+    Barrier { ranks: u32, pairs: KeyValues },
     /// Nothing is left on a host but its agent.
     Over { host: u32 },
     /// The agent lives.
@@ -56,8 +59,27 @@ pub enum Up {
     /// Whether all ranks of a host that run have waited in MPI for long, and one of its ranks that has ended well without ever having
     /// been in MPI. Where all sleep for good, in which calls.
     Waits { host: u32, all: bool, missed: Option<u32>, stalled: Option<Stalled> },
+    /// A rank asks for something that is not about its job's ranks.
+    Service { rank: u32, service: Service },
     /// A rank has loaded an MPI library whose ranks cannot find each other here.
-    Stranger { rank: u32, message: String },
+    ForeignLibrary { rank: u32, message: String },
+}
+
+/// What a rank may ask for beside its job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Service {
+    /// Another world.
+    Spawn(SpawnRequest),
+    /// The world with this number is connected with the rank's.
+    Met(u32),
+    /// The world with this number has parted from the rank's.
+    Parted(u32),
+    /// A port under the name of a service.
+    Publish { service: String, port: String },
+    /// That no more.
+    Unpublish { service: String, port: String },
+    /// The port of a service.
+    Lookup { service: String },
 }
 
 /// From `mpirun` towards the agents.
@@ -75,18 +97,20 @@ pub enum Down {
     Input { rank: u32, bytes: Vec<u8> },
     /// So many bytes of the output of a host have found their place.
     OutputTaken { host: u32, bytes: u32 },
-    /// Somebody above wants the card of this rank.
+    /// Somebody above wants the endpoint address of this rank.
     Ask(u32),
-    /// The card of a rank, which somebody below wants.
-    Card { rank: u32, card: Vec<u8> },
+    /// The endpoint address of a rank, which somebody below wants.
+    EndpointAddress { rank: u32, endpoint_address: Vec<u8> },
     /// All ranks have come to a barrier of PMI, with these new pairs.
-    BarrierOut(Pairs),
+    BarrierOut(KeyValues),
     /// The answer to a [`Up::Beat`].
     Beat,
     /// `mpirun` is about to be stopped, as by Ctrl-Z: its silence means nothing.
     Pause,
     /// Say whether all ranks wait.
     Look,
+    /// A rank is to be told this line in PMI.
+    Say { rank: u32, text: String },
     /// All has gone well: kill what the ranks have left in their process groups.
     Sweep,
 }
@@ -95,7 +119,7 @@ pub enum Down {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Orders {
     /// The job's secret.
-    pub secret: Secret,
+    pub secret: JobSecret,
     /// The agent's own host and those behind it, with their names.
     pub hosts: Vec<(u32, String)>,
     /// Number of hosts in all.
@@ -124,19 +148,21 @@ pub struct Orders {
     pub interactive: bool,
     /// `MPI_UNIVERSE_SIZE`.
     pub universe: u32,
-    /// See [`Settings::launcher`].
+    /// See [`PlanSettings::launcher`].
     pub launcher: Vec<String>,
-    /// See [`Settings::prefix`].
+    /// See [`PlanSettings::prefix`].
     pub prefix: Option<String>,
-    /// See [`Settings::tree`].
+    /// See [`PlanSettings::tree`].
     pub tree: Option<u32>,
+    /// See [`PlanSettings::pairs`].
+    pub pairs: KeyValues,
 }
 
 impl Orders {
     /// The orders for the agents of these hosts, the first of which takes the others under it.
     pub fn new(
-        plan: &Plan,
-        secret: Secret,
+        plan: &JobPlan,
+        secret: JobSecret,
         interactive: bool,
         inherited: Vec<(OsString, OsString)>,
     ) -> Orders {
@@ -160,12 +186,13 @@ impl Orders {
             launcher: settings.launcher.clone(),
             prefix: settings.prefix.clone(),
             tree: settings.tree,
+            pairs: settings.pairs.clone(),
         }
     }
 
     /// The plan of the agent that got these orders; `None` if they make no sense.
-    pub fn plan(&self) -> Option<Plan> {
-        let runs = self.runs.iter().map(|&(first, host)| tern_job::node_map::Run { first, host });
+    pub fn plan(&self) -> Option<JobPlan> {
+        let runs = self.runs.iter().map(|&(first, host)| tern_job::node_map::RankRun { first, host });
         let places = NodeMap::from_runs(runs.collect(), self.size, self.host_count)?;
         let counts = self.apps.iter().map(|app| app.count.unwrap_or_default() as usize);
         if counts.clone().try_fold(0_usize, usize::checked_add)? != self.size as usize {
@@ -173,7 +200,7 @@ impl Orders {
         }
         let app_of = counts.enumerate().flat_map(|(app, count)| std::iter::repeat_n(app, count)).collect();
         let here = self.hosts.first()?.0;
-        let settings = Settings {
+        let settings = PlanSettings {
             apps: self.apps.clone(),
             environment: self.environment.clone(),
             stdin: self.stdin,
@@ -184,11 +211,12 @@ impl Orders {
             launcher: self.launcher.clone(),
             prefix: self.prefix.clone(),
             tree: self.tree,
-            ..Settings::default()
+            pairs: self.pairs.clone(),
+            ..PlanSettings::default()
         };
         let cores = tern_job::cores();
         let (hosts, allocation, universe) = (Vec::new(), Vec::new(), self.universe);
-        Some(Plan { settings, app_of, cores, hosts, places, here: Some(here), universe, allocation })
+        Some(JobPlan { settings, app_of, cores, hosts, places, here: Some(here), universe, allocation })
     }
 }
 
@@ -268,11 +296,11 @@ mod tests {
 
         #[test]
         fn damaged_orders_make_a_plan_that_holds_together_or_none(at in 0..400_usize, value in any::<u8>()) {
-            let settings = Settings {
+            let settings = PlanSettings {
                 apps: vec![App { count: Some(3), hosts: vec!["a".into(), "b".into()], ..App::default() }],
-                ..Settings::default()
+                ..PlanSettings::default()
             };
-            let mut orders = Orders::new(&Plan::new(settings).unwrap(), [1; 32], false, Vec::new());
+            let mut orders = Orders::new(&JobPlan::new(settings).unwrap(), [1; 32], false, Vec::new());
             orders.hosts = vec![(1, "b".into())];
             let mut bytes = Vec::new();
             encode(&Down::Start(Box::new(orders)), &mut bytes);
@@ -289,11 +317,11 @@ mod tests {
 
     #[test]
     fn orders_make_a_plan_or_none() {
-        let settings = Settings {
+        let settings = PlanSettings {
             apps: vec![App { count: Some(3), hosts: vec!["a".into(), "b".into()], ..App::default() }],
-            ..Settings::default()
+            ..PlanSettings::default()
         };
-        let plan = Plan::new(settings).unwrap();
+        let plan = JobPlan::new(settings).unwrap();
         let mut orders = Orders::new(&plan, [1; 32], false, Vec::new());
         assert!(orders.plan().is_none(), "no host");
         orders.hosts = vec![(1, "b".into())];

@@ -157,14 +157,7 @@ mod tests {
 
     #[test]
     fn descent_goes_through_generations() {
-        let stat = |parent| ProcessStat {
-            state: 'S',
-            parent,
-            group: 1,
-            cpu: Default::default(),
-            start: 0,
-            threads: 1,
-        };
+        let stat = |parent| ProcessStat { state: 'S', parent, group: 1, cpu: Default::default(), start: 0 };
         let all: HashMap<u32, ProcessStat> =
             [(2, 1), (3, 2), (4, 3), (5, 1)].map(|(pid, up)| (pid, stat(up))).into();
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();

@@ -1,14 +1,14 @@
 //! Ranks that wait for one that has begun to end: it is in `MPI_Finalize`, where it waits for them, and calls nothing else any more.
 //!
 //! That is said only where nothing else can still happen. All ranks sleep in MPI, none has a thread that could call something
-//! else, and nothing is on its way. Within one machine a message is there when its sender goes to sleep. Over a network it wakes who
+//! else, and nothing is on its way. Within one node a message is there when its sender goes to sleep. Over a network it wakes who
 //! sleeps, and each rank says how long one may be on its way.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tern_job::procfs::{ProcessStat, threads_beside};
-use tern_job::status_page::Record;
+use tern_job::status_page::RankRecord;
 
 /// The call that ends MPI.
 const FINALIZE: &str = "MPI_Finalize";
@@ -49,8 +49,8 @@ impl Stalled {
 }
 
 /// Looks at the records of all ranks of this host that run; nothing, if any may still do something. `now_ns` is the time of
-/// [`tern_job::status_page::now_ns`].
-pub fn look(ranks: impl Iterator<Item = (u32, Record)>, now_ns: u64, least: Duration) -> Option<Stalled> {
+/// [`tern_job::now_ns`].
+pub fn look(ranks: impl Iterator<Item = (u32, RankRecord)>, now_ns: u64, least: Duration) -> Option<Stalled> {
     let mut stalled = Stalled::default();
     for (rank, record) in ranks {
         let call = sleeps_in(&record, now_ns, least)?;
@@ -65,7 +65,7 @@ pub fn look(ranks: impl Iterator<Item = (u32, Record)>, now_ns: u64, least: Dura
 }
 
 /// The call in which a process of one thread has slept for longer than anything can be on its way to it.
-fn sleeps_in(record: &Record, now_ns: u64, least: Duration) -> Option<String> {
+fn sleeps_in(record: &RankRecord, now_ns: u64, least: Duration) -> Option<String> {
     let blocked = record.blocked()?;
     let still = Duration::from_nanos(now_ns.saturating_sub(blocked.still_ns));
     let pid = record.pid()?;

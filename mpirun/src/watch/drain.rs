@@ -27,7 +27,7 @@ pub enum Drain {
 
 /// What is to be done at a step of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum DrainStep {
     /// Wait on.
     Wait,
     /// Kill what is left of the ranks.
@@ -46,19 +46,19 @@ impl Drain {
     }
 
     /// Goes on. `closed` says that nobody can write any more, `failed` that the job has failed.
-    pub fn advance(&mut self, now: Instant, live: bool, closed: bool, failed: bool) -> Step {
+    pub fn advance(&mut self, now: Instant, live: bool, closed: bool, failed: bool) -> DrainStep {
         match *self {
-            Drain::Over => Step::Wait,
-            Drain::NotYet if live => Step::Wait,
+            Drain::Over => DrainStep::Wait,
+            Drain::NotYet if live => DrainStep::Wait,
             _ if closed => self.end(),
             Drain::NotYet if failed => self.kill(now),
             Drain::NotYet => {
                 *self = Drain::Leftovers { until: now + LEFTOVER_GRACE };
-                Step::Wait
+                DrainStep::Wait
             }
             Drain::Leftovers { until } if now >= until => self.kill(now),
             Drain::Quiet { until, limit } if now >= until.min(limit) => self.end(),
-            Drain::Leftovers { .. } | Drain::Quiet { .. } => Step::Wait,
+            Drain::Leftovers { .. } | Drain::Quiet { .. } => DrainStep::Wait,
         }
     }
 
@@ -69,14 +69,14 @@ impl Drain {
         }
     }
 
-    fn kill(&mut self, now: Instant) -> Step {
+    fn kill(&mut self, now: Instant) -> DrainStep {
         *self = Drain::Quiet { until: now + QUIET, limit: now + QUIET_MAX };
-        Step::Kill
+        DrainStep::Kill
     }
 
-    fn end(&mut self) -> Step {
+    fn end(&mut self) -> DrainStep {
         *self = Drain::Over;
-        Step::End
+        DrainStep::End
     }
 }
 
@@ -87,21 +87,21 @@ mod tests {
     #[test]
     fn leftovers_get_a_moment_and_then_none() {
         let (now, mut drain) = (Instant::now(), Drain::NotYet);
-        assert_eq!(drain.advance(now, true, false, false), Step::Wait);
+        assert_eq!(drain.advance(now, true, false, false), DrainStep::Wait);
         assert_eq!(drain, Drain::NotYet);
-        assert_eq!(drain.advance(now, false, false, false), Step::Wait);
-        assert_eq!(drain.advance(now, false, false, false), Step::Wait);
-        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), Step::Kill);
-        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), Step::Wait);
-        assert_eq!(drain.advance(now + LEFTOVER_GRACE + QUIET, false, false, false), Step::End);
-        assert_eq!(drain.advance(now, false, true, false), Step::Wait);
+        assert_eq!(drain.advance(now, false, false, false), DrainStep::Wait);
+        assert_eq!(drain.advance(now, false, false, false), DrainStep::Wait);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), DrainStep::Kill);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE, false, false, false), DrainStep::Wait);
+        assert_eq!(drain.advance(now + LEFTOVER_GRACE + QUIET, false, false, false), DrainStep::End);
+        assert_eq!(drain.advance(now, false, true, false), DrainStep::Wait);
     }
 
     #[test]
     fn a_failed_job_gets_none_and_a_silent_one_ends_at_once() {
         let (now, mut failed, mut closed) = (Instant::now(), Drain::NotYet, Drain::NotYet);
-        assert_eq!(failed.advance(now, false, false, true), Step::Kill);
-        assert_eq!(closed.advance(now, false, true, false), Step::End);
+        assert_eq!(failed.advance(now, false, false, true), DrainStep::Kill);
+        assert_eq!(closed.advance(now, false, true, false), DrainStep::End);
         assert_eq!((closed, closed.due()), (Drain::Over, None));
     }
 }

@@ -65,7 +65,7 @@ pub enum End {
 
 /// The first thing that went wrong, which decides the job's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ExitCause {
     /// A rank ended with a status other than 0.
     Exit { rank: u32, status: i32 },
     /// A signal killed a rank.
@@ -79,13 +79,17 @@ pub enum Cause {
     /// A rank is in `MPI_Finalize`, and another waits in a call that nobody can end.
     Deserted(Deserted),
     /// A rank has loaded an MPI library whose ranks cannot find each other here.
-    Stranger { rank: u32, message: String },
+    ForeignLibrary { rank: u32, message: String },
     /// The ranks died of a signal that `mpirun` passed on: whoever sent it knows.
     Interrupted { signal: i32 },
     /// A host cannot run its ranks.
     Refused { host: String, message: String, status: u8 },
     /// A host cannot be reached, or its agent is gone.
     Lost { host: String, reason: String },
+    /// A world that a rank has started, and that is connected with this one, has failed.
+    World { what: String, status: u8 },
+    /// The world that this one is connected with has failed, or its `mpirun` is gone.
+    Superior,
     /// Time is up.
     Timeout(Duration),
     /// Nobody reads `mpirun`'s output any more.
@@ -94,38 +98,40 @@ pub enum Cause {
     OutputFailed(String),
 }
 
-impl Cause {
+impl ExitCause {
     /// What the end of a rank means for the job; `None` if it is as it should be. `forwarded` is the last
     /// signal that was passed on.
-    pub fn of_end(rank: u32, end: End, state: RankState, forwarded: Option<i32>) -> Option<Cause> {
+    pub fn of_end(rank: u32, end: End, state: RankState, forwarded: Option<i32>) -> Option<ExitCause> {
         match end {
-            End::Killed(signal) if forwarded == Some(signal) => Some(Cause::Interrupted { signal }),
+            End::Killed(signal) if forwarded == Some(signal) => Some(ExitCause::Interrupted { signal }),
             End::Exited(status)
                 if forwarded.is_some_and(|signal| status == i32::from(STATUS_SIGNAL) + signal) =>
             {
-                Some(Cause::Interrupted { signal: status - i32::from(STATUS_SIGNAL) })
+                Some(ExitCause::Interrupted { signal: status - i32::from(STATUS_SIGNAL) })
             }
-            End::Killed(signal) => Some(Cause::Signal { rank, signal }),
+            End::Killed(signal) => Some(ExitCause::Signal { rank, signal }),
             End::Exited(0) => match state {
                 RankState::Absent | RankState::Finalized => None,
-                RankState::Starting | RankState::Running | RankState::Blocked | RankState::Polling => {
-                    Some(Cause::NotFinalized { rank })
-                }
+                RankState::Starting
+                | RankState::Running
+                | RankState::Blocked
+                | RankState::Polling
+                | RankState::Aborted => Some(ExitCause::NotFinalized { rank }),
             },
-            End::Exited(status) => Some(Cause::Exit { rank, status }),
+            End::Exited(status) => Some(ExitCause::Exit { rank, status }),
         }
     }
 
     /// The rank to blame.
     pub fn rank(&self) -> Option<u32> {
         match *self {
-            Cause::Exit { rank, .. }
-            | Cause::Signal { rank, .. }
-            | Cause::Abort { rank, .. }
-            | Cause::NotFinalized { rank }
-            | Cause::Stranger { rank, .. }
-            | Cause::Missed { rank } => Some(rank),
-            Cause::Deserted(Deserted { ends, .. }) => Some(ends),
+            ExitCause::Exit { rank, .. }
+            | ExitCause::Signal { rank, .. }
+            | ExitCause::Abort { rank, .. }
+            | ExitCause::NotFinalized { rank }
+            | ExitCause::ForeignLibrary { rank, .. }
+            | ExitCause::Missed { rank } => Some(rank),
+            ExitCause::Deserted(Deserted { ends, .. }) => Some(ends),
             _ => None,
         }
     }
@@ -133,20 +139,21 @@ impl Cause {
     /// What `mpirun` exits with.
     pub fn status(&self) -> u8 {
         match self {
-            Cause::Exit { status, .. } => *status as u8,
-            Cause::Signal { signal, .. } | Cause::Interrupted { signal } => {
+            ExitCause::Exit { status, .. } => *status as u8,
+            ExitCause::Signal { signal, .. } | ExitCause::Interrupted { signal } => {
                 STATUS_SIGNAL.wrapping_add(*signal as u8)
             }
-            Cause::Abort { code, .. } => tern_job::job::exit_status(*code) as u8,
-            Cause::Timeout(_) => STATUS_TIMEOUT,
-            Cause::OutputClosed => STATUS_SIGNAL + SIGPIPE as u8,
-            Cause::Refused { status, .. } => *status,
-            Cause::NotFinalized { .. }
-            | Cause::Missed { .. }
-            | Cause::Deserted(_)
-            | Cause::Stranger { .. }
-            | Cause::OutputFailed(_)
-            | Cause::Lost { .. } => STATUS_FAILURE,
+            ExitCause::Abort { code, .. } => tern_job::exit_status(*code) as u8,
+            ExitCause::Timeout(_) => STATUS_TIMEOUT,
+            ExitCause::OutputClosed => STATUS_SIGNAL + SIGPIPE as u8,
+            ExitCause::Refused { status, .. } | ExitCause::World { status, .. } => *status,
+            ExitCause::NotFinalized { .. }
+            | ExitCause::Superior
+            | ExitCause::Missed { .. }
+            | ExitCause::Deserted(_)
+            | ExitCause::ForeignLibrary { .. }
+            | ExitCause::OutputFailed(_)
+            | ExitCause::Lost { .. } => STATUS_FAILURE,
         }
     }
 
@@ -154,33 +161,38 @@ impl Cause {
     pub fn message(&self, who: &str, others: bool) -> Option<String> {
         let rest = if others { "; the other ranks are ended" } else { "" };
         match self {
-            Cause::Exit { status, .. } => Some(format!("{who} ended with exit status {status}{rest}")),
-            Cause::Signal { signal, .. } => {
+            ExitCause::Exit { status, .. } => Some(format!("{who} ended with exit status {status}{rest}")),
+            ExitCause::Signal { signal, .. } => {
                 Some(format!("{who} was killed by signal {signal} ({}){rest}", signal_name(*signal)))
             }
-            Cause::Abort { code, message, .. } => {
+            ExitCause::Abort { code, message, .. } => {
                 let why = if message.is_empty() { String::new() } else { format!(": {message}") };
                 Some(format!("{who} aborted the job with code {code}{why}"))
             }
-            Cause::NotFinalized { .. } => Some(format!(
+            ExitCause::NotFinalized { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init{rest}"
             )),
-            Cause::Missed { .. } => Some(format!(
+            ExitCause::Missed { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Init, and all others wait in MPI{rest}"
             )),
-            Cause::Deserted(Deserted { waits, call, .. }) => Some(format!(
+            ExitCause::Deserted(Deserted { waits, call, .. }) => Some(format!(
                 "{who} is in MPI_Finalize, and rank {waits} waits in {call}, which nobody can end any more; the job is ended"
             )),
-            Cause::Stranger { message, .. } => Some(format!("{who}: {message}")),
-            Cause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),
-            Cause::Lost { host, reason } => {
+            ExitCause::ForeignLibrary { message, .. } => Some(format!("{who}: {message}")),
+            ExitCause::Refused { host, message, .. } => Some(format!("host {host}: {message}{rest}")),
+            ExitCause::Lost { host, reason } => {
                 Some(format!("host {host} cannot be reached, or its agent is gone: {reason}{rest}"))
             }
-            Cause::Timeout(time) => {
+            ExitCause::Timeout(time) => {
                 Some(format!("the time of {} s is up; the job is ended", time.as_secs_f64()))
             }
-            Cause::OutputFailed(error) => Some(format!("cannot write the output: {error}; the job is ended")),
-            Cause::Interrupted { .. } | Cause::OutputClosed => None,
+            ExitCause::OutputFailed(error) => {
+                Some(format!("cannot write the output: {error}; the job is ended"))
+            }
+            ExitCause::World { what, .. } => Some(format!(
+                "'{what}', which a rank has started and which is connected with this job, has failed{rest}"
+            )),
+            ExitCause::Interrupted { .. } | ExitCause::OutputClosed | ExitCause::Superior => None,
         }
     }
 }
@@ -228,34 +240,37 @@ pub fn signal_name(signal: i32) -> &'static str {
 mod tests {
     use super::*;
 
-    fn of(end: End, state: RankState, forwarded: Option<i32>) -> Option<Cause> {
-        Cause::of_end(1, end, state, forwarded)
+    fn of(end: End, state: RankState, forwarded: Option<i32>) -> Option<ExitCause> {
+        ExitCause::of_end(1, end, state, forwarded)
     }
 
     #[test]
     fn the_end_of_a_rank_is_judged() {
         assert_eq!(of(End::Exited(0), RankState::Absent, None), None);
         assert_eq!(of(End::Exited(0), RankState::Finalized, None), None);
-        assert_eq!(of(End::Exited(0), RankState::Running, None), Some(Cause::NotFinalized { rank: 1 }));
+        assert_eq!(of(End::Exited(0), RankState::Running, None), Some(ExitCause::NotFinalized { rank: 1 }));
         let status = |end, forwarded| of(end, RankState::Running, forwarded).map(|cause| cause.status());
         assert_eq!(status(End::Exited(3), None), Some(3));
         assert_eq!(status(End::Killed(9), None), Some(137));
         assert_eq!(status(End::Killed(2), Some(2)), Some(130));
-        assert_eq!(of(End::Exited(130), RankState::Absent, Some(2)), Some(Cause::Interrupted { signal: 2 }));
+        assert_eq!(
+            of(End::Exited(130), RankState::Absent, Some(2)),
+            Some(ExitCause::Interrupted { signal: 2 })
+        );
         assert_eq!(
             of(End::Killed(9), RankState::Absent, Some(2)),
-            Some(Cause::Signal { rank: 1, signal: 9 })
+            Some(ExitCause::Signal { rank: 1, signal: 9 })
         );
     }
 
     #[test]
     fn messages_name_what_happened() {
-        let cause = Cause::Signal { rank: 1, signal: 11 };
+        let cause = ExitCause::Signal { rank: 1, signal: 11 };
         assert_eq!(
             cause.message("rank 1", true).unwrap(),
             "rank 1 was killed by signal 11 (SIGSEGV); the other ranks are ended"
         );
-        assert_eq!(Cause::OutputClosed.message("", false), None);
+        assert_eq!(ExitCause::OutputClosed.message("", false), None);
         assert_eq!(signal_name(15), "SIGTERM");
         assert_eq!(signal_name(40), "a real-time signal");
     }

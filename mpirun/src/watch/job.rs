@@ -1,7 +1,9 @@
 //! The one loop that sees a job through: output, input, signals, ends of ranks, and the clock.
 
+mod questions;
+
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
@@ -9,35 +11,61 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SI
 use tern_job::job::fresh_secret;
 use tern_job::status_page::RankState;
 
+use questions::{Asking, Looking};
+
 use crate::launch::environment;
 use crate::launch::spawn::{self, Feeding};
 use crate::launch::watchdog::Watchdog;
 use crate::limits::{
     ABANDON_GRACE, BEAT, DESERTED_ASK, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE,
-    MISSED_LOOK, REPORT_MAX, TERM_GRACE,
+    MISSED_LOOK, TERM_GRACE,
 };
-use crate::output::outputs::{Outputs, Places};
+use crate::output::outputs::{Outputs, RankHosts};
 use crate::output::stdin::Feed;
 use crate::output::streams::LineSink;
-use crate::plan::Plan;
+use crate::plan::JobPlan;
 use crate::plan::hosts::own_name;
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
+use crate::serve::names;
 use crate::tree::children::Children;
-use crate::tree::messages::{Down, Orders, Up};
+use crate::tree::messages::{Down, Orders, Service, Up};
 use crate::watch::deserted::Stalled;
-use crate::watch::drain::{Drain, Step};
-use crate::watch::exit_cause::{Cause, End, Refusal, signal_name};
+use crate::watch::drain::{Drain, DrainStep};
+use crate::watch::exit_cause::{End, ExitCause, Refusal, signal_name};
 use crate::watch::node::NodeSupervisor;
-use crate::watch::report::{self, Standing};
+use crate::watch::numbers::JobNumbers;
 use crate::watch::signals::Signals;
+use crate::watch::superior::Superior;
+use crate::watch::worlds::{Basis, StartedWorlds, WorldNews, WorldOrders};
 
 /// Runs a job and returns the exit status.
-pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
+pub fn run(plan: JobPlan) -> Result<u8, Refusal> {
+    run_for(plan, None)
+}
+
+/// Looks after a world that another `mpirun` asks for, as its ranks have asked that.
+pub fn run_world() -> Result<u8, Refusal> {
+    // What it was run as says nothing.
+    let _ = rustix::thread::set_name(c"mpirun");
+    let mut superior = Superior::new()?;
+    let Some(orders) = superior.orders()? else { return Ok(0) };
+    let poller = Poller::new()?;
+    let plan = match JobPlan::new(orders.settings()) {
+        Ok(plan) => plan,
+        Err(refusal) => {
+            superior.tell_refusal(&refusal.to_string(), &poller);
+            return Ok(refusal.status());
+        }
+    };
+    run_for(plan, Some(superior))
+}
+
+fn run_for(mut plan: JobPlan, mut superior: Option<Superior>) -> Result<u8, Refusal> {
     let started = Instant::now();
     let signals = Signals::catch()?;
     let (map, allocation) = (plan.describe_map(), plan.describe_allocation());
     let names = std::mem::take(&mut plan.hosts);
-    let places = Places { names: names.clone(), map: plan.places.clone() };
+    let places = RankHosts { names: names.clone(), map: plan.places.clone() };
     let mut outputs = Outputs::new(plan.settings.output.clone(), places);
     let settings = &plan.settings;
     let lists = [(settings.show_allocation, allocation), (settings.show_map || settings.dry_run, map)];
@@ -47,9 +75,15 @@ pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
         outputs.flush_at_once();
         return Ok(0);
     }
-    let node = start(plan, &names, outputs.is_interactive())?;
+    let basis = basis(&plan);
+    let node = match start(plan, &names, outputs.is_interactive()) {
+        Err(refusal) if tell_refusal(&mut superior, &refusal) => return Ok(refusal.status()),
+        started => started?,
+    };
     let mut supervisor = JobSupervisor::new(node, names, outputs, signals, started)?;
+    supervisor.serve(superior, basis)?;
     let status = supervisor.watch();
+    supervisor.show_numbers();
     if status.is_err() {
         // Without waiting, nothing can be seen of the job any more.
         supervisor.signal_all(Signal::KILL);
@@ -59,8 +93,22 @@ pub fn run(mut plan: Plan) -> Result<u8, Refusal> {
     status
 }
 
+/// Tells whoever has asked for this world that it does not run. Whether somebody has.
+fn tell_refusal(superior: &mut Option<Superior>, refusal: &Refusal) -> bool {
+    let Ok(poller) = Poller::new() else { return false };
+    superior.as_mut().is_some_and(|superior| superior.tell_refusal(&refusal.to_string(), &poller))
+}
+
+/// What worlds that ranks start have in common with this one.
+fn basis(plan: &JobPlan) -> Basis {
+    let is_spread =
+        plan.settings.hostfile.is_some() || plan.settings.apps.iter().any(|app| !app.hosts.is_empty());
+    let hosts = if is_spread { plan.allocation.clone() } else { Vec::new() };
+    Basis { settings: plan.settings.clone(), hosts, universe: plan.universe }
+}
+
 /// Starts the agents of the other hosts, then this host's ranks.
-fn start(plan: Plan, names: &[String], interactive: bool) -> Result<NodeSupervisor, Refusal> {
+fn start(plan: JobPlan, names: &[String], interactive: bool) -> Result<NodeSupervisor, Refusal> {
     let secret = fresh_secret().map_err(|error| Refusal::system("cannot make the job's secret", error))?;
     let poller = Poller::new()?;
     let far: Vec<(u32, String)> =
@@ -72,7 +120,7 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<NodeSupervis
         let orders = Orders::new(&plan, secret, interactive, environment::forwarded());
         Children::start(&orders, &far, plan.tree(), &poller, &mut watchdog)
     };
-    let (ranks, share, binding) = match spawn::start(&plan, &secret, Feeding::of(&plan), &mut watchdog) {
+    let (ranks, resources, binding) = match spawn::start(&plan, &secret, Feeding::of(&plan), &mut watchdog) {
         Ok(started) => started,
         Err(refusal) => {
             children.end(&poller);
@@ -80,7 +128,7 @@ fn start(plan: Plan, names: &[String], interactive: bool) -> Result<NodeSupervis
             return Err(refusal);
         }
     };
-    let mut node = NodeSupervisor::new(plan, share, ranks, poller, interactive)?;
+    let mut node = NodeSupervisor::new(plan, resources, ranks, poller, interactive)?;
     node.introduce(&binding);
     node.keep_watchdog(watchdog);
     node.set_children(children, losses, true);
@@ -106,7 +154,7 @@ struct JobSupervisor {
     far: BTreeSet<u32>,
     /// Bytes that other hosts' ranks have written and that have not been acknowledged.
     taken: Vec<u32>,
-    cause: Option<Cause>,
+    cause: Option<ExitCause>,
     /// The last signal that was passed on and that usually ends programs, and when.
     forwarded: Option<(i32, Instant)>,
     /// When to say that ranks run on after it.
@@ -130,28 +178,13 @@ struct JobSupervisor {
     drain: Drain,
     /// The agents know that all ranks have ended.
     finishing: bool,
-}
-
-/// A question to all hosts where their ranks stand.
-struct Asking {
-    /// Hosts that have not answered.
-    missing: BTreeSet<u32>,
-    ranks: Vec<(u32, Standing)>,
-    until: Instant,
-    /// The job's time is up: it ends with the answer.
-    timeout: bool,
-}
-
-/// A question to all hosts whether their ranks wait for one that was never in MPI, or that has begun to end. A rank that is found to have waited for longer than
-/// the answers are apart has waited when the others were found to: nobody was there to wake it.
-struct Looking {
-    /// Hosts that have not answered.
-    missing: BTreeSet<u32>,
-    /// So far all wait.
-    all: bool,
-    missed: Option<u32>,
-    /// So far all sleep for good, in these calls.
-    stalled: Option<Stalled>,
+    /// What ranks have done, for `--stats`.
+    numbers: JobNumbers,
+    /// Worlds that ranks have started.
+    worlds: StartedWorlds,
+    basis: Basis,
+    /// For whom this job is looked after, if it was started by a rank of another.
+    superior: Option<Superior>,
 }
 
 impl JobSupervisor {
@@ -164,7 +197,7 @@ impl JobSupervisor {
     ) -> Result<JobSupervisor, Refusal> {
         let size = node.plan.size() as usize;
         node.poller
-            .add_reader(signals.fd(), Token::Signals)
+            .add_reader(signals.fd(), PollToken::Signals)
             .map_err(|error| Refusal::system("cannot wait for signals", error))?;
         let feed = feed(&mut node);
         let far: BTreeSet<u32> =
@@ -196,10 +229,35 @@ impl JobSupervisor {
             asking: None,
             drain: Drain::NotYet,
             finishing: false,
+            numbers: JobNumbers::default(),
+            worlds: StartedWorlds::default(),
+            basis: Basis::default(),
+            superior: None,
             node,
         };
         supervisor.introduce();
         Ok(supervisor)
+    }
+
+    /// Ranks may start others, and this job may be what a rank has started.
+    fn serve(&mut self, superior: Option<Superior>, basis: Basis) -> Result<(), Refusal> {
+        self.basis = basis;
+        if let Some(superior) = &superior {
+            superior.watch(&self.node.poller)?;
+        }
+        self.superior = superior;
+        self.tell_running();
+        Ok(())
+    }
+
+    /// Once all ranks run, whoever has asked for them hears of it.
+    fn tell_running(&mut self) {
+        if self.cause.is_none()
+            && self.pids.iter().all(|&pid| pid != 0)
+            && let Some(superior) = &mut self.superior
+        {
+            superior.tell_running(&self.node.poller);
+        }
     }
 
     /// What is said before anything happens.
@@ -218,12 +276,21 @@ impl JobSupervisor {
         self.advance_drain(Instant::now());
     }
 
+    /// Prints what ranks have done, if that was asked for.
+    fn show_numbers(&mut self) {
+        if self.node.plan.settings.stats {
+            self.numbers.lines(self.node.plan.size()).iter().for_each(|line| self.outputs.say(line));
+            self.outputs.flush_at_once();
+        }
+    }
+
     fn watch(&mut self) -> Result<u8, Refusal> {
         let mut ready = Vec::new();
         loop {
             self.flush();
-            if self.drain == Drain::Over && !self.outputs.has_pending() {
-                return Ok(self.cause.as_ref().map_or(0, Cause::status));
+            // A world that has parted from this one may go on, and says what it says through this mpirun's descriptors.
+            if self.drain == Drain::Over && !self.outputs.has_pending() && self.worlds.is_empty() {
+                return Ok(self.cause.as_ref().map_or(self.worlds.status, ExitCause::status));
             }
             let now = Instant::now();
             let timeout = self.due().map(|due| due.saturating_duration_since(now));
@@ -235,13 +302,26 @@ impl JobSupervisor {
         }
     }
 
-    fn handle(&mut self, token: Token) {
+    fn handle(&mut self, token: PollToken) {
         match token {
-            Token::Signals => self.on_signals(),
+            PollToken::Signals => self.on_signals(),
             // The loop flushes anyway.
-            Token::Sink(_) => {}
-            Token::Stdin => self.with_feed(Feed::on_stdin),
-            Token::Input(index) => self.with_feed(|feed, poller| feed.on_reader(index, poller)),
+            PollToken::Sink(_) => {}
+            PollToken::Stdin => self.with_feed(Feed::on_stdin),
+            PollToken::World(number) => {
+                let news = self.worlds.on_message(number, &self.node.poller);
+                self.on_news(news);
+            }
+            PollToken::WorldEnd(number) => {
+                let news = self.worlds.on_end(number, &self.node.poller);
+                self.on_news(news);
+            }
+            PollToken::WorldRoom(number) => self.worlds.on_room(number, &self.node.poller),
+            PollToken::Parent => self.on_superior(),
+            PollToken::ParentRoom => {
+                self.superior.iter_mut().for_each(|superior| superior.on_room(&self.node.poller));
+            }
+            PollToken::Input(index) => self.with_feed(|feed, poller| feed.on_reader(index, poller)),
             token => {
                 if self.node.handle(token, &mut self.outputs) {
                     self.drain.stay();
@@ -273,8 +353,8 @@ impl JobSupervisor {
     /// One of `mpirun`'s own streams, 0 is standard output, takes nothing any more.
     fn on_write_failure(&mut self, (stream, error): (usize, Errno)) {
         match (stream, error) {
-            (0, Errno::PIPE) => self.fail(Cause::OutputClosed),
-            (0, error) => self.fail(Cause::OutputFailed(error.to_string())),
+            (0, Errno::PIPE) => self.fail(ExitCause::OutputClosed),
+            (0, error) => self.fail(ExitCause::OutputFailed(error.to_string())),
             // Nobody reads standard error: there is nobody to tell.
             _ => {}
         }
@@ -370,27 +450,29 @@ impl JobSupervisor {
                 self.drain.stay();
             }
             Up::Say(text) => self.outputs.say(&text),
+            Up::Numbers { rank, text } if self.is_rank(rank) => self.numbers.take(rank, &text),
             Up::Ended { rank, end, state } if self.is_rank(rank) => self.on_end(rank, end, state),
             Up::Abort { rank, code, message } if self.is_rank(rank) => {
-                self.fail(Cause::Abort { rank, code, message });
+                self.fail(ExitCause::Abort { rank, code, message });
             }
-            Up::Stranger { rank, message } if self.is_rank(rank) => {
-                self.fail(Cause::Stranger { rank, message });
+            Up::ForeignLibrary { rank, message } if self.is_rank(rank) => {
+                self.fail(ExitCause::ForeignLibrary { rank, message });
             }
+            Up::Service { rank, service } if self.is_rank(rank) => self.on_service(rank, service),
             Up::Standings { host, ranks } => self.on_standings(host, ranks),
             Up::Waits { host, all, missed, stalled } => self.on_waits(host, all, missed, stalled),
             Up::InputTaken { rank, closed } => {
                 self.with_feed(|feed, poller| feed.on_taken(rank, closed, poller));
             }
             Up::Refused { host, message, status } => {
-                self.on_loss(host, |host| Cause::Refused { host, message, status });
+                self.on_loss(host, |host| ExitCause::Refused { host, message, status });
             }
-            Up::Lost { host, reason } => self.on_loss(host, |host| Cause::Lost { host, reason }),
+            Up::Lost { host, reason } => self.on_loss(host, |host| ExitCause::Lost { host, reason }),
             Up::Over { host } => {
                 self.far.remove(&host);
                 self.on_waits(host, true, None, Some(Stalled::default()));
             }
-            // Questions about cards are the node supervisor's.
+            // Questions about endpoint addresses are the node supervisor's.
             _ => {}
         }
     }
@@ -403,6 +485,43 @@ impl JobSupervisor {
         for (rank, &pid) in self.node.plan.places.ranks_of(host).zip(pids) {
             self.pids[rank as usize] = pid;
         }
+        self.tell_running();
+    }
+
+    /// A rank asks for something beside its job.
+    fn on_service(&mut self, rank: u32, service: Service) {
+        match service {
+            Service::Spawn(_) if self.cause.is_some() => {}
+            Service::Spawn(request) => {
+                let orders = WorldOrders::new(request, &self.basis, Some(self.node.plan.app(rank)));
+                let news = self.worlds.start(rank, orders, &self.node.poller);
+                self.on_news(news);
+            }
+            Service::Met(number) => self.worlds.connected(number),
+            Service::Parted(number) => self.worlds.part(number),
+            service => self.node.obey(Down::Say { rank, text: names::answer(&service) }),
+        }
+    }
+
+    fn on_news(&mut self, news: impl IntoIterator<Item = WorldNews>) {
+        self.node.apart = self.worlds.pids().collect();
+        for news in news {
+            match news {
+                WorldNews::Say { rank, text } => self.node.obey(Down::Say { rank, text }),
+                WorldNews::Failed { what, status } if self.live > 0 => {
+                    self.fail(ExitCause::World { what, status })
+                }
+                WorldNews::Failed { .. } => {}
+            }
+        }
+    }
+
+    /// The job that this one is connected with has failed, or nobody looks after it any more.
+    fn on_superior(&mut self) {
+        let Some(superior) = &mut self.superior else { return };
+        if superior.wants_end(&self.node.poller) {
+            self.fail(ExitCause::Superior);
+        }
     }
 
     fn on_end(&mut self, rank: u32, end: End, state: RankState) {
@@ -411,7 +530,7 @@ impl JobSupervisor {
         }
         self.live -= 1;
         let forwarded = self.forwarded.map(|(signal, _)| signal);
-        match Cause::of_end(rank, end, state, forwarded) {
+        match ExitCause::of_end(rank, end, state, forwarded) {
             Some(cause) => self.fail(cause),
             None if state == RankState::Absent => {
                 self.absent.push(rank);
@@ -422,7 +541,7 @@ impl JobSupervisor {
     }
 
     /// A host has gone with all its ranks.
-    fn on_loss(&mut self, host: u32, cause: impl FnOnce(String) -> Cause) {
+    fn on_loss(&mut self, host: u32, cause: impl FnOnce(String) -> ExitCause) {
         if !self.far.remove(&host) {
             return;
         }
@@ -444,14 +563,24 @@ impl JobSupervisor {
     }
 
     /// The first failure decides how the job ends.
-    fn fail(&mut self, cause: Cause) {
+    fn fail(&mut self, cause: ExitCause) {
         if self.cause.is_some() {
             return;
         }
         let who = cause.rank().map(|rank| self.describe(rank)).unwrap_or_default();
-        if let Some(message) = cause.message(&who, self.some_run()) {
+        if let Some(message) = cause.message(&who, self.some_run())
+            && !self.is_told_above(&cause, &message)
+        {
             self.outputs.say(&message);
         }
+        let all = matches!(
+            cause,
+            ExitCause::Interrupted { .. }
+                | ExitCause::Timeout(_)
+                | ExitCause::OutputClosed
+                | ExitCause::OutputFailed(_)
+        );
+        self.worlds.end(all, &self.node.poller);
         self.cause = Some(cause);
         if self.live > 0 {
             self.signal_all(Signal::TERM);
@@ -462,6 +591,13 @@ impl JobSupervisor {
             self.far.remove(&host);
             self.forget(host);
         }
+    }
+
+    /// Whether the rank that has asked for this world is told why it does not run, so that nobody else needs to hear of it.
+    fn is_told_above(&mut self, cause: &ExitCause, message: &str) -> bool {
+        let never_ran = matches!(cause, ExitCause::Refused { .. } | ExitCause::Lost { .. });
+        let Some(superior) = self.superior.as_mut().filter(|_| never_ran) else { return false };
+        superior.tell_refusal(message, &self.node.poller)
     }
 
     /// Whether there are ranks that have been started and have not ended.
@@ -499,9 +635,9 @@ impl JobSupervisor {
         // Those who have left their groups got a SIGTERM, too, and have their time.
         let failed = self.cause.is_some() && self.kill_at.is_none();
         match self.drain.advance(now, self.live > 0, closed, failed) {
-            Step::Wait => {}
-            Step::Kill => self.clear(),
-            Step::End => {
+            DrainStep::Wait => {}
+            DrainStep::Kill => self.clear(),
+            DrainStep::End => {
                 self.clear();
                 self.node.streams.close_all(&mut self.outputs, &self.node.poller);
                 (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
@@ -537,6 +673,7 @@ impl JobSupervisor {
     fn forward(&mut self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
             self.signal_all(signal);
+            self.worlds.signal(signal);
         }
     }
 
@@ -567,7 +704,8 @@ impl JobSupervisor {
         }
         if again {
             self.outputs.say(&format!("{} again: all ranks are killed", signal_name(signal)));
-            self.cause.get_or_insert(Cause::Interrupted { signal });
+            self.cause.get_or_insert(ExitCause::Interrupted { signal });
+            self.worlds.end(true, &self.node.poller);
             self.signal_all(Signal::KILL);
         } else {
             self.forward(signal);
@@ -584,7 +722,7 @@ impl JobSupervisor {
         if self.cause.is_none() && !hosts.is_empty() {
             let hosts = some_of(&hosts);
             self.outputs.say(&format!("{} while waiting for {hosts} to start", signal_name(signal)));
-            self.fail(Cause::Interrupted { signal });
+            self.fail(ExitCause::Interrupted { signal });
         }
     }
 
@@ -595,89 +733,6 @@ impl JobSupervisor {
         self.node.flush();
         let _ = kill_process(getpid(), Signal::STOP);
         self.node.forgive();
-    }
-
-    // Where the ranks stand.
-
-    /// Asks all hosts; what they say is printed when all have answered, or after a while.
-    fn ask(&mut self, timeout: bool) {
-        let until = Instant::now() + REPORT_MAX;
-        self.asking = Some(Asking { missing: self.all_hosts(), ranks: Vec::new(), until, timeout });
-        self.node.obey(Down::Report);
-        self.take_events();
-    }
-
-    /// All hosts on which something may be left.
-    fn all_hosts(&self) -> BTreeSet<u32> {
-        self.far.iter().copied().chain(self.node.plan.here).collect()
-    }
-
-    /// Asks all hosts whether their ranks wait, unless they have been asked and some have not answered.
-    fn look(&mut self) {
-        if self.looking.is_none() {
-            let (missing, stalled) = (self.all_hosts(), Some(Stalled::default()));
-            self.looking = Some(Looking { missing, all: true, missed: None, stalled });
-            self.node.obey(Down::Look);
-            self.take_events();
-        }
-    }
-
-    fn on_waits(&mut self, host: u32, all: bool, missed: Option<u32>, stalled: Option<Stalled>) {
-        let Some(looking) = &mut self.looking else { return };
-        if looking.missing.remove(&host) {
-            looking.stalled = looking.stalled.take().zip(stalled).map(|(these, those)| these.and(those));
-            looking.all &= all;
-            looking.missed = looking.missed.or(missed);
-        }
-        self.judge();
-    }
-
-    /// Once all have answered, the job ends if all wait for a rank that was never in MPI, or for one that has begun to end. Of a host where nothing is left, the end of
-    /// its ranks is all that there is to know.
-    fn judge(&mut self) {
-        let Some(looking) = self.looking.take_if(|looking| looking.missing.is_empty()) else { return };
-        let hosts = self.all_hosts();
-        let is_gone = |rank: &&u32| !hosts.contains(&self.node.plan.places.host_of(**rank));
-        let missed = looking.missed.or_else(|| self.absent.iter().find(is_gone).copied());
-        if let Some(rank) = missed.filter(|_| looking.all) {
-            self.fail(Cause::Missed { rank });
-        } else if let Some(deserted) = looking.stalled.and_then(Stalled::deserted) {
-            self.fail(Cause::Deserted(deserted));
-        }
-    }
-
-    fn on_standings(&mut self, host: u32, ranks: Vec<(u32, Standing)>) {
-        let Some(asking) = &mut self.asking else { return };
-        if asking.missing.remove(&host) {
-            asking.ranks.extend(ranks);
-        }
-        if asking.missing.is_empty() {
-            self.report();
-        }
-    }
-
-    fn report(&mut self) {
-        let Some(mut asking) = self.asking.take() else { return };
-        asking.ranks.sort_unstable_by_key(|(rank, _)| *rank);
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let who = match asking.ranks.len() {
-            1 => "the rank stands".into(),
-            count => format!("the {count} ranks stand"),
-        };
-        self.outputs.say(&format!("after {elapsed:.1} s {who} here:"));
-        let hints = report::hints(&asking.ranks);
-        for line in report::lines(asking.ranks).into_iter().chain(hints) {
-            self.outputs.say(&format!("  {line}"));
-        }
-        let unstarted = self.unstarted();
-        for host in &asking.missing {
-            let what = if unstarted.contains(host) { "has not started its ranks" } else { "does not answer" };
-            self.outputs.say(&format!("  host {} {what}", self.names[*host as usize]));
-        }
-        if asking.timeout && self.live > 0 {
-            let time = self.node.plan.settings.timeout.unwrap_or(Duration::ZERO);
-            self.fail(Cause::Timeout(time));
-        }
     }
 }
 

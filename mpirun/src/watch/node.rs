@@ -1,6 +1,7 @@
 //! One host's part of a job: its ranks, and the agents of other hosts that are started from it. `mpirun` has one and
 //! every agent has one; what happens at it is told as the message that an agent would send.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use rustix::process::Signal;
@@ -12,16 +13,16 @@ use tern_job::{now_ns, pmi};
 use crate::launch::foreign::Lookout;
 use crate::launch::resources::JobResources;
 use crate::launch::spawn::{Rank, end_all};
-use crate::launch::watchdog::{Watchdog, tell};
+use crate::launch::watchdog::{Watchdog, inform};
 use crate::limits::{LEFTOVER_GRACE, MISSED_MIN};
 use crate::output::streams::{LineSink, Streams};
-use crate::plan::Plan;
+use crate::plan::JobPlan;
+use crate::plan::binding::Binding;
 use crate::plan::hosts::own_name;
-use crate::plan::topology::Binding;
-use crate::poller::{Poller, Token};
+use crate::poller::{PollToken, Poller};
 use crate::serve::answers::Answers;
-use crate::serve::directory::{Asked, Asker, Directory};
-use crate::serve::pmi::{About, Demand, Pairs, Pmi};
+use crate::serve::directory::{AddressDirectory, Asked, Asker};
+use crate::serve::pmi::{About, Demand, KeyValues, Pmi};
 use crate::tree::children::{Children, Loss};
 use crate::tree::messages::{Down, Up};
 use crate::watch::descendants::{signal_fled, successor};
@@ -41,7 +42,7 @@ struct Doubtful {
 /// A host with its ranks.
 pub struct NodeSupervisor {
     /// The whole job.
-    pub plan: Plan,
+    pub plan: JobPlan,
     /// The ranks of this host in ascending order.
     pub ranks: Vec<Rank>,
     /// What they say.
@@ -52,12 +53,12 @@ pub struct NodeSupervisor {
     children: Children,
     /// Whether this is `mpirun` itself.
     is_root: bool,
-    share: JobResources,
+    resources: JobResources,
     watchdog: Option<Watchdog>,
     orphans: Option<Orphans>,
     /// Ranks that go on as something that has not joined the job.
     doubtful: Vec<Doubtful>,
-    directory: Directory,
+    directory: AddressDirectory,
     answers: Answers,
     pmi: Pmi,
     lookout: Lookout,
@@ -65,18 +66,20 @@ pub struct NodeSupervisor {
     events: Vec<Up>,
     /// Ranks of this host that have not ended.
     live: usize,
+    /// Children of this process that are no ranks: each looks after a world of its own.
+    pub apart: HashSet<u32>,
 }
 
 impl NodeSupervisor {
     /// Takes over ranks that have just been started.
     pub fn new(
-        plan: Plan,
-        share: JobResources,
+        plan: JobPlan,
+        resources: JobResources,
         mut ranks: Vec<Rank>,
         poller: Poller,
         interactive: bool,
     ) -> Result<NodeSupervisor, Refusal> {
-        let streams = match watch(&share, &mut ranks, &poller, interactive) {
+        let streams = match watch(&resources, &mut ranks, &poller, interactive) {
             Ok(streams) => streams,
             Err(refusal) => {
                 end_all(&mut ranks);
@@ -87,7 +90,8 @@ impl NodeSupervisor {
         let answers = Answers::new(pipes);
         let pmi = serve_pmi(&plan, &mut ranks, &poller);
         let orphans = Orphans::new().ok();
-        let orphans = orphans.filter(|orphans| poller.add_reader(orphans.alarm(), Token::Children).is_ok());
+        let orphans =
+            orphans.filter(|orphans| poller.add_reader(orphans.alarm(), PollToken::Children).is_ok());
         let lookout = Lookout::new(&plan, ranks.iter().map(|rank| (rank.number, rank.pid())));
         Ok(NodeSupervisor {
             live: ranks.len(),
@@ -97,15 +101,16 @@ impl NodeSupervisor {
             poller,
             children: Children::default(),
             is_root: false,
-            share,
+            resources,
             watchdog: None,
             orphans,
             doubtful: Vec::new(),
-            directory: Directory::default(),
+            directory: AddressDirectory::default(),
             answers,
             pmi,
             lookout,
             events: Vec::new(),
+            apart: HashSet::new(),
         })
     }
 
@@ -124,10 +129,11 @@ impl NodeSupervisor {
 
     /// Tells that the ranks run. `binding` is where.
     pub fn introduce(&mut self, binding: &Binding) {
-        self.events.extend(binding.crowd(self.ranks.len() as u32).map(Up::Say));
         let settings = &self.plan.settings;
-        // A number of a process means something on its host alone.
+        // A number of a process, or of a processor, means something on its host alone.
         let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
+        let remarks = binding.remarks().iter().map(|remark| Up::Say(format!("{remark}{place}")));
+        self.events.extend(remarks);
         for (index, rank) in self.ranks.iter().enumerate() {
             let number = rank.number;
             if settings.verbose {
@@ -137,14 +143,14 @@ impl NodeSupervisor {
             }
             if settings.report_bindings {
                 let cores = binding.describe(index as u32);
-                self.events.push(Up::Say(format!("rank {number} is {cores}")));
+                self.events.push(Up::Say(format!("rank {number}{place} is {cores}")));
             }
         }
     }
 
     /// Keeps the watchdog, which has heard of all that is started here, or tells why there is none.
     pub fn keep_watchdog(&mut self, mut watchdog: std::io::Result<Watchdog>) {
-        tell(&mut watchdog, Watchdog::is_complete);
+        inform(&mut watchdog, Watchdog::is_complete);
         match watchdog {
             Ok(watchdog) => self.watchdog = Some(watchdog),
             Err(error) => self.events.push(Up::Say(format!(
@@ -153,7 +159,7 @@ impl NodeSupervisor {
         }
     }
 
-    /// Attends to what ranks have said while others were still being started; after [`NodeSupervisor::set_branches`], which knows where
+    /// Attends to what ranks have said while others were still being started; after [`NodeSupervisor::set_children`], which knows where
     /// questions go.
     pub fn catch_up(&mut self) {
         self.on_notices();
@@ -175,23 +181,23 @@ impl NodeSupervisor {
     }
 
     /// Something of this node supervisor's is ready. Returns whether a stream has said something.
-    pub fn handle(&mut self, token: Token, line_sink: &mut impl LineSink) -> bool {
+    pub fn handle(&mut self, token: PollToken, line_sink: &mut impl LineSink) -> bool {
         match token {
-            Token::Notices => self.on_notices(),
-            Token::Process(index) => self.on_end(index as usize, line_sink),
-            Token::Output(index) => {
+            PollToken::Notices => self.on_notices(),
+            PollToken::Process(index) => self.on_end(index as usize, line_sink),
+            PollToken::Output(index) => {
                 self.streams.on_stream(index, line_sink, &self.poller);
                 return true;
             }
-            Token::Children => self.bury_orphans(),
-            Token::Answers(rank) => self.answers.on_room(rank, &self.poller),
-            Token::Pmi(rank) => {
+            PollToken::Children => self.bury_orphans(),
+            PollToken::Answers(rank) => self.answers.on_room(rank, &self.poller),
+            PollToken::Pmi(rank) => {
                 let demands = self.pmi.on_words(rank, &self.poller);
                 demands.into_iter().for_each(|demand| self.on_demand(demand));
             }
-            Token::ChildAgent(index) => self.on_child(index),
-            Token::BranchRoom(index) => self.children.on_room(index, &self.poller),
-            Token::BranchErrors(index) => {
+            PollToken::ChildAgent(index) => self.on_child(index),
+            PollToken::BranchRoom(index) => self.children.on_room(index, &self.poller),
+            PollToken::BranchErrors(index) => {
                 let words = self.children.on_errors(index, &self.poller);
                 self.events.extend(words.filter(|_| self.plan.settings.verbose).map(Up::Say));
             }
@@ -216,12 +222,12 @@ impl NodeSupervisor {
         if self.lookout.due().is_none_or(|due| now < due) {
             return;
         }
-        let joined = |rank: &Rank| self.share.record(rank.number).state() != RankState::Absent;
+        let joined = |rank: &Rank| self.resources.record(rank.number).state() != RankState::Absent;
         if self.ranks.iter().any(joined) {
             return self.lookout.stop();
         }
         if let Some((rank, message)) = self.lookout.look(now) {
-            self.events.push(Up::Stranger { rank, message });
+            self.events.push(Up::ForeignLibrary { rank, message });
         }
     }
 
@@ -252,15 +258,21 @@ impl NodeSupervisor {
                 self.signal_groups(Signal::KILL);
                 self.children.broadcast(&order);
             }
+            Down::Say { rank, ref text } if self.is_own(rank) => self.pmi.say(rank, text),
+            Down::Say { rank, .. } if rank < self.plan.size() => {
+                self.send_to(self.plan.places.host_of(rank), &order);
+            }
             Down::Finish | Down::Pause => self.children.broadcast(&order),
             Down::Input { rank, .. } if rank < self.plan.size() => {
                 self.send_to(self.plan.places.host_of(rank), &order);
             }
             Down::OutputTaken { host, .. } => self.send_to(host, &order),
             Down::Ask(rank) => self.on_question(rank, Asker::Parent),
-            Down::Card { rank, card } => self.on_card(rank, &card),
+            Down::EndpointAddress { rank, endpoint_address } => {
+                self.on_endpoint_address(rank, &endpoint_address)
+            }
             Down::BarrierOut(pairs) => self.release(pairs),
-            Down::Start(_) | Down::Beat | Down::Input { .. } => {}
+            Down::Start(_) | Down::Beat | Down::Input { .. } | Down::Say { .. } => {}
         }
     }
 
@@ -269,7 +281,8 @@ impl NodeSupervisor {
         self.signal_groups(signal);
         let groups = self.ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32).collect();
         let watchdog = self.watchdog.iter().map(Watchdog::pid);
-        signal_fled(signal, &groups, &self.children.pids().chain(watchdog).collect());
+        let apart = self.children.pids().chain(watchdog).chain(self.apart.iter().copied());
+        signal_fled(signal, &groups, &apart.collect());
     }
 
     /// Sends a signal to what has stayed in the ranks' process groups.
@@ -280,10 +293,12 @@ impl NodeSupervisor {
     fn bury_orphans(&mut self) {
         let Some(orphans) = &mut self.orphans else { return };
         let (ranks, children, watchdog) = (&self.ranks, &self.children, &self.watchdog);
+        let apart = &self.apart;
         orphans.bury(|| {
             let first = ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32);
             let ranks = first.chain(ranks.iter().map(Rank::pid));
-            ranks.chain(children.pids()).chain(watchdog.iter().map(Watchdog::pid)).collect()
+            let others = children.pids().chain(watchdog.iter().map(Watchdog::pid));
+            ranks.chain(others).chain(apart.iter().copied()).collect()
         });
     }
 
@@ -299,13 +314,13 @@ impl NodeSupervisor {
             watchdog.dismiss();
         }
         self.ranks.iter_mut().for_each(Rank::reap);
-        self.share.free();
+        self.resources.free();
     }
 
     // The ranks of this host.
 
     fn on_notices(&mut self) {
-        while let Some(notice) = self.share.next_notice() {
+        while let Some(notice) = self.resources.next_notice() {
             match notice {
                 Notice::Abort(AbortNotice { rank, code, message }) if self.is_own(rank) => {
                     let message = message.trim_end().to_owned();
@@ -316,7 +331,12 @@ impl NodeSupervisor {
                     let line: String = text.chars().filter(|letter| !letter.is_control()).collect();
                     self.events.push(Up::Say(line));
                 }
-                Notice::Publish { rank, card } if self.is_own(rank) => self.on_card(rank, &card),
+                Notice::Numbers { rank, text } if self.is_own(rank) => {
+                    self.events.push(Up::Numbers { rank, text: text.into_owned() });
+                }
+                Notice::Publish { rank, endpoint_address } if self.is_own(rank) => {
+                    self.on_endpoint_address(rank, &endpoint_address)
+                }
                 Notice::Ask { rank, wanted } if self.is_own(rank) => {
                     wanted.into_iter().for_each(|wanted| self.on_question(wanted, Asker::Rank(rank)));
                 }
@@ -335,8 +355,11 @@ impl NodeSupervisor {
         let Some(end) = rank.look_for_end() else { return };
         self.poller.remove(&rank.process);
         self.streams.drain_rank(index, line_sink, &self.poller);
-        // A rank that aborts says so before it ends.
+        // A rank that aborts says so before it ends, and one that has parted from a world.
         self.on_notices();
+        let number = self.ranks[index].number;
+        let demands = self.pmi.on_words(number, &self.poller);
+        demands.into_iter().for_each(|demand| self.on_demand(demand));
         if end == End::Exited(0) && self.goes_on(index) {
             return;
         }
@@ -349,7 +372,7 @@ impl NodeSupervisor {
     /// rank's output, and a daemon does not.
     fn goes_on(&mut self, index: usize) -> bool {
         let rank = &self.ranks[index];
-        let record = self.share.record(rank.number);
+        let record = self.resources.record(rank.number);
         let left_it = record.pid().map_or(!self.streams.is_silent(index), |member| member != rank.pid());
         if record.state() == RankState::Finalized || !left_it {
             return false;
@@ -359,7 +382,7 @@ impl NodeSupervisor {
         let rank = &mut self.ranks[index];
         let watched = rank
             .hand_over(found.pid)
-            .and_then(|()| self.poller.add_reader(&rank.process, Token::Process(index as u32)));
+            .and_then(|()| self.poller.add_reader(&rank.process, PollToken::Process(index as u32)));
         if record.pid().is_none() && watched.is_ok() {
             let until = found.in_group.then(|| Instant::now() + LEFTOVER_GRACE);
             self.doubtful.push(Doubtful { index, until });
@@ -376,7 +399,7 @@ impl NodeSupervisor {
         let over: Vec<Doubtful> = self.doubtful.extract_if(.., is_over).collect();
         for Doubtful { index, .. } in over {
             let rank = &mut self.ranks[index];
-            if rank.end.is_none() && self.share.record(rank.number).pid().is_none() {
+            if rank.end.is_none() && self.resources.record(rank.number).pid().is_none() {
                 self.poller.remove(&rank.process);
                 rank.end = Some(End::Exited(0));
                 self.tell_end(index, End::Exited(0));
@@ -386,14 +409,14 @@ impl NodeSupervisor {
 
     /// Whether the rank's process has ended without having joined the job, and looked like a helper.
     fn is_helper(&self, index: usize) -> bool {
-        let absent = self.share.record(self.ranks[index].number).pid().is_none();
+        let absent = self.resources.record(self.ranks[index].number).pid().is_none();
         absent && self.doubtful.iter().any(|doubtful| doubtful.index == index && doubtful.until.is_some())
     }
 
     fn tell_end(&mut self, index: usize, end: End) {
         let rank = self.ranks[index].number;
         self.live -= 1;
-        let state = self.share.record(rank).state();
+        let state = self.resources.record(rank).state();
         self.events.push(Up::Ended { rank, end, state });
     }
 
@@ -404,11 +427,12 @@ impl NodeSupervisor {
         let Some(host) = self.plan.here else { return };
         let now = now_ns();
         let waits = |rank: &Rank| {
-            let since = self.share.record(rank.number).blocked().map(|blocked| blocked.since_ns);
+            let since = self.resources.record(rank.number).blocked().map(|blocked| blocked.since_ns);
             since.is_some_and(|since| u128::from(now.saturating_sub(since)) >= MISSED_MIN.as_nanos())
         };
         let never_came = |rank: &&Rank| {
-            rank.end == Some(End::Exited(0)) && self.share.record(rank.number).state() == RankState::Absent
+            rank.end == Some(End::Exited(0))
+                && self.resources.record(rank.number).state() == RankState::Absent
         };
         let all = self.ranks.iter().filter(|rank| rank.end.is_none()).all(waits);
         let missed = self.ranks.iter().find(never_came).map(|rank| rank.number);
@@ -418,13 +442,20 @@ impl NodeSupervisor {
     /// Whether all ranks of this host that run sleep for good, and in which calls.
     pub fn stalled(&self) -> Option<Stalled> {
         let alive = self.ranks.iter().filter(|rank| rank.end.is_none());
-        deserted::look(alive.map(|rank| (rank.number, self.share.record(rank.number))), now_ns(), MISSED_MIN)
+        deserted::look(
+            alive.map(|rank| (rank.number, self.resources.record(rank.number))),
+            now_ns(),
+            MISSED_MIN,
+        )
     }
 
     fn tell_standings(&mut self) {
         let Some(host) = self.plan.here else { return };
-        let subject =
-            |rank: &Rank| Subject { record: self.share.record(rank.number), pid: rank.pid(), end: rank.end };
+        let subject = |rank: &Rank| Subject {
+            record: self.resources.record(rank.number),
+            pid: rank.pid(),
+            end: rank.end,
+        };
         let now = now_ns();
         let ranks: Vec<(u32, Standing)> =
             self.ranks.iter().map(|rank| (rank.number, standing(&subject(rank), now))).collect();
@@ -438,7 +469,9 @@ impl NodeSupervisor {
         for message in messages {
             match message {
                 Up::Ask(rank) => self.on_question(rank, Asker::ChildAgent(index)),
-                Up::Card { rank, card } => self.on_card(rank, &card),
+                Up::EndpointAddress { rank, endpoint_address } => {
+                    self.on_endpoint_address(rank, &endpoint_address)
+                }
                 Up::Barrier { ranks, pairs } => {
                     let demand = self.pmi.on_barrier(ranks, pairs);
                     demand.into_iter().for_each(|demand| self.on_demand(demand));
@@ -451,6 +484,7 @@ impl NodeSupervisor {
 
     fn on_demand(&mut self, demand: Demand) {
         match demand {
+            Demand::Service { rank, service } => self.events.push(Up::Service { rank, service }),
             Demand::Abort { rank, code, message } => self.events.push(Up::Abort { rank, code, message }),
             // Who has nobody above opens the barrier.
             Demand::Barrier(pairs) if self.is_root => self.release(pairs),
@@ -461,7 +495,7 @@ impl NodeSupervisor {
         }
     }
 
-    fn release(&mut self, pairs: Pairs) {
+    fn release(&mut self, pairs: KeyValues) {
         self.children.broadcast(&Down::BarrierOut(pairs.clone()));
         self.pmi.release(pairs);
     }
@@ -472,12 +506,12 @@ impl NodeSupervisor {
         }
     }
 
-    // Cards.
+    // Endpoint addresses.
 
-    fn on_card(&mut self, rank: u32, card: &[u8]) {
-        let (card, askers) = self.directory.learn(rank, card);
+    fn on_endpoint_address(&mut self, rank: u32, endpoint_address: &[u8]) {
+        let (endpoint_address, askers) = self.directory.learn(rank, endpoint_address);
         for asker in askers {
-            self.answer(asker, rank, &card);
+            self.answer(asker, rank, &endpoint_address);
         }
     }
 
@@ -486,7 +520,7 @@ impl NodeSupervisor {
             return;
         }
         match self.directory.ask(wanted, asker) {
-            Asked::Known(card) => self.answer(asker, wanted, &card),
+            Asked::Known(endpoint_address) => self.answer(asker, wanted, &endpoint_address),
             Asked::First if !self.is_own(wanted) => self.ask_on(wanted),
             Asked::First | Asked::Again => {}
         }
@@ -499,33 +533,41 @@ impl NodeSupervisor {
         }
     }
 
-    fn answer(&mut self, asker: Asker, rank: u32, card: &[u8]) {
+    fn answer(&mut self, asker: Asker, rank: u32, endpoint_address: &[u8]) {
         match asker {
-            Asker::Rank(asker) => self.answers.send(asker, encode_answer(rank, card), &self.poller),
-            Asker::ChildAgent(index) => self.children.send(index, &Down::Card { rank, card: card.to_vec() }),
-            Asker::Parent => self.events.push(Up::Card { rank, card: card.to_vec() }),
+            Asker::Rank(asker) => {
+                self.answers.send(asker, encode_answer(rank, endpoint_address), &self.poller)
+            }
+            Asker::ChildAgent(index) => self
+                .children
+                .send(index, &Down::EndpointAddress { rank, endpoint_address: endpoint_address.to_vec() }),
+            Asker::Parent => {
+                self.events.push(Up::EndpointAddress { rank, endpoint_address: endpoint_address.to_vec() })
+            }
         }
     }
 }
 
 /// Serves the ranks of this host. How many are behind it is known once its child agents are.
-fn serve_pmi(plan: &Plan, ranks: &mut [Rank], poller: &Poller) -> Pmi {
+fn serve_pmi(plan: &JobPlan, ranks: &mut [Rank], poller: &Poller) -> Pmi {
     let mut sockets = Vec::with_capacity(ranks.len());
     for rank in ranks {
         let Some(socket) = rank.pmi.take() else { continue };
         // One that cannot be waited for is not served.
-        if poller.add_reader(&socket, Token::Pmi(rank.number)).is_ok() {
+        if poller.add_reader(&socket, PollToken::Pmi(rank.number)).is_ok() {
             sockets.push((rank.number, plan.app_of[rank.number as usize], socket));
         }
     }
     let name = format!("tern_{}", std::process::id());
     let about = About { name, universe: plan.universe, mapping: pmi::mapping(&plan.places) };
-    Pmi::new(sockets.into_iter(), about)
+    let mut pmi = Pmi::new(sockets.into_iter(), about);
+    pmi.preset(&plan.settings.pairs);
+    pmi
 }
 
 /// Waits for everything that the ranks may do.
 fn watch(
-    share: &JobResources,
+    resources: &JobResources,
     ranks: &mut [Rank],
     poller: &Poller,
     interactive: bool,
@@ -533,9 +575,9 @@ fn watch(
     let pipes: Vec<_> =
         ranks.iter_mut().filter_map(|rank| Some((rank.number, rank.outputs.take()?))).collect();
     let wait = || {
-        poller.add_reader(share.notices_fd(), Token::Notices)?;
+        poller.add_reader(resources.notices_fd(), PollToken::Notices)?;
         for (index, rank) in ranks.iter().enumerate() {
-            poller.add_reader(&rank.process, Token::Process(index as u32))?;
+            poller.add_reader(&rank.process, PollToken::Process(index as u32))?;
         }
         Streams::new(pipes.into_iter(), interactive, poller)
     };

@@ -8,17 +8,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tern_job::procfs::ProcessStat;
-use tern_job::status_page::{Blocked, NO_PEER, RankState, Record};
+use tern_job::status_page::{Blocked, NO_PEER, RankRecord, RankState};
 
 use crate::limits::{ASKED_LATELY, NOTES_MAX};
-use crate::plan::topology::ranges;
 use crate::watch::exit_cause::{End, signal_name};
 
 /// What there is to know about one rank.
 #[derive(Debug)]
 pub struct Subject {
     /// Its record on the status page.
-    pub record: Record,
+    pub record: RankRecord,
     /// The process that `mpirun` started.
     pub pid: u32,
     /// How it ended, if it did.
@@ -27,14 +26,14 @@ pub struct Subject {
 
 /// One line for each group of ranks that stand at the same place, and what there is to know beside it; `ranks` ascend.
 pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<RanksAtPlace> = Vec::new();
     for (rank, standing) in ranks {
         match groups.iter_mut().find(|group| group.place == standing.place && group.notes == standing.notes) {
             Some(group) => group.add(rank, standing.time),
-            None => groups.push(Group::new(rank, standing)),
+            None => groups.push(RanksAtPlace::new(rank, standing)),
         }
     }
-    groups.iter().flat_map(Group::lines).collect()
+    groups.iter().flat_map(RanksAtPlace::lines).collect()
 }
 
 /// One rank's place, and a time that may differ between ranks at the same place.
@@ -45,12 +44,12 @@ pub struct Standing {
     /// What else is under way there: a line each.
     notes: Vec<String>,
     /// The collective in which it is, if it is in one.
-    collective: Option<Collective>,
+    collective: Option<ReportedCollective>,
 }
 
 /// A collective as one rank has called it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Collective {
+struct ReportedCollective {
     /// Its name.
     name: String,
     /// The communicator: what tells it from others, and its name.
@@ -97,7 +96,7 @@ impl Standing {
     fn in_call(call: &Blocked<'_>, now_ns: u64) -> Standing {
         let waited = Duration::from_nanos(now_ns.saturating_sub(call.since_ns));
         let is_collective = !call.collective.is_empty() && call.peer == NO_PEER;
-        let collective = is_collective.then(|| Collective {
+        let collective = is_collective.then(|| ReportedCollective {
             name: printable(call.collective),
             context: call.context,
             comm: printable(call.comm),
@@ -122,6 +121,7 @@ fn without_call(subject: &Subject) -> Standing {
             "outside MPI, or in a call for less than 50 ms"
         }
         RankState::Finalized => "MPI_Finalize called",
+        RankState::Aborted => "has aborted",
     };
     match ProcessStat::of(subject.record.pid().unwrap_or(subject.pid)) {
         Some(stat) => Standing::at(format!("{place} ({})", stat.describe()), Time::Cpu(stat.cpu)),
@@ -144,17 +144,17 @@ fn printable(text: &str) -> String {
 }
 
 /// Ranks that stand at the same place.
-struct Group {
+struct RanksAtPlace {
     place: String,
     notes: Vec<String>,
     ranks: Vec<u32>,
     times: Vec<Time>,
 }
 
-impl Group {
-    fn new(rank: u32, standing: Standing) -> Group {
+impl RanksAtPlace {
+    fn new(rank: u32, standing: Standing) -> RanksAtPlace {
         let Standing { place, time, notes, .. } = standing;
-        Group { place, notes, ranks: vec![rank], times: vec![time] }
+        RanksAtPlace { place, notes, ranks: vec![rank], times: vec![time] }
     }
 
     fn add(&mut self, rank: u32, time: Time) {
@@ -181,7 +181,7 @@ impl Group {
 
 /// `rank 3`, or `ranks 0-2,5`.
 fn named(ranks: &[u32]) -> String {
-    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, ranges(ranks))
+    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, tern_job::ranges::to_text(ranks))
 }
 
 /// `3.2 s`, or `3.2 to 4.0 s`.
@@ -203,7 +203,7 @@ mod tests {
 
     fn subject(state: RankState, blocked: Option<Blocked<'_>>) -> Subject {
         // No process has this number, so no times of this machine enter the text.
-        Subject { record: Record::new(state, u32::MAX, blocked.as_ref()), pid: u32::MAX, end: None }
+        Subject { record: RankRecord::new(state, u32::MAX, blocked.as_ref()), pid: u32::MAX, end: None }
     }
 
     fn blocked(call: &'static str, seconds: f64) -> Blocked<'static> {
@@ -281,8 +281,11 @@ mod tests {
 
     #[test]
     fn a_live_process_shows_its_state() {
-        let own =
-            Subject { record: Record::new(RankState::Running, std::process::id(), None), pid: 1, end: None };
+        let own = Subject {
+            record: RankRecord::new(RankState::Running, std::process::id(), None),
+            pid: 1,
+            end: None,
+        };
         let line = &lines(&[own], NOW_NS)[0];
         assert!(line.contains("less than 50 ms (") && line.ends_with("of CPU time so far"), "{line}");
     }

@@ -1,12 +1,12 @@
 //! Large messages that move without an active message: gets, and copies by both sides.
 
-use super::{Event, Network};
+use super::{NetworkEvent, SimulatedNetwork};
 use crate::Picos;
 use crate::params::{Costs, Distance, SHARE_NEAR_BYTES};
 use std::collections::{BTreeMap, VecDeque};
 use tern_mem::UserBuf;
-use tern_transport::shm::share_chunks;
-use tern_transport::{Peer, Remote, ShareKey, Sink, Token, Transfer};
+use tern_transport::shm::cooperative_chunks;
+use tern_transport::{CooperativeCopyKey, Peer, Remote, Sink, Token, Transfer};
 
 /// The transfers under way.
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub struct Transfers {
     under_way: BTreeMap<u32, Move>,
     begun: u32,
     /// What ranks hear of when they poll next.
-    told: Vec<Ended>,
+    told: Vec<EndedTransfer>,
     /// Ranks that copy, and until when; as long as another is not through with the same copy they may stay here.
     copying: BTreeMap<Peer, Picos>,
     /// What ranks that copy do afterwards.
@@ -37,14 +37,14 @@ struct Move {
     token: Token,
     /// The sender, if it copies too, waits for this.
     joined: Option<(Peer, Token)>,
-    chunks: Chunks,
+    chunks: ClaimedChunks,
     begins: Picos,
     ends: Picos,
 }
 
 /// A message as both sides claim it: so many pieces, and what one of them takes a rank.
 #[derive(Clone, Copy)]
-struct Chunks {
+struct ClaimedChunks {
     count: u64,
     /// While nobody else copies.
     alone: Picos,
@@ -54,15 +54,15 @@ struct Chunks {
     agree: Picos,
 }
 
-impl Chunks {
+impl ClaimedChunks {
     /// The pieces of the library itself. Each is one call to the kernel, which has its price.
-    fn of(bytes: u64, costs: &Costs) -> Chunks {
-        let count = share_chunks(bytes).max(1);
+    fn of(bytes: u64, costs: &Costs) -> ClaimedChunks {
+        let count = cooperative_chunks(bytes).max(1);
         // Two copy twice as much in the time.
         let together = costs.get + 2 * costs.share_bytes.of(bytes) / count;
         let near = bytes.min(SHARE_NEAR_BYTES) as f64 / SHARE_NEAR_BYTES as f64;
         let agree = (costs.share as f64 * near) as Picos;
-        Chunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree }
+        ClaimedChunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree }
     }
 
     /// When a receiver that has copied since `begins`, and a sender that joins it at a later moment, have nothing left
@@ -81,10 +81,10 @@ impl Chunks {
 }
 
 /// A transfer that has ended: who has to hear of it.
-pub(crate) type Ended = (Peer, Token);
+pub(crate) type EndedTransfer = (Peer, Token);
 
 impl Transfers {
-    pub(super) fn tell(&mut self, rank: Peer, token: Token) {
+    pub(super) fn complete_transfer(&mut self, rank: Peer, token: Token) {
         self.told.push((rank, token));
     }
 
@@ -126,9 +126,9 @@ impl Transfers {
     }
 }
 
-impl Network {
-    /// The rank that runs now gets from another rank's memory. On one machine its core does that by itself; from another
-    /// machine the links do it, while the core is free.
+impl SimulatedNetwork {
+    /// The rank that runs now gets from another rank's memory. On one node its core does that by itself; from another
+    /// node the links do it, while the core is free.
     pub fn get(&mut self, rank: Peer, from: Peer, remote: Remote, into: &UserBuf, token: Token) -> Transfer {
         let (costs, distance) = self.costs(rank, from);
         let takes = costs.get_bytes.of(remote.len);
@@ -142,10 +142,10 @@ impl Network {
         let ends = begins + takes;
         self.link(from, distance).out = ends;
         self.link(rank, distance).into = ends;
-        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
+        let chunks = ClaimedChunks { count: 1, alone: takes, together: takes, agree: 0 };
         let transfer = Move { receiver: rank, token, joined: None, chunks, begins, ends };
         let key = self.transfers.begin(transfer);
-        self.events.push(ends, Event::Over(key));
+        self.events.push(ends, NetworkEvent::Over(key));
         Transfer::Pending
     }
 
@@ -154,7 +154,7 @@ impl Network {
             self.now += takes;
             return Transfer::Done;
         }
-        let chunks = Chunks { count: 1, alone: takes, together: takes, agree: 0 };
+        let chunks = ClaimedChunks { count: 1, alone: takes, together: takes, agree: 0 };
         let transfer =
             Move { receiver: rank, token, joined: None, chunks, begins: Picos::MAX, ends: Picos::MAX };
         let key = self.transfers.begin(transfer);
@@ -175,17 +175,17 @@ impl Network {
         remote: Remote,
         into: &UserBuf,
         token: Token,
-    ) -> ShareKey {
-        let chunks = Chunks::of(remote.len, &self.costs(rank, from).0);
+    ) -> CooperativeCopyKey {
+        let chunks = ClaimedChunks::of(remote.len, &self.costs(rank, from).0);
         self.count(from, 0, remote.len);
         self.copy(from, remote, into);
         let (begins, ends) = (self.now, Picos::MAX);
         let transfer = Move { receiver: rank, token, joined: None, chunks, begins, ends };
-        ShareKey(self.transfers.begin(transfer).into())
+        CooperativeCopyKey(self.transfers.begin(transfer).into())
     }
 
     /// It begins, and does nothing else until there is nothing left to claim.
-    pub fn pull(&mut self, rank: Peer, key: ShareKey) -> Transfer {
+    pub fn pull(&mut self, rank: Peer, key: CooperativeCopyKey) -> Transfer {
         match self.is_busy(rank) {
             true => self.transfers.put_off(rank, Act::Pull(key.0 as u32)),
             false => self.start(key.0 as u32),
@@ -201,7 +201,7 @@ impl Network {
         transfer.ends = ends;
         self.copies_until = ends;
         self.transfers.copying.insert(rank, ends);
-        self.events.push(ends, Event::Over(key));
+        self.events.push(ends, NetworkEvent::Over(key));
     }
 
     /// A copy is over in which a rank took part. It does what it has put off meanwhile, until that is another copy.
@@ -225,7 +225,7 @@ impl Network {
     }
 
     /// The sender, which runs now, copies what is left together with the receiver.
-    pub fn join(&mut self, rank: Peer, receiver: Peer, key: ShareKey, token: Token) -> Transfer {
+    pub fn join(&mut self, rank: Peer, receiver: Peer, key: CooperativeCopyKey, token: Token) -> Transfer {
         let (key, now) = (key.0 as u32, self.now);
         let Some(transfer) = self.transfers.under_way.get_mut(&key) else { return Transfer::Done };
         debug_assert!(transfer.receiver == receiver && transfer.joined.is_none());
@@ -238,12 +238,12 @@ impl Network {
         self.copies_until = my_end;
         self.transfers.copying.insert(receiver, its_end);
         self.transfers.copying.insert(rank, my_end);
-        self.events.push(ends, Event::Over(key));
+        self.events.push(ends, NetworkEvent::Over(key));
         Transfer::Pending
     }
 
     /// A transfer is over, unless this is the end that it would have had if nobody had hastened it.
-    pub(crate) fn over(&mut self, key: u32) -> Option<(Ended, Option<Ended>)> {
+    pub(crate) fn over(&mut self, key: u32) -> Option<(EndedTransfer, Option<EndedTransfer>)> {
         let time = self.events.now();
         let transfer = self.transfers.under_way.get(&key).filter(|transfer| transfer.ends <= time)?;
         let ended = ((transfer.receiver, transfer.token), transfer.joined);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Level, ParamsError};
+use super::{LevelCosts, ParamsError};
 use crate::{Picos, picos};
 use tern_transport::AM_INLINE_BYTES_MAX;
 
@@ -13,7 +13,7 @@ const SIZES_MAX: usize = 64;
 /// What the bytes of a message take that is so long, nanoseconds: beside what one line takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Size {
+pub struct SizeCosts {
     /// Bytes of the message.
     pub bytes: u64,
     /// From sender to receiver.
@@ -24,7 +24,7 @@ pub struct Size {
     pub receive_ns: f64,
 }
 
-impl Size {
+impl SizeCosts {
     /// Its times.
     pub(super) fn times(&self) -> [f64; 3] {
         [self.way_ns, self.send_ns, self.receive_ns]
@@ -32,7 +32,7 @@ impl Size {
 }
 
 /// Whether sizes follow each other.
-pub(super) fn check(level: &Level) -> Result<(), ParamsError> {
+pub(super) fn check(level: &LevelCosts) -> Result<(), ParamsError> {
     let ascend = level.size.windows(2).all(|two| two[0].bytes < two[1].bytes);
     let is_well = ascend && level.size.len() <= SIZES_MAX;
     let wrong = || ParamsError::Sizes(level.name.clone(), SIZES_MAX);
@@ -52,7 +52,7 @@ pub(crate) enum Cost {
 
 /// The prices of the bytes of messages at a level.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
+pub(crate) struct PriceCurve {
     /// Bytes, and what they cost, in the order of [`Cost`].
     points: Vec<(u64, [Picos; 3])>,
     /// Of each byte where there are no points, and beyond the last.
@@ -61,11 +61,11 @@ pub(crate) struct Curve {
     lines: Picos,
 }
 
-impl Curve {
+impl PriceCurve {
     /// That of a level.
-    pub(crate) fn of(level: &Level) -> Curve {
+    pub(crate) fn of(level: &LevelCosts) -> PriceCurve {
         let per_byte = [level.gap_per_byte_ns, level.send_per_byte_ns, level.receive_per_byte_ns];
-        Curve {
+        PriceCurve {
             points: level.size.iter().map(|size| (size.bytes, size.times().map(picos))).collect(),
             per_byte: per_byte.map(|ns| ns * 1000.0),
             lines: picos(level.lines_ns),
@@ -108,8 +108,8 @@ mod tests {
     use super::super::{Distance, Params};
     use super::*;
 
-    fn level(sizes: &[(u64, f64)]) -> Level {
-        let size = |&(bytes, way_ns)| Size { bytes, way_ns, send_ns: way_ns / 2.0, receive_ns: 1.0 };
+    fn level(sizes: &[(u64, f64)]) -> LevelCosts {
+        let size = |&(bytes, way_ns)| SizeCosts { bytes, way_ns, send_ns: way_ns / 2.0, receive_ns: 1.0 };
         let mut params = Params::default();
         let level = params.level(Distance::Host);
         (level.gap_per_byte_ns, level.send_per_byte_ns, level.lines_ns) = (2.0, 1.0, 5.0);
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn without_sizes_each_byte_has_its_price() {
-        let curve = Curve::of(&level(&[]));
+        let curve = PriceCurve::of(&level(&[]));
         assert_eq!([0, 40, 41].map(|bytes| curve.cost(Cost::Way, bytes)), [0, 80_000, 87_000]);
         assert_eq!([0, 40, 41].map(|bytes| curve.cost(Cost::Send, bytes)), [0, 40_000, 41_000]);
     }
 
     #[test]
     fn between_sizes_there_is_a_straight_line() {
-        let curve = Curve::of(&level(&[(100, 10.0), (200, 30.0), (400, 20.0)]));
+        let curve = PriceCurve::of(&level(&[(100, 10.0), (200, 30.0), (400, 20.0)]));
         let bytes = [0, 40, 41, 100, 150, 200, 300, 400, 500];
         let way = [0, 0, 10, 10, 20, 30, 25, 20, 220].map(|ns| ns * 1000);
         assert_eq!(bytes.map(|bytes| curve.cost(Cost::Way, bytes)), way);
@@ -143,7 +143,10 @@ mod tests {
             Params::parse(&format!("[[level]]\nname = \"host\"\n{}{}", size(64), size(second)))
         };
         let params = sizes(65).unwrap();
-        assert_eq!(params.levels[1].size[1], Size { bytes: 65, way_ns: 7.0, send_ns: 1.5, receive_ns: 0.0 });
+        assert_eq!(
+            params.levels[1].size[1],
+            SizeCosts { bytes: 65, way_ns: 7.0, send_ns: 1.5, receive_ns: 0.0 }
+        );
         assert_eq!(Params::parse(&params.to_toml()).unwrap(), params);
         assert!(sizes(64).unwrap_err().to_string().contains("host"));
         let negative = "[[level]]\nname = \"far\"\n[[level.size]]\nbytes = 9\nway_ns = -1\nsend_ns = 0\nreceive_ns = 0\n";

@@ -1,72 +1,77 @@
 //! The lines of a team, as one rank uses them, at a price.
 
-use super::stage::Stage;
+use super::scheduler::Scheduler;
 use std::sync::Arc;
 use tern_mem::UserBuf;
 use tern_transport::shm::team::{Arrived, Lines, Note};
 
-/// A rank's view of the stage.
-pub struct Priced {
-    stage: Arc<Stage>,
+/// A rank's view of the scheduler.
+pub struct PricedLines {
+    scheduler: Arc<Scheduler>,
     rank: u32,
 }
 
-impl Priced {
+impl PricedLines {
     /// That of a rank.
-    pub fn new(stage: Arc<Stage>, rank: u32) -> Priced {
-        Priced { stage, rank }
+    pub fn new(scheduler: Arc<Scheduler>, rank: u32) -> PricedLines {
+        PricedLines { scheduler, rank }
     }
 }
 
-impl Lines for Priced {
+impl Lines for PricedLines {
     fn raise(&self, line: usize, count: u64, mark: u64) {
-        self.stage.raise(self.rank, line, (count, mark), None);
+        self.scheduler.raise(self.rank, line, (count, mark), None);
+    }
+
+    /// Where no rank comes with another mark, none has to be left.
+    fn raise_count(&self, line: usize, count: u64) {
+        self.scheduler.raise(self.rank, line, (count, 0), None);
     }
 
     fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
-        self.stage.raise(self.rank, line, (count, mark), Some(note));
+        self.scheduler.raise(self.rank, line, (count, mark), Some(note));
     }
 
     fn count(&self, line: usize) -> u64 {
-        self.stage.count(self.rank, line)
+        self.scheduler.count(self.rank, line)
     }
 
     fn mark(&self, line: usize) -> u64 {
-        self.stage.mark(line)
+        self.scheduler.mark(line)
     }
 
     fn note(&self, line: usize) -> Note {
-        self.stage.note(line)
+        self.scheduler.note(line)
     }
 
     fn enter(&self, line: usize, most: u64) -> bool {
-        self.stage.add(self.rank, line, Some(most))
+        self.scheduler.add(self.rank, line, Some(most))
     }
 
     fn leave(&self, line: usize) {
-        self.stage.add(self.rank, line, None);
+        self.scheduler.add(self.rank, line, None);
     }
 
     fn arrive(&self, _: u64, _: u64) -> Arrived {
-        Arrived::Number(self.stage.arrive(self.rank), true)
+        Arrived::Number(self.scheduler.arrive(self.rank), true)
     }
 
     /// Simulated ranks all make the same calls.
     fn forget_arrivals(&self, _: u64) {}
 
     fn open(&self, count: u64, mark: u64) {
-        self.stage.open(self.rank, count, mark);
+        self.scheduler.open(self.rank, count, mark);
     }
 
     fn gate(&self) -> u64 {
-        self.stage.gate(self.rank)
+        self.scheduler.gate(self.rank)
     }
 
     fn gate_mark(&self) -> u64 {
-        self.stage.gate_mark()
+        self.scheduler.gate_mark()
     }
 
     fn data(&self, offset: usize, bytes: usize) -> UserBuf {
-        self.stage.data.part(offset, bytes).expect("memory of the simulator's own")
+        self.scheduler.data.part(offset, bytes).expect("memory of the simulator's own")
     }
 }

@@ -208,7 +208,7 @@ const TYPES: &[(&str, &str)] = &[
 
 fn types(jobs: &Jobs<'_>) -> Verdict {
     let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/types.c"))?;
-    // Early arrivals, posted receives and offers have each their own way to the comparison.
+    // Unexpected messages, posted receives and offers have each their own way to the comparison.
     for eager in ["0", "4096"] {
         let mut command = jobs.mpirun(2);
         command.env("TERN_CHECK", "types").env("TERN_EAGER_MAX", eager).arg(&program);

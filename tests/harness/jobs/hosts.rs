@@ -19,6 +19,8 @@ const HELLO_LIMIT: Duration = Duration::from_secs(5);
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "two hosts", run: two_hosts },
+    Test { name: "windows of two hosts", run: windows },
+    Test { name: "a rank that dies with a lock", run: dies_with_lock },
     Test { name: "who shares a host", run: sharing },
     Test { name: "collectives of a host's ranks", run: by_machine },
     Test { name: "ranks reordered by hosts", run: reordered },
@@ -55,11 +57,40 @@ pub fn launched(jobs: &Jobs<'_>) -> Command {
 }
 
 fn two_hosts(jobs: &Jobs<'_>) -> Verdict {
-    for program in ["p2p_blocking", "coll_data", "comm"] {
+    let programs = ["p2p_blocking", "coll_data", "comm", "file_access", "file_views", "file_faults"];
+    for program in programs.into_iter().chain(["spawn_worlds", "spawn_ports", "spawn_errors"]) {
         let mut command = mpirun(jobs, "a:2,localhost:2");
         expect_code(&run_command(command.arg(jobs.conformance(program)?))?, 0)?;
         let mut command = mpirun(jobs, "a:2,b:2");
         expect_code(&run_command(command.args(["--map-by", "node"]).arg(jobs.conformance(program)?))?, 0)?;
+    }
+    passed()
+}
+
+/// Ranks that share memory, and ranks that messages reach, in one window.
+fn windows(jobs: &Jobs<'_>) -> Verdict {
+    for program in ["rma_windows", "rma_random", "rma_accumulate", "rma_epochs", "rma_errors", "rma_passive"]
+    {
+        for (hosts, by) in [("a:2,b:2", "node"), ("a:3,b:1", "slot"), ("a:1,b:1", "slot")] {
+            let mut command = mpirun(jobs, hosts);
+            expect_code(&run_command(command.args(["--map-by", by]).arg(jobs.conformance(program)?))?, 0)?;
+        }
+    }
+    // Other random programs, and what is right must pass the check.
+    for (seed, check) in [("1", ""), ("2", "windows"), ("3", "windows"), ("4", "")] {
+        let mut command = mpirun(jobs, "a:2,b:2");
+        command.env("TERN_TEST_SEED", seed).env("TERN_CHECK", check).args(["--map-by", "node"]);
+        expect_code(&run_command(command.arg(jobs.conformance("rma_random")?))?, 0)?;
+    }
+    passed()
+}
+
+/// On its own host and on another one, where others wait for the lock.
+fn dies_with_lock(jobs: &Jobs<'_>) -> Verdict {
+    for hosts in ["a:3", "a:2,b:1", "a:1,b:2", "a:1,b:1,c:1"] {
+        let outcome = run_command(mpirun(jobs, hosts).arg(jobs.job()?).arg("dies-with-lock"))?;
+        expect_code(&outcome, 137)?;
+        expect_said(&outcome, &["rank 1 (", "signal 9"])?;
     }
     passed()
 }

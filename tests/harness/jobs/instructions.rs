@@ -22,10 +22,19 @@ const BUDGETS: &[Budget] = &[
     Budget { mode: "nonblocking", function: "MPI_Wait", instructions_max: 656 },
 ];
 
+/// The same while messages are counted (`TERN_STATS`): what a tool costs, and no more.
+const BUDGETS_COUNTED: &[Budget] = &[
+    Budget { mode: "blocking", function: "MPI_Send", instructions_max: 458 },
+    Budget { mode: "blocking", function: "MPI_Recv", instructions_max: 961 },
+];
+
 /// Messages of a round, as in the program.
 const MESSAGES: u64 = 50;
 /// Two lengths of a run: their difference leaves out what happens once.
 const ROUNDS: [u64; 2] = [40, 80];
+
+/// Runs of which the best counts: where others use the cores, a rank falls asleep and has to be woken, which takes instructions.
+const RUNS: u32 = 4;
 
 struct Budget {
     mode: &'static str,
@@ -41,26 +50,40 @@ fn instructions_of_8_bytes(jobs: &Jobs<'_>) -> Verdict {
         return Ok(Err(Skip("valgrind is not installed".into())));
     }
     let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/instructions.c"))?;
-    let complaints: Vec<String> = BUDGETS
-        .iter()
-        .filter_map(|budget| budget.complaint(jobs, &program).transpose())
+    let ways = [(BUDGETS, false), (BUDGETS_COUNTED, true)];
+    let all = ways.iter().flat_map(|&(budgets, counted)| budgets.iter().map(move |budget| (budget, counted)));
+    let complaints: Vec<String> = all
+        .filter_map(|(budget, counted)| budget.complaint(jobs, &program, counted).transpose())
         .collect::<Result<_, _>>()?;
     if complaints.is_empty() { Ok(Ok(())) } else { Err(complaints.join("\n")) }
 }
 
 impl Budget {
     /// What is to be said if calls take more than they may.
-    fn complaint(&self, jobs: &Jobs<'_>, program: &Path) -> Result<Option<String>, String> {
-        let [short, long] = ROUNDS.map(|rounds| self.count(jobs, program, rounds));
-        let taken = (long? - short?) / ((ROUNDS[1] - ROUNDS[0]) * MESSAGES);
+    fn complaint(&self, jobs: &Jobs<'_>, program: &Path, counted: bool) -> Result<Option<String>, String> {
         let most = self.instructions_max;
-        Ok((taken > most).then(|| format!("{} takes {taken} instructions, over {most}", self.function)))
+        let mut taken = u64::MAX;
+        for _ in 0..RUNS {
+            taken = taken.min(self.taken(jobs, program, counted)?);
+            if taken <= most {
+                break;
+            }
+        }
+        let way = if counted { ", counted," } else { "" };
+        Ok((taken > most).then(|| format!("{}{way} takes {taken} instructions, over {most}", self.function)))
+    }
+
+    /// Instructions of a message.
+    fn taken(&self, jobs: &Jobs<'_>, program: &Path, counted: bool) -> Result<u64, String> {
+        let [short, long] = ROUNDS.map(|rounds| self.count(jobs, program, rounds, counted));
+        Ok(long?.saturating_sub(short?) / ((ROUNDS[1] - ROUNDS[0]) * MESSAGES))
     }
 
     /// Instructions within the function, at both ranks together.
-    fn count(&self, jobs: &Jobs<'_>, program: &Path, rounds: u64) -> Result<u64, String> {
+    fn count(&self, jobs: &Jobs<'_>, program: &Path, rounds: u64, counted: bool) -> Result<u64, String> {
         let folder = Folder::new(jobs)?;
         let mut command = jobs.mpirun(2);
+        command.env("TERN_STATS", if counted { "1" } else { "0" });
         command.args(["valgrind", "--quiet", "--tool=callgrind"]);
         // Both names are one function, and this is the one that debug information knows.
         command.arg(format!("--toggle-collect=P{}", self.function));

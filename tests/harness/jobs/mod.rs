@@ -2,6 +2,8 @@
 
 mod checks;
 mod endings;
+mod events;
+mod files;
 mod fled;
 mod hosts;
 mod instructions;
@@ -18,8 +20,10 @@ mod refused;
 mod reports;
 mod settings;
 mod ssh;
+mod stats;
 mod strangers;
 mod tables;
+mod worlds;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -54,6 +58,7 @@ pub fn run(options: &Options, report: &Report) {
         .iter()
         .chain(fled::TESTS)
         .chain(killed::TESTS)
+        .chain(files::TESTS)
         .chain(checks::TESTS)
         .chain(hosts::TESTS)
         .chain(ssh::TESTS)
@@ -71,6 +76,9 @@ pub fn run(options: &Options, report: &Report) {
         .chain(netpipe::TESTS)
         .chain(instructions::TESTS)
         .chain(memory::TESTS)
+        .chain(stats::TESTS)
+        .chain(events::TESTS)
+        .chain(worlds::TESTS)
     {
         let name = format!("job {}", test.name);
         if !options.wants(&name) {

@@ -121,7 +121,7 @@ fn no_frames(jobs: &Jobs<'_>) -> Verdict {
     };
     let crowded = ask(2, &[])?;
     expect_used(&crowded)?;
-    expect_said(&crowded, &["UDP instead of Ethernet frames: several ranks share a machine"])?;
+    expect_said(&crowded, &["UDP instead of Ethernet frames: several ranks share a node"])?;
     if !programs_exist(&["setpriv"]) {
         return skip("capabilities are dropped by setpriv (package util-linux), which is not here");
     }

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use super::{
     JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip,
 };
+use crate::instances::has_libfabric;
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// Everything is gone everywhere this soon after something has died.
@@ -31,6 +32,7 @@ const RESETS: u32 = 1000;
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "net: programs on two and three hosts", run: programs },
+    Test { name: "net: hosts over libfabric", run: libfabric },
     Test { name: "net: hello on 8 hosts, 64 ranks", run: hello },
     Test { name: "net: IPv6 alone", run: only_ipv6 },
     Test { name: "net: a rank dies on another host", run: rank_dies },
@@ -217,6 +219,34 @@ fn programs(jobs: &Jobs<'_>) -> Verdict {
             expect_code(&outcome, 0).map_err(|words| format!("{name} on {} hosts: {words}", net.hosts))?;
         }
     }
+    passed()
+}
+
+/// Messages go over libfabric between hosts, and within one, where the last way has shared memory.
+fn libfabric(jobs: &Jobs<'_>) -> Verdict {
+    if !has_libfabric() {
+        return skip("libfabric.so.1 is not here");
+    }
+    let net = net_or_skip!(jobs, 2);
+    let ways: [&[&str]; 2] =
+        [&["TERN_TRANSPORT=ofi", "TERN_OFI_PROVIDER=tcp;ofi_rxm"], &["TERN_OFI_PROVIDER=tcp;ofi_rxm"]];
+    for way in ways {
+        for name in ["p2p_modes", "coll_data"] {
+            let mut command = net.mpirun(jobs, 2);
+            for variable in way {
+                command.args(["-x", variable]);
+            }
+            command.args(["-v", "-n", "4", "--map-by", "node"]).arg(jobs.conformance(name)?);
+            let outcome = run_command(&mut command)?;
+            expect_code(&outcome, 0).map_err(|words| format!("{name} with {way:?}: {words}"))?;
+            expect_said(&outcome, &["messages between hosts go over libfabric"])?;
+        }
+    }
+    let running = net.start(jobs, ["exchange", "60"], ways[0])?;
+    let ranks = processes(&running.mark(), "net");
+    let there: Vec<u32> = net.processes(2)?.into_iter().filter(|pid| ranks.contains(pid)).collect();
+    send(*there.first().ok_or("no rank runs on the second host")?, Signal::KILL);
+    expect_end(running, GONE_WITHIN, 137, &["rank ", "signal 9"])?;
     passed()
 }
 

@@ -18,6 +18,9 @@ const NETPIPE_LIMIT: Duration = Duration::from_secs(300);
 /// No message of these sizes takes less, and none more unless something hangs, seconds.
 const PLAUSIBLE_S: std::ops::Range<f64> = 1e-8..10.0;
 
+/// A load or store of mapped memory takes less than a message.
+const PLAUSIBLE_ACCESS_S: std::ops::Range<f64> = 1e-10..10.0;
+
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     Test { name: "tern netpipe over shm", run: over_shm },
@@ -29,13 +32,18 @@ pub const TESTS: &[Test] = &[
 ];
 
 fn over_shm(jobs: &Jobs<'_>) -> Verdict {
-    let words = ["--transport", "shm", "--trials", "2", "--curves", "--thresholds"];
+    let words = ["--transport", "shm", "--trials", "2", "--curves", "--thresholds", "--rma"];
     let run = Run::new(jobs, "shm", &words)?;
     let curves = run.section("curves")?;
     for system in ["tern", "raw", "raw-blocking"] {
         run.check_curve(curves, system, &[1, 4, 16, 64, 256, 1 << 10, 1 << 16, 1 << 20, 4 << 20])?;
     }
     run.check_thresholds(&[1 << 10, 4 << 10, 32 << 10])?;
+    for name in ["put.tern", "get.tern", "accumulate.tern", "put.memory", "accumulate.memory", "put.raw"] {
+        run.finding("rma", &format!("{name}.latency_s"), PLAUSIBLE_ACCESS_S)?;
+        run.finding("rma", &format!("{name}.throughput_max_bytes_per_s"), 1e3..1e13)?;
+    }
+    run.check_files(&["rma-put-time.svg", "rma-accumulate-throughput.png"])?;
     run.check_files(&["results.txt", "curves-time.svg", "curves-throughput.png", "thresholds.svg"])?;
     passed()
 }
@@ -61,6 +69,7 @@ fn over_tcp(jobs: &Jobs<'_>) -> Verdict {
         run.finding("overlap", &format!("overlap_{mode}_{}", 4 << 20), -100.0..100.0)?;
     }
     run.finding("overlap", "interrupt_thread_8_s", PLAUSIBLE_S)?;
+    run.finding("rma", "get.tern.latency_s", PLAUSIBLE_ACCESS_S)?;
     run.check_files(&["curves-signature.svg", "comms2-throughput.png", "overlap-time.svg"])?;
     passed()
 }

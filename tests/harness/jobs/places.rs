@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "16 ranks on two cores", run: two_cores },
     Test { name: "8 ranks on one core", run: one_core },
     Test { name: "64 ranks", run: many_ranks },
+    Test { name: "variables of ranks", run: variables },
 ];
 
 fn alone(jobs: &Jobs<'_>) -> Verdict {
@@ -52,6 +53,17 @@ fn foreign_launcher(jobs: &Jobs<'_>) -> Verdict {
         expect(refused, &format!("it refuses to start with {size}=4"), &outcome)?;
         expect(outcome.stderr.contains("mpirun"), "it says how to start", &outcome)?;
     }
+    passed()
+}
+
+/// What scripts read that start a program.
+fn variables(jobs: &Jobs<'_>) -> Verdict {
+    let script = "echo $PMI_RANK/$PMI_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS";
+    let outcome = run_command(jobs.mpirun(3).args(["sh", "-c", script]))?;
+    expect_code(&outcome, 0)?;
+    let mut lines: Vec<&str> = outcome.stdout.lines().collect();
+    lines.sort_unstable();
+    expect(lines == ["0/3 0/3", "1/3 1/3", "2/3 2/3"], "each rank has its numbers", &outcome)?;
     passed()
 }
 

@@ -122,7 +122,7 @@ fn in_fortran(jobs: &Jobs<'_>) -> Verdict {
         return skip("there is no Fortran compiler");
     }
     let source = jobs.options.root.join("tests/jobs/print.F90");
-    let program = jobs.options.root.join("build/tests/print-fortran");
+    let program = jobs.options.programs().join("print-fortran");
     let mut compiler = Command::new(jobs.options.prefix.join("bin/mpifort"));
     let compiled = run_command(compiler.arg(source).arg("-o").arg(&program))?;
     expect_code(&compiled, 0)?;

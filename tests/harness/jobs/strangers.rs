@@ -63,11 +63,11 @@ fn listening(mark: &str) -> BTreeMap<u16, String> {
     found
 }
 
-/// What a stranger says: a few bytes of anything, much of anything, the beginning of a hello, or a whole one with what may
+/// What one that proves nothing says: a few bytes of anything, much of anything, the beginning of a hello, or a whole one with what may
 /// have been recorded elsewhere behind it.
 fn words(number: usize) -> Vec<u8> {
     let noise = |len: usize| (0..len).map(|at| (at * 31 + number * 7919 + ((at * at) >> 5)) as u8);
-    let mut hello = b"TernTCP\x02".to_vec();
+    let mut hello = b"TernTCP\x05".to_vec();
     hello.extend((1 - number as u32 / 8 % 2).to_le_bytes());
     hello.extend((number as u32 / 8 % 2).to_le_bytes());
     match number % 8 {

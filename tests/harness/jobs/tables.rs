@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tern_coll::{Algorithm, Choice, Collective, Row, algorithms, table::Bounds};
+use tern_coll::{Algorithm, Choice, Collective, TableRow, algorithms, table::NumberRange};
 
 use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed, run_command};
 
@@ -42,7 +42,7 @@ fn every_algorithm(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// On three machines, whose ranks follow each other or take turns: by machine wherever there is such an algorithm.
+/// On three nodes, whose ranks follow each other or take turns: by machine wherever there is such an algorithm.
 fn by_machine(jobs: &Jobs<'_>) -> Verdict {
     for algorithm in ["hierarchical", "hierarchical-chain"] {
         let rows = Collective::ALL.iter().filter_map(|collective| {
@@ -80,15 +80,15 @@ fn by_multicast(jobs: &Jobs<'_>) -> Verdict {
 }
 
 /// A row that names the algorithm of this number for every call of a collective; counted around.
-fn row(collective: Collective, number: usize) -> Row {
+fn row(collective: Collective, number: usize) -> TableRow {
     let all = algorithms(collective);
     row_for_all(collective, all[number % all.len()])
 }
 
-pub fn row_for_all(collective: Collective, algorithm: Algorithm) -> Row {
+pub fn row_for_all(collective: Collective, algorithm: Algorithm) -> TableRow {
     let segment_bytes = algorithm.segment_bytes(collective).map_or(0, |_| SEGMENT_BYTES);
     let choice = Choice { algorithm, segment_bytes };
-    Row { collective, bytes: Bounds::ANY, ranks: Bounds::ANY, machines: Bounds::ANY, choice }
+    TableRow { collective, bytes: NumberRange::ANY, ranks: NumberRange::ANY, nodes: NumberRange::ANY, choice }
 }
 
 fn wrong_table(jobs: &Jobs<'_>) -> Verdict {

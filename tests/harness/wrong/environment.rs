@@ -78,7 +78,7 @@ fn run_case(options: &Options, case: &Case, way: &str) -> Result<(), String> {
     let program = compile(options, &options.root.join("tests/wrong/wrong_environment.c"))?;
     let mut command = mpirun(options, way);
     // Where it opens files of its own.
-    command.current_dir(options.root.join("build/tests")).arg(program).args(case.words);
+    command.current_dir(options.programs()).arg(program).args(case.words);
     let outcome = run_command(&mut command, LIMIT).map_err(|error| error.to_string())?;
     let has = |text: &str, words: &[&str]| words.iter().all(|word| text.contains(word));
     let holds = [

@@ -4,6 +4,7 @@ mod blocking;
 mod collectives;
 mod environment;
 mod launch;
+mod windows;
 
 use crate::options::Options;
 use crate::report::Report;
@@ -14,4 +15,5 @@ pub fn run(options: &Options, report: &Report) {
     collectives::run(options, report);
     environment::run(options, report);
     launch::run(options, report);
+    windows::run(options, report);
 }

@@ -37,6 +37,16 @@ impl Language {
         }
     }
 
+    /// Variables that override the compiler: Tern's, and those of other wrappers.
+    pub fn variables(self) -> [&'static str; 4] {
+        let [open_mpi, mpich, intel] = match self {
+            Self::C => ["OMPI_CC", "MPICH_CC", "I_MPI_CC"],
+            Self::Cxx => ["OMPI_CXX", "MPICH_CXX", "I_MPI_CXX"],
+            Self::Fortran => ["OMPI_FC", "MPICH_FC", "I_MPI_FC"],
+        };
+        [self.variable(), open_mpi, mpich, intel]
+    }
+
     /// The option that overrides the compiler, without its `=`.
     pub fn option(self) -> &'static str {
         match self {
@@ -71,13 +81,18 @@ impl Compiler {
         if let Some(words) = option.and_then(|value| words_of(value)) {
             return Self { language, words, origin: language.option() };
         }
-        match std::env::var_os(language.variable()).and_then(|value| words_of(&value)) {
-            Some(words) => Self { language, words, origin: language.variable() },
-            None => {
-                let words = vec![OsString::from(language.default_compiler())];
-                Self { language, words, origin: "the system's" }
-            }
-        }
+        Self::of_variables(language, |name| std::env::var_os(name)).unwrap_or_else(|| Self {
+            language,
+            words: vec![OsString::from(language.default_compiler())],
+            origin: "the system's",
+        })
+    }
+
+    /// The first variable that says something decides.
+    fn of_variables(language: Language, get: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let words = |origin: &'static str| Some((get(origin).and_then(|value| words_of(&value))?, origin));
+        let (words, origin) = language.variables().into_iter().find_map(words)?;
+        Some(Self { language, words, origin })
     }
 }
 
@@ -86,11 +101,11 @@ fn words_of(value: &OsStr) -> Option<Vec<OsString>> {
 }
 
 /// An installed tree: `bin`, `include` and `lib` side by side.
-pub struct Tree {
+pub struct InstalledTree {
     prefix: PathBuf,
 }
 
-impl Tree {
+impl InstalledTree {
     /// The tree whose `bin` holds this program; symbolic links to it are followed.
     pub fn around_this_program() -> Result<Self, String> {
         let program =
@@ -208,5 +223,17 @@ mod tests {
     #[test]
     fn an_empty_override_is_none() {
         assert_eq!(Compiler::choose(Language::Cxx, Some(&OsString::from(" "))).words.len(), 1);
+    }
+
+    #[test]
+    fn variables_of_other_wrappers_name_the_compiler() {
+        let chosen = |variables: &[(&str, &str)]| {
+            let get =
+                |name: &str| variables.iter().find(|set| set.0 == name).map(|set| OsString::from(set.1));
+            Compiler::of_variables(Language::Fortran, get).map(|compiler| (compiler.words, compiler.origin))
+        };
+        assert_eq!(chosen(&[("OMPI_CC", "clang")]), None);
+        assert_eq!(chosen(&[("I_MPI_FC", "ifx -g"), ("MPIFORT_FC", " ")]).unwrap().1, "I_MPI_FC");
+        assert_eq!(chosen(&[("OMPI_FC", "flang"), ("MPIFORT_FC", "ifx")]).unwrap().1, "MPIFORT_FC");
     }
 }

@@ -62,14 +62,14 @@ pub fn temporary_is_ours() -> bool {
 /// A folder that is being filled. It is locked, so that others see that its maker lives: the kernel lets go of the lock
 /// however that ends. What has not been published goes away with this.
 #[derive(Debug)]
-pub struct Work {
+pub struct ModuleFolder {
     path: PathBuf,
     lock: File,
 }
 
-impl Work {
+impl ModuleFolder {
     /// Begins an empty folder beside `folder`, which it is to become, and removes what makers have left there that were killed.
-    pub fn begin(folder: &Path) -> io::Result<Work> {
+    pub fn begin(folder: &Path) -> io::Result<ModuleFolder> {
         if let Some(place) = folder.parent() {
             fs::create_dir_all(place)?;
             sweep(place);
@@ -82,7 +82,7 @@ impl Work {
                 made => made?,
             }
             if let Some(lock) = claim(&path)? {
-                return Ok(Work { path, lock });
+                return Ok(ModuleFolder { path, lock });
             }
         }
         Err(ErrorKind::AlreadyExists.into())
@@ -94,7 +94,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for ModuleFolder {
     fn drop(&mut self) {
         if is_at(&self.lock, &self.path) {
             let _ = fs::remove_dir_all(&self.path);
@@ -236,9 +236,9 @@ mod tests {
             fs::write(place.join(name).join("x.mod"), "").expect("a file");
         }
         std::os::unix::fs::symlink("a-1", place.join("link.new1")).expect("a link");
-        let other = Work::begin(&place.join("a-3")).expect("a folder");
+        let other = ModuleFolder::begin(&place.join("a-3")).expect("a folder");
         fs::write(other.path().join("types.mod"), "").expect("a file");
-        let mine = Work::begin(&place.join("a-3")).expect("a folder");
+        let mine = ModuleFolder::begin(&place.join("a-3")).expect("a folder");
         assert!(other.path() != mine.path() && other.path().join("types.mod").exists());
         let mut left: Vec<_> = fs::read_dir(&place).expect("the place").flatten().collect();
         left.sort_by_key(fs::DirEntry::file_name);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn what_was_published_stays_and_its_old_name_is_anybodys() {
         let place = place("published");
-        let work = Work::begin(&place.join("a-1")).expect("a folder");
+        let work = ModuleFolder::begin(&place.join("a-1")).expect("a folder");
         seal(work.path()).expect("the list");
         publish(work.path(), &place.join("a-1")).expect("there is none");
         // Of a process of the same number elsewhere.
@@ -275,7 +275,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        let work = Work::begin(&place.join("a-1")).expect("a folder");
+                        let work = ModuleFolder::begin(&place.join("a-1")).expect("a folder");
                         let file = work.path().join("types.mod");
                         fs::write(&file, "").expect("the folder is there");
                         assert!(file.exists());

@@ -19,8 +19,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use flags::{Compiler, Language, Tree};
-use request::Request;
+use flags::{Compiler, InstalledTree, Language};
+use request::WrapperArguments;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os();
@@ -37,9 +37,9 @@ fn main() -> ExitCode {
 
 fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
     let language = Language::of_name(name);
-    let request = Request::parse(args);
+    let request = WrapperArguments::parse(args);
     let compiler = Compiler::choose(language, request.compiler.as_ref());
-    let tree = Tree::around_this_program()?;
+    let tree = InstalledTree::around_this_program()?;
     if request.makes_modules {
         return modules::install(&tree, &compiler);
     }
@@ -67,7 +67,7 @@ fn tell_version(name: &str, compiler: &Compiler) -> Result<(), String> {
 }
 
 /// Becomes the compiler; returns only if that fails.
-fn compile(compiler: &Compiler, tree: &Tree, request: &Request) -> Result<(), String> {
+fn compile(compiler: &Compiler, tree: &InstalledTree, request: &WrapperArguments) -> Result<(), String> {
     tree.check()?;
     if compiler.language == Language::Fortran {
         modules::ensure(tree, compiler)?;

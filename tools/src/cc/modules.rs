@@ -18,8 +18,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::flags::{Compiler, Tree};
-use crate::folders::{self, Work};
+use crate::flags::{Compiler, InstalledTree};
+use crate::folders::{self, ModuleFolder};
 
 /// The library of the modules' own procedures (`libmpi_modules.a`).
 pub const ARCHIVE: &str = "mpi_modules";
@@ -39,7 +39,7 @@ pub fn installed_compiler() -> &'static str {
 const IDENTITY: &str = "compiler";
 
 /// The folder of the modules for this compiler: where they are, or else where they will be.
-pub fn folder(tree: &Tree, compiler: &Compiler) -> PathBuf {
+pub fn folder(tree: &InstalledTree, compiler: &Compiler) -> PathBuf {
     let name = folder_name(tree, compiler);
     let later = |name| folders::cache().unwrap_or_else(folders::temporary).join(name);
     made(tree, compiler, &name).unwrap_or_else(|| later(name))
@@ -47,7 +47,7 @@ pub fn folder(tree: &Tree, compiler: &Compiler) -> PathBuf {
 
 /// The folder that holds all modules for a compiler whose folder has this name. Those of the installation are preferred: build
 /// systems write down what they are told, and a cache may go away.
-fn made(tree: &Tree, compiler: &Compiler, name: &str) -> Option<PathBuf> {
+fn made(tree: &InstalledTree, compiler: &Compiler, name: &str) -> Option<PathBuf> {
     let installed = tree.installed_modules();
     let by_name = |place: PathBuf| Some(place.join(name)).filter(|folder| folders::is_whole(folder));
     if let Some(folder) = by_name(installed.clone()) {
@@ -73,7 +73,7 @@ fn installed_as(installed: &Path, identity: impl FnOnce() -> String) -> Option<P
 }
 
 /// What the compiler says it is and what it compiles for, its options, and the sources: all that modules depend on.
-fn identity(tree: &Tree, compiler: &Compiler) -> String {
+fn identity(tree: &InstalledTree, compiler: &Compiler) -> String {
     let mut hash = DefaultHasher::new();
     hash_sources(tree, &mut hash);
     let options: Vec<_> = compiler.words.iter().filter(|word| word.as_bytes().starts_with(b"-")).collect();
@@ -83,7 +83,7 @@ fn identity(tree: &Tree, compiler: &Compiler) -> String {
 }
 
 /// Compiles the modules for this compiler unless that has been done.
-pub fn ensure(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
+pub fn ensure(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
     let name = folder_name(tree, compiler);
     if made(tree, compiler, &name).is_some() {
         return Ok(());
@@ -111,7 +111,7 @@ fn place_for_new() -> Result<PathBuf, String> {
 }
 
 /// Compiles the modules into the installed tree, unless they are there.
-pub fn install(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
+pub fn install(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
     let all = tree.installed_modules();
     let folder = all.join(folder_name(tree, compiler));
     if folders::is_whole(&folder) {
@@ -123,7 +123,7 @@ pub fn install(tree: &Tree, compiler: &Compiler) -> Result<(), String> {
 }
 
 /// The compiler's name, links followed, and a number that changes with the compiler and with the sources.
-fn folder_name(tree: &Tree, compiler: &Compiler) -> String {
+fn folder_name(tree: &InstalledTree, compiler: &Compiler) -> String {
     let mut hash = DefaultHasher::new();
     let mut program = None;
     for word in &compiler.words {
@@ -144,7 +144,7 @@ fn folder_name(tree: &Tree, compiler: &Compiler) -> String {
     format!("{}-{:016x}", program.unwrap_or_default().to_string_lossy(), hash.finish())
 }
 
-fn hash_sources(tree: &Tree, hash: &mut DefaultHasher) {
+fn hash_sources(tree: &InstalledTree, hash: &mut DefaultHasher) {
     for source in SOURCES {
         fs::read(tree.module_sources().join(source)).ok().hash(hash);
     }
@@ -185,10 +185,10 @@ fn in_path(program: &OsStr) -> Option<(PathBuf, Metadata)> {
 }
 
 /// Compiles in a folder of its own, which then gets the name that others look for: two at once do no harm.
-fn make(tree: &Tree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
+fn make(tree: &InstalledTree, compiler: &Compiler, folder: &Path) -> Result<(), String> {
     let sources: Vec<PathBuf> = SOURCES.iter().map(|name| tree.module_sources().join(name)).collect();
     let cannot = |error| format!("cannot make {} for Fortran's modules: {error}", folder.display());
-    let work = Work::begin(folder).map_err(cannot)?;
+    let work = ModuleFolder::begin(folder).map_err(cannot)?;
     compile(compiler, &sources, work.path())?;
     archive(work.path())?;
     fs::write(work.path().join(IDENTITY), identity(tree, compiler)).map_err(cannot)?;

@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 
-use crate::flags::{Compiler, Tree};
-use crate::request::Request;
+use crate::flags::{Compiler, InstalledTree};
+use crate::request::WrapperArguments;
 use crate::words;
 
 /// A question that is answered instead of compiling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Query {
+pub enum WrapperQuery {
     /// The whole command.
     Command,
     /// The command of a compilation without a link.
@@ -49,7 +49,7 @@ With gfortran 10 and newer, mpifort adds -fallow-argument-mismatch and -fallow-i
 need; MPIFORT_STRICT=1 leaves them out.
   -help                print this";
 
-impl Query {
+impl WrapperQuery {
     /// The question that an option asks, with one dash or two.
     pub fn of_option(option: &str) -> Option<Self> {
         let name = option.strip_prefix("--").or_else(|| option.strip_prefix('-'))?;
@@ -77,7 +77,7 @@ impl Query {
     }
 
     /// The answer, ready to print.
-    pub fn answer(self, compiler: &Compiler, tree: &Tree, request: &Request) -> String {
+    pub fn answer(self, compiler: &Compiler, tree: &InstalledTree, request: &WrapperArguments) -> String {
         match self {
             Self::Command => words::quote(&command_line(compiler, tree, request)),
             Self::CompileCommand => {
@@ -102,7 +102,7 @@ impl Query {
 
 /// The compiler's whole line. Tern's flags come last: the user's own folders are searched first, and
 /// libraries follow the objects that need them.
-pub fn command_line(compiler: &Compiler, tree: &Tree, request: &Request) -> Vec<OsString> {
+pub fn command_line(compiler: &Compiler, tree: &InstalledTree, request: &WrapperArguments) -> Vec<OsString> {
     let mut line = compiler.words.clone();
     line.extend(request.args.iter().cloned());
     line.extend(tree.compile_flags(compiler));
@@ -119,9 +119,9 @@ mod tests {
     use crate::flags::Language;
 
     fn answer(line: &str) -> String {
-        let request = Request::parse(line.split_whitespace().map(OsString::from));
+        let request = WrapperArguments::parse(line.split_whitespace().map(OsString::from));
         let compiler = Compiler::choose(Language::C, Some(&OsString::from("gcc")));
-        request.query.expect("a question").answer(&compiler, &Tree::at("/opt/tern"), &request)
+        request.query.expect("a question").answer(&compiler, &InstalledTree::at("/opt/tern"), &request)
     }
 
     const LINK: &str =
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_compilers_options_are_not_questions() {
-        assert_eq!(Query::of_option("--help"), None);
-        assert_eq!(Query::of_option("-shared"), None);
+        assert_eq!(WrapperQuery::of_option("--help"), None);
+        assert_eq!(WrapperQuery::of_option("-shared"), None);
     }
 }

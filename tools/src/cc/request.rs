@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::query::Query;
+use crate::query::WrapperQuery;
 
 /// The command line, with the wrapper's own options taken out.
 #[derive(Default)]
-pub struct Request {
+pub struct WrapperArguments {
     /// A question about the flags, instead of a compilation.
-    pub query: Option<Query>,
+    pub query: Option<WrapperQuery>,
     /// Whether Fortran's modules shall be compiled into the installed tree (`-make-modules`).
     pub makes_modules: bool,
     /// The compiler given by `-cc=`, `-cxx=` or `-fc=`.
@@ -22,7 +22,7 @@ pub struct Request {
     pub has_input: bool,
 }
 
-impl Request {
+impl WrapperArguments {
     /// Reads a command line, the program's name left out.
     pub fn parse(args: impl IntoIterator<Item = OsString>) -> Self {
         let mut request = Self::default();
@@ -52,7 +52,7 @@ impl Request {
 
     /// Handles an option of the wrapper; false leaves it to the compiler.
     fn take_own(&mut self, arg: &OsStr) -> bool {
-        if let Some(query) = arg.to_str().and_then(Query::of_option) {
+        if let Some(query) = arg.to_str().and_then(WrapperQuery::of_option) {
             self.query = Some(query);
             return true;
         }
@@ -127,8 +127,8 @@ fn takes_value(arg: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Request {
-        Request::parse(line.split_whitespace().map(OsString::from))
+    fn parse(line: &str) -> WrapperArguments {
+        WrapperArguments::parse(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
     fn own_options_are_taken_out() {
         let request = parse("-cc=clang -show -O2 x.c");
         assert_eq!(request.compiler.as_deref(), Some(OsStr::new("clang")));
-        assert_eq!(request.query, Some(Query::Command));
+        assert_eq!(request.query, Some(WrapperQuery::Command));
         assert_eq!(request.args, ["-O2", "x.c"]);
     }
 }

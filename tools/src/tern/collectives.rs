@@ -1,6 +1,6 @@
 //! `tern info --collectives`: the selection table of the coll room, with a user's rows before it.
 
-use tern_coll::table::{HEADING, Row, TABLE, load};
+use tern_coll::table::{HEADING, TABLE, TableRow, load};
 use tern_settings::Environment;
 
 /// The table in effect, and how to read it.
@@ -22,8 +22,8 @@ pub fn list() -> Result<String, String> {
     ))
 }
 
-fn lines(rows: &[Row], from: &str) -> String {
-    let line = |row: &Row| match row.choice.algorithm.needs(row.collective) {
+fn lines(rows: &[TableRow], from: &str) -> String {
+    let line = |row: &TableRow| match row.choice.algorithm.needs(row.collective) {
         needs if needs.is_empty() => format!("{:<92}  # {from}\n", row.to_string()),
         needs => format!("{:<92}  # {from}; {needs}\n", row.to_string()),
     };

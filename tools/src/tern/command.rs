@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::{netpipe, sim, tune};
+use crate::{doctor, netpipe, sim, tune};
 
 /// Tells what this Tern is, and measures and simulates messages.
 #[derive(Debug, Parser)]
@@ -19,16 +19,17 @@ use crate::{netpipe, sim, tune};
 pub struct Tern {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: TernCommand,
 }
 
 /// What `tern` can do. The arguments of each describe it.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum TernCommand {
     Info(InfoArguments),
-    Sim(sim::Arguments),
-    Tune(tune::Arguments),
-    Netpipe(netpipe::Arguments),
+    Doctor(doctor::DoctorArguments),
+    Sim(sim::SimArguments),
+    Tune(tune::TuneArguments),
+    Netpipe(netpipe::NetpipeArguments),
     /// Print completions for a shell, for a file that it reads at its start
     Completions {
         /// The shell
@@ -122,7 +123,7 @@ mod tests {
 
     fn topics(line: &str) -> Result<Vec<Topic>, String> {
         match Tern::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?.command {
-            Command::Info(arguments) => Ok(arguments.topics()),
+            TernCommand::Info(arguments) => Ok(arguments.topics()),
             other => panic!("{other:?}"),
         }
     }

@@ -1,7 +1,6 @@
 //! `tern info --coverage`: which functions of the standard the library has.
 //!
-//! The library exports all of them, so that every program links. Beside each that it lacks stands a symbol
-//! `tern_unsupported_MPI_X`; this looks the library itself up, so that it cannot be out of date.
+//! This looks at what the library itself exports, so that it cannot be out of date.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,9 +9,7 @@ use object::{Object, ObjectSymbol};
 use tern_abi::tables;
 
 use crate::chapters::{chapter_of, titles};
-use crate::table::Table;
-
-const MARK: &str = "tern_unsupported_";
+use crate::table::TextTable;
 
 /// The library: the one given, or the one of this program's tree, installed or just built.
 pub fn find(given: Option<&Path>) -> Result<PathBuf, String> {
@@ -37,14 +34,14 @@ pub fn list(given: Option<&Path>) -> Result<String, String> {
 }
 
 /// What a library says of itself.
-struct Library {
+struct LibraryReport {
     /// Functions that it has.
     built: BTreeSet<&'static str>,
-    /// Functions that it exports as errors, or not at all.
+    /// Functions that it does not export.
     lacking: BTreeSet<&'static str>,
 }
 
-fn read(path: &Path) -> Result<Library, String> {
+fn read(path: &Path) -> Result<LibraryReport, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let symbols =
         symbols(&bytes).map_err(|error| format!("{} is no shared library: {error}", path.display()))?;
@@ -52,9 +49,8 @@ fn read(path: &Path) -> Result<Library, String> {
         return Err(format!("{} is no MPI library: it has no MPI_Init", path.display()));
     }
     let all = tables::functions().into_iter().map(|function| function.name);
-    let (built, lacking) =
-        all.partition(|name| symbols.contains(*name) && !symbols.contains(format!("{MARK}{name}").as_str()));
-    Ok(Library { built, lacking })
+    let (built, lacking) = all.partition(|name| symbols.contains(*name));
+    Ok(LibraryReport { built, lacking })
 }
 
 /// Names that the library defines for others.
@@ -65,8 +61,8 @@ fn symbols(bytes: &[u8]) -> object::Result<BTreeSet<&str>> {
     Ok(names.into_iter().filter_map(|name| std::str::from_utf8(name).ok()).collect())
 }
 
-fn numbers(library: &Library) -> String {
-    let mut table = Table::default();
+fn numbers(library: &LibraryReport) -> String {
+    let mut table = TextTable::default();
     table.row(["chapter", "built", "of"]);
     for title in titles() {
         let count = |names: &BTreeSet<&str>| names.iter().filter(|name| chapter_of(name) == title).count();
@@ -79,13 +75,11 @@ fn numbers(library: &Library) -> String {
     table.text()
 }
 
-fn lacking(library: &Library) -> String {
+fn lacking(library: &LibraryReport) -> String {
     if library.lacking.is_empty() {
         return "Nothing is lacking.\n".into();
     }
-    let mut text = "Not built yet (each is there, and calling it is an error of class \
-                    MPI_ERR_UNSUPPORTED_OPERATION):\n"
-        .to_owned();
+    let mut text = "Not exported:\n".to_owned();
     for title in titles() {
         let names: Vec<_> =
             library.lacking.iter().copied().filter(|name| chapter_of(name) == title).collect();
@@ -118,10 +112,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marked_function_is_lacking_and_counts_in_its_chapter() {
+    fn a_function_that_is_not_exported_is_lacking_and_counts_in_its_chapter() {
         let all = tables::functions().into_iter().map(|function| function.name);
         let (lacking, built) = all.partition(|name| name.starts_with("MPI_File_"));
-        let library = Library { built, lacking };
+        let library = LibraryReport { built, lacking };
         let numbers = numbers(&library);
         let words = |start: &str| {
             let line = numbers.lines().find(|line| line.trim().starts_with(start)).expect("a chapter's line");

@@ -8,17 +8,17 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// Processes, known by descriptors: their numbers are given to others once they have ended.
 #[derive(Debug)]
-pub struct Family(Vec<OwnedFd>);
+pub struct ProcessFamily(Vec<OwnedFd>);
 
-impl Family {
+impl ProcessFamily {
     /// A process and all that descend from it now.
-    pub fn of(eldest: Pid) -> Family {
+    pub fn of(eldest: Pid) -> ProcessFamily {
         let (mut members, mut unknown) = (Vec::new(), vec![eldest]);
         while let Some(pid) = unknown.pop() {
             members.extend(pidfd_open(pid, PidfdFlags::empty()));
             unknown.extend(children(pid));
         }
-        Family(members)
+        ProcessFamily(members)
     }
 
     /// To all of them. Who has ended meanwhile does not mind.

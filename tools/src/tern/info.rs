@@ -5,9 +5,10 @@ use std::path::Path;
 use tern_abi::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_SUBVERSION, MPI_VERSION};
 use tern_settings::{Environment, OTHERS, Variable, variables};
 use tern_transport::Medium;
+use tern_transport::ofi::survey;
 use tern_transport::urtp::link::may_send_frames;
 
-use crate::table::Table;
+use crate::table::TextTable;
 use crate::{coverage, features, machine};
 
 /// All of it.
@@ -26,7 +27,7 @@ pub fn overview(library: Option<&Path>) -> String {
 }
 
 fn identity(library: Option<&Path>) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["standard", &format!("MPI {MPI_VERSION}.{MPI_SUBVERSION}")]);
     table.row(["ABI", &format!("MPI standard ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, libmpi_abi.so.1")]);
     let place = match coverage::find(library) {
@@ -38,12 +39,19 @@ fn identity(library: Option<&Path>) -> String {
 }
 
 fn transports() -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["shm", "shared memory, between the ranks of one machine"]);
     table.row(["self", "a queue in the rank's own memory, from a rank to itself"]);
     table.row(["tcp", "connections, between machines"]);
     table.row(["urtp", &multicast()]);
+    table.row(["libfabric", &fabrics()]);
     table.text()
+}
+
+fn fabrics() -> String {
+    let mut transport = environment().transport;
+    transport.ofi.is_filtered = std::env::var_os("FI_PROVIDER").is_some();
+    survey(&transport)
 }
 
 /// Whether it works is found out by each job, among its hosts.
@@ -68,7 +76,7 @@ fn multicast() -> String {
 
 /// A star marks what the environment sets.
 fn settings() -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["variable", "value", "default", "values"]);
     let all = environment();
     let mut meanings = Vec::new();
@@ -91,7 +99,7 @@ fn settings() -> String {
 }
 
 fn described(meanings: &[(&str, &str)]) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     for (name, meaning) in meanings {
         table.row([name, meaning]);
     }

@@ -35,16 +35,16 @@ impl Installation {
 
 /// A folder that goes away with this value, or with this program.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     /// A new one, under the system's folder for such.
-    pub fn new(name: &str) -> Result<Scratch, String> {
-        Scratch::within(&env::temp_dir(), name)
+    pub fn new(name: &str) -> Result<ScratchFolder, String> {
+        ScratchFolder::within(&env::temp_dir(), name)
     }
 
     /// A new one in another folder, which is made if it is not there.
-    pub fn within(folder: &Path, name: &str) -> Result<Scratch, String> {
+    pub fn within(folder: &Path, name: &str) -> Result<ScratchFolder, String> {
         let folder = folder.join(format!("{name}-{}", std::process::id()));
         let made = std::path::absolute(&folder).and_then(|folder| {
             fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
@@ -52,7 +52,7 @@ impl Scratch {
             Ok(folder)
         });
         made.inspect(|folder| interrupt::add_folder(folder.clone()))
-            .map(Scratch)
+            .map(ScratchFolder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))
     }
 
@@ -62,7 +62,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
         interrupt::remove_folder(&self.0);

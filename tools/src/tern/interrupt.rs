@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tern_job::procfs::ignored_signals;
 
-use crate::family::{Family, children};
+use crate::family::{ProcessFamily, children};
 
 /// Folders that exist now.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -71,7 +71,7 @@ fn end(signal: i32) {
     loop {
         let children = children(getpid());
         if children.is_empty() || start.elapsed() > PATIENCE {
-            children.into_iter().map(Family::of).for_each(|family| family.signal(Signal::KILL));
+            children.into_iter().map(ProcessFamily::of).for_each(|family| family.signal(Signal::KILL));
             break;
         }
         for child in children.into_iter().filter(|child| !asked.contains(child)).collect::<Vec<_>>() {

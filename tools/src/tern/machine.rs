@@ -4,14 +4,14 @@ use rustix::system::uname;
 use tern_job::cores;
 
 use crate::features::Feature;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// The machine, in lines.
 pub fn describe(features: &[Feature]) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["system", &system()]);
     table.row(["cores", &cores_in_words()]);
-    table.row(["crowded", &crowded_in_words()]);
+    table.row(["oversubscribed", &oversubscribed_in_words()]);
     for feature in features {
         let found = match &feature.found {
             Ok(()) => "yes".into(),
@@ -37,7 +37,7 @@ fn cores_in_words() -> String {
     format!("{} usable: {allowed} in the affinity mask, {quota}", tern_job::cores())
 }
 
-fn crowded_in_words() -> String {
+fn oversubscribed_in_words() -> String {
     format!(
         "jobs of more than {} ranks: who waits gives way at once, instead of spinning first",
         tern_job::cores()

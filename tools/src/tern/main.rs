@@ -1,6 +1,6 @@
 //! `tern`: tells what this Tern is, what it finds on this machine, and what it would do.
 //!
-//! [`command`] reads the command line; [`sim`] simulates jobs; [`tune`] and [`netpipe`] measure; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
+//! [`command`] reads the command line; [`sim`] simulates jobs; [`tune`] and [`netpipe`] measure; [`doctor`] says what is in the way; [`info`], [`protocols`], [`collectives`] and [`coverage`] each write one
 //! answer, from the tables that the library itself uses.
 
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@ mod chapters;
 mod collectives;
 mod command;
 mod coverage;
+mod doctor;
 mod family;
 mod features;
 mod hosts;
@@ -31,7 +32,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use command::{Command, Tern, Topic};
+use command::{Tern, TernCommand, Topic};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -39,7 +40,13 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == probe::OPTION) {
         return probe::answer(&arguments[1..]);
     }
-    match answer(Tern::parse().command) {
+    let command = Tern::parse().command;
+    if let TernCommand::Doctor(arguments) = &command {
+        let (text, is_bad) = doctor::examine(arguments);
+        let printed = print(&text);
+        return if is_bad { ExitCode::FAILURE } else { printed };
+    }
+    match answer(command) {
         Ok(text) => print(&text),
         Err(message) => {
             interrupt::give_way();
@@ -49,20 +56,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn answer(command: Command) -> Result<String, String> {
+fn answer(command: TernCommand) -> Result<String, String> {
     match command {
-        Command::Info(arguments) => {
+        TernCommand::Info(arguments) => {
             let library = arguments.library.as_deref();
             let answers: Result<Vec<_>, _> =
                 arguments.topics().iter().map(|topic| about(topic, library)).collect();
             Ok(answers?.join("\n"))
         }
-        Command::Sim(arguments) => sim::answer(arguments),
-        Command::Tune(arguments) => tune::run(&arguments.options()?),
-        Command::Netpipe(arguments) => netpipe::answer(arguments),
-        Command::Completions { shell, program } => Ok(manual::completions(shell, &program)),
-        Command::OptionsPage => Ok(tern_mpirun::options_page()),
-        Command::ManualPages { folder } => manual::write_pages(&folder),
+        TernCommand::Doctor(arguments) => Ok(doctor::examine(&arguments).0),
+        TernCommand::Sim(arguments) => sim::answer(arguments),
+        TernCommand::Tune(arguments) => tune::run(&arguments.options()?),
+        TernCommand::Netpipe(arguments) => netpipe::answer(arguments),
+        TernCommand::Completions { shell, program } => Ok(manual::completions(shell, &program)),
+        TernCommand::OptionsPage => Ok(tern_mpirun::options_page()),
+        TernCommand::ManualPages { folder } => manual::write_pages(&folder),
     }
 }
 

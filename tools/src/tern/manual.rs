@@ -75,7 +75,8 @@ mod tests {
     #[test]
     fn every_subcommand_has_a_page() {
         let names: Vec<String> = pages(&Tern::command()).into_iter().map(|(name, _)| name).collect();
-        let expected = ["tern", "tern-info", "tern-sim", "tern-tune", "tern-netpipe", "tern-completions"];
+        let expected =
+            ["tern", "tern-info", "tern-doctor", "tern-sim", "tern-tune", "tern-netpipe", "tern-completions"];
         assert_eq!(names, expected);
     }
 

@@ -1,4 +1,4 @@
-//! `tern info --protocols`: the engine's own table, with the limits of the transports on this machine, and the ways to windows.
+//! `tern info --protocols`: the engine's own table, with the limits of the transports on this node, and the ways to windows.
 
 use tern_engine::protocol;
 use tern_settings::Environment;
@@ -6,7 +6,7 @@ use tern_transport::loopback::Loopback;
 use tern_transport::{Limits, Transport};
 
 use crate::features;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// The tables, one for each transport.
 pub fn list() -> Result<String, String> {
@@ -14,7 +14,7 @@ pub fn list() -> Result<String, String> {
     let shm = shm_limits(&all);
     let own = Loopback::new(0).limits(0);
     Ok(format!(
-        "To a rank of the same machine (shm)\n{}\nTo itself (self)\n{}\nTo a window's memory on the same machine\n{}",
+        "To a rank of the same node (shm)\n{}\nTo itself (self)\n{}\nTo a window's memory on the same node\n{}",
         table(&all, &shm),
         table(&all, &own),
         windows(features::memory_can_be_read().is_ok())
@@ -28,14 +28,14 @@ pub fn shm_limits(all: &Environment) -> Limits {
         eager_bytes_max: all.transport.shm_eager_bytes_max(),
         get: direct,
         put: direct,
-        share: direct,
-        sends: all.transport.copies.by_cells(),
+        cooperative_copy: direct,
+        prefers_send: all.transport.copies.by_cells(),
     }
 }
 
 /// The ways to a window's memory. `readable`: the system lets ranks reach each other's.
 fn windows(readable: bool) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["way", "when", "put, get", "accumulate", "flush"]);
     let mapped = "MPI_Win_allocate, MPI_Win_allocate_shared, the rank's own memory";
     table.row([
@@ -52,7 +52,7 @@ fn windows(readable: bool) -> String {
 }
 
 fn table(all: &Environment, limits: &Limits) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["protocol", "when", "steps"]);
     for row in protocol::table(&all.engine, limits) {
         table.row([row.name, &row.when, row.steps]);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::family::Family;
+use crate::family::ProcessFamily;
 
 /// How long a launcher that is told to end may take before it is killed, seconds.
 const END_LIMIT_S: f64 = 2.0;
@@ -91,7 +91,7 @@ fn within(limit_s: f64, mut is_so: impl FnMut() -> bool) -> bool {
 
 /// Asks it to end, as launchers understand it, and kills what is left of all that it has started.
 fn end(child: &Child) {
-    let family = Family::of(Pid::from_child(child));
+    let family = ProcessFamily::of(Pid::from_child(child));
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
     within(END_LIMIT_S, || family.is_gone());
     family.signal(Signal::KILL);

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 /// Columns as wide as their widest cell, two spaces apart; the last one is not padded.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows.push(cells.map(String::from).into());
@@ -59,7 +59,7 @@ impl<const N: usize> Columns<N> {
         self
     }
 
-    /// A line in the form of [`Table::text`].
+    /// A line in the form of [`TextTable::text`].
     pub fn line(&self, cells: [&str; N]) -> String {
         let padded = cells.iter().zip(&self.widths).map(|(cell, width)| format!("  {cell:<width$}"));
         format!("{}\n", padded.collect::<String>().trim_end())
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_lines_have_no_tail() {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.row(["a", "long name", "x"]);
         table.row(["bcd", "e", ""]);
         assert_eq!(table.text(), "  a    long name  x\n  bcd  e\n");

@@ -118,14 +118,14 @@ impl<'a> Rank<'a> {
             let came = channel.endpoint.receive(from, |bytes| got.borrow_mut().extend_from_slice(bytes));
             let now = channel.now();
             if !came {
-                channel.endpoint.expect(from, now);
+                channel.endpoint.expect_multicast(from, now);
             }
             came.then_some(())
         });
         *into = got.into_inner();
     }
 
-    pub fn link_counters(&self) -> link::Counters {
+    pub fn link_counters(&self) -> link::LinkCounters {
         self.channel.link().counters()
     }
 

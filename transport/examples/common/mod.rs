@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-use tern_transport::{Config, Fabric, Peer, Place};
+use tern_transport::{Fabric, JobPlace, Peer, TransportConfig};
 
 /// An empty memfd.
 pub fn memfd() -> OwnedFd {
@@ -23,8 +23,8 @@ pub fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
         let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
         let oversubscribed = size as usize > cores;
         Fabric::attach(
-            Place { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None },
-            &Config::default(),
+            JobPlace { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None },
+            &TransportConfig::default(),
         )
         .unwrap_or_else(|error| panic!("{error}"))
     };

@@ -1,9 +1,9 @@
 //! Buffers with gaps: every way that bytes move must respect them.
 
-use tern_mem::datatype::Form;
+use tern_mem::datatype::ConstructorForm;
 use tern_mem::{Basic, Datatype, UserBuf};
 
-use super::{Keeper, World, drain, header, pattern, remote_of};
+use super::{ConformanceWorld, Keeper, drain, header, pattern, remote_of};
 use crate::{Am, Header, Landing, Peer, Sink, Token, Transfer, TransferError, Transport};
 
 /// Memory in which every second piece of `piece` bytes belongs to the message.
@@ -22,7 +22,8 @@ impl Gapped {
     fn buf(&mut self) -> UserBuf {
         let (piece, count) = (self.piece as i64, self.memory.len() / self.piece / 2);
         let byte = Datatype::predefined(Basic::Byte);
-        let datatype = Datatype::vector(Form::Int, count as i64, piece, 2 * piece, byte).expect("a vector");
+        let datatype =
+            Datatype::vector(ConstructorForm::Int, count as i64, piece, 2 * piece, byte).expect("a vector");
         // SAFETY: the tests keep the memory while the buffer is used; the type names bytes within it.
         unsafe { UserBuf::typed(self.memory.as_mut_ptr(), 1, datatype.layout()) }
     }
@@ -67,7 +68,7 @@ impl Sink for Lander {
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 
-pub(crate) fn sends_from_and_to_gaps<W: World>() {
+pub(crate) fn sends_from_and_to_gaps<W: ConformanceWorld>() {
     let mut world = W::new();
     for (seed, (piece, count)) in SHAPES.into_iter().enumerate() {
         for round in 0..3 {
@@ -96,7 +97,7 @@ pub(crate) fn sends_from_and_to_gaps<W: World>() {
     drain(&mut world, &mut Keeper::default());
 }
 
-pub(crate) fn copies_from_and_to_gaps<W: World>() {
+pub(crate) fn copies_from_and_to_gaps<W: ConformanceWorld>() {
     let mut world = W::new();
     let (transport, peer) = world.sender();
     let limits = transport.limits(peer);
@@ -114,11 +115,12 @@ pub(crate) fn copies_from_and_to_gaps<W: World>() {
             assert_eq!(transport.put(peer, &here.buf(), remote_of(&mut back), Token(2)), Transfer::Done);
             assert_eq!(back, there);
         }
-        if limits.share {
+        if limits.cooperative_copy {
             let mut other = Gapped::new(piece, count);
-            let key =
-                transport.share_open(peer, remote_of(&mut there), &other.buf(), Token(3)).expect("a slot");
-            assert_eq!(transport.share_pull(key), Transfer::Done);
+            let key = transport
+                .open_cooperative_copy(peer, remote_of(&mut there), &other.buf(), Token(3))
+                .expect("a slot");
+            assert_eq!(transport.pull_cooperative_copy(key), Transfer::Done);
             assert_eq!(other.bytes(), there);
         }
     }

@@ -6,25 +6,30 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tern_mem::UserBuf;
-
-use super::detour::{self, Sorted};
+use super::fallback_tunnel::{self, Sorted};
 use super::packets::Packets;
-use super::{ConnectError, Place, Tally};
-use crate::config::{Config, Medium, Route, TcpConfig};
-use crate::limits::{PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR, SILENT_S};
+use super::pairs::{Pairs, Sifted};
+use super::routes::Route;
+use super::sinks::Renumbered;
+use super::{ConnectError, JobPlace, Outside, Tally};
+use crate::config::{Medium, TcpConfig, TransportConfig, TransportSetting};
+use crate::limits::{
+    PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR, SILENT_S, UNKNOWN_DELIVERY,
+};
 use crate::loopback::Loopback;
+use crate::ofi::{Ofi, OfiBell, OfiError, Opened, split};
 use crate::reach::Ports;
+use crate::shm::abroad::memory_file;
 use crate::shm::bell::Bell;
 use crate::shm::team::{Seat, Team};
-use crate::shm::{AttachError, Shm};
-use crate::tcp::{SocketBell, Tcp, Watch};
+use crate::shm::{AttachError, JobMemory, Shm};
+use crate::tcp::{Change, Directory, SocketBell, SocketWatch, Tcp};
 use crate::threads::Serving;
 use crate::urtp::Urtp;
 use crate::urtp::link::address_for_all;
 use crate::urtp::probe::Observation;
 use crate::{
-    Am, Circle, Doorbell, Full, Header, Landing, Limits, Peer, Remote, ShareKey, Sink, Taken, Token,
+    Am, CooperativeCopyKey, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Sink, Taken, Token,
     Transfer, TransferError, Transport,
 };
 
@@ -33,13 +38,19 @@ pub(super) struct Network {
     me: Peer,
     size: u32,
     secret: [u8; 32],
-    route: Route,
-    /// See [`Config::multicast_parity`].
+    transport: TransportSetting,
+    /// See [`TransportConfig::multicast_parity`].
     parity: u8,
     ports: Ports,
     tcp: Tcp,
     packets: Option<Packets>,
+    /// libfabric, for ranks that have it as well.
+    ofi: Option<Ofi>,
+    /// What is to be told of how that was chosen.
+    note: Option<String>,
     here: Option<Here>,
+    /// Shared memory with processes of other worlds, for a rank that has met some.
+    pairs: Option<Pairs>,
     /// Polls of shared memory until the sockets are looked at again.
     polls_left: u32,
     /// What arrived last came over shared memory.
@@ -56,18 +67,19 @@ struct Here {
 }
 
 impl Network {
-    pub(super) fn attach(place: Place, config: &Config) -> Result<Network, ConnectError> {
-        if config.route == Route::Shm {
+    pub(super) fn attach(place: JobPlace, config: &TransportConfig) -> Result<Network, ConnectError> {
+        if config.transport == TransportSetting::Shm {
             return Err(ConnectError::OnlyShm);
         }
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
-        let (me, size, secret, route) = (place.me, place.size, outside.secret, config.route);
+        let (me, size, secret, transport) = (place.me, place.size, outside.secret, config.transport);
         // What multicasts needs the interfaces of the machine.
-        let local = place.neighbours.is_none() && route == Route::Tcp;
+        let local = place.neighbours.is_none() && transport == TransportSetting::Tcp;
         let settings = TcpConfig { local, ..config.tcp };
-        let tcp = Tcp::new(me, size, outside.secret, outside.directory, settings)?.with_accord(config.accord);
-        let parity = config.multicast_parity.min(PARITY_RUN_MAX) as u8;
-        let neighbours = place.neighbours.filter(|ranks| !route.is_network() && ranks.len() > 1);
+        let (directory, opened, note) = endpoint(outside.directory, config)?;
+        let tcp = Tcp::new(me, size, secret, directory, settings)?.with_fingerprint(config.fingerprint);
+        let ofi = opened.map(|(opened, half)| Ofi::new((me, size, secret), opened, half, tcp.bell().clone()));
+        let neighbours = place.neighbours.filter(|ranks| !transport.is_network() && ranks.len() > 1);
         let here = match neighbours {
             None => None,
             Some(ranks) => {
@@ -75,24 +87,89 @@ impl Network {
                 let index = ranks.binary_search(&me).map_err(|_| AttachError::NotARank(me, count))?;
                 let segment = place.segment.ok_or(AttachError::NoSegment(count))?;
                 let shm = Shm::attach(&segment, index as u32, count, place.oversubscribed, config)?;
-                let bell = Arc::new(BothBell::new(shm.bell().clone(), tcp.bell().clone()));
-                Some(Here { shm, ranks: ranks.into(), bell })
+                Some(Here::new(shm, ranks.into(), &tcp))
             }
         };
-        Ok(Network {
+        Ok(Network { ofi, note, ..Network::of((me, size, secret), tcp, here, config) })
+    }
+
+    /// For a world whose ranks are all on this node, and that is to meet another one: shared memory stays the way within the world.
+    pub(super) fn around(
+        (me, size): (Peer, u32),
+        shm: Option<Shm>,
+        outside: Outside,
+        config: &TransportConfig,
+    ) -> Result<Network, ConnectError> {
+        let tcp = Tcp::new(me, size, outside.secret, outside.directory, config.tcp)?
+            .with_fingerprint(config.fingerprint);
+        let here = shm.map(|shm| Here::new(shm, (0..size).collect(), &tcp));
+        Ok(Network::of((me, size, outside.secret), tcp, here, config))
+    }
+
+    fn of(
+        (me, size, secret): (Peer, u32, [u8; 32]),
+        tcp: Tcp,
+        here: Option<Here>,
+        config: &TransportConfig,
+    ) -> Network {
+        Network {
             me,
             size,
             secret,
-            route,
-            parity,
+            transport: config.transport,
+            parity: config.multicast_parity.min(PARITY_RUN_MAX) as u8,
             ports: config.tcp.ports,
             tcp,
             packets: None,
+            ofi: None,
+            note: None,
             here,
+            pairs: None,
             polls_left: 0,
             is_near: false,
             silence_max: Duration::from_secs(SILENT_S) + config.tcp.peer_timeout(),
-        })
+        }
+    }
+
+    /// Lets processes of other worlds on this host reach this one by memory, and it them. Whether the doorbell is another one from
+    /// then on: a rank that shares memory with nobody has to have some in which it sleeps.
+    pub(super) fn open_memory(
+        &mut self,
+        of_world: Option<&Arc<JobMemory>>,
+        config: &TransportConfig,
+    ) -> bool {
+        if self.transport.is_network() || self.pairs.is_some() {
+            return false;
+        }
+        let place = (self.me, self.size);
+        if let Some(here) = &self.here {
+            self.pairs = of_world.and_then(|memory| Pairs::new(place, &here.shm, memory, config));
+            return false;
+        }
+        let Some((shm, memory)) = memory_alone(config) else { return false };
+        self.pairs = Pairs::new(place, &shm, &memory, config);
+        self.here = Some(Here::new(shm, [self.me].into(), &self.tcp));
+        true
+    }
+
+    /// Why a process of another world on this host is reached by TCP, if one is, once.
+    pub(super) fn take_note(&mut self) -> Option<String> {
+        self.pairs.as_mut()?.take_why()
+    }
+
+    /// With how many processes of other worlds messages go by memory, both ways.
+    pub(super) fn near_foreigners(&self) -> usize {
+        self.pairs.as_ref().map_or(0, Pairs::near)
+    }
+
+    /// The way to processes of other worlds.
+    pub(super) fn tcp(&self) -> &Tcp {
+        &self.tcp
+    }
+
+    /// The same, to change it.
+    pub(super) fn tcp_mut(&mut self) -> &mut Tcp {
+        &mut self.tcp
     }
 
     pub(super) fn has_neighbours(&self) -> bool {
@@ -107,6 +184,11 @@ impl Network {
         }
     }
 
+    /// The bell of this rank, in shared memory.
+    pub(super) fn bell(&self) -> Option<Arc<Bell>> {
+        self.here.as_ref().map(|here| here.shm.bell().clone())
+    }
+
     /// Threads of this process that sleep must hear of a message that another one sends to itself.
     pub(super) fn ring_own_threads(&self) {
         if self.here.is_none() {
@@ -114,33 +196,63 @@ impl Network {
         }
     }
 
+    /// How libfabric was chosen or not, for whoever wants to know.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Whether this rank can come back after a farewell. A provider of libfabric knows none.
+    pub(super) fn can_come_back(&self) -> bool {
+        self.ofi.is_none()
+    }
+
+    pub(super) fn say_goodbye(&mut self) {
+        self.tcp.say_goodbye();
+    }
+
+    pub(super) fn come_back(&mut self) {
+        self.tcp.come_back();
+    }
+
+    pub(super) fn owes_something(&self) -> bool {
+        self.tcp.owes_something()
+    }
+
     pub(super) fn close(&mut self) {
+        self.ofi.iter_mut().for_each(Ofi::close);
         self.tcp.close();
     }
 
     #[inline]
-    pub(super) fn has_residue(&mut self) -> bool {
-        self.tcp.has_residue() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_residue())
+    pub(super) fn has_unsent(&mut self) -> bool {
+        self.tcp.has_unsent()
+            || self.ofi.as_ref().is_some_and(Ofi::has_unsent)
+            || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_unsent())
     }
 
     #[inline]
-    pub(super) fn has_unseen(&self) -> bool {
-        self.tcp.has_unseen() || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_unseen())
+    pub(super) fn has_unsignaled(&self) -> bool {
+        self.tcp.has_unsignaled()
+            || self.packets.as_ref().is_some_and(|packets| packets.urtp.has_unsignaled())
     }
 
-    /// A connection falls silent, breaks and comes back, perhaps twice.
+    /// A connection falls silent, breaks and comes back, perhaps twice. What processes of other worlds do nobody here knows.
     pub(super) fn delivery_max(&self) -> Duration {
-        2 * self.silence_max
+        if self.tcp.has_foreigners() { UNKNOWN_DELIVERY } else { 2 * self.silence_max }
     }
 
     #[inline]
-    pub(super) fn holds_back(&self) -> bool {
-        self.tcp.holds_back()
+    pub(super) fn is_corked(&self) -> bool {
+        self.tcp.is_corked()
     }
 
-    pub(super) fn failure(&self) -> Option<&str> {
-        let tcp = self.tcp.failure().map(|(_, why)| why.as_str());
-        tcp.or_else(|| self.packets.as_ref()?.urtp.failure())
+    pub(super) fn failure(&self) -> Option<Failure> {
+        let of_packets = || {
+            let why = self.packets.as_ref()?.urtp.failure()?.to_owned();
+            Some(Failure { peer: self.me, why })
+        };
+        let of_ofi = || self.ofi.as_ref()?.failure().cloned();
+        self.tcp.failure().cloned().or_else(of_ofi).or_else(of_packets)
     }
 
     /// A seat in a team of ranks of this machine, which have shared memory.
@@ -157,10 +269,14 @@ impl Network {
         self.here.as_ref().is_some_and(|here| here.shm.is_fenced())
     }
 
-    /// Whether the peer has a bell here.
-    pub(super) fn ring(&self, peer: Peer) -> bool {
-        let found = self.here.as_ref().and_then(|here| Some((here, here.index(peer)?)));
-        found.inspect(|(here, index)| here.shm.ring(*index)).is_some()
+    pub(super) fn ring(&self, peer: Peer) {
+        if let Some(here) = &self.here
+            && let Some(index) = here.index(peer)
+        {
+            here.shm.ring(index);
+        } else if let Some(pairs) = &self.pairs {
+            pairs.ring(peer);
+        }
     }
 
     pub(super) fn address(&self) -> Option<IpAddr> {
@@ -198,7 +314,7 @@ impl Network {
     pub(super) fn use_packets(&mut self) {
         if let Some(packets) = &mut self.packets {
             packets.multicasts = true;
-            packets.carries_messages = self.route == Route::Urtp;
+            packets.carries_messages = self.transport == TransportSetting::Urtp;
         }
     }
 
@@ -212,26 +328,35 @@ impl Network {
         self.packets.as_ref().is_none_or(|packets| packets.urtp.is_flushed())
     }
 
+    pub(super) fn take_changes(&mut self) -> impl Iterator<Item = (Peer, Change)> {
+        self.tcp.take_changes()
+    }
+
     pub(super) fn tally(&self) -> Tally {
         let packets = self.packets.as_ref().map(|packets| packets.urtp.counters());
         let tcp = &self.tcp;
-        Tally { packets, mended: tcp.mended(), given_up: tcp.given_up(), turned_away: tcp.turned_away() }
+        let unproven = self.ofi.as_ref().map_or(0, |ofi| ofi.counters().unproven);
+        Tally {
+            packets,
+            mended: tcp.mended(),
+            given_up: tcp.given_up(),
+            turned_away: tcp.turned_away(),
+            unproven,
+        }
     }
 
     /// Whether sockets of connections are all that a poll looks at.
     #[inline]
-    pub(super) fn listens(&self) -> bool {
-        self.here.is_none() && self.packets.is_none()
+    pub(super) fn has_poll_first(&self) -> bool {
+        self.here.is_none() && self.packets.is_none() && self.ofi.is_none()
     }
 
-    /// Datagrams, if they carry messages to one rank.
-    #[inline]
-    fn carrier(&mut self) -> Option<&mut Urtp> {
-        self.packets.as_mut().filter(|packets| packets.carries_messages).map(|packets| &mut packets.urtp)
+    fn poll_ofi(&mut self, sink: &mut impl Sink, slept: bool) -> bool {
+        self.ofi.as_mut().is_some_and(|ofi| ofi.poll_after(slept, sink))
     }
 
     /// Datagrams, if multicasts go by them.
-    fn caster(&mut self) -> Option<&mut Urtp> {
+    fn multicaster(&mut self) -> Option<&mut Urtp> {
         self.packets.as_mut().filter(|packets| packets.multicasts).map(|packets| &mut packets.urtp)
     }
 
@@ -243,8 +368,8 @@ impl Network {
     fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
         let Some(packets) = &mut self.packets else { return false };
         let any = packets.urtp.poll_if_due(sink, must);
-        while let Some(packet) = packets.urtp.take_detoured() {
-            detour::send(packet, &mut self.tcp);
+        while let Some(packet) = packets.urtp.take_tunneled() {
+            fallback_tunnel::send(packet, &mut self.tcp);
         }
         any
     }
@@ -256,174 +381,154 @@ impl Network {
         }
     }
 
-    /// Shared memory and the peer's number there, if the peer is on this machine.
+    /// The same where there may be letters of other worlds among what comes.
+    fn poll_tcp_for_letters(&mut self, sink: &mut impl Sink) -> bool {
+        let Some(pairs) = &mut self.pairs else { return self.poll_tcp(sink) };
+        let sink = &mut Sifted { sink, pairs };
+        match &mut self.packets {
+            Some(packets) => self.tcp.poll(&mut Sorted { sink, packets }),
+            None => self.tcp.poll(sink),
+        }
+    }
+
+    /// What letters of other worlds bring about.
     #[inline]
-    fn near(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        let here = self.here.as_mut()?;
-        let index = here.index(peer)?;
-        Some((&mut here.shm, index))
+    fn settle_pairs(&mut self, sink: &mut impl Sink) -> bool {
+        self.pairs.as_mut().is_some_and(|pairs| pairs.settle(&mut self.tcp, sink))
     }
-}
 
-impl Here {
-    /// Usually the ranks of a machine follow each other.
+    /// The route to a peer: see the table in `routes.rs`.
     #[inline]
-    fn index(&self, peer: Peer) -> Option<u32> {
-        let guess = peer.wrapping_sub(self.ranks[0]) as usize;
-        if self.ranks.get(guess) == Some(&peer) {
-            return Some(guess as u32);
+    pub(super) fn route(&mut self, peer: Peer) -> Route<'_> {
+        if let Some(here) = &mut self.here {
+            if let Some(index) = here.index(peer) {
+                return Route::Memory(&mut here.shm, index);
+            }
+            if let Some((shm, index)) = self.pairs.as_mut().and_then(|pairs| pairs.way(peer)) {
+                return Route::Memory(shm, index);
+            }
         }
-        self.ranks.binary_search(&peer).ok().map(|index| index as u32)
+        if let Some(packets) = &mut self.packets
+            && packets.carries_messages
+            && peer < self.size
+        {
+            return Route::Datagrams(&mut packets.urtp, peer);
+        }
+        if let Some(ofi) = &mut self.ofi
+            && ofi.serves(peer)
+        {
+            return Route::Libfabric(ofi, peer);
+        }
+        Route::Sockets(&mut self.tcp, peer)
     }
-}
 
-/// Gives the ranks of this machine their numbers in the job.
-struct Renumbered<'a, S> {
-    sink: &'a mut S,
-    ranks: &'a [Peer],
-}
-
-impl<S: Sink> Sink for Renumbered<'_, S> {
-    #[inline]
-    fn short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        self.sink.short(self.ranks[from as usize], header, payload);
-    }
-    fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
-        self.sink.header(self.ranks[from as usize], header, len)
-    }
-    fn landed(&mut self, from: Peer, token: Token) {
-        self.sink.landed(self.ranks[from as usize], token);
-    }
-    fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
-        self.sink.spoiled(self.ranks[from as usize], token, error);
-    }
-    #[inline]
-    fn enough(&self) -> bool {
-        self.sink.enough()
-    }
-    fn done(&mut self, token: Token, result: Result<(), TransferError>) {
-        self.sink.done(token, result);
-    }
-}
-
-impl Transport for Network {
-    fn limits(&mut self, peer: Peer) -> Limits {
-        let route = self.route;
-        match self.near(peer) {
-            Some((shm, index)) => shm.limits(index),
-            // For good, though the first messages go by TCP.
-            None if route == Route::Urtp => Urtp::LIMITS,
-            None => self.tcp.limits(peer),
+    /// The route that holds until a message goes that is only planned now. Datagrams may be retired by then, for sockets; whether
+    /// libfabric serves a peer is known only once its endpoint's address has come.
+    pub(super) fn lasting_route(&mut self, peer: Peer) -> Option<Route<'_>> {
+        if self.pairs.as_ref().is_some_and(|pairs| pairs.is_near(peer)) {
+            return Some(self.route(peer));
+        }
+        if let Some(here) = &mut self.here
+            && let Some(index) = here.index(peer)
+        {
+            return Some(Route::Memory(&mut here.shm, index));
+        }
+        match &mut self.ofi {
+            Some(ofi) if !ofi.serves(peer) => Some(Route::Sockets(&mut self.tcp, peer)),
+            Some(ofi) => ofi.has_address(peer).then_some(Route::Libfabric(ofi, peer)),
+            None => Some(Route::Sockets(&mut self.tcp, peer)),
         }
     }
 
-    fn streams(&mut self, peer: Peer, len: u64) -> bool {
-        self.near(peer).is_some_and(|(shm, index)| shm.streams(index, len))
+    /// The route for copies: a process of another world may have taken its shorter way before this one does.
+    pub(super) fn copy_route(&mut self, peer: Peer) -> Route<'_> {
+        if self.pairs.as_ref().is_some_and(|pairs| pairs.has_memory(peer)) {
+            let memory = self.pairs.as_mut().and_then(|pairs| pairs.memory(peer));
+            let (shm, index) = memory.expect("just seen");
+            return Route::Memory(shm, index);
+        }
+        self.route(peer)
     }
 
-    #[inline]
-    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
-        if let Some((shm, index)) = self.near(peer) {
-            return shm.send(index, am);
-        }
-        match self.carrier() {
-            Some(urtp) => urtp.send(peer, am),
-            None => self.tcp.send(peer, am),
-        }
-    }
-
-    fn loan_bytes_max(&self, peer: Peer) -> usize {
-        match self.here.as_ref().and_then(|here| here.index(peer)) {
-            Some(_) => 0,
-            None => self.tcp.loan_bytes_max(peer),
+    /// A process of another world is about to be sent the first message.
+    #[cold]
+    pub(super) fn call(&mut self, peer: Peer) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.call(peer, &mut self.tcp);
         }
     }
 
-    fn lent_bytes_max(&self, peer: Peer) -> usize {
-        match self.here.as_ref().and_then(|here| here.index(peer)) {
-            Some(_) => 0,
-            None => self.tcp.lent_bytes_max(peer),
+    /// See [`Transport::approach`].
+    pub(super) fn approach(&mut self, peer: Peer) -> bool {
+        self.pairs.as_mut().is_some_and(|pairs| pairs.approach(peer, &mut self.tcp))
+    }
+
+    /// See [`Transport::forget`].
+    pub(super) fn forget(&mut self, peer: Peer) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.forget(peer);
         }
     }
 
-    fn take_bad_send(&mut self, peer: Peer) -> Option<TransferError> {
-        self.tcp.take_bad_send(peer)
+    /// The limits of a peer that sockets serve for a while only: they are asked for once, and hold for good.
+    pub(super) fn promised(&self, peer: Peer) -> Option<Limits> {
+        let is_here = || self.here.as_ref().is_some_and(|here| here.index(peer).is_some());
+        let by_datagrams = self.transport == TransportSetting::Urtp && peer < self.size && !is_here();
+        by_datagrams.then_some(Urtp::LIMITS)
     }
 
-    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
-        match self.carrier() {
-            Some(urtp) => urtp.lend(peer, am, done),
-            None => self.tcp.lend(peer, am, done),
-        }
-    }
-
-    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
-        self.caster()?.circle(members)
-    }
-
-    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
-        // What was begun before datagrams were retired goes on.
-        self.packets.as_mut().ok_or(Full)?.urtp.multicast(circle, to, am, done)
-    }
-
-    fn expect(&mut self, peer: Peer) {
-        if let Some(urtp) = self.caster() {
-            urtp.expect(peer);
-        }
-    }
-
-    fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Transfer {
-        match self.near(peer) {
-            Some((shm, index)) => shm.get(index, from, into, done),
-            None => self.tcp.get(peer, from, into, done),
-        }
-    }
-
-    fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, done: Token) -> Transfer {
-        match self.near(peer) {
-            Some((shm, index)) => shm.put(index, from, into, done),
-            None => self.tcp.put(peer, from, into, done),
-        }
-    }
-
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
-        let (shm, index) = self.near(peer)?;
-        shm.share_open(index, from, into, done)
-    }
-
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
-        match &mut self.here {
-            Some(here) => here.shm.share_pull(key),
-            None => self.tcp.share_pull(key),
-        }
-    }
-
-    fn share_join(
+    /// Sends a multicast.
+    pub(super) fn multicast(
         &mut self,
-        peer: Peer,
-        key: ShareKey,
-        from: &UserBuf,
-        into: Remote,
+        group: &MulticastGroup,
+        to: &[Peer],
+        am: &Am<'_>,
         done: Token,
-    ) -> Transfer {
-        match self.near(peer) {
-            Some((shm, index)) => shm.share_join(index, key, from, into, done),
-            None => self.tcp.share_join(peer, key, from, into, done),
+    ) -> Result<Taken, Full> {
+        // What was begun before datagrams were retired goes on.
+        self.packets.as_mut().ok_or(Full)?.urtp.multicast(group, to, am, done)
+    }
+
+    pub(super) fn multicast_group(&mut self, members: &[Peer]) -> Option<MulticastGroup> {
+        // Processes of other worlds are none of the ranks among which packets go.
+        if members.iter().any(|member| *member >= self.size) {
+            return None;
+        }
+        self.multicaster()?.multicast_group(members)
+    }
+
+    pub(super) fn expect_multicast(&mut self, peer: Peer) {
+        if let Some(urtp) = self.multicaster() {
+            urtp.expect_multicast(peer);
+        }
+    }
+
+    pub(super) fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
+        if let Some(pulled) = self.pairs.as_mut().and_then(|pairs| pairs.pull_cooperative_copy(key)) {
+            return pulled;
+        }
+        match &mut self.here {
+            Some(here) => here.shm.pull_cooperative_copy(key),
+            None => Transfer::Failed(TransferError::BadKey),
         }
     }
 
     /// Beside shared memory, sockets are looked at less often: a look is a system call.
     #[inline]
-    fn poll(&mut self, sink: &mut impl Sink) -> bool {
-        let slept = self.packets.is_some() && self.tcp.bell().has_slept();
+    pub(super) fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let slept = (self.packets.is_some() || self.ofi.is_some()) && self.tcp.bell().has_slept();
         let Some(Here { shm, ranks, bell }) = &mut self.here else {
-            return self.poll_tcp(sink) | self.poll_packets(sink, slept);
+            return self.poll_tcp(sink) | self.poll_ofi(sink, slept) | self.poll_packets(sink, slept);
         };
-        let mut any = shm.poll(&mut Renumbered { sink, ranks });
+        let mut any = shm.poll(&mut Renumbered { sink, number: |from| ranks[from as usize] });
+        if let Some(pairs) = &mut self.pairs {
+            any |= pairs.poll(sink);
+        }
         self.is_near |= any;
         let look_far = self.polls_left == 0 || bell.has_slept();
         if look_far {
-            let far = self.poll_tcp(sink);
+            let far = self.poll_tcp_for_letters(sink) | self.poll_ofi(sink, slept);
+            any |= self.settle_pairs(sink);
             self.is_near &= !far;
             self.polls_left = if self.is_near { POLLS_PER_TCP_POLL_NEAR } else { POLLS_PER_TCP_POLL };
             any |= far;
@@ -435,15 +540,69 @@ impl Transport for Network {
         any
     }
 
-    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
-        if self.listens() { self.tcp.listen(peer, sink) } else { self.poll(sink) }
+    pub(super) fn poll_first(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+        if self.has_poll_first() { self.tcp.poll_first(peer, sink) } else { self.poll(sink) }
     }
 
-    fn doorbell(&self) -> Arc<dyn Doorbell> {
+    pub(super) fn doorbell(&self) -> Arc<dyn Doorbell> {
         match &self.here {
             Some(here) => here.bell.clone(),
+            None if self.ofi.is_some() => Arc::new(OfiBell(self.tcp.bell().clone())),
             None => self.tcp.doorbell(),
         }
+    }
+}
+
+impl Here {
+    fn new(shm: Shm, ranks: Box<[Peer]>, tcp: &Tcp) -> Here {
+        let bell = Arc::new(BothBell::new(shm.bell().clone(), tcp.bell().clone()));
+        Here { shm, ranks, bell }
+    }
+
+    /// Usually the ranks of a machine follow each other.
+    #[inline]
+    fn index(&self, peer: Peer) -> Option<u32> {
+        let guess = peer.wrapping_sub(self.ranks[0]) as usize;
+        if self.ranks.get(guess) == Some(&peer) {
+            return Some(guess as u32);
+        }
+        if self.ranks.last().is_some_and(|last| peer > *last) {
+            return None;
+        }
+        self.ranks.binary_search(&peer).ok().map(|index| index as u32)
+    }
+}
+
+/// Memory of a rank that shares it with no other one of its world.
+fn memory_alone(config: &TransportConfig) -> Option<(Shm, Arc<JobMemory>)> {
+    let file = memory_file().ok()?;
+    let shm = Shm::attach(&file, 0, 1, false, config).ok()?;
+    Some((shm, Arc::new(JobMemory::new(Some(&file)).ok()?)))
+}
+
+/// The directory for sockets, and an endpoint with its own where libfabric is used: since the user wants it, or by itself for
+/// fabric hardware. Where it cannot be used though nobody has forced it, sockets will do, and there is a note of why.
+#[allow(clippy::type_complexity, reason = "two halves that go together")]
+fn endpoint(
+    directory: Box<dyn Directory>,
+    config: &TransportConfig,
+) -> Result<(Box<dyn Directory>, Option<(Opened, Box<dyn Directory>)>, Option<String>), OfiError> {
+    let is_forced = config.transport == TransportSetting::Ofi;
+    if !(is_forced || config.transport == TransportSetting::Auto && config.ofi.is_worth_trying()) {
+        return Ok((directory, None, None));
+    }
+    let opened = match config.tcp.encrypt {
+        true => Err(OfiError::InClear),
+        false => Opened::new(config.ofi, config.fingerprint, is_forced),
+    };
+    match opened.and_then(|opened| opened.bytes().map(|bytes| (opened, bytes))) {
+        Ok((opened, bytes)) => {
+            let note = format!("messages between hosts go over libfabric ({})", opened.described());
+            let [sockets, endpoints] = split(directory, bytes);
+            Ok((Box::new(sockets), Some((opened, Box::new(endpoints))), Some(note)))
+        }
+        Err(error) if is_forced => Err(error),
+        Err(error) => Ok((directory, None, Some(format!("messages between hosts go over TCP: {error}")))),
     }
 }
 
@@ -452,12 +611,12 @@ impl Transport for Network {
 struct BothBell {
     memory: Arc<Bell>,
     sockets: Arc<SocketBell>,
-    watch: Option<(Arc<Watch>, JoinHandle<()>)>,
+    watch: Option<(Arc<SocketWatch>, JoinHandle<()>)>,
 }
 
 impl BothBell {
     fn new(memory: Arc<Bell>, sockets: Arc<SocketBell>) -> Self {
-        let watch = Watch::new(sockets.clone()).ok().map(Arc::new);
+        let watch = SocketWatch::new(sockets.clone()).ok().map(Arc::new);
         let watch = watch.and_then(|watch| spawn_watcher(watch, memory.clone()));
         BothBell { memory, sockets, watch }
     }
@@ -468,7 +627,7 @@ impl BothBell {
     }
 }
 
-fn spawn_watcher(watch: Arc<Watch>, memory: Arc<Bell>) -> Option<(Arc<Watch>, JoinHandle<()>)> {
+fn spawn_watcher(watch: Arc<SocketWatch>, memory: Arc<Bell>) -> Option<(Arc<SocketWatch>, JoinHandle<()>)> {
     let (watched, serving) = (watch.clone(), Serving::start());
     let watcher = move || {
         serving.begin();

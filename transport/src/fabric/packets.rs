@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::detour::Detours;
+use super::fallback_tunnel::Tunnels;
 use crate::Peer;
 use crate::config::Medium;
 use crate::limits::{PACE_FIRST_BYTES_PER_S, PACE_LOOP_BACK_BYTES_PER_S, PACE_MOST_BYTES_PER_S};
@@ -21,7 +21,7 @@ pub(super) struct Packets {
     /// Messages to one rank go by it.
     pub carries_messages: bool,
     /// Packets that come over TCP instead.
-    pub detours: Detours,
+    pub tunnels: Tunnels,
 }
 
 impl Packets {
@@ -40,7 +40,7 @@ impl Packets {
             _ => Box::new(UdpLink::new(&UdpConfig { ports, ..UdpConfig::new(me, size, secret, interface) })?),
         };
         let urtp = Urtp::new(link, me, size, manner, bell.clone());
-        Ok(Packets { urtp, multicasts: false, carries_messages: false, detours: Detours::default() })
+        Ok(Packets { urtp, multicasts: false, carries_messages: false, tunnels: Tunnels::default() })
     }
 }
 

@@ -2,19 +2,21 @@
 
 use std::fmt;
 
-use crate::urtp::link::Counters;
+use crate::urtp::link::LinkCounters;
 
 /// Counts of a rank's network since its job began. What is nothing is not said, and an idle network says nothing at all.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Tally {
     /// Of its datagrams, if it has some: what the link has seen, and what the protocol.
-    pub packets: Option<(Counters, tern_urtp::Counters)>,
+    pub packets: Option<(LinkCounters, tern_urtp::UrtpCounters)>,
     /// Connections that broke and were made again.
     pub mended: u64,
     /// Connections whose other end closed them before it had proved anything.
     pub given_up: u64,
     /// Connections that were closed since they proved nothing.
     pub turned_away: u64,
+    /// Packets over libfabric that were dropped, since they proved nothing.
+    pub unproven: u64,
 }
 
 impl Tally {
@@ -38,6 +40,7 @@ impl Tally {
             (self.mended, "connection", "made again after a break"),
             (self.given_up, "connection", "closed by the other end before it proved anything"),
             (self.turned_away, "connection", "that proved nothing"),
+            (self.unproven, "packet", "over libfabric that proved nothing"),
         ];
         let said = counts.iter().filter(|(count, ..)| *count > 0);
         said.map(|(count, noun, fate)| match (count, *noun) {
@@ -68,8 +71,10 @@ mod tests {
             "3 connections made again after a break, 1 connection closed by the other end before it proved anything, \
              2 connections that proved nothing"
         );
-        let link = Counters { sent: 7, received: 1, forged: 1, ..Counters::default() };
-        let protocol = tern_urtp::Counters { resent: 1, multicast_again: 2, ..Default::default() };
+        let tally = Tally { unproven: 1, ..Tally::default() };
+        assert_eq!(tally.to_string(), "1 packet over libfabric that proved nothing");
+        let link = LinkCounters { sent: 7, received: 1, forged: 1, ..LinkCounters::default() };
+        let protocol = tern_urtp::UrtpCounters { resent: 1, multicast_again: 2, ..Default::default() };
         assert_eq!(
             Tally { packets: Some((link, protocol)), ..Tally::default() }.to_string(),
             "7 packets sent, 3 of them again, 1 packet received, 1 dropped as forged"

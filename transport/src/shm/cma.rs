@@ -13,44 +13,74 @@ pub(crate) const PROBE_WORD: u64 = 0x5445_524e_5052_4f42;
 static PROBE: AtomicU64 = AtomicU64::new(PROBE_WORD);
 
 /// Address of this process's probe word.
-pub(crate) fn probe_addr() -> u64 {
+pub fn probe_addr() -> u64 {
     PROBE.as_ptr().addr() as u64
 }
 
 /// Which way bytes move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Direction {
+pub(crate) enum CopyDirection {
     /// From the peer to here.
     Read,
     /// From here to the peer.
     Write,
 }
 
-/// Copies `len` bytes at address `remote` of process `pid` to `local` at `offset`. The kernel checks the address.
-pub fn read_from(
-    pid: u32,
-    remote: u64,
-    local: &UserBuf,
-    offset: usize,
-    len: usize,
-) -> Result<(), TransferError> {
-    copy(Direction::Read, pid, local, offset, remote, len)
+/// Copies pieces of process `pid` to `local` from `offset` on, one behind the other. The kernel checks the addresses.
+pub fn read_from(pid: u32, there: &mut [IoVec], local: &UserBuf, offset: usize) -> Result<(), TransferError> {
+    copy_pieces(CopyDirection::Read, pid, local, offset, there)
 }
 
-/// Copies `len` bytes of `local` from `offset` on to address `remote` of process `pid`. The kernel checks the address.
-pub fn write_to(
+/// Copies bytes of `local` from `offset` on to pieces of process `pid`. The kernel checks the addresses.
+pub fn write_to(pid: u32, there: &mut [IoVec], local: &UserBuf, offset: usize) -> Result<(), TransferError> {
+    copy_pieces(CopyDirection::Write, pid, local, offset, there)
+}
+
+/// Many pieces by one system call, and by another one where the kernel stops before the end.
+fn copy_pieces(
+    direction: CopyDirection,
     pid: u32,
-    remote: u64,
     local: &UserBuf,
-    offset: usize,
-    len: usize,
+    mut offset: usize,
+    mut there: &mut [IoVec],
 ) -> Result<(), TransferError> {
-    copy(Direction::Write, pid, local, offset, remote, len)
+    let mut here = [IoVec::default(); IOVECS_PER_CALL];
+    while !there.is_empty() {
+        let left = there.iter().map(|piece| piece.len).sum::<usize>();
+        let (count, covered) = local.iovecs(offset, left, &mut here);
+        if covered == 0 && left > 0 {
+            return Err(TransferError::Os(libc::EFAULT));
+        }
+        let moved = match covered.checked_div(count) {
+            Some(mean) if mean < PIECE_BYTES_MIN && count > 1 => {
+                copy_by_block(direction, pid, local, offset, there, left)?
+            }
+            _ => call(direction, pid, &here[..count], there)?,
+        };
+        offset += moved;
+        there = behind(there, moved);
+    }
+    Ok(())
+}
+
+/// What of some pieces is left behind their first bytes.
+fn behind(pieces: &mut [IoVec], mut bytes: usize) -> &mut [IoVec] {
+    let whole = pieces.iter().take_while(|piece| {
+        let fits = piece.len <= bytes;
+        bytes -= if fits { piece.len } else { 0 };
+        fits
+    });
+    let left = whole.count();
+    let pieces = &mut pieces[left..];
+    if let Some(first) = pieces.first_mut() {
+        (first.base, first.len) = (first.base.wrapping_add(bytes), first.len - bytes);
+    }
+    pieces
 }
 
 /// Copies bytes `[offset, offset + len)` of `local` from or to `remote` in process `pid`.
 pub(crate) fn copy(
-    direction: Direction,
+    direction: CopyDirection,
     pid: u32,
     local: &UserBuf,
     offset: usize,
@@ -66,35 +96,42 @@ pub(crate) fn copy(
         }
         let there = (remote as usize).wrapping_add(done);
         done += if covered / count < PIECE_BYTES_MIN && count > 1 {
-            copy_by_block(direction, pid, local, offset + done, there, len - done)?
+            copy_by_block(
+                direction,
+                pid,
+                local,
+                offset + done,
+                &[IoVec { base: there, len: len - done }],
+                len - done,
+            )?
         } else {
-            call(direction, pid, &pieces[..count], IoVec { base: there, len: covered })?
+            call(direction, pid, &pieces[..count], &[IoVec { base: there, len: covered }])?
         };
     }
     Ok(())
 }
 
-/// Moves the beginning of what is left through a block of this process: many small pieces. How many bytes.
+/// Moves the beginning of what is left through a block of this process: many small pieces. How many bytes. The kernel moves no more
+/// than either side has.
 #[inline(never)]
 fn copy_by_block(
-    direction: Direction,
+    direction: CopyDirection,
     pid: u32,
     local: &UserBuf,
     offset: usize,
-    remote: usize,
+    there: &[IoVec],
     left: usize,
 ) -> Result<usize, TransferError> {
     let mut block = [0u8; BLOCK_BYTES];
     let n = left.min(BLOCK_BYTES).min(local.len().saturating_sub(offset));
     let here = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
-    let there = IoVec { base: remote, len: n };
     match direction {
-        Direction::Read => {
+        CopyDirection::Read => {
             let moved = call(direction, pid, &here, there)?;
             local.write(offset, &block[..moved]);
             Ok(moved)
         }
-        Direction::Write => {
+        CopyDirection::Write => {
             local.read(offset, &mut block[..n]);
             call(direction, pid, &here, there)
         }
@@ -102,7 +139,7 @@ fn copy_by_block(
 }
 
 /// One system call; how many bytes it moved, at least one.
-fn call(direction: Direction, pid: u32, here: &[IoVec], there: IoVec) -> Result<usize, TransferError> {
+fn call(direction: CopyDirection, pid: u32, here: &[IoVec], there: &[IoVec]) -> Result<usize, TransferError> {
     match call_thread(direction, pid, here, there) {
         // The kernel reaches the memory through a thread, and the first one may have ended before the others.
         Err(TransferError::Os(libc::ESRCH)) => match living_thread(pid) {
@@ -126,16 +163,22 @@ fn living_thread(pid: u32) -> Option<u32> {
     living.filter_map(|task| task.file_name().to_str()?.parse().ok()).next()
 }
 
-fn call_thread(direction: Direction, pid: u32, here: &[IoVec], there: IoVec) -> Result<usize, TransferError> {
+fn call_thread(
+    direction: CopyDirection,
+    pid: u32,
+    here: &[IoVec],
+    there: &[IoVec],
+) -> Result<usize, TransferError> {
     let function = match direction {
-        Direction::Read => libc::process_vm_readv,
-        Direction::Write => libc::process_vm_writev,
+        CopyDirection::Read => libc::process_vm_readv,
+        CopyDirection::Write => libc::process_vm_writev,
     };
     let pid = libc::pid_t::try_from(pid).map_err(|_| TransferError::Os(libc::ESRCH))?;
-    let there: *const IoVec = &there;
     // SAFETY: `IoVec` has the layout of `iovec`. The pieces are of a `UserBuf`, whose maker promised that they
     // may be accessed; the remote addresses are checked by the kernel.
-    let moved = unsafe { function(pid, here.as_ptr().cast(), here.len() as u64, there.cast(), 1, 0) };
+    let moved = unsafe {
+        function(pid, here.as_ptr().cast(), here.len() as u64, there.as_ptr().cast(), there.len() as u64, 0)
+    };
     match usize::try_from(moved) {
         Ok(0) => Err(TransferError::Os(libc::EFAULT)),
         Ok(moved) => Ok(moved),
@@ -148,17 +191,17 @@ fn errno() -> i32 {
 }
 
 /// Whether this process may read the memory of `pid`, tried on its probe word.
-pub(crate) fn probe(pid: u32, addr: u64) -> bool {
+pub fn probe(pid: u32, addr: u64) -> bool {
     let word = AtomicU64::new(0);
     // SAFETY: the word outlives the buffer, and nobody else uses it.
-    let local = unsafe { UserBuf::flat(word.as_ptr().cast(), size_of::<u64>()) };
-    copy(Direction::Read, pid, &local, 0, addr, size_of::<u64>()).is_ok()
+    let local = unsafe { UserBuf::contiguous(word.as_ptr().cast(), size_of::<u64>()) };
+    copy(CopyDirection::Read, pid, &local, 0, addr, size_of::<u64>()).is_ok()
         && word.load(Ordering::Relaxed) == PROBE_WORD
 }
 
 /// Lets any process of this user read this one's memory, where the Yama security module would otherwise let only
 /// its parents do so.
-pub(crate) fn allow_peers() {
+pub fn allow_peers() {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     if scope.trim() == "1" {
         // SAFETY: takes no addresses.

@@ -26,6 +26,12 @@ impl Flag {
         self.count.store(count, Ordering::Release);
     }
 
+    /// As [`Flag::raise`], where the count says which mark it is.
+    #[inline]
+    pub(crate) fn raise_count(&self, count: u64) {
+        self.count.store(count, Ordering::Release);
+    }
+
     /// Leaves a note and raises the flag.
     #[inline]
     pub(crate) fn raise_with(&self, count: u64, mark: u64, note: &Note) {

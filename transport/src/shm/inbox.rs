@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::queue::{self, FIRST_CELL, Link, Links, NONE, STUB};
+use super::queue::{self, FIRST_CELL, Links, NONE, QueueLink, STUB};
 use super::segment::Segment;
 use crate::{Header, Peer};
 
@@ -17,7 +17,7 @@ impl Links for Inbox<'_> {
         &self.segment.control(self.receiver).queue_tail.0
     }
 
-    fn next(&self, link: Link) -> Option<&AtomicU32> {
+    fn next(&self, link: QueueLink) -> Option<&AtomicU32> {
         if link == STUB {
             return Some(&self.segment.control(self.receiver).queue_stub.0);
         }
@@ -28,7 +28,7 @@ impl Links for Inbox<'_> {
 
 impl Inbox<'_> {
     /// Owner and number of the cell that `link` names, if there is such a cell.
-    pub(crate) fn cell(&self, link: Link) -> Option<(Peer, u32)> {
+    pub(crate) fn cell(&self, link: QueueLink) -> Option<(Peer, u32)> {
         let layout = self.segment.layout();
         let index = link.checked_sub(FIRST_CELL)?;
         let (owner, cell) = (index / layout.cells, index % layout.cells);

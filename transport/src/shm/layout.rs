@@ -1,13 +1,16 @@
 //! Where everything lies in the job's segment. All ranks compute the same offsets from the same few numbers.
 
-use crate::config::Config;
-use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARE_SLOTS, TEAM_BYTES, TEAM_FLAGS, TEAM_ROOMS, TEAM_SLOTS};
+use crate::config::TransportConfig;
+use crate::limits::{
+    CELL_PIECE_BYTES_MIN, CELL_PIECES, COOPERATIVE_COPY_SLOTS, LINE_BYTES, PAGE_BYTES, TEAM_BYTES,
+    TEAM_FLAGS, TEAM_ROOMS, TEAM_SLOTS,
+};
 
-use super::segment::{CellLine, Control, ShareSlot, TeamLines};
+use super::segment::{CellLine, CooperativeCopySlot, RegionControl, TeamLines};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct SegmentLayout {
     pub(crate) size: u32,
     pub(crate) ring_lines: u32,
     pub(crate) cells: u32,
@@ -17,7 +20,7 @@ pub(crate) struct Layout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 
 /// A team's flags, to the end of a page.
 const TEAM_FLAGS_BYTES: usize = (TEAM_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
@@ -28,11 +31,11 @@ const TEAM_ROOM_BYTES: usize = TEAM_FLAGS_BYTES + TEAM_BYTES;
 /// Bytes before the first region: the job's fingerprint.
 const JOB_BYTES: usize = PAGE_BYTES;
 
-impl Layout {
-    pub(crate) fn new(size: u32, config: &Config) -> Self {
-        let Config { ring_lines, cells, cell_bytes, .. } = config.clamped();
-        let layout = Layout { size, ring_lines, cells, cell_bytes, region_bytes: None };
-        Layout { region_bytes: layout.end_of_rings(), ..layout }
+impl SegmentLayout {
+    pub(crate) fn new(size: u32, config: &TransportConfig) -> Self {
+        let TransportConfig { ring_lines, cells, cell_bytes, .. } = config.clamped();
+        let layout = SegmentLayout { size, ring_lines, cells, cell_bytes, region_bytes: None };
+        SegmentLayout { region_bytes: layout.end_of_rings(), ..layout }
     }
 
     /// Different for layouts that do not fit together; never zero.
@@ -61,14 +64,14 @@ impl Layout {
         (self.ring_lines as usize + 1) * LINE_BYTES
     }
 
-    // Within a region: control, shared copies and cell lines share the first pages; then what is touched less.
+    // Within a region: control, cooperative copies and cell lines share the first pages; then what is touched less.
 
-    fn shares_offset(&self) -> usize {
-        size_of::<Control>()
+    fn cooperative_copies_offset(&self) -> usize {
+        size_of::<RegionControl>()
     }
 
     fn cell_lines_offset(&self) -> usize {
-        self.shares_offset() + SHARE_SLOTS * size_of::<ShareSlot>()
+        self.cooperative_copies_offset() + COOPERATIVE_COPY_SLOTS * size_of::<CooperativeCopySlot>()
     }
 
     fn teams_offset(&self) -> usize {
@@ -100,9 +103,9 @@ impl Layout {
         self.region(rank)
     }
 
-    pub(crate) fn share(&self, rank: u32, slot: usize) -> usize {
-        assert!(slot < SHARE_SLOTS);
-        self.region(rank) + self.shares_offset() + slot * size_of::<ShareSlot>()
+    pub(crate) fn cooperative_copy_slot(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < COOPERATIVE_COPY_SLOTS);
+        self.region(rank) + self.cooperative_copies_offset() + slot * size_of::<CooperativeCopySlot>()
     }
 
     pub(crate) fn team(&self, rank: u32, slot: usize) -> usize {
@@ -135,6 +138,24 @@ impl Layout {
         self.region(rank) + self.cells_offset() + cell as usize * self.cell_bytes as usize
     }
 
+    /// Bytes of the piece that begins at `at` of a message of `len` bytes in cells: each is announced as soon as it is there.
+    #[inline]
+    pub(crate) fn piece(&self, at: usize, len: usize) -> usize {
+        let cell = self.cell_bytes as usize;
+        self.piece_bytes().min(cell - at % cell).min(len - at)
+    }
+
+    /// Pieces of a message of `len` bytes.
+    pub(crate) fn pieces(&self, len: usize) -> u32 {
+        let (cell, piece) = (self.cell_bytes as usize, self.piece_bytes());
+        (len / cell * cell.div_ceil(piece) + (len % cell).div_ceil(piece)) as u32
+    }
+
+    fn piece_bytes(&self) -> usize {
+        let piece = (self.cell_bytes / CELL_PIECES).next_multiple_of(CELL_PIECE_BYTES_MIN);
+        piece.min(self.cell_bytes) as usize
+    }
+
     /// The ring in the receiver's region for what the sender writes.
     pub(crate) fn ring(&self, receiver: u32, sender: u32) -> usize {
         assert!(sender < self.size);
@@ -149,13 +170,13 @@ mod tests {
     #[test]
     fn nothing_overlaps_and_all_lies_within() {
         for size in [1, 2, 3, 32] {
-            let layout = Layout::new(size, &Config::default());
+            let layout = SegmentLayout::new(size, &TransportConfig::default());
             let end = layout.segment_bytes().unwrap();
             for rank in 0..size {
                 let order = [
                     layout.control(rank),
-                    layout.share(rank, 0),
-                    layout.share(rank, SHARE_SLOTS - 1),
+                    layout.cooperative_copy_slot(rank, 0),
+                    layout.cooperative_copy_slot(rank, COOPERATIVE_COPY_SLOTS - 1),
                     layout.cell_line(rank, 0),
                     layout.cell_line(rank, layout.cells - 1),
                     layout.team(rank, 0),
@@ -180,15 +201,19 @@ mod tests {
 
     #[test]
     fn a_segment_too_large_to_address_is_none() {
-        let config =
-            Config { cell_bytes: u32::MAX, cells: u32::MAX, ring_lines: u32::MAX, ..Config::default() };
-        assert!(Layout::new(u32::MAX, &config).segment_bytes().is_none());
+        let config = TransportConfig {
+            cell_bytes: u32::MAX,
+            cells: u32::MAX,
+            ring_lines: u32::MAX,
+            ..TransportConfig::default()
+        };
+        assert!(SegmentLayout::new(u32::MAX, &config).segment_bytes().is_none());
     }
 
     #[test]
     fn other_settings_have_other_fingerprints() {
-        let a = Layout::new(4, &Config::default());
-        let b = Layout { cells: a.cells + 1, ..a };
+        let a = SegmentLayout::new(4, &TransportConfig::default());
+        let b = SegmentLayout { cells: a.cells + 1, ..a };
         assert_ne!(a.fingerprint(), b.fingerprint());
     }
 }

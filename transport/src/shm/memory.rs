@@ -6,9 +6,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::segment::within_file_limit;
+use super::abroad::{FD_MIN, FileOf};
+use super::segment::{map_aligned, map_range, stat, within_file_limit};
 use crate::limits::PAGE_BYTES;
 
 /// Ranges begin here, behind every segment: 16 TiB.
@@ -17,18 +19,16 @@ const FIRST: u64 = 1 << 44;
 const END: u64 = 1 << 62;
 /// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
 const RESERVED_AT: usize = PAGE_BYTES - 64;
-/// Descriptors from here on are out of the way of programs that count on low numbers.
-const FD_MIN: i32 = 100;
 
 /// The job's memory file, for windows. Any thread may use it.
 #[derive(Debug)]
 pub struct JobMemory {
     /// `None` in a job of one rank, whose ranges are its own.
-    file: Option<File>,
+    file: Option<MemoryFile>,
 }
 
 #[derive(Debug)]
-struct File {
+struct MemoryFile {
     fd: OwnedFd,
     /// Device and number: a program may close all its descriptors, and get others by the same number.
     name: (u64, u64),
@@ -50,40 +50,65 @@ unsafe impl Sync for SharedRange {}
 impl JobMemory {
     /// The memory behind `fd`, which all ranks of this machine have; without it, of this process alone.
     pub fn new(fd: Option<&OwnedFd>) -> io::Result<JobMemory> {
-        Ok(JobMemory { file: fd.map(File::new).transpose()? })
+        Ok(JobMemory { file: fd.map(MemoryFile::new).transpose()? })
     }
 
-    /// Takes a range of `bytes`, rounded up to whole pages: its place in the file. It reads as zeros.
-    pub fn reserve(&self, bytes: usize) -> io::Result<u64> {
-        let Some(file) = &self.file else { return Ok(0) };
+    /// The file, as other processes of this host find it. None in a job of one rank.
+    pub(crate) fn file_of(&self) -> Option<FileOf> {
+        let MemoryFile { fd, name } = self.file.as_ref()?;
+        Some(FileOf { pid: std::process::id(), fd: fd.as_raw_fd() as u32, inode: name.1 })
+    }
+
+    /// Takes a range of `bytes`, rounded up to whole pages. It reads as zeros.
+    pub fn reserve(self: &Arc<Self>, bytes: usize) -> io::Result<Reservation> {
         let bytes = whole_pages(bytes)?;
+        let memory = self.clone();
+        let Some(file) = &self.file else { return Ok(Reservation { memory, place: 0, bytes }) };
         let first_page = file.map(0, PAGE_BYTES)?;
         let place = first_page.word(RESERVED_AT).fetch_add(bytes as u64, Ordering::Relaxed);
         let place = place.checked_add(FIRST).filter(|place| place + (bytes as u64) < END);
         let place = place.ok_or(io::ErrorKind::OutOfMemory)?;
         file.reach(place + bytes as u64)?;
-        Ok(place)
+        Ok(Reservation { memory, place, bytes })
     }
 
     /// Maps a range that some rank of this machine has reserved.
     pub fn map(&self, place: u64, bytes: usize) -> io::Result<SharedRange> {
-        let bytes = whole_pages(bytes)?;
-        match &self.file {
-            Some(file) => file.map(place, bytes),
-            None => SharedRange::map(None, 0, bytes),
-        }
+        self.map_aligned(place, bytes, PAGE_BYTES)
     }
 
-    /// Gives the memory of a range back to the system. Nobody may use it any more, mapped or not.
-    pub fn release(&self, place: u64, bytes: usize) {
-        let (Some(file), Ok(bytes)) = (&self.file, whole_pages(bytes)) else { return };
-        if file.is_there() {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: a plain system call on the file's own descriptor. What it cannot do, the end of the job does.
-            unsafe {
-                libc::fallocate(file.fd.as_raw_fd(), mode, place as libc::off_t, bytes as libc::off_t);
-            }
+    /// The same at an address that is a multiple of `align`, a power of two.
+    pub fn map_aligned(&self, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
+        let bytes = whole_pages(bytes)?;
+        match &self.file {
+            Some(file) => file.map_aligned(place, bytes, align),
+            None => SharedRange::map(None, 0, bytes, align),
         }
+    }
+}
+
+/// A range that this rank has taken. With this value its memory goes back to the system; nobody may use it any more then, mapped or not.
+#[derive(Debug)]
+pub struct Reservation {
+    memory: Arc<JobMemory>,
+    place: u64,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Where it is in the file, by which all ranks of this machine can map it.
+    pub fn place(&self) -> u64 {
+        self.place
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let Some(file) = self.memory.file.as_ref().filter(|file| file.is_there()) else { return };
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (place, bytes) = (self.place as libc::off_t, self.bytes as libc::off_t);
+        // SAFETY: a plain system call on the file's own descriptor. What it cannot do, the end of the job does.
+        unsafe { libc::fallocate(file.fd.as_raw_fd(), mode, place, bytes) };
     }
 }
 
@@ -92,8 +117,8 @@ fn whole_pages(bytes: usize) -> io::Result<usize> {
     pages.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-impl File {
-    fn new(fd: &OwnedFd) -> io::Result<File> {
+impl MemoryFile {
+    fn new(fd: &OwnedFd) -> io::Result<MemoryFile> {
         // SAFETY: a plain system call on an open descriptor.
         let own = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FD_MIN) };
         if own < 0 {
@@ -102,7 +127,7 @@ impl File {
         // SAFETY: the descriptor is new and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(own) };
         let name = name_of(&fd)?;
-        Ok(File { fd, name })
+        Ok(MemoryFile { fd, name })
     }
 
     fn is_there(&self) -> bool {
@@ -110,10 +135,14 @@ impl File {
     }
 
     fn map(&self, place: u64, bytes: usize) -> io::Result<SharedRange> {
+        self.map_aligned(place, bytes, PAGE_BYTES)
+    }
+
+    fn map_aligned(&self, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
         if !self.is_there() {
             return Err(io::Error::other("the program has closed the descriptor of the job's memory"));
         }
-        SharedRange::map(Some(&self.fd), place, bytes)
+        SharedRange::map(Some(&self.fd), place, bytes, align)
     }
 
     /// Makes the file reach so far at least. Writing its last byte never makes it shorter, whatever other ranks do.
@@ -127,28 +156,25 @@ impl File {
 }
 
 fn name_of(fd: &OwnedFd) -> io::Result<(u64, u64)> {
-    // SAFETY: all zeros is a `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: a plain system call that fills in `stat`.
-    match unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } {
-        0 => Ok((stat.st_dev, stat.st_ino)),
-        _ => Err(io::Error::last_os_error()),
-    }
+    stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
 impl SharedRange {
-    fn map(fd: Option<&OwnedFd>, place: u64, bytes: usize) -> io::Result<SharedRange> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let of_file = if fd.is_some() { 0 } else { libc::MAP_ANONYMOUS };
-        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | of_file;
-        let fd = fd.map_or(-1, |fd| fd.as_raw_fd());
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let base =
-            unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, place as libc::off_t) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+    /// No bytes: in place of what another machine has.
+    pub const fn none() -> SharedRange {
+        SharedRange { base: NonNull::dangling(), bytes: 0 }
+    }
+
+    /// Whether it has none.
+    pub fn is_none(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn map(fd: Option<&OwnedFd>, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
+        let base = match align {
+            0..=PAGE_BYTES => map_range(fd, place, bytes)?,
+            _ => map_aligned(fd, place, bytes, align)?,
+        };
         Ok(SharedRange { base, bytes })
     }
 
@@ -192,6 +218,9 @@ impl SharedRange {
 
 impl Drop for SharedRange {
     fn drop(&mut self) {
+        if self.is_none() {
+            return;
+        }
         // SAFETY: exactly what was mapped; references to it have ended, and pointers are no longer used by the rules of a window.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
@@ -213,37 +242,49 @@ mod tests {
     }
 
     fn blocks(fd: &OwnedFd) -> i64 {
-        // SAFETY: all zeros is a `stat`, which the call fills in.
-        unsafe {
-            let mut stat: libc::stat = std::mem::zeroed();
-            libc::fstat(fd.as_raw_fd(), &mut stat);
-            stat.st_blocks
-        }
+        stat(fd).unwrap().st_blocks
+    }
+
+    fn memory(fd: &OwnedFd) -> Arc<JobMemory> {
+        Arc::new(JobMemory::new(Some(fd)).unwrap())
     }
 
     #[test]
     fn ranges_are_shared_apart_and_given_back() {
         let fd = file();
-        let (one, two) = (JobMemory::new(Some(&fd)).unwrap(), JobMemory::new(Some(&fd)).unwrap());
+        let (one, two) = (memory(&fd), memory(&fd));
         let (a, b) = (one.reserve(10_000).unwrap(), two.reserve(1).unwrap());
-        assert_eq!(b - a, 3 * PAGE_BYTES as u64);
-        let (here, there) = (one.map(a, 10_000).unwrap(), two.map(a, 10_000).unwrap());
+        assert_eq!(b.place() - a.place(), 3 * PAGE_BYTES as u64);
+        let (here, there) = (one.map(a.place(), 10_000).unwrap(), two.map(a.place(), 10_000).unwrap());
         here.word(9_992).store(7, Ordering::Relaxed);
         assert_eq!(there.word(9_992).load(Ordering::Relaxed), 7);
-        assert_eq!(two.map(b, 1).unwrap().word(0).load(Ordering::Relaxed), 0);
+        assert_eq!(two.map(b.place(), 1).unwrap().word(0).load(Ordering::Relaxed), 0);
         drop((here, there));
         let before = blocks(&fd);
-        one.release(a, 10_000);
+        drop(a);
         assert!(blocks(&fd) < before, "the memory went back to the system");
     }
 
     #[test]
     fn a_process_alone_has_its_own() {
-        let memory = JobMemory::new(None).unwrap();
-        let (a, b) = (memory.map(memory.reserve(8).unwrap(), 8), memory.map(0, 8));
+        let memory = Arc::new(JobMemory::new(None).unwrap());
+        let (a, b) = (memory.map(memory.reserve(8).unwrap().place(), 8), memory.map(0, 8));
         let (a, b) = (a.unwrap(), b.unwrap());
         a.half_word(4).store(1, Ordering::Relaxed);
         assert_eq!(b.word(0).load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn ranges_begin_where_they_are_wanted() {
+        let fd = file();
+        for memory in [memory(&fd), Arc::new(JobMemory::new(None).unwrap())] {
+            let range = memory.reserve(10_000).unwrap();
+            for align in [1, PAGE_BYTES, 1 << 16, 1 << 21] {
+                let mapped = memory.map_aligned(range.place(), 10_000, align).unwrap();
+                assert!(mapped.at(0, 10_000).addr().is_multiple_of(align));
+                mapped.word(9_992).store(1, Ordering::Relaxed);
+            }
+        }
     }
 
     #[test]
@@ -255,7 +296,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let fd = file();
-        let memory = JobMemory::new(Some(&fd)).unwrap();
+        let memory = memory(&fd);
         assert!(memory.reserve(usize::MAX).is_err() && memory.map(0, usize::MAX).is_err());
     }
 }

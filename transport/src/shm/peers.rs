@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use super::cma;
 use super::segment::Segment;
 use crate::Peer;
-use crate::limits::ATTACH_WAIT_MS;
+use crate::limits::{ATTACH_NAP, ATTACH_WAIT_MS, ATTACH_YIELDS};
 
 /// Value of [`super::segment::Hello::ready`] when the rest of it is valid.
 const READY: u32 = 0x5445_524e;
 
 /// Asked-for peers.
-pub(crate) struct Peers {
+pub(crate) struct ShmPeers {
     segment: Arc<Segment>,
     /// `process_vm_readv` and `process_vm_writev` may be used at all.
     cma: bool,
@@ -27,17 +27,17 @@ const ONLY_SEGMENT: u32 = u32::MAX;
 
 /// How a peer's memory can be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum MemoryReach {
     /// Only through the segment.
     Segment,
     /// The kernel copies from and to the process with this number.
     Process(u32),
 }
 
-impl Peers {
+impl ShmPeers {
     pub(crate) fn new(segment: Arc<Segment>, cma: bool) -> Self {
         let known = vec![0; segment.layout().size as usize];
-        Peers { segment, cma, known }
+        ShmPeers { segment, cma, known }
     }
 
     /// Tells the others who `me` is.
@@ -52,48 +52,50 @@ impl Peers {
     }
 
     /// How `peer`'s memory can be reached, tried at the first question.
-    pub(crate) fn reach(&mut self, peer: Peer) -> Reach {
+    pub(crate) fn reach(&mut self, peer: Peer) -> MemoryReach {
         match self.known[peer as usize] {
             0 => {}
-            ONLY_SEGMENT => return Reach::Segment,
-            pid => return Reach::Process(pid),
+            ONLY_SEGMENT => return MemoryReach::Segment,
+            pid => return MemoryReach::Process(pid),
         }
-        let reach = if self.cma { self.probe(peer) } else { Reach::Segment };
+        let reach = if self.cma { self.probe(peer) } else { MemoryReach::Segment };
         self.known[peer as usize] = match reach {
-            Reach::Segment => ONLY_SEGMENT,
-            Reach::Process(pid) => pid,
+            MemoryReach::Segment => ONLY_SEGMENT,
+            MemoryReach::Process(pid) => pid,
         };
         reach
     }
 
     pub(crate) fn pid(&mut self, peer: Peer) -> Option<u32> {
         match self.reach(peer) {
-            Reach::Process(pid) => Some(pid),
-            Reach::Segment => None,
+            MemoryReach::Process(pid) => Some(pid),
+            MemoryReach::Segment => None,
         }
     }
 
-    fn probe(&self, peer: Peer) -> Reach {
+    fn probe(&self, peer: Peer) -> MemoryReach {
         let hello = &self.segment.control(peer).hello;
         if !attached(&hello.ready) {
-            return Reach::Segment;
+            return MemoryReach::Segment;
         }
         let pid = hello.pid.load(Ordering::Relaxed);
         match cma::probe(pid, hello.probe_addr.load(Ordering::Relaxed)) {
-            true => Reach::Process(pid),
-            false => Reach::Segment,
+            true => MemoryReach::Process(pid),
+            false => MemoryReach::Segment,
         }
     }
 }
 
-/// Waits a little for a peer that is still starting.
+/// Waits a little for a peer that is still starting. Ranks that start together are there within a millisecond, and a nap takes its time
+/// and the kernel's slack.
 fn attached(ready: &std::sync::atomic::AtomicU32) -> bool {
-    let deadline = Instant::now() + Duration::from_millis(ATTACH_WAIT_MS);
+    let began = Instant::now();
     while ready.load(Ordering::Acquire) != READY {
-        if Instant::now() > deadline {
-            return false;
+        match began.elapsed() {
+            long if long > Duration::from_millis(ATTACH_WAIT_MS) => return false,
+            long if long > ATTACH_YIELDS => std::thread::sleep(ATTACH_NAP),
+            _ => std::thread::yield_now(),
         }
-        std::thread::sleep(Duration::from_micros(50));
     }
     true
 }

@@ -9,25 +9,25 @@
 use crate::sync::{AtomicU32, Ordering};
 
 /// Names a link: [`NONE`], [`STUB`], or a cell.
-pub(crate) type Link = u32;
+pub(crate) type QueueLink = u32;
 
 /// No successor yet.
-pub(crate) const NONE: Link = 0;
+pub(crate) const NONE: QueueLink = 0;
 /// The receiver's stub. A tail of zeroed memory means the stub, too.
-pub(crate) const STUB: Link = 1;
+pub(crate) const STUB: QueueLink = 1;
 /// The first name of a cell.
-pub(crate) const FIRST_CELL: Link = 2;
+pub(crate) const FIRST_CELL: QueueLink = 2;
 
 /// Where the links of one receiver's queue lie.
 pub(crate) trait Links {
     /// The last link of the list.
     fn tail(&self) -> &AtomicU32;
     /// The successor of `link`; `None` if no such link exists.
-    fn next(&self, link: Link) -> Option<&AtomicU32>;
+    fn next(&self, link: QueueLink) -> Option<&AtomicU32>;
 }
 
 /// Appends `link`, whose successor must be [`NONE`] already.
-pub(crate) fn push(links: &impl Links, link: Link) {
+pub(crate) fn push(links: &impl Links, link: QueueLink) {
     let before = links.tail().swap(link, Ordering::AcqRel).max(STUB);
     if let Some(next) = links.next(before) {
         next.store(link, Ordering::Release);
@@ -36,7 +36,7 @@ pub(crate) fn push(links: &impl Links, link: Link) {
 
 /// The reading side.
 pub(crate) struct QueueReader {
-    head: Link,
+    head: QueueLink,
 }
 
 impl QueueReader {
@@ -52,7 +52,7 @@ impl QueueReader {
 
     /// Takes the oldest cell. `None`: nothing is here, or its writer is between the swap and the link.
     #[inline]
-    pub(crate) fn pop(&mut self, links: &impl Links) -> Option<Link> {
+    pub(crate) fn pop(&mut self, links: &impl Links) -> Option<QueueLink> {
         let mut next = load(links, self.head);
         if self.head == STUB {
             if next < FIRST_CELL {
@@ -68,7 +68,7 @@ impl QueueReader {
     }
 
     /// The head is the only cell as far as is seen: put the stub behind it, so that it can be taken.
-    fn pop_last(&mut self, links: &impl Links) -> Option<Link> {
+    fn pop_last(&mut self, links: &impl Links) -> Option<QueueLink> {
         if links.tail().load(Ordering::Acquire) == self.head {
             links.next(STUB)?.store(NONE, Ordering::Relaxed);
             push(links, STUB);
@@ -79,13 +79,13 @@ impl QueueReader {
         }
     }
 
-    fn take(&mut self, next: Link) -> Option<Link> {
+    fn take(&mut self, next: QueueLink) -> Option<QueueLink> {
         Some(std::mem::replace(&mut self.head, next))
     }
 }
 
 #[inline]
-fn load(links: &impl Links, link: Link) -> Link {
+fn load(links: &impl Links, link: QueueLink) -> QueueLink {
     links.next(link).map_or(NONE, |next| next.load(Ordering::Acquire))
 }
 

@@ -24,12 +24,12 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 #[cfg_attr(not(loom), repr(align(64)))]
 pub(crate) struct Line {
     mark: AtomicU64,
-    body: UnsafeCell<Body>,
+    body: UnsafeCell<LineBody>,
 }
 
 /// What follows the mark in a message's first line: context, source (low half) and tag, payload. In further
 /// lines all 56 bytes are payload.
-type Body = [u64; MORE_PAYLOAD_BYTES / 8];
+type LineBody = [u64; MORE_PAYLOAD_BYTES / 8];
 
 /// First word of the payload in a message's first line.
 const PAYLOAD_WORD: usize = 2;
@@ -41,17 +41,17 @@ pub(crate) struct Consumed(AtomicU32);
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Line>() == LINE_BYTES && size_of::<Consumed>() == LINE_BYTES);
-const _: () = assert!(size_of::<Body>() == MORE_PAYLOAD_BYTES);
-const _: () = assert!(size_of::<Body>() - PAYLOAD_WORD * 8 == HEAD_PAYLOAD_BYTES);
+const _: () = assert!(size_of::<LineBody>() == MORE_PAYLOAD_BYTES);
+const _: () = assert!(size_of::<LineBody>() - PAYLOAD_WORD * 8 == HEAD_PAYLOAD_BYTES);
 
 /// How a message travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum MessageShape {
     /// The payload, this many bytes, is in the ring's lines, this one and those that follow.
     Lines(usize),
     /// A further line of a message.
     More,
-    /// The payload is in a cell of the sender that the first line names, and in those that further lines name.
+    /// The payload is in a cell of the sender that the first line names, and in those that further lines name, one for each piece.
     Cell,
 }
 
@@ -61,12 +61,12 @@ const SHAPE_MORE: u8 = 2;
 
 /// The first word of a line, from the lowest byte: lap, shape, kind, flags, credits (2), payload bytes (2).
 #[derive(Clone, Copy)]
-pub(crate) struct Mark(u64);
+pub(crate) struct LineMark(u64);
 
-impl Mark {
+impl LineMark {
     #[inline(always)]
-    fn first(lap: u8, shape: u8, header: &Header, len: usize) -> Mark {
-        Mark(
+    fn first(lap: u8, shape: u8, header: &Header, len: usize) -> LineMark {
+        LineMark(
             u64::from(lap)
                 | u64::from(shape) << 8
                 | u64::from(header.kind) << 16
@@ -76,8 +76,8 @@ impl Mark {
         )
     }
 
-    fn more(lap: u8) -> Mark {
-        Mark(u64::from(lap) | u64::from(SHAPE_MORE) << 8)
+    fn more(lap: u8) -> LineMark {
+        LineMark(u64::from(lap) | u64::from(SHAPE_MORE) << 8)
     }
 
     /// The payload's bytes if the message is a single line, which is what most are.
@@ -88,35 +88,56 @@ impl Mark {
     }
 
     /// `None` if no sound peer can have written this.
-    pub(crate) fn shape(self) -> Option<Shape> {
+    pub(crate) fn shape(self) -> Option<MessageShape> {
         let len = (self.0 >> 48) as usize;
         match (self.0 >> 8) as u8 {
-            SHAPE_LINES if len <= LINES_PAYLOAD_BYTES_MAX => Some(Shape::Lines(len)),
-            SHAPE_CELL => Some(Shape::Cell),
-            SHAPE_MORE => Some(Shape::More),
+            SHAPE_LINES if len <= LINES_PAYLOAD_BYTES_MAX => Some(MessageShape::Lines(len)),
+            SHAPE_CELL => Some(MessageShape::Cell),
+            SHAPE_MORE => Some(MessageShape::More),
             _ => None,
         }
     }
 }
 
-/// A cell as a line names it, with the wish to hear how long it took to copy it out.
+/// A cell as a line names it, with what its receiver is to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CellName(pub(crate) u32);
 
 impl CellName {
     const TIMED: u32 = 1 << 31;
+    const LENT: u32 = 1 << 30;
+    const RECEIVERS: u32 = 1 << 29;
 
-    pub(crate) fn new(cell: u32, timed: bool) -> Self {
-        CellName(if timed { cell | Self::TIMED } else { cell })
+    /// One of the sender's, which the receiver may keep if it `is_lent`.
+    pub(crate) fn new(cell: u32, is_lent: bool) -> Self {
+        CellName(if is_lent { cell | Self::LENT } else { cell })
+    }
+
+    /// One of the receiver's own, which the sender had kept.
+    pub(crate) fn of_receiver(cell: u32) -> Self {
+        CellName(cell | Self::RECEIVERS)
+    }
+
+    /// With the wish to hear how long it took to copy it out, if that `is_wanted`.
+    pub(crate) fn timed(self, is_wanted: bool) -> Self {
+        CellName(if is_wanted { self.0 | Self::TIMED } else { self.0 })
     }
 
     /// Unchecked: the peer wrote it.
     pub(crate) fn cell(self) -> u32 {
-        self.0 & !Self::TIMED
+        self.0 & !(Self::TIMED | Self::LENT | Self::RECEIVERS)
     }
 
     pub(crate) fn is_timed(self) -> bool {
         self.0 & Self::TIMED != 0
+    }
+
+    pub(crate) fn is_lent(self) -> bool {
+        self.0 & Self::LENT != 0
+    }
+
+    pub(crate) fn is_receivers(self) -> bool {
+        self.0 & Self::RECEIVERS != 0
     }
 }
 
@@ -213,6 +234,7 @@ impl RingWriter {
             // A count that the reader cannot have leaves no room; it would only ever let us overwrite.
             self.room = (self.memory.mask + 1).saturating_sub(used);
         }
+        debug_assert!(self.room <= self.memory.mask + 1, "more room than the ring has lines");
         self.room >= lines
     }
 
@@ -222,7 +244,7 @@ impl RingWriter {
         self.push_first(SHAPE_LINES, header, len, fill);
     }
 
-    /// Writes the line that names `cell` with a payload of `len` bytes. There must be room.
+    /// Writes the line that names `cell`, in which a payload of `len` bytes begins. There must be room.
     pub(crate) fn push_cell(&mut self, header: &Header, cell: CellName, len: u32) {
         let fill = |to: *mut u8| {
             // SAFETY: the first line has 40 bytes of payload.
@@ -231,8 +253,9 @@ impl RingWriter {
         self.push_first(SHAPE_CELL, header, 0, fill);
     }
 
-    /// Writes the line that names a further cell of the same message. There must be room.
-    pub(crate) fn push_further_cell(&mut self, cell: CellName) {
+    /// Writes the line that names the cell of a further piece of the same message. There must be room.
+    pub(crate) fn push_further_piece(&mut self, cell: CellName) {
+        debug_assert!(self.room > 0, "a line is written where there is no room");
         // SAFETY: a further line has 56 bytes of payload.
         self.push_more(size_of::<u32>(), |to| unsafe { to.cast::<u32>().write_unaligned(cell.0) });
         self.room -= 1;
@@ -243,7 +266,7 @@ impl RingWriter {
         debug_assert!(self.room > 0 && len <= HEAD_PAYLOAD_BYTES);
         let line = self.memory.line(self.at.position);
         write_head(line, header, fill);
-        line.mark.store(Mark::first(self.at.lap, shape, header, len).0, Ordering::Release);
+        line.mark.store(LineMark::first(self.at.lap, shape, header, len).0, Ordering::Release);
         self.at.step(self.memory.mask);
         self.room -= 1;
     }
@@ -288,7 +311,7 @@ impl RingWriter {
         debug_assert!(n <= MORE_PAYLOAD_BYTES);
         let line = self.memory.line(self.at.position);
         line.body.with_mut(|body| fill(body.cast()));
-        line.mark.store(Mark::more(self.at.lap).0, Ordering::Release);
+        line.mark.store(LineMark::more(self.at.lap).0, Ordering::Release);
         self.at.step(self.memory.mask);
         line
     }
@@ -297,7 +320,7 @@ impl RingWriter {
     fn push_head(&self, first: Cursor, header: &Header, len: usize, fill: &impl Fn(*mut u8, usize, usize)) {
         let line = self.memory.line(first.position);
         write_head(line, header, |to| fill(to, 0, HEAD_PAYLOAD_BYTES));
-        line.mark.store(Mark::first(first.lap, SHAPE_LINES, header, len).0, Ordering::Release);
+        line.mark.store(LineMark::first(first.lap, SHAPE_LINES, header, len).0, Ordering::Release);
         hints::is_for_another(line);
     }
 }
@@ -316,19 +339,19 @@ fn write_head(line: &Line, header: &Header, fill: impl FnOnce(*mut u8)) {
 }
 
 /// A message's first line, copied out: nothing in it changes any more, whatever the peer does.
-pub(crate) struct Head {
+pub(crate) struct LineHead {
     pub(crate) header: Header,
     payload: [u64; HEAD_PAYLOAD_BYTES / 8],
 }
 
-impl Head {
+impl LineHead {
     #[inline(always)]
     pub(crate) fn payload(&self) -> &[u8; HEAD_PAYLOAD_BYTES] {
         // SAFETY: the same bytes, which as bytes need no alignment.
         unsafe { &*self.payload.as_ptr().cast() }
     }
 
-    /// The cell and the payload bytes that a [`Shape::Cell`] line names. Unchecked: the peer wrote them.
+    /// The cell and the payload bytes that a [`MessageShape::Cell`] line names. Unchecked: the peer wrote them.
     pub(crate) fn cell(&self) -> (CellName, u32) {
         let word = |i: usize| u32::from_ne_bytes(self.payload()[i..i + 4].try_into().expect("four bytes"));
         (CellName(word(0)), word(4))
@@ -350,15 +373,15 @@ impl RingReader {
 
     /// The mark of the next message, if it is here.
     #[inline(always)]
-    pub(crate) fn ready(&self) -> Option<Mark> {
+    pub(crate) fn ready(&self) -> Option<LineMark> {
         let mark = self.memory.line(self.at.position).mark.load(Ordering::Acquire);
-        (mark as u8 == self.at.lap).then_some(Mark(mark))
+        (mark as u8 == self.at.lap).then_some(LineMark(mark))
     }
 
     /// The first line of the message whose mark [`RingReader::ready`] gave.
     #[inline(always)]
-    pub(crate) fn head(&self, mark: Mark) -> Head {
-        let words: Body = self.memory.line(self.at.position).body.with(|body| {
+    pub(crate) fn head(&self, mark: LineMark) -> LineHead {
+        let words: LineBody = self.memory.line(self.at.position).body.with(|body| {
             let words: *const u64 = body.cast();
             // SAFETY: the mark says that the writer is done with the line. A peer that writes all the same
             // changes what is copied; volatile, so that it is copied once.
@@ -373,7 +396,7 @@ impl RingReader {
             source: envelope as u32,
             tag: (envelope >> 32) as i32,
         };
-        Head { header, payload }
+        LineHead { header, payload }
     }
 
     /// Whether the next line, of whatever shape, is here: then `take` is shown its payload as a further line.
@@ -400,7 +423,9 @@ impl RingReader {
     #[must_use]
     pub(crate) fn advance(&mut self) -> bool {
         self.at.step(self.memory.mask);
-        let tell = self.at.position.wrapping_sub(self.published) > self.memory.mask / 4;
+        let untold = self.at.position.wrapping_sub(self.published);
+        debug_assert!(untold <= self.memory.mask / 4 + 1, "the writer was not told of {untold} lines");
+        let tell = untold > self.memory.mask / 4;
         if tell {
             self.published = self.at.position;
             self.memory.consumed().store(self.published, Ordering::Release);

@@ -1,6 +1,6 @@
 //! The job's shared segment: one memfd for all ranks of a machine, mapped sparsely.
 //!
-//! Every address is a base and an offset that [`Layout`] computes and checks. What lies there is reached
+//! Every address is a base and an offset that [`SegmentLayout`] computes and checks. What lies there is reached
 //! through atomics and raw pointers only, never through references to plain data: other processes write here,
 //! and nothing that they write is used as an index or a length before it was copied and checked.
 
@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use nix::sys::resource::{Resource, getrlimit};
 
-use crate::config::Config;
-use crate::limits::{LINE_BYTES, TEAM_BYTES, TEAM_FLAGS};
+use crate::config::TransportConfig;
+use crate::limits::{LINE_BYTES, PAGE_BYTES, TEAM_BYTES, TEAM_FLAGS};
 
-use super::bell::BellWords;
+use super::bell_words::BellWords;
 use super::flag::Flag;
-use super::layout::Layout;
+use super::layout::SegmentLayout;
 use super::ring::RingMemory;
 use super::team::Arrivals;
 
 /// First words of a rank's region, each group on a line of its own by who writes it.
 #[repr(C)]
-pub(crate) struct Control {
+pub(crate) struct RegionControl {
     pub(crate) hello: Hello,
     pub(crate) bell: BellWords,
     pub(crate) queue_tail: LineWord,
@@ -60,9 +60,9 @@ pub(crate) const CELL_FREE: u32 = 0;
 /// The cell is on its way to a receiver.
 pub(crate) const CELL_BUSY: u32 = 1;
 
-/// A copy in which both sides take part, see `share.rs`.
+/// A copy in which both sides take part, see `cooperative_copy.rs`.
 #[repr(C, align(64))]
-pub(crate) struct ShareSlot {
+pub(crate) struct CooperativeCopySlot {
     /// Generation in the upper half, next chunk in the lower.
     pub(crate) claim: AtomicU64,
     /// Generation in the upper half, the first error number in the next 16 bits, finished chunks in the lowest.
@@ -88,8 +88,9 @@ pub(crate) struct TeamLines {
     pub(crate) left: AtomicU32,
 }
 
-const _: () = assert!(size_of::<Control>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);
-const _: () = assert!(size_of::<ShareSlot>() == LINE_BYTES && size_of::<TeamLines>() == 2 * LINE_BYTES);
+const _: () = assert!(size_of::<RegionControl>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);
+const _: () =
+    assert!(size_of::<CooperativeCopySlot>() == LINE_BYTES && size_of::<TeamLines>() == 2 * LINE_BYTES);
 
 /// Why a rank cannot attach to the job's segment.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +100,7 @@ pub enum AttachError {
     TooLarge(u32),
     /// The job has no segment although it has several ranks.
     #[error(
-        "{0} ranks on this machine but no shared segment was handed over; start the program with Tern's mpirun"
+        "{0} ranks on this node but no shared segment was handed over; start the program with Tern's mpirun"
     )]
     NoSegment(u32),
     /// This rank is not one of the job.
@@ -129,9 +130,12 @@ pub enum AttachError {
          of the library; they must be the same on all ranks"
     )]
     Mismatch,
+    /// What a process of another world has told of its memory cannot be used.
+    #[error("the memory of a process of another world cannot be opened: {0}")]
+    Process(io::Error),
     /// Ranks were started with different settings.
     #[error(
-        "this rank was started with other settings than the ranks that came before it on this machine: {0}; they must be the \
+        "this rank was started with other settings than the ranks that came before it on this node: {0}; they must be the \
          same on all ranks (mpirun -x NAME passes a variable to all)"
     )]
     Settings(String),
@@ -141,7 +145,9 @@ pub enum AttachError {
 pub(crate) struct Segment {
     base: NonNull<u8>,
     bytes: usize,
-    layout: Layout,
+    layout: SegmentLayout,
+    /// Of the other process, in the memory of two of different worlds: each sleeps where the ranks of its world ring.
+    far_bell: Option<FarBell>,
 }
 
 // SAFETY: the mapping is plain memory that belongs to the process, not to a thread, and is reached through
@@ -152,12 +158,12 @@ unsafe impl Sync for Segment {}
 
 impl Segment {
     /// Maps the segment behind `fd`, giving it its size if it has none yet. Each rank does the same.
-    pub(crate) fn attach(fd: &OwnedFd, size: u32, config: &Config) -> Result<Segment, AttachError> {
-        let layout = Layout::new(size, config);
+    pub(crate) fn attach(fd: &OwnedFd, size: u32, config: &TransportConfig) -> Result<Segment, AttachError> {
+        let layout = SegmentLayout::new(size, config);
         let bytes = layout.segment_bytes().ok_or(AttachError::TooLarge(size))?;
         grow(fd, bytes).map_err(|error| AttachError::Size { bytes, error })?;
         let base = map(fd, bytes).map_err(|error| AttachError::Map { bytes, error })?;
-        let segment = Segment { base, bytes, layout };
+        let segment = Segment { base, bytes, layout, far_bell: None };
         segment.agree()?;
         Ok(segment)
     }
@@ -174,7 +180,13 @@ impl Segment {
         }
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
+    /// The same with the bell of the other one of two processes.
+    pub(crate) fn with_far_bell(mut self, bell: FarBell) -> Segment {
+        self.far_bell = Some(bell);
+        self
+    }
+
+    pub(crate) fn layout(&self) -> &SegmentLayout {
         &self.layout
     }
 
@@ -195,9 +207,18 @@ impl Segment {
     }
 
     #[inline]
-    pub(crate) fn control(&self, rank: u32) -> &Control {
-        // SAFETY: the layout puts a `Control` there.
+    pub(crate) fn control(&self, rank: u32) -> &RegionControl {
+        // SAFETY: the layout puts a `RegionControl` there.
         unsafe { self.view(self.layout.control(rank)) }
+    }
+
+    /// What wakes a rank: a peer, where the segment is that of two processes of different worlds.
+    #[inline]
+    pub(crate) fn bell(&self, rank: u32) -> &BellWords {
+        match &self.far_bell {
+            None => &self.control(rank).bell,
+            Some(far) => far.words(),
+        }
     }
 
     #[inline]
@@ -212,9 +233,9 @@ impl Segment {
         self.at(self.layout.cell(rank, cell), self.layout.cell_bytes as usize).as_ptr()
     }
 
-    pub(crate) fn share(&self, rank: u32, slot: usize) -> &ShareSlot {
-        // SAFETY: the layout puts a `ShareSlot` there.
-        unsafe { self.view(self.layout.share(rank, slot)) }
+    pub(crate) fn cooperative_copy_slot(&self, rank: u32, slot: usize) -> &CooperativeCopySlot {
+        // SAFETY: the layout puts a `CooperativeCopySlot` there.
+        unsafe { self.view(self.layout.cooperative_copy_slot(rank, slot)) }
     }
 
     #[inline]
@@ -255,6 +276,45 @@ impl Drop for Segment {
     }
 }
 
+/// The bell of a process of another world, mapped here.
+pub(crate) struct FarBell {
+    page: NonNull<u8>,
+}
+
+/// The bell's words lie in the first page of a rank's region.
+const BELL_AT: usize = std::mem::offset_of!(RegionControl, bell);
+
+const _: () = assert!(BELL_AT + size_of::<BellWords>() <= PAGE_BYTES);
+
+// SAFETY: the mapping belongs to the process and not to a thread, and is reached through atomics.
+unsafe impl Send for FarBell {}
+// SAFETY: as above.
+unsafe impl Sync for FarBell {}
+
+impl FarBell {
+    /// Maps the page of another process's memory file in which its region begins.
+    pub(crate) fn map(file: &OwnedFd, page: u64) -> io::Result<FarBell> {
+        let end = page.checked_add(PAGE_BYTES as u64);
+        let is_there = end.is_some_and(|end| end <= stat(file).map_or(0, |stat| stat.st_size as u64));
+        if !is_there || !page.is_multiple_of(PAGE_BYTES as u64) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(FarBell { page: map_range(Some(file), page, PAGE_BYTES)? })
+    }
+
+    pub(crate) fn words(&self) -> &BellWords {
+        // SAFETY: within the page, which is mapped as long as `self`; the words are atomics, and any bytes are some.
+        unsafe { self.page.add(BELL_AT).cast().as_ref() }
+    }
+}
+
+impl Drop for FarBell {
+    fn drop(&mut self) {
+        // SAFETY: exactly what was mapped; whoever keeps pointers into it keeps the segment that has this bell.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), PAGE_BYTES) };
+    }
+}
+
 /// Gives the file its size unless it is longer, as when a rank that came earlier has made a window. Where its maker allows seals,
 /// keeps any rank from shrinking it under the others (which would be a SIGBUS for them).
 fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
@@ -276,11 +336,16 @@ fn grow(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
 }
 
 fn length_of(fd: &OwnedFd) -> io::Result<libc::off_t> {
+    stat(fd).map(|stat| stat.st_size)
+}
+
+/// What the system says of an open file.
+pub(super) fn stat(fd: &OwnedFd) -> io::Result<libc::stat> {
     // SAFETY: all zeros is a `stat`, which the call fills in.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: a plain system call on a descriptor that is open.
     match unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } {
-        0 => Ok(stat.st_size),
+        0 => Ok(stat),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -293,11 +358,51 @@ pub(super) fn within_file_limit(bytes: usize) -> io::Result<()> {
     }
 }
 
+/// Maps the beginning of the file.
 pub(super) fn map(fd: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
+    map_range(Some(fd), 0, bytes)
+}
+
+/// Maps a range of a file, or without one memory that is nobody else's. `place` is a multiple of the size of a page.
+pub(super) fn map_range(fd: Option<&OwnedFd>, place: u64, bytes: usize) -> io::Result<NonNull<u8>> {
+    map_at(fd, place, bytes, None)
+}
+
+/// The same at an address that is a multiple of `align`, a power of two.
+pub(super) fn map_aligned(
+    fd: Option<&OwnedFd>,
+    place: u64,
+    bytes: usize,
+    align: usize,
+) -> io::Result<NonNull<u8>> {
+    let room = bytes.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice, which nobody can use yet.
+    let first = unsafe { libc::mmap(std::ptr::null_mut(), room, libc::PROT_NONE, flags, -1, 0) };
+    if first == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let first = first.cast::<u8>();
+    let before = first.addr().next_multiple_of(align) - first.addr();
+    let base = first.wrapping_add(before);
+    let mapped = map_at(fd, place, bytes, Some(base));
+    let used = if mapped.is_ok() { bytes } else { 0 };
+    for (from, bytes) in [(first, before), (base.wrapping_add(used), room - before - used)] {
+        // SAFETY: what is left of the new mapping, a whole number of pages.
+        _ = unsafe { bytes > 0 && libc::munmap(from.cast(), bytes) == 0 };
+    }
+    mapped
+}
+
+fn map_at(fd: Option<&OwnedFd>, place: u64, bytes: usize, at: Option<*mut u8>) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd.as_raw_fd(), 0) };
+    let of_nothing = if fd.is_none() { libc::MAP_ANONYMOUS } else { 0 };
+    let fixed = if at.is_some() { libc::MAP_FIXED } else { 0 };
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | of_nothing | fixed;
+    let (fd, place) = (fd.map_or(-1, |fd| fd.as_raw_fd()), place as libc::off_t);
+    let at = at.map_or(std::ptr::null_mut(), <*mut u8>::cast);
+    // SAFETY: a new mapping at an address of the kernel's choice, or in place of one that nobody uses.
+    let base = unsafe { libc::mmap(at, bytes, protection, flags, fd, place) };
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }

@@ -24,6 +24,7 @@ mod calls;
 mod shared;
 
 use std::cell::Cell;
+use std::hint;
 use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
@@ -35,14 +36,14 @@ use crate::limits::*;
 
 pub(crate) use arrivals::Arrivals;
 pub use calls::Mismatch;
-pub use shared::Shared;
+pub use shared::SharedTeam;
 pub(crate) use shared::clear;
 
-/// A communicator's ranks, all on this machine, and their shared memory. Each rank has one of these; one thread at a
+/// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a
 /// time uses it. All ranks begin the same meetings and handovers in the same order.
 ///
 /// `L` is where its lines are: in the segment of a job, or for the simulator in memory that has a price.
-pub struct Team<L = Shared> {
+pub struct Team<L = SharedTeam> {
     lines: L,
     seat: Seat,
     has_room: bool,
@@ -95,6 +96,9 @@ pub trait Lines {
     /// Raises a flag. What this rank has written before is visible to whoever sees the count.
     fn raise(&self, line: usize, count: u64, mark: u64);
 
+    /// Raises a flag to a count that says which mark it is.
+    fn raise_count(&self, line: usize, count: u64);
+
     /// Leaves a note beside the flag and raises it.
     fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note);
 
@@ -145,7 +149,7 @@ pub enum Arrived {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// Others have yet to come.
-    Early(Watch),
+    Early(TeamWatch),
     /// All have come: this rank calls [`Team::open`].
     Last,
     /// Others make another call: they have been told, or have gone on.
@@ -168,13 +172,29 @@ pub struct Seat {
 /// What a rank waits for: one word of shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "only this module makes and reads it")]
-pub enum Watch {
+pub enum TeamWatch {
     /// The gate of a meeting opens.
     Gate { count: u64 },
     /// Rank `by` raises a flag in this call.
     Flag { line: usize, count: u64, by: u32 },
+    /// Rank `by` raises a flag in this call, which has one step.
+    Sole { line: usize, count: u64, by: u32 },
     /// A rank gets so far or farther.
     Progress { line: usize, count: u64 },
+}
+
+impl TeamWatch {
+    /// Whether a rank that sees this in the word has to wait on.
+    #[inline]
+    pub fn is_pending_at(&self, seen: u64) -> bool {
+        match *self {
+            TeamWatch::Gate { count } | TeamWatch::Flag { count, .. } | TeamWatch::Progress { count, .. } => {
+                seen < count
+            }
+            // Another step of the same call is another call's.
+            TeamWatch::Sole { count, .. } => calls::call_of(seen) < calls::call_of(count),
+        }
+    }
 }
 
 /// What a look at a watched word shows.
@@ -209,7 +229,7 @@ impl Area<'_> {
     pub fn part(&self, at: usize, len: usize) -> UserBuf {
         let base = self.address(at, len);
         // SAFETY: within the area, just checked; it is memory for as long as the team, and who uses it when is told by flags.
-        self.buf.part(at, len).unwrap_or_else(|| unsafe { UserBuf::flat(base, len) })
+        self.buf.part(at, len).unwrap_or_else(|| unsafe { UserBuf::contiguous(base, len) })
     }
 
     /// Says that this rank is about to write `len` bytes at `at`: their lines are fetched from the other cores' caches all at
@@ -227,7 +247,7 @@ impl Area<'_> {
     /// # Panics
     /// If there are not so many.
     pub fn address(&self, at: usize, len: usize) -> *mut u8 {
-        let (base, bytes) = self.buf.as_flat().expect("an area is flat");
+        let (base, bytes) = self.buf.as_contiguous().expect("an area is flat");
         assert!(at <= bytes && len <= bytes - at, "{len} bytes at {at} of {bytes}");
         std::ptr::with_exposed_provenance_mut(base + at)
     }
@@ -326,7 +346,7 @@ impl<L: Lines> Team<L> {
     /// What must be waited for before this rank may write to the meeting's table, if anything: a rank that has not left the call
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
-    pub fn before_table(&mut self, meeting: Meeting) -> Option<Watch> {
+    pub fn before_table(&mut self, meeting: Meeting) -> Option<TeamWatch> {
         let last = calls::call_of(self.tables[meeting.table]);
         if last < self.calls {
             let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
@@ -365,7 +385,7 @@ impl<L: Lines> Team<L> {
         self.tell();
         match self.lines.arrive(meeting.count, self.mark) {
             Arrived::Number(number, _) if number < self.seat.size => {
-                Arrival::Early(Watch::Gate { count: meeting.count })
+                Arrival::Early(TeamWatch::Gate { count: meeting.count })
             }
             Arrived::Number(_, true) => Arrival::Last,
             other => self.arrived_amiss(meeting, other),
@@ -384,6 +404,17 @@ impl<L: Lines> Team<L> {
         self.lines.raise(self.post_line(meeting, self.seat.rank), meeting.count, self.mark);
     }
 
+    /// Comes to the only meeting of a call whose mark is zero, without data: one word says all of it. Two ranks meet so. The answer is what
+    /// this rank waits for.
+    #[inline]
+    pub fn come_solely(&mut self) -> (Meeting, TeamWatch) {
+        debug_assert!(self.seat.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
+        let meeting = Meeting { count: self.sole_step(), ..self.meet() };
+        self.lines.raise_count(self.post_line(meeting, self.seat.rank), meeting.count);
+        let by = 1 - self.seat.rank;
+        (meeting, TeamWatch::Sole { line: self.post_line(meeting, by), count: meeting.count, by })
+    }
+
     /// Arrives by this rank's flag, with a note.
     #[inline]
     pub fn post(&self, meeting: Meeting, note: &Note) {
@@ -392,8 +423,8 @@ impl<L: Lines> Team<L> {
 
     /// The arrival of a rank by its flag.
     #[inline]
-    pub fn posted(&self, meeting: Meeting, rank: u32) -> Watch {
-        Watch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
+    pub fn posted(&self, meeting: Meeting, rank: u32) -> TeamWatch {
+        TeamWatch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
     }
 
     /// The note of a rank that has arrived.
@@ -404,8 +435,8 @@ impl<L: Lines> Team<L> {
 
     /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one. That was rank `by`.
     #[inline]
-    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> Watch {
-        Watch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
+    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> TeamWatch {
+        TeamWatch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
     }
 
     /// Leaves slice `slice` to the next rank, as the `turn`-th.
@@ -447,7 +478,7 @@ impl<L: Lines> Team<L> {
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
     /// what lay in the same tray.
     #[inline]
-    pub fn before(&self, handover: Handover) -> Option<Watch> {
+    pub fn before(&self, handover: Handover) -> Option<TeamWatch> {
         if handover.free_at <= self.through.get() {
             return None;
         }
@@ -465,13 +496,13 @@ impl<L: Lines> Team<L> {
     }
 
     /// Looks whether all are as far as is needed; otherwise, what is to be waited for of the first that is not.
-    fn look_who_is_behind(&self, needed: u64, awaited: u64) -> Option<Watch> {
+    fn look_who_is_behind(&self, needed: u64, awaited: u64) -> Option<TeamWatch> {
         let mut through = u64::MAX;
         for rank in (0..self.seat.size).filter(|&rank| rank != self.seat.rank) {
             let line = self.through_line(rank);
             let count = self.lines.count(line);
             if count < needed {
-                return Some(Watch::Progress { line, count: awaited });
+                return Some(TeamWatch::Progress { line, count: awaited });
             }
             through = through.min(count);
         }
@@ -487,8 +518,8 @@ impl<L: Lines> Team<L> {
 
     /// What the one, rank `by`, has given.
     #[inline]
-    pub fn given(&self, handover: Handover, by: u32) -> Watch {
-        Watch::Flag { line: self.gift_line(handover), count: handover.count, by }
+    pub fn given(&self, handover: Handover, by: u32) -> TeamWatch {
+        TeamWatch::Flag { line: self.gift_line(handover), count: handover.count, by }
     }
 
     /// The note of who has given.
@@ -505,8 +536,8 @@ impl<L: Lines> Team<L> {
 
     /// What a rank gives to the one.
     #[inline]
-    pub fn offered(&self, handover: Handover, rank: u32) -> Watch {
-        Watch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
+    pub fn offered(&self, handover: Handover, rank: u32) -> TeamWatch {
+        TeamWatch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
     }
 
     /// The note of a rank that has given to the one.
@@ -541,29 +572,36 @@ impl<L: Lines> Team<L> {
 /// Waiting.
 impl<L: Lines> Team<L> {
     /// Whether it has come, or comes in the time of some looks: sooner than a wait that does other things meanwhile would end.
-    /// Who is behind has work to do, and is not looked at so often: each look takes the line from it.
+    /// Who is behind has work to do, and is not looked at so often: each look takes the line from it. Looks without a pause take it
+    /// from who is about to write it: a barrier of two took a fifth longer.
     #[inline]
-    pub fn look_often(&self, watch: &Watch) -> Sight {
-        let looks = if matches!(watch, Watch::Progress { .. }) { 1 } else { self.looks };
+    pub fn look_often(&self, watch: &TeamWatch) -> Sight {
+        let looks = if matches!(watch, TeamWatch::Progress { .. }) { 1 } else { self.looks };
         for _ in 1..looks {
             let sight = self.look(watch);
             if sight != Sight::Pending {
                 return sight;
             }
+            hint::spin_loop();
         }
         self.look(watch)
     }
 
     /// Whether it has come.
     #[inline]
-    pub fn look(&self, watch: &Watch) -> Sight {
+    pub fn look(&self, watch: &TeamWatch) -> Sight {
         match *watch {
-            Watch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
-            Watch::Flag { line, count, .. } => {
+            TeamWatch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
+            TeamWatch::Flag { line, count, .. } => {
                 self.sight(self.lines.count(line), count, || self.lines.mark(line))
             }
-            Watch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
-            Watch::Progress { .. } => Sight::Pending,
+            TeamWatch::Sole { line, count, .. } => match self.lines.count(line) {
+                seen if seen == count => Sight::Come,
+                seen if watch.is_pending_at(seen) => Sight::Pending,
+                _ => Sight::Amiss,
+            },
+            TeamWatch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
+            TeamWatch::Progress { .. } => Sight::Pending,
         }
     }
 

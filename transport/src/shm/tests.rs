@@ -3,8 +3,8 @@
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use super::*;
-use crate::conformance::{self, World};
-use crate::{Config, Peer};
+use crate::conformance::{self, ConformanceWorld};
+use crate::{Peer, TransportConfig};
 
 /// An empty memfd.
 pub(crate) fn memfd() -> OwnedFd {
@@ -17,7 +17,7 @@ pub(crate) fn memfd() -> OwnedFd {
 }
 
 /// All ranks of a job of `size`.
-pub(crate) fn job(size: u32, oversubscribed: bool, config: &Config) -> Vec<Shm> {
+pub(crate) fn job(size: u32, oversubscribed: bool, config: &TransportConfig) -> Vec<Shm> {
     let fd = memfd();
     (0..size).map(|me| Shm::attach(&fd, me, size, oversubscribed, config).unwrap()).collect()
 }
@@ -29,7 +29,7 @@ macro_rules! world {
 
             struct Pair(Vec<Shm>);
 
-            impl World for Pair {
+            impl ConformanceWorld for Pair {
                 type Transport = Shm;
                 fn new() -> Self {
                     Pair(job(2, $oversubscribed, &$config))
@@ -47,8 +47,12 @@ macro_rules! world {
     };
 }
 
-world!(plain, false, Config::default());
-world!(queue_only, false, Config { rings: false, ..Config::default() });
-world!(oversubscribed, true, Config::default());
-world!(small, false, Config { ring_lines: 32, cells: 2, cell_bytes: 4096, ..Config::default() });
-world!(without_cma, false, Config { cma: false, ..Config::default() });
+world!(plain, false, TransportConfig::default());
+world!(queue_only, false, TransportConfig { rings: false, ..TransportConfig::default() });
+world!(oversubscribed, true, TransportConfig::default());
+world!(
+    small,
+    false,
+    TransportConfig { ring_lines: 32, cells: 2, cell_bytes: 4096, ..TransportConfig::default() }
+);
+world!(without_cma, false, TransportConfig { cma: false, ..TransportConfig::default() });

@@ -6,58 +6,61 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tern_mem::UserBuf;
+use tern_mem::{UserBuf, copy_between_cores};
 
-use super::bell::{Bell, NEEDS_FENCE, PeerBell};
-use super::cells::CellPool;
-use super::cma::{self, Direction};
-use super::fill::Fill;
+use super::abroad::{BellOf, FileOf};
+use super::bell::{Bell, PeerBell};
+use super::bell_words::NEEDS_FENCE;
+use super::cells::{CellPool, SendCell};
+use super::cma::{self, CopyDirection};
+use super::cooperative_copy::CooperativeCopies;
 use super::futex;
 use super::inbox::{Inbox, Queued};
-use super::layout::Layout;
-use super::paces::Paces;
-use super::peers::{Peers, Reach};
+use super::layout::SegmentLayout;
+use super::path_tuner::PathTuner;
+use super::peers::{MemoryReach, ShmPeers};
 use super::queue::{NONE, QueueReader};
-use super::receive::{Half, Incoming, Taken, take_queued};
+use super::receive::{IncomingRing, MessageInProgress, ReceivingSide, TakenMessage, take_queued};
 use super::ring::{CellName, RingReader, RingWriter, lines_for};
-use super::segment::{AttachError, LineWord, Segment};
-use super::share::Shares;
+use super::segment::{AttachError, FarBell, LineWord, Segment};
+use super::store_tuner::StoreTuner;
 use super::team::{self, Seat, Team};
-use crate::config::Config;
+use crate::config::TransportConfig;
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX,
     POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING,
 };
 use crate::{
-    Am, Doorbell, Full, Limits, Peer, Remote, ShareKey, Sink, Token, Transfer, TransferError, Transport,
+    Am, CooperativeCopyKey, Doorbell, Full, Limits, Peer, Remote, Sink, Token, Transfer, TransferError,
+    Transport,
 };
 
 /// Bytes that the shared segment of a job of `size` ranks will have (sparse: pages come when touched). `None` if
 /// they cannot be addressed.
-pub fn segment_bytes(size: u32, config: &Config) -> Option<usize> {
-    Layout::new(size, config).segment_bytes()
+pub fn segment_bytes(size: u32, config: &TransportConfig) -> Option<usize> {
+    SegmentLayout::new(size, config).segment_bytes()
 }
 
 /// The shared-memory transport of one rank.
 pub struct Shm {
     me: Peer,
-    config: Config,
+    config: TransportConfig,
     /// Payload bytes of the longest message that goes in lines.
     lines_bytes_max: usize,
     /// By rank; zeros until this rank has to do with it. Their pages come when they are used.
-    outgoing: Box<[Outgoing]>,
+    outgoing: Box<[OutgoingPeer]>,
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
     fence: u32,
-    incoming: Vec<Incoming>,
+    incoming: Vec<IncomingRing>,
     ring_known: Vec<bool>,
     queue: QueueReader,
     /// The word that tells whether the queue is empty, within the segment.
     queue_stub: NonNull<LineWord>,
     cells: CellPool,
-    fill: Fill,
-    shares: Shares,
-    paces: Paces,
-    peers: Peers,
+    store_tuner: StoreTuner,
+    cooperative_copies: CooperativeCopies,
+    path_tuner: PathTuner,
+    peers: ShmPeers,
     bell: Arc<Bell>,
     /// `membarrier` reaches this process.
     registered: bool,
@@ -69,33 +72,34 @@ pub struct Shm {
 unsafe impl Send for Shm {}
 
 /// What this rank knows of a peer as a sender to it. Zeros are nothing.
-struct Outgoing {
+struct OutgoingPeer {
     ring: RingWriter,
     bell: PeerBell,
     /// Messages sent through the peer's queue.
     queued: u32,
 }
 
-impl Outgoing {
+impl OutgoingPeer {
     fn new(segment: &Segment, me: Peer, peer: Peer, fence: u32) -> Self {
         // SAFETY: `Shm` keeps the segment as long as its rings.
         let ring = RingWriter::new(unsafe { segment.ring(peer, me) });
         // SAFETY: as above.
         let bell = unsafe { PeerBell::new(segment, peer, fence) };
-        Outgoing { ring, bell, queued: 0 }
+        OutgoingPeer { ring, bell, queued: 0 }
     }
 
     /// Nothing of so many peers: memory that costs nothing until it is used.
-    fn zeros(size: u32) -> Box<[Outgoing]> {
+    fn zeros(size: u32) -> Box<[OutgoingPeer]> {
         let size = size as usize;
-        let layout = alloc::Layout::array::<Outgoing>(size).expect("fewer bytes than an address space has");
+        let layout =
+            alloc::Layout::array::<OutgoingPeer>(size).expect("fewer bytes than an address space has");
         assert!(layout.size() > 0, "a job of nobody");
         // SAFETY: the layout is not empty.
         let memory = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
         let memory = memory.unwrap_or_else(|| alloc::handle_alloc_error(layout));
-        let all = std::ptr::slice_from_raw_parts_mut(memory.as_ptr().cast::<Outgoing>(), size);
-        // SAFETY: just allocated for so many, by the allocator that boxes use; zeros are an `Outgoing`: numbers, a flag that
-        // is false, and pointers that may be null.
+        let all = std::ptr::slice_from_raw_parts_mut(memory.as_ptr().cast::<OutgoingPeer>(), size);
+        // SAFETY: just allocated for so many, by the allocator that boxes use; zeros are an `OutgoingPeer`: numbers, a
+        // flag that is false, and pointers that may be null.
         unsafe { Box::from_raw(all) }
     }
 }
@@ -108,39 +112,76 @@ impl Shm {
         me: Peer,
         size: u32,
         oversubscribed: bool,
-        config: &Config,
+        config: &TransportConfig,
     ) -> Result<Shm, AttachError> {
         if me >= size {
             return Err(AttachError::NotARank(me, size));
         }
         let segment = Arc::new(Segment::attach(fd, size, config)?);
         let registered = futex::register_for_fences();
-        let fence = if registered { 0 } else { NEEDS_FENCE };
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
-        let peers = Peers::new(segment.clone(), config.cma);
+        Ok(Shm::with_bell(segment, me, Arc::new(bell), registered, oversubscribed, config))
+    }
+
+    /// Attaches one of two processes of different worlds, 0 or 1, to the memory of the two. Each sleeps on the bell that it has in its
+    /// own world.
+    pub(crate) fn attach_pair(
+        fd: &OwnedFd,
+        me: Peer,
+        bell: Arc<Bell>,
+        far: FarBell,
+        config: &TransportConfig,
+    ) -> Result<Shm, AttachError> {
+        let segment = Arc::new(Segment::attach(fd, 2, config)?.with_far_bell(far));
+        let registered = futex::register_for_fences();
+        Ok(Shm::with_bell(segment, me, bell, registered, false, config))
+    }
+
+    /// `registered`: `membarrier` reaches this process. `crowded`: ranks outnumber the cores.
+    fn with_bell(
+        segment: Arc<Segment>,
+        me: Peer,
+        bell: Arc<Bell>,
+        registered: bool,
+        crowded: bool,
+        config: &TransportConfig,
+    ) -> Shm {
+        let size = segment.layout().size;
+        let fence = if registered { 0 } else { NEEDS_FENCE };
+        let peers = ShmPeers::new(segment.clone(), config.cma);
         peers.announce(me);
-        Ok(Shm {
+        Shm {
             me,
             config: config.clamped(),
             lines_bytes_max: match config.copies.by_cells() {
                 true => LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX,
                 false => LINES_PAYLOAD_BYTES_MAX,
             },
-            outgoing: Outgoing::zeros(size),
+            outgoing: OutgoingPeer::zeros(size),
             fence,
             incoming: Vec::new(),
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
-            cells: CellPool::new(&segment, me, oversubscribed),
-            fill: Fill::default(),
-            shares: Shares::new(segment.clone(), me),
-            paces: Paces::new(config.copies),
+            cells: CellPool::new(&segment, me, crowded),
+            store_tuner: StoreTuner::default(),
+            cooperative_copies: CooperativeCopies::new(segment.clone(), me),
+            path_tuner: PathTuner::new(config.copies),
             peers,
-            bell: Arc::new(bell),
+            bell,
             registered,
             segment,
-        })
+        }
+    }
+
+    /// Where this rank sleeps, for processes of other worlds; `file` is the segment's.
+    pub(crate) fn bell_of(&self, file: FileOf) -> BellOf {
+        BellOf { file, page: self.segment.bell_page(self.me) }
+    }
+
+    /// Tells of cooperative copies that have ended, and takes no message.
+    pub(crate) fn poll_copies(&mut self, sink: &mut impl Sink) -> bool {
+        !self.cooperative_copies.is_empty() && self.cooperative_copies.poll(&mut self.path_tuner, sink)
     }
 
     /// This rank's seat in a team; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
@@ -173,10 +214,10 @@ impl Shm {
 
     /// What is known of a peer; it begins here.
     #[inline]
-    fn outgoing(&mut self, peer: Peer) -> &mut Outgoing {
+    fn outgoing(&mut self, peer: Peer) -> &mut OutgoingPeer {
         let to = &mut self.outgoing[peer as usize];
         if to.bell.is_nobodys() {
-            *to = Outgoing::new(&self.segment, self.me, peer, self.fence);
+            *to = OutgoingPeer::new(&self.segment, self.me, peer, self.fence);
         }
         to
     }
@@ -222,72 +263,89 @@ impl Shm {
         Ok(())
     }
 
-    /// A line for each cell, all reserved before the first: once a message has begun, nothing stops it.
+    /// A line for each piece, all reserved before the first: once a message has begun, nothing stops it.
     fn send_by_cells(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
-        let cells = self.cells_for(len);
-        if !self.outgoing(peer).ring.reserve(cells) {
+        let (cells, pieces) = (self.cells_for(len), self.segment.layout().pieces(len));
+        if !self.outgoing(peer).ring.reserve(pieces) {
             return Err(Full);
         }
-        if cells > 1 && !self.cells.has(&self.segment, peer, cells) {
+        if cells > 1 && !self.cells.has_for_ring(&self.segment, peer, cells) {
             return Err(Full);
         }
-        let cell = self.fill_cell(peer, am, len, 0).ok_or(Full)?;
-        self.outgoing(peer).ring.push_cell(&am.header, cell, len as u32);
-        if cells > 1 {
-            self.send_further_cells(peer, am, len);
+        let cell = self.cells.take_for_ring(&self.segment, peer, len).ok_or(Full)?;
+        let n = self.segment.layout().piece(0, len);
+        let name = self.fill(cell, am, (0, n, len));
+        self.outgoing(peer).ring.push_cell(&am.header, name, len as u32);
+        if pieces > 1 {
+            self.send_further_pieces(peer, am, (cell, n, len));
         }
         Ok(())
     }
 
-    /// The first cell goes by the queue. If there are others, the ring follows at once.
+    /// All of the first cell goes by the queue. If there are others, the ring follows at once.
     fn send_by_queue(&mut self, peer: Peer, am: &Am<'_>, len: usize) -> Result<(), Full> {
         let cells = self.cells_for(len);
         if !self.cells.has(&self.segment, peer, cells) {
             return Err(Full);
         }
-        let cell = self.fill_cell(peer, am, len, 0).ok_or(Full)?;
+        let cell = self.cells.take(&self.segment, peer, len).ok_or(Full)?;
+        let n = len.min(self.config.cell_bytes as usize);
+        let queued_cell = SendCell { owner: self.me, name: CellName::new(cell, false), is_hot: false };
+        self.fill(queued_cell, am, (0, n, len));
         let rings = self.config.rings;
         let to = self.outgoing(peer);
         to.queued = to.queued.saturating_add(1);
         let ring_follows = rings && (to.queued == QUEUE_MESSAGES_BEFORE_RING || cells > 1);
         let queued = Queued { header: am.header, len: len as u32, ring_follows };
-        queued.write(&self.segment.cell_line(self.me, cell.cell()).head);
-        Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell.cell());
+        queued.write(&self.segment.cell_line(self.me, cell).head);
+        Inbox { segment: &self.segment, receiver: peer }.push(self.me, cell);
         if ring_follows {
             self.outgoing(peer).ring.open();
-            self.send_further_cells(peer, am, len);
+            self.send_further_pieces(peer, am, (queued_cell, n, len));
         }
         Ok(())
     }
 
-    /// All but the first cell of a message. The peer copies them out as they come.
-    fn send_further_cells(&mut self, peer: Peer, am: &Am<'_>, len: usize) {
-        for at in (0..len).step_by(self.config.cell_bytes as usize).skip(1) {
-            let Some(cell) = self.fill_cell(peer, am, len, at) else {
-                unreachable!("the caller has made sure of cells for all of the message")
-            };
-            self.outgoing(peer).ring.push_further_cell(cell);
+    /// What follows the first `at` of `len` bytes, of which the last are in this cell. The peer copies pieces out as they come.
+    fn send_further_pieces(
+        &mut self,
+        peer: Peer,
+        am: &Am<'_>,
+        (mut cell, mut at, len): (SendCell, usize, usize),
+    ) {
+        while at < len {
+            if at.is_multiple_of(self.config.cell_bytes as usize) {
+                let next = self.cells.take_for_ring(&self.segment, peer, len);
+                cell = next.expect("the caller has made sure of cells for all of the message");
+            }
+            let n = self.segment.layout().piece(at, len);
+            let name = self.fill(cell, am, (at, n, len));
+            self.outgoing(peer).ring.push_further_piece(name);
+            at += n;
         }
     }
 
-    /// A cell with the payload from `at` on, of `len` bytes in all. It is ours until its line is pushed.
+    /// Writes the `n` bytes from `at` on, of `len` in all, to their place in a cell. They are ours until their line is pushed.
     #[inline]
-    fn fill_cell(&mut self, peer: Peer, am: &Am<'_>, len: usize, at: usize) -> Option<CellName> {
-        let cell = self.cells.take(&self.segment, peer, len)?;
-        let n = (len - at).min(self.config.cell_bytes as usize);
-        let to = self.segment.cell(self.me, cell);
-        if n >= CELL_TURNS_BYTES_MIN
-            && let Some(run) = am.run()
-        {
-            let (segment, me) = (&self.segment, self.me);
-            // SAFETY: as below; the payload is one run of `len` bytes. Cells begin with a page.
-            let timed =
-                unsafe { self.fill.copy(|cell| segment.cell_line(me, cell), cell, to, run.add(at), n) };
-            return Some(CellName::new(cell, timed));
+    fn fill(&mut self, cell: SendCell, am: &Am<'_>, (at, n, len): (usize, usize, usize)) -> CellName {
+        let (SendCell { owner, name, is_hot }, offset) = (cell, at % self.config.cell_bytes as usize);
+        // SAFETY: a piece lies within its cell.
+        let to = unsafe { self.segment.cell(owner, name.cell()).add(offset) };
+        let run = am.run().filter(|_| len >= CELL_TURNS_BYTES_MIN);
+        match run {
+            // SAFETY: the piece is not another's yet, and the payload is one run of `len` bytes.
+            Some(run) if is_hot => unsafe { copy_between_cores(to, run.add(at), n) },
+            Some(run) => {
+                let (segment, me) = (&self.segment, self.me);
+                let line = |cell| segment.cell_line(me, cell);
+                // SAFETY: as above. Cells begin with a page, and pieces with a line.
+                let timed = unsafe { self.store_tuner.copy(line, name.cell(), to, run.add(at), n) };
+                return name.timed(timed);
+            }
+            // SAFETY: the piece is not another's yet.
+            None => unsafe { am.write_payload(to, at, n) },
         }
-        // SAFETY: `n` is at most a cell's size, and the cell is not another's yet.
-        unsafe { am.write_payload(to, at, n) };
-        Some(CellName::new(cell, false))
+        name
     }
 
     fn cells_for(&self, len: usize) -> u32 {
@@ -310,31 +368,40 @@ impl Shm {
         let inbox = Inbox { segment: &segment, receiver: self.me };
         for taken in 0..POLL_BUDGET {
             let Some(link) = self.queue.pop(&inbox) else { return taken > 0 };
-            if let Some(Taken { from, ring_follows, half }) = take_queued(&inbox, link, &mut self.paces, sink)
+            let (path_tuner, cells) = (&mut self.path_tuner, &mut self.cells);
+            let side = &mut ReceivingSide { segment: &segment, path_tuner, cells };
+            if let Some(TakenMessage { from, ring_follows, in_progress }) =
+                take_queued(&inbox, link, side, sink)
             {
                 if ring_follows {
-                    self.expect_ring(from, half);
+                    self.expect_ring(from, in_progress);
                 }
                 self.outgoing(from).bell.made_room();
             }
-            if sink.enough() {
+            if sink.backpressure() {
                 break;
             }
         }
         true
     }
 
-    /// From now on `from`'s messages come by its ring, first the rest of `half`.
-    fn expect_ring(&mut self, from: Peer, half: Option<Half>) {
+    /// From now on `from`'s messages come by its ring, first the rest of the message in progress.
+    fn expect_ring(&mut self, from: Peer, in_progress: Option<MessageInProgress>) {
         if !std::mem::replace(&mut self.ring_known[from as usize], true) {
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
             let bell = self.outgoing(from).bell;
-            self.incoming.push(Incoming { ring, from, bell, half });
+            self.incoming.push(IncomingRing { ring, from, bell, in_progress });
         }
     }
 
-    fn transfer(&mut self, direction: Direction, peer: Peer, local: &UserBuf, remote: Remote) -> Transfer {
+    fn transfer(
+        &mut self,
+        direction: CopyDirection,
+        peer: Peer,
+        local: &UserBuf,
+        remote: Remote,
+    ) -> Transfer {
         let Some(pid) = self.peers.pid(peer) else {
             return Transfer::Failed(TransferError::Os(libc::EPERM));
         };
@@ -347,18 +414,18 @@ impl Shm {
 
 impl Transport for Shm {
     fn limits(&mut self, peer: Peer) -> Limits {
-        let direct = matches!(self.peers.reach(peer), Reach::Process(_));
+        let direct = matches!(self.peers.reach(peer), MemoryReach::Process(_));
         Limits {
             eager_bytes_max: self.config.shm_eager_bytes_max(),
             get: direct,
             put: direct,
-            share: direct,
-            sends: self.config.copies.by_cells(),
+            cooperative_copy: direct,
+            prefers_send: self.config.copies.by_cells(),
         }
     }
 
-    fn streams(&mut self, peer: Peer, len: u64) -> bool {
-        self.paces.by_cells(peer, len)
+    fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
+        self.path_tuner.by_cells(peer, len)
     }
 
     #[inline(always)]
@@ -377,32 +444,38 @@ impl Transport for Shm {
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, _done: Token) -> Transfer {
-        self.transfer(Direction::Read, peer, into, from)
+        self.transfer(CopyDirection::Read, peer, into, from)
     }
 
     fn put(&mut self, peer: Peer, from: &UserBuf, into: Remote, _done: Token) -> Transfer {
-        self.transfer(Direction::Write, peer, from, into)
+        self.transfer(CopyDirection::Write, peer, from, into)
     }
 
-    fn share_open(&mut self, peer: Peer, from: Remote, into: &UserBuf, done: Token) -> Option<ShareKey> {
-        let pid = self.peers.pid(peer)?;
-        self.shares.open(peer, pid, from, into, done)
-    }
-
-    fn share_pull(&mut self, key: ShareKey) -> Transfer {
-        self.shares.pull(key, &mut self.paces)
-    }
-
-    fn share_join(
+    fn open_cooperative_copy(
         &mut self,
         peer: Peer,
-        key: ShareKey,
+        from: Remote,
+        into: &UserBuf,
+        done: Token,
+    ) -> Option<CooperativeCopyKey> {
+        let pid = self.peers.pid(peer)?;
+        self.cooperative_copies.open(peer, pid, from, into, done)
+    }
+
+    fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {
+        self.cooperative_copies.pull(key, &mut self.path_tuner)
+    }
+
+    fn join_cooperative_copy(
+        &mut self,
+        peer: Peer,
+        key: CooperativeCopyKey,
         from: &UserBuf,
         into: Remote,
         done: Token,
     ) -> Transfer {
         let pid = self.peers.pid(peer);
-        self.shares.join(peer, pid, key, from, into, done)
+        self.cooperative_copies.join(peer, pid, key, from, into, done)
     }
 
     #[inline]
@@ -412,10 +485,10 @@ impl Transport for Shm {
             any |= self.drain_queue(sink);
         }
         for incoming in &mut self.incoming {
-            any |= incoming.drain(&self.segment, &mut self.paces, sink);
+            any |= incoming.drain(&self.segment, &mut self.path_tuner, &mut self.cells, sink);
         }
-        if !self.shares.is_empty() {
-            any |= self.shares.poll(&mut self.paces, sink);
+        if !self.cooperative_copies.is_empty() {
+            any |= self.cooperative_copies.poll(&mut self.path_tuner, sink);
         }
         any
     }

@@ -14,7 +14,7 @@ pub(crate) struct SocketBell {
     /// In the set; readable while it rings.
     event: OwnedFd,
     rings: AtomicU32,
-    state: Mutex<State>,
+    state: Mutex<BellState>,
     /// Wakes those who sleep here while another thread sleeps on the sockets.
     rung: Condvar,
     /// Somebody slept since the transport last looked at what is rare.
@@ -22,7 +22,7 @@ pub(crate) struct SocketBell {
 }
 
 #[derive(Default)]
-struct State {
+struct BellState {
     /// A thread sleeps on the sockets. Others wait for a ring, or for its place: an event in the set that rings for all
     /// would go on ringing until the last of them had run, and whoever comes back meanwhile would not sleep.
     watching: bool,
@@ -34,13 +34,13 @@ struct State {
     deadline: Option<Instant>,
     /// The same for datagrams, whose timers are shorter than a millisecond at times.
     packet_deadline: Option<Instant>,
-    /// See [`SocketBell::let_be`].
-    let_be: Vec<RawFd>,
-    /// A [`Watch`] may look at the set at any time.
+    /// See [`SocketBell::unregister`].
+    unregister: Vec<RawFd>,
+    /// A [`SocketWatch`] may look at the set at any time.
     is_watched: bool,
 }
 
-impl State {
+impl BellState {
     fn first(&self) -> Option<Instant> {
         self.deadline.into_iter().chain(self.packet_deadline).min()
     }
@@ -50,7 +50,7 @@ impl State {
     }
 
     /// Whether the first timer is due earlier after the change.
-    fn change(&mut self, change: impl FnOnce(&mut State)) -> bool {
+    fn change(&mut self, change: impl FnOnce(&mut BellState)) -> bool {
         let before = self.first();
         change(self);
         self.first().is_some_and(|first| before.is_none_or(|before| first < before))
@@ -76,13 +76,20 @@ impl SocketBell {
         Ok(bell)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BellState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes sleepers when there is something to read, or room to write as well. Closing the socket ends it.
     pub(crate) fn watch(&self, fd: RawFd, write: bool) {
         self.control(libc::EPOLL_CTL_ADD, fd, write);
+    }
+
+    /// The socket wakes nobody for now.
+    pub(crate) fn unwatch(&self, fd: RawFd) {
+        if !self.forget(fd) {
+            self.control(libc::EPOLL_CTL_DEL, fd, false);
+        }
     }
 
     /// Changes whether room to write wakes sleepers. From now on the socket wakes them in any case.
@@ -94,11 +101,11 @@ impl SocketBell {
     /// Takes a socket out of the set until somebody is about to sleep: for a program that does not, what it would tell the set costs each
     /// packet 0.1 µs. Does nothing while somebody sleeps, or where another thread may watch at any time. Before such a
     /// socket is closed it must be forgotten.
-    pub(crate) fn let_be(&self, fd: RawFd) {
+    pub(crate) fn unregister(&self, fd: RawFd) {
         let mut state = self.state();
         let needed = state.watching || state.waiting > 0 || state.is_watched;
-        if !needed && !state.let_be.contains(&fd) {
-            state.let_be.push(fd);
+        if !needed && !state.unregister.contains(&fd) {
+            state.unregister.push(fd);
             self.control(libc::EPOLL_CTL_DEL, fd, false);
         }
     }
@@ -106,18 +113,18 @@ impl SocketBell {
     /// The socket is about to be closed. Whether it was let be.
     pub(crate) fn forget(&self, fd: RawFd) -> bool {
         let mut state = self.state();
-        let before = state.let_be.len();
-        state.let_be.retain(|other| *other != fd);
-        state.let_be.len() < before
+        let before = state.unregister.len();
+        state.unregister.retain(|other| *other != fd);
+        state.unregister.len() < before
     }
 
     /// All sockets wake sleepers again.
     pub(crate) fn watch_all(&self) {
-        self.watch_let_be(&mut self.state());
+        self.watch_unregister(&mut self.state());
     }
 
-    fn watch_let_be(&self, state: &mut State) {
-        state.let_be.drain(..).for_each(|fd| self.watch(fd, false));
+    fn watch_unregister(&self, state: &mut BellState) {
+        state.unregister.drain(..).for_each(|fd| self.watch(fd, false));
     }
 
     fn control(&self, operation: i32, fd: RawFd, write: bool) {
@@ -202,9 +209,9 @@ impl SocketBell {
         true
     }
 
-    fn watch_sockets(&self, mut state: MutexGuard<'_, State>, timeout: Option<Duration>) -> bool {
+    fn watch_sockets(&self, mut state: MutexGuard<'_, BellState>, timeout: Option<Duration>) -> bool {
         state.watching = true;
-        self.watch_let_be(&mut state);
+        self.watch_unregister(&mut state);
         let timeout = timeout.into_iter().chain(state.time_left()).min();
         drop(state);
         let woken = self.ready(timeout, &mut Vec::new());
@@ -253,14 +260,14 @@ impl Doorbell for SocketBell {
 
 /// For a thread that watches the sockets for those who sleep on something else. Each time that it is armed it tells once that
 /// a socket is ready, so that it does not run while nobody sleeps.
-pub(crate) struct Watch {
+pub(crate) struct SocketWatch {
     /// Holds the set of all sockets, for one event at a time, and `end`.
     outer: OwnedFd,
     end: OwnedFd,
     sockets: Arc<SocketBell>,
 }
 
-impl Watch {
+impl SocketWatch {
     pub(crate) fn new(sockets: Arc<SocketBell>) -> io::Result<Self> {
         // SAFETY: new descriptors that nobody else owns.
         let (outer, end) = unsafe {
@@ -269,7 +276,7 @@ impl Watch {
         };
         sockets.state().is_watched = true;
         sockets.watch_all();
-        let watch = Watch { outer, end, sockets };
+        let watch = SocketWatch { outer, end, sockets };
         watch.control(libc::EPOLL_CTL_ADD, watch.end.as_raw_fd(), libc::EPOLLIN);
         watch.control(libc::EPOLL_CTL_ADD, watch.sockets.epoll.as_raw_fd(), libc::EPOLLONESHOT);
         Ok(watch)

@@ -7,7 +7,7 @@
 
 use socket2::Socket;
 
-use super::info::Info;
+use super::info::TcpInfo;
 use crate::limits::NEAR_US_MAX;
 
 /// How the names of the paced ways begin.
@@ -28,7 +28,7 @@ fn is_paced(socket: &Socket) -> bool {
 }
 
 fn round_trip_us(socket: &Socket) -> Option<u32> {
-    Info::of(socket).ok()?.round_trip_us
+    TcpInfo::of(socket).ok()?.round_trip_us
 }
 
 #[cfg(test)]

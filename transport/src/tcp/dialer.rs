@@ -9,21 +9,14 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::bell::SocketBell;
-use super::card::Card;
+use super::endpoint_address::EndpointAddress;
 use super::files::with_room;
 use super::greeting::Greeting;
-use super::handshake::{CHALLENGE_BYTES, Client, Keys, Refusal, Secret, Verdict, WELCOME_BYTES};
-use crate::Peer;
-use crate::accord::Accord;
-use crate::limits::{STAGGER_MS, STRANGER_S, UNREACHABLE_S};
-
-/// Who this rank is, for those whom it dials and who dial it.
-pub(crate) struct Identity {
-    pub me: Peer,
-    pub secret: Secret,
-    pub encrypt: bool,
-    pub accord: Accord,
-}
+use super::handshake::{
+    AcceptorVerdict, CHALLENGE_BYTES, ConnectionKeys, HandshakeClient, HandshakeRefusal, WELCOME_BYTES,
+};
+use super::identity::{Identity, Whom};
+use crate::limits::{AUTHENTICATION_S, STAGGER_MS, UNREACHABLE_S};
 
 /// What has become of the dialling.
 pub(crate) enum Dialled {
@@ -32,14 +25,13 @@ pub(crate) enum Dialled {
     /// The peer insists on its own connection, which is on its way.
     Yielded,
     /// Connected: the socket, the next frame that the peer expects, the keys if it is encrypted.
-    Connected(Socket, u64, Option<Keys>),
+    Connected(Socket, u64, Option<ConnectionKeys>),
     /// No address is left.
     Failed,
 }
 
 /// One round through a peer's addresses.
 pub(crate) struct Dialer {
-    peer: Peer,
     candidates: VecDeque<SocketAddr>,
     attempts: Vec<Attempt>,
     /// When the next address is tried, though others have not failed.
@@ -56,7 +48,7 @@ pub(crate) struct Dialer {
 struct Attempt {
     address: SocketAddr,
     greeting: Greeting,
-    client: Option<Client>,
+    client: Option<HandshakeClient>,
     stage: Stage,
     /// Of those who do not answer, with the time that they had.
     deadline: (Instant, Duration),
@@ -73,9 +65,9 @@ enum Stage {
 
 impl Dialer {
     /// Nobody waits for an address longer than `patience`, nor than [`UNREACHABLE_S`].
-    pub(crate) fn new(peer: Peer, card: &Card, now: Instant, patience: Duration) -> Self {
+    pub(crate) fn new(endpoint_address: &EndpointAddress, now: Instant, patience: Duration) -> Self {
         let (mut candidates, mut tried) = (VecDeque::new(), Vec::new());
-        for (address, usable) in card.candidates() {
+        for (address, usable) in endpoint_address.candidates() {
             match usable {
                 Ok(()) => candidates.push_back(address),
                 Err(why) => tried.push((address, why)),
@@ -83,16 +75,7 @@ impl Dialer {
         }
         let all_refused = !candidates.is_empty();
         let patience = patience.min(Duration::from_secs(UNREACHABLE_S));
-        Dialer {
-            peer,
-            candidates,
-            attempts: Vec::new(),
-            next_at: now,
-            began: now,
-            patience,
-            tried,
-            all_refused,
-        }
+        Dialer { candidates, attempts: Vec::new(), next_at: now, began: now, patience, tried, all_refused }
     }
 
     /// How long it has been dialling.
@@ -112,11 +95,12 @@ impl Dialer {
     pub(crate) fn advance(
         &mut self,
         now: Instant,
+        whom: &Whom,
         identity: &Identity,
         next: u64,
         bell: &SocketBell,
     ) -> Dialled {
-        if let Some(end) = self.advance_attempts(now, identity, next, bell) {
+        if let Some(end) = self.advance_attempts(now, whom, identity, next, bell) {
             return end;
         }
         while self.attempts.is_empty() || now >= self.next_at {
@@ -143,6 +127,7 @@ impl Dialer {
     fn advance_attempts(
         &mut self,
         now: Instant,
+        whom: &Whom,
         identity: &Identity,
         next: u64,
         bell: &SocketBell,
@@ -152,10 +137,10 @@ impl Dialer {
             // One proof at a time: two that succeed would both be this pair's connection.
             let proving = self.attempts.iter().any(|attempt| attempt.stage == Stage::AwaitsWelcome);
             let attempt = &mut self.attempts[at];
-            match attempt.advance(now, self.peer, identity, next, proving, bell) {
+            match attempt.advance(now, whom, identity, next, proving, bell) {
                 Ok(None) => at += 1,
-                Ok(Some((Verdict::Yield, ..))) => return Some(Dialled::Yielded),
-                Ok(Some((Verdict::Accepted, next, keys))) => {
+                Ok(Some((AcceptorVerdict::Yield, ..))) => return Some(Dialled::Yielded),
+                Ok(Some((AcceptorVerdict::Accepted, next, keys))) => {
                     let attempt = self.attempts.swap_remove(at);
                     return Some(Dialled::Connected(attempt.greeting.into_socket(), next, keys));
                 }
@@ -174,14 +159,14 @@ impl Attempt {
     fn advance(
         &mut self,
         now: Instant,
-        peer: Peer,
+        whom: &Whom,
         identity: &Identity,
         next: u64,
         proving: bool,
         bell: &SocketBell,
-    ) -> Result<Option<(Verdict, u64, Option<Keys>)>, String> {
+    ) -> Result<Option<(AcceptorVerdict, u64, Option<ConnectionKeys>)>, String> {
         match self.stage {
-            Stage::Connecting => self.connected(now, peer, identity, bell).map(|()| None),
+            Stage::Connecting => self.connected(now, whom, identity, bell).map(|()| None),
             Stage::AwaitsChallenge if proving => Ok(None),
             Stage::AwaitsChallenge => self.challenged(next).map(|()| None),
             Stage::AwaitsWelcome => self.welcomed(),
@@ -191,7 +176,7 @@ impl Attempt {
     fn connected(
         &mut self,
         now: Instant,
-        peer: Peer,
+        whom: &Whom,
         identity: &Identity,
         bell: &SocketBell,
     ) -> Result<(), String> {
@@ -205,14 +190,15 @@ impl Attempt {
             let late = now >= deadline;
             return if late { Err(format!("no answer in {:.0} s", patience.as_secs_f64())) } else { Ok(()) };
         }
-        // On one machine a port that nobody listens on can be connected to itself.
+        // On one node a port that nobody listens on can be connected to itself.
         if socket.local_addr().ok().and_then(|own| own.as_socket()) == Some(self.address) {
             self.refused = true;
             return Err("nobody listens there".into());
         }
         bell.change(socket.as_raw_fd(), false);
-        let Identity { me, secret, encrypt, accord } = identity;
-        let (client, hello) = Client::new(secret, *me, peer, *encrypt, accord, &super::greeting::seed());
+        let (call, secret, encrypt) = whom.call(identity);
+        let (client, hello) =
+            HandshakeClient::new(secret, call, encrypt, &identity.fingerprint, &super::greeting::seed());
         self.greeting.say(&hello).map_err(|error| error.to_string())?;
         (self.client, self.stage) = (Some(client), Stage::AwaitsChallenge);
         Ok(())
@@ -227,10 +213,10 @@ impl Attempt {
         Ok(())
     }
 
-    fn welcomed(&mut self) -> Result<Option<(Verdict, u64, Option<Keys>)>, String> {
+    fn welcomed(&mut self) -> Result<Option<(AcceptorVerdict, u64, Option<ConnectionKeys>)>, String> {
         let Some(welcome) = self.greeting.hear::<WELCOME_BYTES>().map_err(ended)? else { return Ok(None) };
         let client = self.client.take().ok_or("no hello was said")?;
-        client.welcome(&welcome).map(Some).map_err(|refusal: Refusal| refusal.to_string())
+        client.welcome(&welcome).map(Some).map_err(|refusal: HandshakeRefusal| refusal.to_string())
     }
 }
 
@@ -242,8 +228,8 @@ fn is_refusal(error: &io::Error) -> bool {
 fn ended(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!(
-            "whoever listens there refused: it is not a rank of this job, one with other settings, or one on a machine \
-             too busy to prove itself within {STRANGER_S} s"
+            "whoever listens there refused: it is not who it must be, one with other settings, or one on a machine \
+             too busy to prove itself within {AUTHENTICATION_S} s"
         ),
         _ => error.to_string(),
     }

@@ -5,13 +5,13 @@ use std::os::fd::RawFd;
 
 use crate::Peer;
 
-/// Whoever started the job and can pass a card of one rank to another. Nothing here waits.
+/// Whoever started the job and can pass an endpoint address of one rank to another. Nothing here waits.
 pub trait Directory: Send {
-    /// Makes this rank's card known; at most [`super::CARD_BYTES_MAX`] bytes.
-    fn publish(&mut self, card: &[u8]) -> io::Result<()>;
-    /// Asks for the card of a rank. The answer comes once that rank has published it.
+    /// Makes this rank's endpoint address known; at most [`super::ENDPOINT_ADDRESS_BYTES_MAX`] bytes.
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()>;
+    /// Asks for the endpoint address of a rank. The answer comes once that rank has published it.
     fn ask(&mut self, rank: Peer);
-    /// An answer that has come: the rank and its card.
+    /// An answer that has come: the rank and its endpoint address.
     fn answer(&mut self) -> Option<(Peer, Vec<u8>)>;
     /// Whether questions are still to be sent: [`Directory::answer`] does that, too.
     fn has_unsent(&self) -> bool {

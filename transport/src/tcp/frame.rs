@@ -1,4 +1,4 @@
-//! A frame: a header of fixed size and a payload. [`Packet`] is its bytes, [`Repr`] their meaning.
+//! A frame: a header of fixed size and a payload. [`HeaderBytes`] is its bytes, [`FrameRepr`] their meaning.
 
 use crate::Header;
 use crate::limits::{FRAME_PAYLOAD_BYTES_MAX, HEAD_PAYLOAD_BYTES};
@@ -22,19 +22,21 @@ const FLAGS: u8 = FLAG_SUMMED | FLAG_URGENT | FLAG_PADDED | FLAG_VOID;
 
 /// What a frame is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum FrameKind {
     /// An active message; has a number and is kept until acknowledged.
     Data = 1,
     /// Only an acknowledgement.
     Ack = 2,
-    /// The sender goes, and wants to know that all it sent has come.
+    /// The sender goes, and wants to know that all it sent has come. What the library still sends on its own account changes nothing.
     Bye = 3,
+    /// The sender has come back.
+    Back = 4,
 }
 
 /// The meaning of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Repr {
-    pub kind: Kind,
+pub(crate) struct FrameRepr {
+    pub kind: FrameKind,
     /// Of an active message.
     pub header: Header,
     /// Bytes of the payload.
@@ -55,7 +57,7 @@ pub(crate) struct Repr {
 
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Malformed {
+pub(crate) enum MalformedFrame {
     /// The header's checksum does not fit.
     Checksum,
     /// A kind, flag or reserved bit that no sender of this version writes.
@@ -65,12 +67,12 @@ pub(crate) enum Malformed {
 }
 
 /// The bytes of a header.
-pub(crate) struct Packet<'a>(&'a [u8; HEADER_BYTES]);
+pub(crate) struct HeaderBytes<'a>(&'a [u8; HEADER_BYTES]);
 
-impl<'a> Packet<'a> {
+impl<'a> HeaderBytes<'a> {
     /// The first bytes of `bytes`, if a whole header is there.
     pub(crate) fn first(bytes: &'a [u8]) -> Option<Self> {
-        bytes.first_chunk().map(Packet)
+        bytes.first_chunk().map(HeaderBytes)
     }
 
     fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
@@ -84,24 +86,25 @@ impl<'a> Packet<'a> {
     }
 
     /// Checks everything that can be checked without the payload.
-    pub(crate) fn parse(&self) -> Result<Repr, Malformed> {
+    pub(crate) fn parse(&self) -> Result<FrameRepr, MalformedFrame> {
         if header_sum(self.0) != self.word(0) {
-            return Err(Malformed::Checksum);
+            return Err(MalformedFrame::Checksum);
         }
         let [kind, flags, am_kind, am_flags] = self.bytes(4);
         let kind = match kind {
-            1 => Kind::Data,
-            2 => Kind::Ack,
-            3 => Kind::Bye,
-            _ => return Err(Malformed::Unknown),
+            1 => FrameKind::Data,
+            2 => FrameKind::Ack,
+            3 => FrameKind::Bye,
+            4 => FrameKind::Back,
+            _ => return Err(MalformedFrame::Unknown),
         };
         if flags & !FLAGS != 0 || self.bytes(42) != [0; HEADER_BYTES - 42] {
-            return Err(Malformed::Unknown);
+            return Err(MalformedFrame::Unknown);
         }
         let (len, void) = (self.word(8), flags & FLAG_VOID != 0);
         let least = if void { HEAD_PAYLOAD_BYTES as u32 + 1 } else { 0 };
-        if !(least..=FRAME_PAYLOAD_BYTES_MAX).contains(&len) || (kind != Kind::Data && len != 0) {
-            return Err(Malformed::Length);
+        if !(least..=FRAME_PAYLOAD_BYTES_MAX).contains(&len) || (kind != FrameKind::Data && len != 0) {
+            return Err(MalformedFrame::Length);
         }
         let header = Header {
             kind: am_kind,
@@ -113,24 +116,24 @@ impl<'a> Packet<'a> {
         };
         let sum = (flags & FLAG_SUMMED != 0).then_some(self.word(12));
         let (urgent, padded) = (flags & FLAG_URGENT != 0, flags & FLAG_PADDED != 0);
-        if padded && kind != Kind::Data {
-            return Err(Malformed::Unknown);
+        if padded && kind != FrameKind::Data {
+            return Err(MalformedFrame::Unknown);
         }
-        Ok(Repr { kind, header, len, sum, urgent, padded, void, seq: self.word(16), ack: self.word(20) })
+        Ok(FrameRepr { kind, header, len, sum, urgent, padded, void, seq: self.word(16), ack: self.word(20) })
     }
 }
 
-impl Repr {
-    /// A frame without a message.
-    pub(crate) fn note(kind: Kind, ack: u64) -> Self {
+impl FrameRepr {
+    /// A frame without a message: the next one has number `seq`.
+    pub(crate) fn note(kind: FrameKind, seq: u64, ack: u64) -> Self {
         let header = Header::default();
-        let ack = ack as u32;
-        Repr { kind, header, len: 0, sum: None, urgent: false, padded: false, void: false, seq: 0, ack }
+        let (seq, ack) = (seq as u32, ack as u32);
+        FrameRepr { kind, header, len: 0, sum: None, urgent: false, padded: false, void: false, seq, ack }
     }
 
     /// The same frame without its payload.
     pub(crate) fn voided(self) -> Self {
-        Repr { sum: None, padded: false, void: true, ..self }
+        FrameRepr { sum: None, padded: false, void: true, ..self }
     }
 
     /// Bytes before the payload.
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn reprs() -> impl Strategy<Value = Repr> {
+    fn reprs() -> impl Strategy<Value = FrameRepr> {
         let header = (any::<[u8; 2]>(), any::<u16>(), any::<u64>(), any::<u32>(), any::<i32>());
         let frame = (0..=FRAME_PAYLOAD_BYTES_MAX, any::<Option<u32>>(), any::<[bool; 3]>());
         (header, frame, any::<[u32; 2]>()).prop_map(|(header, frame, [seq, ack])| {
@@ -201,12 +204,12 @@ mod tests {
             let header = Header { kind, flags, credits, context, source, tag };
             let (len, sum, [urgent, padded, void]) = frame;
             let void = void && len as usize > HEAD_PAYLOAD_BYTES;
-            Repr { kind: Kind::Data, header, len, sum, urgent, padded, void, seq, ack }
+            FrameRepr { kind: FrameKind::Data, header, len, sum, urgent, padded, void, seq, ack }
         })
     }
 
-    fn parse(bytes: &[u8; HEADER_BYTES]) -> Result<Repr, Malformed> {
-        Packet(bytes).parse()
+    fn parse(bytes: &[u8; HEADER_BYTES]) -> Result<FrameRepr, MalformedFrame> {
+        HeaderBytes(bytes).parse()
     }
 
     /// Gives changed bytes a checksum that fits, so that what lies behind it is tested.
@@ -226,7 +229,7 @@ mod tests {
         fn a_changed_bit_is_found(repr in reprs(), bit in 0..HEADER_BYTES * 8) {
             let mut bytes = repr.bytes();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(parse(&bytes), Err(Malformed::Checksum));
+            prop_assert_eq!(parse(&bytes), Err(MalformedFrame::Checksum));
         }
 
         #[test]
@@ -243,13 +246,16 @@ mod tests {
 
     #[test]
     fn only_messages_have_a_payload() {
-        let repr = Repr { len: 1, ..Repr::note(Kind::Ack, 7) };
-        assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
-        let repr = Repr { padded: true, ..Repr::note(Kind::Ack, 7) };
-        assert_eq!(parse(&repr.bytes()), Err(Malformed::Unknown));
-        let repr = Repr { void: true, ..Repr::note(Kind::Ack, 7) };
-        assert_eq!(parse(&repr.bytes()), Err(Malformed::Length));
-        assert_eq!(parse(&Repr::note(Kind::Bye, 7).bytes()), Ok(Repr::note(Kind::Bye, 7)));
+        let repr = FrameRepr { len: 1, ..FrameRepr::note(FrameKind::Ack, 3, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(MalformedFrame::Length));
+        let repr = FrameRepr { padded: true, ..FrameRepr::note(FrameKind::Ack, 3, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(MalformedFrame::Unknown));
+        let repr = FrameRepr { void: true, ..FrameRepr::note(FrameKind::Ack, 3, 7) };
+        assert_eq!(parse(&repr.bytes()), Err(MalformedFrame::Length));
+        for kind in [FrameKind::Ack, FrameKind::Bye, FrameKind::Back] {
+            let note = FrameRepr::note(kind, 3, 7);
+            assert_eq!(parse(&note.bytes()), Ok(note));
+        }
     }
 
     proptest! {
@@ -262,7 +268,7 @@ mod tests {
 
     #[test]
     fn part_of_a_header_is_no_header() {
-        assert!(Packet::first(&[0; HEADER_BYTES - 1]).is_none());
-        assert!(Packet::first(&[0; HEADER_BYTES + 1]).is_some());
+        assert!(HeaderBytes::first(&[0; HEADER_BYTES - 1]).is_none());
+        assert!(HeaderBytes::first(&[0; HEADER_BYTES + 1]).is_some());
     }
 }

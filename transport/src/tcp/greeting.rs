@@ -1,47 +1,53 @@
 //! The handshake's messages over a socket: each has a fixed length, so that exactly that is read and not a byte more.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use socket2::{Socket, TcpKeepalive};
 
 use super::congestion::unpace;
-use super::handshake::{CHALLENGE_BYTES, HELLO_BYTES, Key, PROOF_BYTES, WELCOME_BYTES};
+use super::handshake::{CHALLENGE_BYTES, ConnectionKey, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::{RETRANSMIT_US, SILENT_S};
 use crate::sockopt::set_option;
 
-const MESSAGE_BYTES_MAX: usize = 128;
+const MESSAGE_BYTES_MAX: usize = 160;
 const _: () = assert!(HELLO_BYTES <= MESSAGE_BYTES_MAX && CHALLENGE_BYTES <= MESSAGE_BYTES_MAX);
 const _: () = assert!(PROOF_BYTES <= MESSAGE_BYTES_MAX && WELCOME_BYTES <= MESSAGE_BYTES_MAX);
 
-/// A connection whose ends do not know each other yet.
+/// Nothing of a greeting is used after its socket has been taken out.
+const GIVEN_AWAY: &str = "the socket leaves with the greeting";
+
+/// A connection whose ends do not know each other yet. Dropped, it has ended for the other side at once. To close it is not enough: while
+/// another thread waits for sockets, the kernel may keep this one open until that thread has woken.
 pub(crate) struct Greeting {
-    socket: Socket,
+    /// Until both ends know each other.
+    socket: Option<Socket>,
     heard: [u8; MESSAGE_BYTES_MAX],
     heard_bytes: usize,
 }
 
 impl Greeting {
     pub(crate) fn new(socket: Socket) -> Self {
-        Greeting { socket, heard: [0; MESSAGE_BYTES_MAX], heard_bytes: 0 }
+        Greeting { socket: Some(socket), heard: [0; MESSAGE_BYTES_MAX], heard_bytes: 0 }
     }
 
     pub(crate) fn socket(&self) -> &Socket {
-        &self.socket
+        self.socket.as_ref().expect(GIVEN_AWAY)
     }
 
     /// The socket, once both ends know each other.
-    pub(crate) fn into_socket(self) -> Socket {
-        unpace(&self.socket);
-        self.socket
+    pub(crate) fn into_socket(mut self) -> Socket {
+        unpace(self.socket());
+        self.socket.take().expect(GIVEN_AWAY)
     }
 
     /// Says a whole message. A new connection has room for the few bytes that are ever said.
     pub(crate) fn say(&mut self, message: &[u8]) -> io::Result<()> {
         // SAFETY: the message lives during the call.
-        match unsafe { self.socket.write(&[piece(message)]) } {
+        match unsafe { self.socket.as_mut().expect(GIVEN_AWAY).write(&[piece(message)]) } {
             Ok(bytes) if bytes == message.len() => Ok(()),
             Ok(_) => Err(io::ErrorKind::WriteZero.into()),
             Err(error) => Err(error),
@@ -51,9 +57,9 @@ impl Greeting {
     /// A message of `N` bytes, once all of it has come.
     pub(crate) fn hear<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
         const { assert!(N <= MESSAGE_BYTES_MAX) };
-        let rest = &mut self.heard[self.heard_bytes..N];
+        let (socket, rest) = (self.socket.as_mut().expect(GIVEN_AWAY), &mut self.heard[self.heard_bytes..N]);
         // SAFETY: the bytes live during the call.
-        match unsafe { self.socket.read(&[piece_mut(rest)]) } {
+        match unsafe { socket.read(&[piece_mut(rest)]) } {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => self.heard_bytes += bytes,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -67,9 +73,18 @@ impl Greeting {
     }
 }
 
+impl Drop for Greeting {
+    fn drop(&mut self) {
+        if let Some(socket) = &self.socket {
+            // One that was never connected has nobody to tell.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
 /// Bytes that nobody can foresee, and that are wiped after use: a key may be made of them.
-pub(crate) fn seed() -> Key {
-    let mut seed = Key::default();
+pub(crate) fn seed() -> ConnectionKey {
+    let mut seed = ConnectionKey::default();
     getrandom::fill(seed.as_mut_slice()).expect("the kernel gives random bytes at any time after boot");
     seed
 }

@@ -2,12 +2,15 @@
 //!
 //! | message | from | holds |
 //! |---|---|---|
-//! | hello | dialer | version, who dials whom, whether to encrypt, the marks of its settings, 32 fresh bytes |
-//! | challenge | porter | 32 fresh bytes, and the porter's proof over the hello and these |
+//! | hello | dialer | version, who dials whom, whether to encrypt, the realm, the marks of its settings, 32 fresh bytes |
+//! | challenge | acceptor | 32 fresh bytes, and the acceptor's proof over the hello and these |
 //! | proof | dialer | the next frame it expects, and its proof over all of the above and that |
-//! | welcome | porter | its verdict, the next frame it expects, and a proof over everything |
+//! | welcome | acceptor | its verdict, the next frame it expects, and a proof over everything |
 //!
-//! A proof is HMAC-SHA256 with the job's secret, of a label for the message and the transcript. The labels keep one end's
+//! The realm says which secret both ends must know: that of their job, the acceptor's secret for processes of other worlds, or
+//! that of a door.
+//!
+//! A proof is HMAC-SHA256 with that secret, of a label for the message and the transcript. The labels keep one end's
 //! proofs from being returned to it; the fresh bytes keep recorded ones from being used again.
 //!
 //! The fresh bytes are a nonce, or a public key where the connection is encrypted: the records' keys come of an X25519
@@ -19,35 +22,78 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::Peer;
-use crate::accord::{ACCORD_BYTES, Accord};
+use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
 
-pub(crate) use fresh::{FRESH_BYTES, Key, Keys};
+pub(crate) use fresh::{ConnectionKey, ConnectionKeys, FRESH_BYTES};
 
 use fresh::Fresh;
 
 /// Bytes of the job's secret.
 pub(crate) const SECRET_BYTES: usize = 32;
-pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 9 + ACCORD_BYTES + FRESH_BYTES;
+pub(crate) const HELLO_BYTES: usize = MAGIC.len() + 18 + FINGERPRINT_BYTES + FRESH_BYTES;
 pub(crate) const CHALLENGE_BYTES: usize = FRESH_BYTES + TAG_BYTES;
 pub(crate) const PROOF_BYTES: usize = 8 + TAG_BYTES;
 pub(crate) const WELCOME_BYTES: usize = 9 + TAG_BYTES;
 
 const TAG_BYTES: usize = 32;
 /// The last byte is the version of the protocol.
-const MAGIC: [u8; 8] = *b"TernTCP\x03";
+const MAGIC: [u8; 8] = *b"TernTCP\x05";
 
 /// Where in a hello the marks of the settings are.
-const ACCORD: std::ops::Range<usize> = 17..17 + ACCORD_BYTES;
+const FINGERPRINT: std::ops::Range<usize> = 26..26 + FINGERPRINT_BYTES;
 /// And behind them the fresh bytes.
-const FRESH: std::ops::Range<usize> = ACCORD.end..HELLO_BYTES;
+const FRESH: std::ops::Range<usize> = FINGERPRINT.end..HELLO_BYTES;
 
 /// The secret of a job.
 #[derive(Clone)]
 pub(crate) struct Secret(pub [u8; SECRET_BYTES]);
 
+/// Which secret a connection is proved with, and so who may be at its ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Realm {
+    /// Ranks of one job.
+    Job,
+    /// The dialer is of another world, which has this number.
+    World(u64),
+    /// A conversation at a door, which has this number.
+    Door(u64),
+}
+
+impl Realm {
+    fn bytes(self) -> [u8; 9] {
+        let (kind, number) = match self {
+            Realm::Job => (0, 0),
+            Realm::World(number) => (1, number),
+            Realm::Door(number) => (2, number),
+        };
+        let mut bytes = [kind; 9];
+        bytes[1..].copy_from_slice(&number.to_le_bytes());
+        bytes
+    }
+
+    /// The realm that a hello names. Nothing of it is proved yet.
+    pub(crate) fn of(hello: &[u8; HELLO_BYTES]) -> Result<Realm, HandshakeRefusal> {
+        let number = hello[18..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        match hello[17] {
+            0 if number == 0 => Ok(Realm::Job),
+            1 => Ok(Realm::World(number)),
+            2 => Ok(Realm::Door(number)),
+            _ => Err(HandshakeRefusal::NotTern),
+        }
+    }
+}
+
+/// Who dials whom: ranks in the worlds of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DialedRanks {
+    pub me: Peer,
+    pub peer: Peer,
+    pub realm: Realm,
+}
+
 /// Why the other end is not who it must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum HandshakeRefusal {
     #[error("it is not a rank of a Tern job, or of another version")]
     NotTern,
     #[error("it does not know this job's secret: it is a rank of another job")]
@@ -58,12 +104,12 @@ pub(crate) enum Refusal {
     Key,
 }
 
-/// What a porter answers a dialer that has proved itself.
+/// What an acceptor answers a dialer that has proved itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum AcceptorVerdict {
     /// Messages may follow.
     Accepted = 1,
-    /// Both have dialled at once, and the porter's own connection is the one to use.
+    /// Both have dialled at once, and the acceptor's own connection is the one to use.
     Yield = 2,
 }
 
@@ -94,31 +140,30 @@ impl Transcript {
     }
 
     /// In constant time.
-    fn check(&self, label: &[u8; 8], tag: &[u8]) -> Result<(), Refusal> {
-        self.labelled(label).verify_slice(tag).map_err(|_| Refusal::Proof)
+    fn check(&self, label: &[u8; 8], tag: &[u8]) -> Result<(), HandshakeRefusal> {
+        self.labelled(label).verify_slice(tag).map_err(|_| HandshakeRefusal::Proof)
     }
 
     /// What keys are made of beside the exchange: nobody else in the job or out of it has the same.
-    fn salt(&self) -> Key {
-        Key::new(self.tag(b"key salt"))
+    fn salt(&self) -> ConnectionKey {
+        ConnectionKey::new(self.tag(b"key salt"))
     }
 }
 
 /// The end that dials.
-pub(crate) struct Client {
+pub(crate) struct HandshakeClient {
     transcript: Transcript,
     fresh: Fresh,
     theirs: [u8; FRESH_BYTES],
 }
 
-impl Client {
-    /// Dials `peer`, with random bytes that are used for nothing else; answers the hello.
+impl HandshakeClient {
+    /// Makes a call, with random bytes that are used for nothing else; answers the hello.
     pub(crate) fn new(
         secret: &Secret,
-        me: Peer,
-        peer: Peer,
+        DialedRanks { me, peer, realm }: DialedRanks,
         encrypt: bool,
-        accord: &Accord,
+        fingerprint: &SettingsFingerprint,
         seed: &[u8; FRESH_BYTES],
     ) -> (Self, [u8; HELLO_BYTES]) {
         let fresh = Fresh::new(encrypt, seed);
@@ -127,21 +172,22 @@ impl Client {
         hello[8..12].copy_from_slice(&me.to_le_bytes());
         hello[12..16].copy_from_slice(&peer.to_le_bytes());
         hello[16] = encrypt.into();
-        hello[ACCORD].copy_from_slice(&accord.bytes());
+        hello[17..26].copy_from_slice(&realm.bytes());
+        hello[FINGERPRINT].copy_from_slice(&fingerprint.bytes());
         hello[FRESH].copy_from_slice(fresh.said());
         let transcript = Transcript::new(secret, &hello);
-        (Client { transcript, fresh, theirs: [0; FRESH_BYTES] }, hello)
+        (HandshakeClient { transcript, fresh, theirs: [0; FRESH_BYTES] }, hello)
     }
 
-    /// The porter's challenge; `next` is the next frame that is expected of it. Answers the proof.
+    /// The acceptor's challenge; `next` is the next frame that is expected of it. Answers the proof.
     pub(crate) fn challenge(
         &mut self,
         bytes: &[u8; CHALLENGE_BYTES],
         next: u64,
-    ) -> Result<[u8; PROOF_BYTES], Refusal> {
+    ) -> Result<[u8; PROOF_BYTES], HandshakeRefusal> {
         let (theirs, tag) = bytes.split_at(FRESH_BYTES);
         self.transcript.add(theirs);
-        self.transcript.check(b"porter 1", tag)?;
+        self.transcript.check(b"accept 1", tag)?;
         self.theirs.copy_from_slice(theirs);
         let mut proof = [0; PROOF_BYTES];
         proof[..8].copy_from_slice(&next.to_le_bytes());
@@ -150,48 +196,50 @@ impl Client {
         Ok(proof)
     }
 
-    /// The porter's verdict, the next frame that it expects, and the keys of the connection if it is encrypted.
+    /// The acceptor's verdict, the next frame that it expects, and the keys of the connection if it is encrypted.
     pub(crate) fn welcome(
         mut self,
         bytes: &[u8; WELCOME_BYTES],
-    ) -> Result<(Verdict, u64, Option<Keys>), Refusal> {
+    ) -> Result<(AcceptorVerdict, u64, Option<ConnectionKeys>), HandshakeRefusal> {
         let (said, tag) = bytes.split_at(9);
         self.transcript.add(said);
-        self.transcript.check(b"porter 3", tag)?;
+        self.transcript.check(b"accept 3", tag)?;
         let verdict = match said[0] {
-            1 => Verdict::Accepted,
-            2 => Verdict::Yield,
-            _ => return Err(Refusal::NotTern),
+            1 => AcceptorVerdict::Accepted,
+            2 => AcceptorVerdict::Yield,
+            _ => return Err(HandshakeRefusal::NotTern),
         };
-        let next = u64::from_le_bytes(said[1..].try_into().map_err(|_| Refusal::NotTern)?);
+        let next = u64::from_le_bytes(said[1..].try_into().map_err(|_| HandshakeRefusal::NotTern)?);
         Ok((verdict, next, keys(verdict, self.fresh, &self.theirs, &self.transcript)?))
     }
 }
 
 /// The end that is dialled, after the hello.
-pub(crate) struct Server {
+pub(crate) struct HandshakeServer {
     transcript: Transcript,
     peer: Peer,
+    realm: Realm,
     encrypts: bool,
-    accord: [u8; ACCORD_BYTES],
+    fingerprint: [u8; FINGERPRINT_BYTES],
     fresh: Fresh,
     theirs: [u8; FRESH_BYTES],
 }
 
-impl Server {
+impl HandshakeServer {
     /// Somebody says hello to rank `me`, which has random bytes for this connection only. Answers the challenge.
     pub(crate) fn hello(
         secret: &Secret,
         me: Peer,
         seed: &[u8; FRESH_BYTES],
         hello: &[u8; HELLO_BYTES],
-    ) -> Result<(Self, [u8; CHALLENGE_BYTES]), Refusal> {
+    ) -> Result<(Self, [u8; CHALLENGE_BYTES]), HandshakeRefusal> {
         let word = |at: usize| hello[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
         if hello[..8] != MAGIC || hello[16] > 1 {
-            return Err(Refusal::NotTern);
+            return Err(HandshakeRefusal::NotTern);
         }
-        if word(12) != me || word(8) == me {
-            return Err(Refusal::WrongRank);
+        let realm = Realm::of(hello)?;
+        if !matches!(realm, Realm::Door(_)) && (word(12) != me || (realm == Realm::Job && word(8) == me)) {
+            return Err(HandshakeRefusal::WrongRank);
         }
         let encrypts = hello[16] == 1;
         let fresh = Fresh::new(encrypts, seed);
@@ -199,11 +247,19 @@ impl Server {
         transcript.add(fresh.said());
         let mut challenge = [0; CHALLENGE_BYTES];
         challenge[..FRESH_BYTES].copy_from_slice(fresh.said());
-        challenge[FRESH_BYTES..].copy_from_slice(&transcript.tag(b"porter 1"));
-        let (mut accord, mut theirs) = ([0; ACCORD_BYTES], [0; FRESH_BYTES]);
-        accord.copy_from_slice(&hello[ACCORD]);
+        challenge[FRESH_BYTES..].copy_from_slice(&transcript.tag(b"accept 1"));
+        let (mut fingerprint, mut theirs) = ([0; FINGERPRINT_BYTES], [0; FRESH_BYTES]);
+        fingerprint.copy_from_slice(&hello[FINGERPRINT]);
         theirs.copy_from_slice(&hello[FRESH]);
-        Ok((Server { transcript, peer: word(8), encrypts, accord, fresh, theirs }, challenge))
+        Ok((
+            HandshakeServer { transcript, peer: word(8), realm, encrypts, fingerprint, fresh, theirs },
+            challenge,
+        ))
+    }
+
+    /// The realm that the dialer has named. To be believed once it has proved itself.
+    pub(crate) fn realm(&self) -> Realm {
+        self.realm
     }
 
     /// Whether the dialer wants to encrypt. To be believed once it has proved itself, as what follows.
@@ -212,12 +268,12 @@ impl Server {
     }
 
     /// The marks of the dialer's settings.
-    pub(crate) fn accord(&self) -> &[u8; ACCORD_BYTES] {
-        &self.accord
+    pub(crate) fn fingerprint(&self) -> &[u8; FINGERPRINT_BYTES] {
+        &self.fingerprint
     }
 
     /// The dialer's proof. Answers who it is and the next frame that it expects.
-    pub(crate) fn proof(&mut self, bytes: &[u8; PROOF_BYTES]) -> Result<(Peer, u64), Refusal> {
+    pub(crate) fn proof(&mut self, bytes: &[u8; PROOF_BYTES]) -> Result<(Peer, u64), HandshakeRefusal> {
         let (next, tag) = bytes.split_at(8);
         self.transcript.add(next);
         self.transcript.check(b"dialer 2", tag)?;
@@ -229,28 +285,28 @@ impl Server {
     /// encrypted.
     pub(crate) fn welcome(
         mut self,
-        verdict: Verdict,
+        verdict: AcceptorVerdict,
         next: u64,
-    ) -> Result<([u8; WELCOME_BYTES], Option<Keys>), Refusal> {
+    ) -> Result<([u8; WELCOME_BYTES], Option<ConnectionKeys>), HandshakeRefusal> {
         let mut welcome = [0; WELCOME_BYTES];
         welcome[0] = verdict as u8;
         welcome[1..9].copy_from_slice(&next.to_le_bytes());
         self.transcript.add(&welcome[..9]);
-        welcome[9..].copy_from_slice(&self.transcript.tag(b"porter 3"));
+        welcome[9..].copy_from_slice(&self.transcript.tag(b"accept 3"));
         Ok((welcome, keys(verdict, self.fresh, &self.theirs, &self.transcript)?))
     }
 }
 
 /// The keys of a connection that is encrypted. One that is not to be used gets none, and costs no exchange.
 fn keys(
-    verdict: Verdict,
+    verdict: AcceptorVerdict,
     fresh: Fresh,
     theirs: &[u8; FRESH_BYTES],
     transcript: &Transcript,
-) -> Result<Option<Keys>, Refusal> {
+) -> Result<Option<ConnectionKeys>, HandshakeRefusal> {
     match verdict {
-        Verdict::Accepted => fresh.keys(theirs, &transcript.salt()),
-        Verdict::Yield => Ok(None),
+        AcceptorVerdict::Accepted => fresh.keys(theirs, &transcript.salt()),
+        AcceptorVerdict::Yield => Ok(None),
     }
 }
 

@@ -7,16 +7,16 @@ use std::io;
 
 use tern_mem::{IoVec, UserBuf};
 
-use super::cause::{Cause, is_transient};
-use super::frame::{Kind, Malformed, Packet, Repr};
+use super::cause::{ErrorNumberCause, is_transient};
+use super::frame::{FrameKind, FrameRepr, HeaderBytes, MalformedFrame};
 use super::outbox::sum_of;
-use super::rest::Patience;
+use super::partial_read::PartialRead;
 use super::wire::{Wire, piece_mut};
 use crate::limits::*;
 use crate::{Landing, Peer, Sink, Token, TransferError};
 
 /// The frames of one peer.
-pub(crate) struct Inbox {
+pub(crate) struct TcpInbox {
     from: Peer,
     /// The number of the frame that is expected.
     next: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Inbox {
     /// The frame whose payload is landing.
     arriving: Option<Arriving>,
     /// What the connection that broke had begun to land.
-    interrupted: Option<(Repr, Option<Place>)>,
+    interrupted: Option<(FrameRepr, Option<FrameLanding>)>,
     /// What the peer keeps that has come since it was last told so.
     owed: usize,
     /// The peer waits to be told.
@@ -40,14 +40,14 @@ pub(crate) struct Inbox {
     expects_long: bool,
     /// What was last asked for was not all there.
     dry: bool,
-    patience: Patience,
-    /// The peer has said that it goes.
-    bye: bool,
+    patience: PartialRead,
+    /// The peer has said that it goes, and not that it is back.
+    goes: bool,
 }
 
 struct Arriving {
-    repr: Repr,
-    place: Option<Place>,
+    repr: FrameRepr,
+    place: Option<FrameLanding>,
     /// Bytes of the payload that have come.
     got: usize,
     sum: u32,
@@ -55,7 +55,7 @@ struct Arriving {
 
 /// What the block had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Parsed {
+enum ParsedBlock {
     /// No end of a message.
     Nothing,
     /// At least one.
@@ -65,7 +65,7 @@ enum Parsed {
 }
 
 #[derive(Clone)]
-struct Place {
+struct FrameLanding {
     buf: UserBuf,
     offset: usize,
     /// Bytes wanted.
@@ -83,7 +83,7 @@ pub(crate) enum Broken {
     #[error("{0}")]
     Os(#[from] io::Error),
     #[error("what came is not a frame of this version ({0:?})")]
-    Malformed(Malformed),
+    Malformed(MalformedFrame),
     #[error("a payload was damaged on its way")]
     Damaged,
     #[error("a frame is missing")]
@@ -94,9 +94,9 @@ pub(crate) enum Broken {
     Silent(u64),
 }
 
-impl Inbox {
+impl TcpInbox {
     pub(crate) fn new(from: Peer) -> Self {
-        Inbox {
+        TcpInbox {
             from,
             next: 0,
             block: Box::default(),
@@ -110,8 +110,8 @@ impl Inbox {
             news: 0,
             expects_long: false,
             dry: false,
-            patience: Patience::default(),
-            bye: false,
+            patience: PartialRead::default(),
+            goes: false,
         }
     }
 
@@ -142,7 +142,7 @@ impl Inbox {
     /// Whether the peer waits to be told, and has not said that it goes.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        self.urgent && !self.bye
+        self.urgent && !self.goes
     }
 
     /// What the peer has acknowledged.
@@ -157,9 +157,9 @@ impl Inbox {
         self.start < self.end
     }
 
-    /// Whether the peer has said that it goes.
+    /// Whether the peer has said that it goes, and has not come back.
     pub(crate) fn peer_goes(&self) -> bool {
-        self.bye
+        self.goes
     }
 
     /// A new connection: what has not come whole comes again.
@@ -170,28 +170,28 @@ impl Inbox {
         }
     }
 
-    /// Takes what has come, to the sink, up to a budget. Whether anything had. With `lent`, something of the program's waits
+    /// Takes what has come, to the sink, up to a budget. Whether anything had. With `zero_copy`, something of the program's waits
     /// for an acknowledgement.
     #[inline]
     pub(crate) fn receive(
         &mut self,
         wire: &mut impl Wire,
         sink: &mut impl Sink,
-        lent: bool,
+        zero_copy: bool,
     ) -> Result<bool, Broken> {
         let mut any = false;
-        match self.parse(sink, lent)? {
-            Parsed::Nothing => {}
-            Parsed::News => return Ok(true),
-            Parsed::Some if sink.enough() => return Ok(true),
-            Parsed::Some => any = true,
+        match self.parse(sink, zero_copy)? {
+            ParsedBlock::Nothing => {}
+            ParsedBlock::News => return Ok(true),
+            ParsedBlock::Some if sink.backpressure() => return Ok(true),
+            ParsedBlock::Some => any = true,
         }
         for _ in 0..READS_PER_POLL_MAX {
             let Some(full) = self.read(wire)? else { break };
             any = true;
             // The rest of a message is on its way; a new one need not be.
             let done = !full && self.arriving.is_none();
-            if self.parse(sink, lent)? == Parsed::News || done || sink.enough() {
+            if self.parse(sink, zero_copy)? == ParsedBlock::News || done || sink.backpressure() {
                 break;
             }
         }
@@ -214,7 +214,11 @@ impl Inbox {
             Ok(0) => Err(Broken::Closed),
             Ok(_) => Ok(Some(full)),
             Err(error) if is_transient(&error) => Ok(None),
-            Err(error) if Cause::of(&error) == Cause::Memory && self.abandon_place() => Ok(Some(true)),
+            Err(error)
+                if ErrorNumberCause::of(&error) == ErrorNumberCause::Memory && self.abandon_place() =>
+            {
+                Ok(Some(true))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -227,7 +231,7 @@ impl Inbox {
         else {
             return false;
         };
-        let (base, len) = place.buf.as_flat().unwrap_or((0, place.buf.len()));
+        let (base, len) = place.buf.as_contiguous().unwrap_or((0, place.buf.len()));
         place.spoiled = Some(TransferError::OwnMemory { base, len });
         place.len = 0;
         true
@@ -352,16 +356,16 @@ impl Inbox {
 
     /// Takes frames from the block until no whole one is left, or the sink has enough.
     #[inline]
-    fn parse(&mut self, sink: &mut impl Sink, lent: bool) -> Result<Parsed, Broken> {
-        let mut parsed = Parsed::Nothing;
+    fn parse(&mut self, sink: &mut impl Sink, zero_copy: bool) -> Result<ParsedBlock, Broken> {
+        let mut parsed = ParsedBlock::Nothing;
         loop {
             if self.arriving.is_none() {
-                let Some(packet) = Packet::first(&self.block[self.start..self.end]) else {
+                let Some(packet) = HeaderBytes::first(&self.block[self.start..self.end]) else {
                     return Ok(parsed);
                 };
                 let repr = packet.parse().map_err(Broken::Malformed)?;
-                if lent && self.brings_news(&repr) {
-                    return Ok(Parsed::News);
+                if zero_copy && self.brings_news(&repr) {
+                    return Ok(ParsedBlock::News);
                 }
                 if !self.begin(repr, sink)? {
                     return Ok(parsed);
@@ -370,8 +374,8 @@ impl Inbox {
             if !self.land(sink)? {
                 return Ok(parsed);
             }
-            parsed = Parsed::Some;
-            if sink.enough() {
+            parsed = ParsedBlock::Some;
+            if sink.backpressure() {
                 return Ok(parsed);
             }
         }
@@ -379,7 +383,7 @@ impl Inbox {
 
     /// Whether a long message comes with an acknowledgement that the program may wait for. It is taken first, once: the send
     /// that it ends is usually followed by the receive in which the message can land.
-    fn brings_news(&mut self, repr: &Repr) -> bool {
+    fn brings_news(&mut self, repr: &FrameRepr) -> bool {
         let news = repr.len as usize > HEAD_PAYLOAD_BYTES && repr.ack != self.news;
         if news {
             self.news = repr.ack;
@@ -397,9 +401,9 @@ impl Inbox {
     }
 
     /// A header has come. Answers whether it could be used up: a short message must be whole, and padding is passed with the header.
-    fn begin(&mut self, repr: Repr, sink: &mut impl Sink) -> Result<bool, Broken> {
+    fn begin(&mut self, repr: FrameRepr, sink: &mut impl Sink) -> Result<bool, Broken> {
         let len = repr.len as usize;
-        if repr.kind == Kind::Data {
+        if repr.kind == FrameKind::Data {
             if repr.seq != self.next as u32 {
                 return Err(Broken::Gap);
             }
@@ -423,7 +427,7 @@ impl Inbox {
     }
 
     /// Where the payload must land. A frame that comes for the second time lands where it did.
-    fn place(&mut self, repr: &Repr, sink: &mut impl Sink) -> Option<Place> {
+    fn place(&mut self, repr: &FrameRepr, sink: &mut impl Sink) -> Option<FrameLanding> {
         if let Some((before, place)) = self.interrupted.take()
             && before.seq == repr.seq
             && before.len == repr.len
@@ -434,7 +438,7 @@ impl Inbox {
             Landing::Place { buf, offset, len, token } => {
                 let bad = if len < PROBED_BYTES_MIN { None } else { buf.is_unwritable(offset) };
                 let len = if bad.is_some() { 0 } else { len };
-                Some(Place { buf, offset, len, token, spoiled: bad.map(TransferError::from) })
+                Some(FrameLanding { buf, offset, len, token, spoiled: bad.map(TransferError::from) })
             }
             Landing::Nothing => None,
         }
@@ -468,9 +472,10 @@ impl Inbox {
         let payload = self.start - taken..self.start;
         self.arriving = None;
         match repr.kind {
-            Kind::Data => self.end_message(&repr, place, payload, sink),
-            Kind::Ack => {}
-            Kind::Bye => (self.bye, self.urgent) = (true, true),
+            FrameKind::Data => self.end_message(&repr, place, payload, sink),
+            FrameKind::Ack => {}
+            FrameKind::Bye => (self.goes, self.urgent) = (true, true),
+            FrameKind::Back => self.goes = false,
         }
         Ok(true)
     }
@@ -478,16 +483,17 @@ impl Inbox {
     #[inline]
     fn end_message(
         &mut self,
-        repr: &Repr,
-        place: Option<Place>,
+        repr: &FrameRepr,
+        place: Option<FrameLanding>,
         payload: std::ops::Range<usize>,
         sink: &mut impl Sink,
     ) {
         self.next += 1;
         self.expects_long = repr.len as usize >= BLOCK_BYTES_TCP;
         self.owed += FRAME_COST_BYTES + if repr.urgent { 0 } else { repr.len as usize };
-        // Who goes waits for the acknowledgement of everything, and its farewell may have overtaken this frame.
-        self.urgent |= repr.urgent || self.bye;
+        self.urgent |= repr.urgent;
+        // Who goes waits for the acknowledgement of everything, and its farewell may have overtaken this message.
+        self.urgent |= self.goes;
         if repr.len as usize <= HEAD_PAYLOAD_BYTES {
             sink.short(self.from, &repr.header, &self.block[payload]);
         } else if let Some(place) = place {

@@ -19,7 +19,7 @@ const fn word(offset: usize) -> usize {
 }
 
 /// What is known now.
-pub(crate) struct Info {
+pub(crate) struct TcpInfo {
     /// Segments that are on their way.
     pub unacked: u32,
     /// Since when nothing was sent, and no acknowledgement has come, milliseconds.
@@ -29,11 +29,11 @@ pub(crate) struct Info {
     pub round_trip_us: Option<u32>,
 }
 
-impl Info {
-    pub(crate) fn of(socket: &Socket) -> io::Result<Info> {
+impl TcpInfo {
+    pub(crate) fn of(socket: &Socket) -> io::Result<TcpInfo> {
         let mut words = [0; ROUND_TRIP + 1];
         let read = words_of_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut words)?;
-        Ok(Info {
+        Ok(TcpInfo {
             unacked: words[UNACKED],
             sent_ms: words[LAST_DATA_SENT],
             heard_ms: words[LAST_ACK_HEARD],

@@ -1,15 +1,15 @@
 //! What is sent to one peer: numbered frames, kept until the peer has acknowledged them, so that they can be sent again.
 //!
-//! A payload is written from where it lies and copied only afterwards, while the peer receives it already; one that is lent
-//! ([`crate::Transport::lend`]) is never copied.
+//! A payload is written from where it lies and copied only afterwards, while the peer receives it already; one that is sent
+//! without a copy ([`crate::Transport::send_zero_copy`]) is never copied.
 
 use std::collections::VecDeque;
 use std::io;
 
 use tern_mem::{BadMemory, IoVec, UserBuf};
 
-use super::cause::{Cause, is_transient};
-use super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Packet, Repr};
+use super::cause::{ErrorNumberCause, is_transient};
+use super::frame::{FrameKind, FrameRepr, HEADER_BYTES, HeaderBytes, PAD_BYTES};
 use super::wire::{Wire, piece};
 use crate::config::Checksum;
 use crate::limits::{
@@ -27,8 +27,8 @@ const _: () = assert!(HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX <= HEAD_BYTES_MAX)
 const NO_ROOM_BYTES: usize = KEPT_BYTES_MAX;
 
 /// The frames to one peer.
-pub(crate) struct Outbox {
-    frames: VecDeque<Frame>,
+pub(crate) struct TcpOutbox {
+    frames: VecDeque<QueuedFrame>,
     /// The number of the first of them.
     first: u64,
     /// How many are wholly written to the present connection.
@@ -36,15 +36,18 @@ pub(crate) struct Outbox {
     /// Bytes of the next one that are written.
     offset: usize,
     /// A frame without number that goes out between two others.
-    note: Option<Note>,
+    note: Option<ControlFrame>,
+    /// What the one after it is to say, if it has begun.
+    next_note: Option<(FrameKind, u64)>,
     /// What the frames take of [`KEPT_BYTES_MAX`].
     kept: usize,
-    /// Loans whose end is to be told.
-    lent: usize,
+    /// Zero-copy sends whose end is to be told.
+    zero_copies: usize,
     /// Blocks for copies, to be used again.
     spare: Vec<Vec<u8>>,
     checksum: Checksum,
-    /// What is lent is read by this process, and not only by the kernel: it is asked first whether that can be done.
+    /// What is sent without a copy is read by this process, and not only by the kernel: it is asked first whether that can be
+    /// done.
     probes: bool,
     /// Buffers of which a part could not be read, and whose last part has not ended yet.
     spoiled: Vec<BadMemory>,
@@ -52,32 +55,32 @@ pub(crate) struct Outbox {
     untold: Option<BadMemory>,
 }
 
-/// A loan that has ended, and how.
-pub(crate) type Ended = (Token, Result<(), TransferError>);
+/// A zero-copy send that has ended, and how.
+pub(crate) type EndedZeroCopy = (Token, Result<(), TransferError>);
 
-struct Frame {
+struct QueuedFrame {
     head: [u8; HEAD_BYTES_MAX],
     head_len: u8,
-    body: Body,
+    body: FrameBody,
 }
 
-enum Body {
+enum FrameBody {
     /// All is in the head.
     None,
     /// A copy.
     Kept(Vec<u8>),
-    /// In the user's memory: lent, or about to be copied.
-    Users { buf: UserBuf, offset: usize, len: usize, loan: Option<Loan> },
+    /// In the user's memory: sent without a copy, or about to be copied.
+    Users { buf: UserBuf, offset: usize, len: usize, zero_copy: Option<ZeroCopy> },
     /// It could not be read there: the peer is told so.
-    Void { bad: BadMemory, loan: Option<Loan> },
+    Void { bad: BadMemory, zero_copy: Option<ZeroCopy> },
 }
 
-/// Memory that is not copied; who lent it may want to hear of the end.
+/// Memory that is not copied; who sent without a copy it may want to hear of the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Loan(pub Option<Token>);
+pub(crate) struct ZeroCopy(pub Option<Token>);
 
-struct Note {
-    kind: Kind,
+struct ControlFrame {
+    kind: FrameKind,
     bytes: [u8; HEADER_BYTES],
     offset: usize,
 }
@@ -95,12 +98,12 @@ pub(crate) enum Written {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FalseAck;
 
-impl Frame {
+impl QueuedFrame {
     fn body_len(&self) -> usize {
         match &self.body {
-            Body::None | Body::Void { .. } => 0,
-            Body::Kept(bytes) => bytes.len(),
-            Body::Users { len, .. } => *len,
+            FrameBody::None | FrameBody::Void { .. } => 0,
+            FrameBody::Kept(bytes) => bytes.len(),
+            FrameBody::Users { len, .. } => *len,
         }
     }
 
@@ -108,17 +111,17 @@ impl Frame {
         usize::from(self.head_len) + self.body_len()
     }
 
-    /// What the frame takes of [`KEPT_BYTES_MAX`]. What is lent takes no memory here.
+    /// What the frame takes of [`KEPT_BYTES_MAX`]. What is sent without a copy takes no memory here.
     fn cost(&self) -> usize {
         match self.body {
-            Body::Users { loan: Some(_), .. } => FRAME_COST_BYTES,
+            FrameBody::Users { zero_copy: Some(_), .. } => FRAME_COST_BYTES,
             _ => FRAME_COST_BYTES + self.body_len(),
         }
     }
 
     /// The header says that no payload follows.
     fn void_head(&mut self) {
-        let repr = Packet::first(&self.head).and_then(|packet| packet.parse().ok());
+        let repr = HeaderBytes::first(&self.head).and_then(|packet| packet.parse().ok());
         if let Some(repr) = repr {
             self.head[..HEADER_BYTES].copy_from_slice(&repr.voided().bytes());
             self.head_len = HEADER_BYTES as u8;
@@ -138,12 +141,12 @@ impl Frame {
             return (filled, self.body_len() == 0);
         };
         match &self.body {
-            Body::None | Body::Void { .. } => (filled, true),
-            Body::Kept(bytes) => {
+            FrameBody::None | FrameBody::Void { .. } => (filled, true),
+            FrameBody::Kept(bytes) => {
                 room[0] = piece(&bytes[skip..]);
                 (filled + 1, true)
             }
-            Body::Users { buf, offset, len, .. } => {
+            FrameBody::Users { buf, offset, len, .. } => {
                 let (pieces, bytes) = buf.iovecs(offset + skip, len - skip, room);
                 (filled + pieces, bytes == len - skip)
             }
@@ -151,16 +154,17 @@ impl Frame {
     }
 }
 
-impl Outbox {
+impl TcpOutbox {
     pub(crate) fn new(checksum: Checksum, encrypts: bool) -> Self {
-        Outbox {
+        TcpOutbox {
             frames: VecDeque::new(),
             first: 0,
             written: 0,
             offset: 0,
             note: None,
+            next_note: None,
             kept: 0,
-            lent: 0,
+            zero_copies: 0,
             spare: Vec::new(),
             checksum,
             probes: encrypts || checksum != Checksum::Header,
@@ -169,7 +173,7 @@ impl Outbox {
         }
     }
 
-    /// A buffer that could not be read, if nobody will hear of it by a loan's end.
+    /// A buffer that could not be read, if nobody will hear of it by a zero-copy send's end.
     pub(crate) fn take_untold(&mut self) -> Option<BadMemory> {
         let untold = self.untold.take();
         self.kept -= if untold.is_some() { NO_ROOM_BYTES } else { 0 };
@@ -199,10 +203,10 @@ impl Outbox {
         self.written < self.frames.len() || self.note.is_some()
     }
 
-    /// Whether there is memory of the program's whose loan somebody waits to end.
+    /// Whether there is memory of the program's whose zero-copy send somebody waits to end.
     #[inline]
-    pub(crate) fn lends(&self) -> bool {
-        self.lent > 0
+    pub(crate) fn has_zero_copies(&self) -> bool {
+        self.zero_copies > 0
     }
 
     /// Whether the peer has acknowledged everything.
@@ -210,64 +214,65 @@ impl Outbox {
         self.frames.is_empty()
     }
 
-    /// Adds a message. Unless it is lent, [`Outbox::settle`] must follow before the caller returns its memory.
-    pub(crate) fn push(&mut self, am: &Am<'_>, ack: u64, loan: Option<Loan>) {
+    /// Adds a message. Unless it is sent without a copy, [`TcpOutbox::settle`] must follow before the caller returns
+    /// its memory.
+    pub(crate) fn push(&mut self, am: &Am<'_>, ack: u64, zero_copy: Option<ZeroCopy>) {
         let (mut head, payload_len) = ([0; HEAD_BYTES_MAX], am.payload_len());
-        // What is lent stays where it is, however short: its end must be told.
-        let all = loan.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
+        // What is sent without a copy stays where it is, however short: its end must be told.
+        let all = zero_copy.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
         let inline = if all { payload_len } else { am.lead.len() };
-        let mut repr = Repr {
-            kind: Kind::Data,
+        let mut repr = FrameRepr {
+            kind: FrameKind::Data,
             header: am.header,
             len: payload_len as u32,
             sum: None,
-            urgent: matches!(loan, Some(Loan(Some(_)))),
+            urgent: matches!(zero_copy, Some(ZeroCopy(Some(_)))),
             void: false,
             padded: !all && wants_pad(am, HEADER_BYTES + inline),
-            seq: (self.first + self.frames.len() as u64) as u32,
+            seq: self.next() as u32,
             ack: ack as u32,
         };
         let (payload_at, body_at) = (repr.payload_at(), repr.payload_at() + inline);
         // SAFETY: the head has room for the `inline` bytes there.
         unsafe { am.write_payload(head[payload_at..body_at].as_mut_ptr(), 0, inline) };
-        let body = if all { Body::None } else { self.body(am, loan) };
-        let is_void = matches!(body, Body::Void { .. });
+        let body = if all { FrameBody::None } else { self.body(am, zero_copy) };
+        let is_void = matches!(body, FrameBody::Void { .. });
         if !is_void {
             repr.sum = self.sum(&head[payload_at..body_at], &body);
         }
         head[..HEADER_BYTES].copy_from_slice(&repr.bytes());
-        let mut frame = Frame { head, head_len: body_at as u8, body };
+        let mut frame = QueuedFrame { head, head_len: body_at as u8, body };
         if is_void {
             frame.void_head();
         }
         self.kept += frame.cost();
-        self.lent += usize::from(matches!(loan, Some(Loan(Some(_)))));
+        self.zero_copies += usize::from(matches!(zero_copy, Some(ZeroCopy(Some(_)))));
         self.frames.push_back(frame);
     }
 
     /// Where the payload lies for now. What has gaps is packed at once: as many pieces would be slower to write.
-    fn body(&mut self, am: &Am<'_>, loan: Option<Loan>) -> Body {
+    fn body(&mut self, am: &Am<'_>, zero_copy: Option<ZeroCopy>) -> FrameBody {
         if self.probes
-            && loan.is_some()
+            && zero_copy.is_some()
             && let Some(bad) = am.body.unreadable(am.offset, am.len)
         {
-            return Body::Void { bad, loan };
+            return FrameBody::Void { bad, zero_copy };
         }
-        match am.body.as_flat() {
-            Some(_) => Body::Users { buf: am.body.clone(), offset: am.offset, len: am.len, loan },
-            None => Body::Kept(self.copy(am.body, am.offset, am.len)),
+        match am.body.as_contiguous() {
+            Some(_) => FrameBody::Users { buf: am.body.clone(), offset: am.offset, len: am.len, zero_copy },
+            None => FrameBody::Kept(self.copy(am.body, am.offset, am.len)),
         }
     }
 
-    fn sum(&self, inline: &[u8], body: &Body) -> Option<u32> {
+    fn sum(&self, inline: &[u8], body: &FrameBody) -> Option<u32> {
         if self.checksum == Checksum::Header {
             return None;
         }
         let mut sum = crc32c::crc32c(inline);
         match body {
-            Body::None | Body::Void { .. } => {}
-            Body::Kept(bytes) => sum = crc32c::crc32c_append(sum, bytes),
-            Body::Users { buf, offset, len, .. } => sum = sum_of(sum, buf, *offset, *len),
+            FrameBody::None | FrameBody::Void { .. } => {}
+            FrameBody::Kept(bytes) => sum = crc32c::crc32c_append(sum, bytes),
+            FrameBody::Users { buf, offset, len, .. } => sum = sum_of(sum, buf, *offset, *len),
         }
         Some(sum)
     }
@@ -284,30 +289,41 @@ impl Outbox {
         block
     }
 
-    /// Copies the last message if it is still in the user's memory and not lent.
+    /// Copies the last message if it is still in the user's memory and not sent without a copy.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        let Some(Frame { body: Body::Users { buf, offset, len, loan: None }, .. }) = self.frames.back()
+        let Some(QueuedFrame { body: FrameBody::Users { buf, offset, len, zero_copy: None }, .. }) =
+            self.frames.back()
         else {
             return;
         };
         let (buf, offset, len) = (buf.clone(), *offset, *len);
         let copy = self.copy(&buf, offset, len);
         if let Some(frame) = self.frames.back_mut() {
-            frame.body = Body::Kept(copy);
+            frame.body = FrameBody::Kept(copy);
         }
     }
 
-    /// Sends a frame without number, before the next one that has not begun. Answers whether it will be sent: not while
-    /// another is going out.
-    pub(crate) fn add_note(&mut self, kind: Kind, ack: u64) -> bool {
+    /// The number of the next message.
+    fn next(&self) -> u64 {
+        self.first + self.frames.len() as u64
+    }
+
+    /// Sends a frame without a message, before the next one that has not begun. Answers whether it will be sent: an acknowledgement
+    /// is not while another is going out.
+    pub(crate) fn add_note(&mut self, kind: FrameKind, ack: u64) -> bool {
         let kind = match &self.note {
-            Some(note) if note.offset > 0 => return false,
-            // A farewell acknowledges as well.
-            Some(note) if note.kind == Kind::Bye => Kind::Bye,
+            Some(note) if note.offset > 0 => {
+                let waits = kind != FrameKind::Ack;
+                self.next_note = if waits { Some((kind, ack)) } else { self.next_note };
+                return waits;
+            }
+            // The others acknowledge as well.
+            Some(note) if kind == FrameKind::Ack => note.kind,
             _ => kind,
         };
-        self.note = Some(Note { kind, bytes: Repr::note(kind, ack).bytes(), offset: 0 });
+        self.note =
+            Some(ControlFrame { kind, bytes: FrameRepr::note(kind, self.next(), ack).bytes(), offset: 0 });
         true
     }
 
@@ -320,7 +336,7 @@ impl Outbox {
             let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
             let filled = self.gather(&mut pieces);
             let total: usize = pieces[..filled].iter().map(|piece| piece.len).sum();
-            // SAFETY: the pieces lie in frames that live during the call, or in users' memory that is lent.
+            // SAFETY: the pieces lie in frames that live during the call, or in users' memory that is sent without a copy.
             match unsafe { wire.write(&pieces[..filled]) } {
                 Ok(bytes) => {
                     self.advance(bytes);
@@ -341,33 +357,37 @@ impl Outbox {
     /// will tell.
     #[cold]
     fn spoil(&mut self, error: io::Error) -> io::Result<()> {
-        let guilty = if Cause::of(&error) == Cause::Memory { self.first_unreadable() } else { None };
+        let guilty = if ErrorNumberCause::of(&error) == ErrorNumberCause::Memory {
+            self.first_unreadable()
+        } else {
+            None
+        };
         let Some((at, bad)) = guilty else { return Err(error) };
         let frame = &mut self.frames[at];
         self.kept -= frame.cost();
-        let Body::Users { loan, .. } = frame.body else { return Err(error) };
-        frame.body = Body::Void { bad, loan };
+        let FrameBody::Users { zero_copy, .. } = frame.body else { return Err(error) };
+        frame.body = FrameBody::Void { bad, zero_copy };
         frame.void_head();
         self.kept += frame.cost();
-        if loan.is_none() {
+        if zero_copy.is_none() {
             self.untold = Some(bad);
             self.kept += NO_ROOM_BYTES;
         }
         let has_begun = at == self.written && self.offset > 0;
-        if has_begun || loan.is_none() { Err(error) } else { Ok(()) }
+        if has_begun || zero_copy.is_none() { Err(error) } else { Ok(()) }
     }
 
     /// The frame to be written that cannot be read: the first of the program's memory, if no other is found.
     fn first_unreadable(&self) -> Option<(usize, BadMemory)> {
         let users = |at: usize| match &self.frames[at].body {
-            Body::Users { buf, offset, len, .. } => Some((at, buf, *offset, *len)),
+            FrameBody::Users { buf, offset, len, .. } => Some((at, buf, *offset, *len)),
             _ => None,
         };
         let all = || (self.written..self.frames.len()).filter_map(users);
         let bad = all().find_map(|(at, buf, offset, len)| Some((at, buf.unreadable(offset, len)?)));
         bad.or_else(|| {
             let (at, buf, ..) = all().next()?;
-            let (base, len) = buf.as_flat()?;
+            let (base, len) = buf.as_contiguous()?;
             Some((at, BadMemory { base, len, bad: base }))
         })
     }
@@ -381,7 +401,7 @@ impl Outbox {
         let Some(frame) = self.frames.back() else { return Ok(None) };
         let mut pieces = [IoVec::default(); 2];
         let (filled, true) = frame.pieces(0, &mut pieces) else { return Ok(None) };
-        // SAFETY: the pieces lie in a frame that lives during the call, or in users' memory that is lent.
+        // SAFETY: the pieces lie in a frame that lives during the call, or in users' memory that is sent without a copy.
         match unsafe { wire.write(&pieces[..filled]) } {
             Ok(bytes) if bytes == frame.len() => {
                 self.written += 1;
@@ -435,6 +455,9 @@ impl Outbox {
                 bytes -= taken;
                 if note.offset == HEADER_BYTES {
                     self.note = None;
+                    if let Some((kind, ack)) = self.next_note.take() {
+                        self.add_note(kind, ack);
+                    }
                 }
                 continue;
             }
@@ -449,9 +472,9 @@ impl Outbox {
         }
     }
 
-    /// The peer expects the frame with number `ack` next: those before have come. Loans that end are added to `done`.
+    /// The peer expects the frame with number `ack` next: those before have come. Zero-copy sends that end are added to `done`.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, ack: u32, done: &mut Vec<Ended>) -> Result<(), FalseAck> {
+    pub(crate) fn acknowledge(&mut self, ack: u32, done: &mut Vec<EndedZeroCopy>) -> Result<(), FalseAck> {
         let come = ack.wrapping_sub(self.first as u32) as usize;
         if come == 0 {
             return Ok(());
@@ -464,23 +487,23 @@ impl Outbox {
         Ok(())
     }
 
-    fn forget(&mut self, count: usize, done: &mut Vec<Ended>) {
+    fn forget(&mut self, count: usize, done: &mut Vec<EndedZeroCopy>) {
         for frame in self.frames.drain(..count) {
             self.kept -= frame.cost();
             match frame.body {
-                Body::Users { buf, loan: Some(Loan(Some(token))), .. } => {
-                    self.lent -= 1;
-                    done.push((token, end_of_loan(&mut self.spoiled, &buf)));
+                FrameBody::Users { buf, zero_copy: Some(ZeroCopy(Some(token))), .. } => {
+                    self.zero_copies -= 1;
+                    done.push((token, end_of_zero_copy(&mut self.spoiled, &buf)));
                 }
-                Body::Void { bad, loan: Some(Loan(token)) } => {
-                    self.lent -= usize::from(token.is_some());
+                FrameBody::Void { bad, zero_copy: Some(ZeroCopy(token)) } => {
+                    self.zero_copies -= usize::from(token.is_some());
                     self.spoiled.retain(|spoiled| (spoiled.base, spoiled.len) != (bad.base, bad.len));
                     match token {
                         Some(token) => done.push((token, Err(bad.into()))),
                         None => self.spoiled.push(bad),
                     }
                 }
-                Body::Kept(block) if self.spare.len() < SPARE_BLOCKS_MAX => self.spare.push(block),
+                FrameBody::Kept(block) if self.spare.len() < SPARE_BLOCKS_MAX => self.spare.push(block),
                 _ => {}
             }
         }
@@ -490,11 +513,11 @@ impl Outbox {
 
     /// The connection is gone: what it took and the peer has not acknowledged may be lost.
     pub(crate) fn unwrite(&mut self) {
-        (self.written, self.offset, self.note) = (0, 0, None);
+        (self.written, self.offset, self.note, self.next_note) = (0, 0, None, None);
     }
 
     /// A new connection: the peer expects frame `next`. Everything from there on is written again.
-    pub(crate) fn rewind(&mut self, next: u64, done: &mut Vec<Ended>) -> Result<(), FalseAck> {
+    pub(crate) fn rewind(&mut self, next: u64, done: &mut Vec<EndedZeroCopy>) -> Result<(), FalseAck> {
         let come = next.checked_sub(self.first).ok_or(FalseAck)?;
         if come > self.frames.len() as u64 {
             return Err(FalseAck);
@@ -507,8 +530,8 @@ impl Outbox {
 
 /// How the last part of a buffer ends: well, unless a part before it could not be read.
 #[inline]
-fn end_of_loan(spoiled: &mut Vec<BadMemory>, buf: &UserBuf) -> Result<(), TransferError> {
-    let its = |bad: &BadMemory| buf.as_flat() == Some((bad.base, bad.len));
+fn end_of_zero_copy(spoiled: &mut Vec<BadMemory>, buf: &UserBuf) -> Result<(), TransferError> {
+    let its = |bad: &BadMemory| buf.as_contiguous() == Some((bad.base, bad.len));
     match spoiled.iter().position(its) {
         None => Ok(()),
         Some(at) => Err(spoiled.swap_remove(at).into()),
@@ -520,7 +543,7 @@ fn end_of_loan(spoiled: &mut Vec<BadMemory>, buf: &UserBuf) -> Result<(), Transf
 /// in another core's cache. Blocks of `malloc` begin 16 bytes into a page, and so their copies behind a header of 64. 64 KiB
 /// took 23 µs one way instead of 16, 256 KiB 60 instead of 33, measured with plain sockets on cores of a Zen 5 that share no cache.
 fn wants_pad(am: &Am<'_>, at: usize) -> bool {
-    let place = am.body.as_flat().filter(|_| am.len >= PADDED_BYTES_MIN);
+    let place = am.body.as_contiguous().filter(|_| am.len >= PADDED_BYTES_MIN);
     place.is_some_and(|(start, _)| {
         let ahead = at.wrapping_sub(start + am.offset) % PAGE_BYTES;
         (1..PAD_BYTES).contains(&ahead)

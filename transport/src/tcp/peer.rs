@@ -5,33 +5,36 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use super::bell::SocketBell;
-use super::card::Card;
-use super::dialer::{Dialer, Dialled, Identity};
-use super::frame::Kind;
+use super::dialer::{Dialer, Dialled};
+use super::endpoint_address::EndpointAddress;
+use super::frame::FrameKind;
 use super::gather::Gather;
-use super::handshake::{Key, Keys};
-use super::inbox::{Broken, Inbox};
-use super::info::Info;
-use super::outbox::{Ended, FalseAck, Loan, Outbox, Written};
+use super::handshake::{ConnectionKey, ConnectionKeys};
+use super::identity::{Identity, Whom};
+use super::inbox::{Broken, TcpInbox};
+use super::info::TcpInfo;
+use super::outbox::{EndedZeroCopy, FalseAck, TcpOutbox, Written, ZeroCopy};
 use super::sealed::Sealed;
-use super::wire::Line;
+use super::wire::ProvedWire;
 use crate::config::TcpConfig;
 use crate::limits::*;
 use crate::{Am, Peer, Sink};
 use socket2::Socket;
 
 /// The link to one peer.
-pub(crate) struct Link {
-    peer: Peer,
-    pub outbox: Outbox,
-    pub inbox: Inbox,
-    line: Option<Line>,
+pub(crate) struct TcpLink {
+    whom: Whom,
+    /// This rank comes before the peer, for choices that both must make alike.
+    leads: bool,
+    pub outbox: TcpOutbox,
+    pub inbox: TcpInbox,
+    line: Option<ProvedWire>,
     gather: Gather,
     courtesy: Courtesy,
     /// The socket is watched for room.
     awaits_room: bool,
     /// Where the peer can be reached, once that is known.
-    card: Option<Card>,
+    endpoint_address: Option<EndpointAddress>,
     dialer: Option<Dialer>,
     redial_at: Option<Instant>,
     failing: Option<Failing>,
@@ -42,6 +45,10 @@ pub(crate) struct Link {
     leaving: bool,
     /// While this rank goes, the peer was found to be gone.
     departed: bool,
+    /// This rank had gone, and has come back: it may have to dial a peer whose connection ended meanwhile.
+    returned: bool,
+    /// The two part, since when.
+    parting: Option<Instant>,
 }
 
 /// What is known of the program's habits: whether it answers a message that the peer wants to be acknowledged, before it looks
@@ -76,10 +83,10 @@ impl Courtesy {
     }
 }
 
-/// Rounds of dialling that have failed since the last connection.
+/// Housekeeping of dialling that have failed since the last connection.
 struct Failing {
     since: Instant,
-    rounds: u32,
+    attempts: u32,
     /// How long they took.
     dialled: Duration,
     backoff: Duration,
@@ -95,17 +102,18 @@ pub(crate) enum Upkeep {
     Lost(String),
 }
 
-impl Link {
-    pub(crate) fn new(peer: Peer, config: &TcpConfig) -> Self {
-        Link {
-            peer,
-            outbox: Outbox::new(config.checksum, config.encrypt),
-            inbox: Inbox::new(peer),
+impl TcpLink {
+    pub(crate) fn new(peer: Peer, whom: Whom, identity: &Identity, config: &TcpConfig) -> Self {
+        TcpLink {
+            leads: identity.is_before(&whom),
+            whom,
+            outbox: TcpOutbox::new(config.checksum, config.encrypt),
+            inbox: TcpInbox::new(peer),
             line: None,
             gather: Gather::default(),
             courtesy: Courtesy::default(),
             awaits_room: false,
-            card: None,
+            endpoint_address: None,
             dialer: None,
             redial_at: None,
             failing: None,
@@ -113,11 +121,39 @@ impl Link {
             mended: 0,
             leaving: false,
             departed: false,
+            returned: false,
+            parting: None,
         }
     }
 
+    /// Whether the peer is of another world.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.whom.is_foreign()
+    }
+
+    /// The two have nothing in common any more: the peer is told that this rank goes, and says the same.
+    pub(crate) fn part(&mut self, now: Instant, bell: &SocketBell) -> Result<(), Broken> {
+        self.parting = Some(now);
+        // A connection that is being made comes to its end: the peer may have it already.
+        self.redial_at = None;
+        self.say_goodbye(bell)
+    }
+
+    /// Whether the two part.
+    pub(crate) fn is_parting(&self) -> bool {
+        self.parting.is_some()
+    }
+
+    /// Whether nothing more comes from a peer that this rank parts from, or it has had its time.
+    pub(crate) fn has_parted(&self, now: Instant) -> bool {
+        let late = |since| now.saturating_duration_since(since) >= Duration::from_millis(PARTING_MS);
+        let is_off = self.line.is_none() && self.dialer.is_none();
+        let gone = is_off || (self.inbox.peer_goes() && !self.outbox.has_unwritten());
+        gone || self.parting.is_some_and(late)
+    }
+
     pub(crate) fn fd(&self) -> Option<i32> {
-        self.line.as_ref().map(Line::fd)
+        self.line.as_ref().map(ProvedWire::fd)
     }
 
     /// This machine's end of the connection.
@@ -136,18 +172,18 @@ impl Link {
     }
 
     /// Whether frames or an acknowledgement wait for the program's next step.
-    pub(crate) fn holds_back(&self) -> bool {
+    pub(crate) fn is_corked(&self) -> bool {
         self.gather.is_open() || self.owes_answer()
     }
 
     /// Whether something waits for the next poll, of which the socket does not tell.
     pub(crate) fn wants_poll(&self) -> bool {
-        self.holds_back() || self.has_bytes()
+        self.is_corked() || self.has_bytes()
     }
 
     /// Whether bytes have been read and not looked at: the socket does not tell of them.
     pub(crate) fn has_bytes(&self) -> bool {
-        self.inbox.has_bytes() || self.line.as_ref().is_some_and(Line::has_bytes)
+        self.inbox.has_bytes() || self.line.as_ref().is_some_and(ProvedWire::has_bytes)
     }
 
     /// Whether a connection is wanted or on its way.
@@ -155,9 +191,39 @@ impl Link {
         self.line.is_none() && (self.dialer.is_some() || self.redial_at.is_some())
     }
 
+    /// Where the peer can be reached is known, and it need not be dialed yet.
+    pub(crate) fn keep_endpoint_address(&mut self, endpoint_address: EndpointAddress) {
+        self.endpoint_address = Some(endpoint_address);
+    }
+
+    /// This rank uses the connection again after all, and tells the peer.
+    pub(crate) fn come_back(&mut self, bell: &SocketBell) -> Result<(), Broken> {
+        let had_gone = std::mem::take(&mut self.leaving);
+        (self.departed, self.returned) = (false, true);
+        if had_gone { self.tell(FrameKind::Back, bell) } else { Ok(()) }
+    }
+
+    /// Whether the peer is to be dialed for this message: one of another world for the first.
+    #[inline]
+    pub(crate) fn wants_first_dial(&self) -> bool {
+        self.line.is_none() && self.is_undialed()
+    }
+
+    #[cold]
+    fn is_undialed(&self) -> bool {
+        let is_idle = self.parting.is_none() && self.dialer.is_none() && self.redial_at.is_none();
+        let is_known = self.is_foreign() || (self.returned && self.endpoint_address.is_some());
+        is_idle && is_known
+    }
+
+    /// The peer is to be dialed.
+    pub(crate) fn dial(&mut self, now: Instant) {
+        self.redial_at = Some(now);
+    }
+
     /// Where the peer can be reached has become known.
-    pub(crate) fn set_card(&mut self, card: Card, now: Instant) {
-        self.card = Some(card);
+    pub(crate) fn set_endpoint_address(&mut self, endpoint_address: EndpointAddress, now: Instant) {
+        self.endpoint_address = Some(endpoint_address);
         if self.line.is_none() {
             self.redial_at = Some(now);
         }
@@ -168,20 +234,20 @@ impl Link {
     pub(crate) fn send(
         &mut self,
         am: &Am<'_>,
-        loan: Option<Loan>,
+        zero_copy: Option<ZeroCopy>,
         bell: &SocketBell,
     ) -> Result<bool, Broken> {
-        let cost = if loan.is_some() { 0 } else { am.payload_len() };
+        let cost = if zero_copy.is_some() { 0 } else { am.payload_len() };
         let free = self.gather.is_open() || !self.outbox.has_unwritten();
-        if !self.outbox.has_room(cost) || (loan.is_some() && !free) {
+        if !self.outbox.has_room(cost) || (zero_copy.is_some() && !free) {
             return Ok(false);
         }
         self.courtesy.sent();
-        self.outbox.push(am, self.inbox.next(), loan);
+        self.outbox.push(am, self.inbox.next(), zero_copy);
         self.inbox.acknowledged();
         let goes = free && self.line.is_some() && !self.gather.takes(am.payload_len());
         let written = if goes { self.write(bell) } else { Ok(()) };
-        if loan.is_none() {
+        if zero_copy.is_none() {
             self.outbox.settle();
         }
         written.map(|()| true)
@@ -199,22 +265,22 @@ impl Link {
         Ok(())
     }
 
-    /// Takes what has come; answers whether anything had. Loans that have ended are added to `done`.
+    /// Takes what has come; answers whether anything had. Zero-copy sends that have ended are added to `done`.
     #[inline]
     pub(crate) fn poll(
         &mut self,
         sink: &mut impl Sink,
         bell: &SocketBell,
-        done: &mut Vec<Ended>,
+        done: &mut Vec<EndedZeroCopy>,
     ) -> Result<bool, Broken> {
         if self.gather.end() {
             self.write(bell)?;
         }
         self.courtesy.polled();
         let owed_answer = self.inbox.is_waited_for();
-        let lent = self.outbox.lends();
+        let zero_copy = self.outbox.has_zero_copies();
         let Some(line) = &mut self.line else { return Ok(false) };
-        let received = self.inbox.receive(line, sink, lent);
+        let received = self.inbox.receive(line, sink, zero_copy);
         if let Some(ack) = self.inbox.take_ack() {
             self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
         }
@@ -241,7 +307,7 @@ impl Link {
 
     /// Tells the peer what has come, with a frame of its own. Whether it will be sent: not while another is going out.
     fn acknowledge(&mut self) -> bool {
-        let told = self.outbox.add_note(Kind::Ack, self.inbox.next());
+        let told = self.outbox.add_note(FrameKind::Ack, self.inbox.next());
         if told {
             self.inbox.acknowledged();
         }
@@ -252,10 +318,14 @@ impl Link {
     /// delivered, the farewell among it, is not acknowledged, and nothing else makes the peer acknowledge the last frames.
     pub(crate) fn say_goodbye(&mut self, bell: &SocketBell) -> Result<(), Broken> {
         self.leaving = true;
+        self.tell(FrameKind::Bye, bell)
+    }
+
+    fn tell(&mut self, kind: FrameKind, bell: &SocketBell) -> Result<(), Broken> {
         if self.line.is_none() {
             return Ok(());
         }
-        self.outbox.add_note(Kind::Bye, self.inbox.next());
+        self.outbox.add_note(kind, self.inbox.next());
         self.write(bell)
     }
 
@@ -266,14 +336,14 @@ impl Link {
         next: u64,
         seal: Option<Seal>,
         bell: &SocketBell,
-        done: &mut Vec<Ended>,
+        done: &mut Vec<EndedZeroCopy>,
     ) -> Result<(), Broken> {
         self.inbox.rewind();
         self.outbox.rewind(next, done).map_err(|FalseAck| Broken::FalseAck)?;
         bell.change(socket.as_raw_fd(), false);
         let line = match seal {
-            None => Line::Plain(socket),
-            Some(Seal { seal, open }) => Line::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
+            None => ProvedWire::Plain(socket),
+            Some(Seal { seal, open }) => ProvedWire::Sealed(Box::new(Sealed::new(socket, &seal, &open))),
         };
         self.drop_line(bell);
         self.line = Some(line);
@@ -281,12 +351,15 @@ impl Link {
         self.mended += u32::from(self.last_break.is_some());
         (self.dialer, self.redial_at, self.failing) = (None, None, None);
         if self.leaving {
-            return self.say_goodbye(bell);
+            self.tell(FrameKind::Bye, bell)
+        } else if self.returned {
+            self.tell(FrameKind::Back, bell)
+        } else {
+            self.write(bell)
         }
-        self.write(bell)
     }
 
-    fn drop_line(&mut self, bell: &SocketBell) {
+    pub(crate) fn drop_line(&mut self, bell: &SocketBell) {
         if let Some(line) = self.line.take() {
             bell.forget(line.fd());
         }
@@ -294,29 +367,30 @@ impl Link {
     }
 
     /// Nobody sleeps: the socket need not tell that something has come.
-    pub(crate) fn let_be(&self, bell: &SocketBell) {
+    pub(crate) fn unregister(&self, bell: &SocketBell) {
         if let Some(line) = self.line.as_ref().filter(|_| !self.awaits_room) {
-            bell.let_be(line.fd());
+            bell.unregister(line.fd());
         }
     }
 
     /// The connection is of no use any more. Dials again unless the peer has gone for good.
-    pub(crate) fn disconnect(&mut self, why: &Broken, me: Peer, now: Instant, bell: &SocketBell) {
+    pub(crate) fn disconnect(&mut self, why: &Broken, now: Instant, bell: &SocketBell) {
         self.drop_line(bell);
         self.gather.end();
         self.outbox.unwrite();
         self.last_break = Some(why.to_string());
-        if self.inbox.peer_goes() && self.outbox.is_empty() {
+        if self.parting.is_some() || (self.inbox.peer_goes() && (self.outbox.is_empty() || self.is_foreign()))
+        {
             return;
         }
-        let patience = if me < self.peer { 0 } else { HIGHER_WAITS_MS };
+        let patience = if self.leads { 0 } else { HIGHER_WAITS_MS };
         self.redial_at = Some(now + Duration::from_millis(patience));
     }
 
     /// Whether this rank's own dialling is to be preferred to the peer's: the lower rank's, for a while.
-    pub(crate) fn insists(&self, me: Peer, now: Instant) -> bool {
+    pub(crate) fn insists(&self, now: Instant) -> bool {
         let dials = |dialer: &Dialer| dialer.age(now) < Duration::from_millis(INSIST_MS);
-        me < self.peer && self.dialer.as_ref().is_some_and(dials)
+        self.leads && self.dialer.as_ref().is_some_and(dials)
     }
 
     /// When to look after the link again.
@@ -331,19 +405,19 @@ impl Link {
         identity: &Identity,
         config: &TcpConfig,
         bell: &SocketBell,
-        done: &mut Vec<Ended>,
+        done: &mut Vec<EndedZeroCopy>,
     ) -> Upkeep {
         if self.dialer.is_none()
             && self.redial_at.is_some_and(|at| at <= now)
-            && let Some(card) = &self.card
+            && let Some(endpoint_address) = &self.endpoint_address
         {
             let spent = self.failing.as_ref().map_or(Duration::ZERO, |failing| now - failing.since);
             let left = self.patience(config).saturating_sub(spent).max(Duration::from_secs(PATIENCE_MIN_S));
-            self.dialer = Some(Dialer::new(self.peer, card, now, left));
+            self.dialer = Some(Dialer::new(endpoint_address, now, left));
             self.redial_at = None;
         }
         let Some(dialer) = &mut self.dialer else { return Upkeep::Fine };
-        match dialer.advance(now, identity, self.inbox.next(), bell) {
+        match dialer.advance(now, &self.whom, identity, self.inbox.next(), bell) {
             Dialled::Pending => Upkeep::Fine,
             Dialled::Yielded => {
                 self.dialer = None;
@@ -355,12 +429,12 @@ impl Link {
                 match self.connect(socket, next, seal, bell, done) {
                     Ok(()) => Upkeep::Connected,
                     Err(broken) => {
-                        self.disconnect(&broken, identity.me, now, bell);
+                        self.disconnect(&broken, now, bell);
                         Upkeep::Fine
                     }
                 }
             }
-            Dialled::Failed => self.round_failed(now, config),
+            Dialled::Failed => self.attempt_failed(now, config),
         }
     }
 
@@ -377,7 +451,7 @@ impl Link {
         }
     }
 
-    fn round_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
+    fn attempt_failed(&mut self, now: Instant, config: &TcpConfig) -> Upkeep {
         let Some(dialer) = self.dialer.take() else { return Upkeep::Fine };
         if self.leaving && dialer.all_refused {
             self.departed = true;
@@ -385,16 +459,20 @@ impl Link {
         }
         let first = Failing {
             since: now - dialer.age(now),
-            rounds: 0,
+            attempts: 0,
             dialled: Duration::ZERO,
             backoff: Duration::from_millis(REDIAL_MS),
         };
         let limit = self.patience(config);
         let failing = self.failing.get_or_insert(first);
-        failing.rounds += 1;
+        failing.attempts += 1;
         failing.dialled += dialer.age(now);
         // A rank that computes for long between its calls has not tried for as long.
-        let tried_enough = failing.rounds >= ROUNDS_MIN || 2 * failing.dialled >= limit;
+        // No launcher sees to it that worlds end together. Of a process whose machine says that it is gone no more is expected.
+        if self.whom.is_foreign() && dialer.all_refused && failing.attempts >= REFUSALS_MAX {
+            return Upkeep::Lost(self.explain(&dialer));
+        }
+        let tried_enough = failing.attempts >= ATTEMPTS_MIN || 2 * failing.dialled >= limit;
         let before_the_next = now.saturating_duration_since(failing.since) + failing.backoff;
         if tried_enough && before_the_next >= limit {
             return Upkeep::Lost(self.explain(&dialer));
@@ -406,14 +484,14 @@ impl Link {
 
     fn explain(&self, dialer: &Dialer) -> String {
         let tried = match dialer.tried.is_empty() {
-            true => "its card names no address".into(),
+            true => "its endpoint address names no address".into(),
             false => what_was_tried(&dialer.tried),
         };
         match &self.last_break {
-            None => format!("rank {} cannot be reached over TCP; tried {tried}", self.peer),
+            None => format!("{} cannot be reached over TCP; tried {tried}", self.whom),
             Some(why) => format!(
-                "the connection to rank {} broke ({why}) and could not be made again; tried {tried}",
-                self.peer
+                "the connection to {} broke ({why}) and could not be made again; tried {tried}",
+                self.whom
             ),
         }
     }
@@ -425,7 +503,7 @@ impl Link {
 }
 
 /// Addresses that failed for the same reason stand together.
-fn what_was_tried(tried: &[(SocketAddr, String)]) -> String {
+pub(crate) fn what_was_tried(tried: &[(SocketAddr, String)]) -> String {
     let runs = tried.chunk_by(|one, next| one.1 == next.1).map(|run| {
         let addresses: Vec<String> = run.iter().map(|(address, _)| address.to_string()).collect();
         format!("{}: {}", addresses.join(", "), run[0].1)
@@ -435,24 +513,29 @@ fn what_was_tried(tried: &[(SocketAddr, String)]) -> String {
 
 /// The keys of this end's two directions.
 pub(crate) struct Seal {
-    seal: Key,
-    open: Key,
+    seal: ConnectionKey,
+    open: ConnectionKey,
 }
 
 impl Seal {
-    pub(crate) fn dialers(keys: Keys) -> Self {
-        Seal { seal: keys.dialer, open: keys.porter }
+    pub(crate) fn dialers(keys: ConnectionKeys) -> Self {
+        Seal { seal: keys.dialer, open: keys.acceptor }
     }
 
-    pub(crate) fn porters(keys: Keys) -> Self {
-        Seal { seal: keys.porter, open: keys.dialer }
+    pub(crate) fn acceptors(keys: ConnectionKeys) -> Self {
+        Seal { seal: keys.acceptor, open: keys.dialer }
+    }
+
+    /// That of what is sent, and that of what comes.
+    pub(crate) fn keys(&self) -> (&ConnectionKey, &ConnectionKey) {
+        (&self.seal, &self.open)
     }
 }
 
 /// Asked of the kernel, since a peer that computes acknowledges nothing itself. Probes of a full window count as
 /// acknowledged: only what is on its way can be silent.
 fn is_silent(socket: &Socket) -> bool {
-    Info::of(socket).is_ok_and(|info| {
+    TcpInfo::of(socket).is_ok_and(|info| {
         info.unacked > 0
             && u64::from(info.heard_ms) >= 1000 * SILENT_S
             && u64::from(info.sent_ms) >= 1000 * SILENT_S / 2

@@ -19,8 +19,8 @@ const SEALED_BYTES_MAX: usize = RECORD_BYTES_MAX + TAG_BYTES;
 /// An encrypted wire over another.
 pub(crate) struct Sealed<W> {
     inner: W,
-    seal: Direction,
-    open: Direction,
+    seal: CipherDirection,
+    open: CipherDirection,
     /// Sealed bytes from `out_start` on wait for the wire.
     out: Vec<u8>,
     out_start: usize,
@@ -31,14 +31,14 @@ pub(crate) struct Sealed<W> {
     plain_start: usize,
 }
 
-struct Direction {
+struct CipherDirection {
     cipher: ChaCha20Poly1305,
     count: u64,
 }
 
-impl Direction {
+impl CipherDirection {
     fn new(key: &[u8; 32]) -> Self {
-        Direction { cipher: ChaCha20Poly1305::new(&(*key).into()), count: 0 }
+        CipherDirection { cipher: ChaCha20Poly1305::new(&(*key).into()), count: 0 }
     }
 
     /// Never used twice: a key is for one connection, and 2^64 records are more than any sends.
@@ -55,8 +55,8 @@ impl<W: Wire> Sealed<W> {
     pub(crate) fn new(inner: W, seal: &[u8; 32], open: &[u8; 32]) -> Self {
         Sealed {
             inner,
-            seal: Direction::new(seal),
-            open: Direction::new(open),
+            seal: CipherDirection::new(seal),
+            open: CipherDirection::new(open),
             out: Vec::new(),
             out_start: 0,
             sealed: Vec::new(),

@@ -7,54 +7,54 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::conformance::{self, Keeper, World, header, pattern, send};
+use crate::conformance::{self, ConformanceWorld, Keeper, header, pattern, send};
 use crate::{Peer, Transport};
 
 mod faults;
 mod gather;
 mod pipe;
-mod strangers;
+mod unauthenticated;
 
 /// A directory that all ranks of a test share.
 #[derive(Clone, Default)]
-pub(crate) struct Cards(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
+pub(crate) struct SharedDirectory(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
 
-pub(super) struct OwnCard {
+pub(super) struct OwnDirectory {
     me: Peer,
-    cards: Cards,
+    directory: SharedDirectory,
     asked: Vec<Peer>,
 }
 
-impl Directory for OwnCard {
-    fn publish(&mut self, card: &[u8]) -> io::Result<()> {
-        self.cards.0.lock().unwrap().insert(self.me, card.to_vec());
+impl Directory for OwnDirectory {
+    fn publish(&mut self, endpoint_address: &[u8]) -> io::Result<()> {
+        self.directory.0.lock().unwrap().insert(self.me, endpoint_address.to_vec());
         Ok(())
     }
     fn ask(&mut self, rank: Peer) {
         self.asked.push(rank);
     }
     fn answer(&mut self) -> Option<(Peer, Vec<u8>)> {
-        let cards = self.cards.0.lock().unwrap();
-        let at = self.asked.iter().position(|rank| cards.contains_key(rank))?;
+        let directory = self.directory.0.lock().unwrap();
+        let at = self.asked.iter().position(|rank| directory.contains_key(rank))?;
         let rank = self.asked.swap_remove(at);
-        Some((rank, cards[&rank].clone()))
+        Some((rank, directory[&rank].clone()))
     }
     fn fd(&self) -> Option<RawFd> {
         None
     }
 }
 
-impl Cards {
+impl SharedDirectory {
     pub(crate) fn of(&self, me: Peer) -> Box<dyn Directory> {
-        Box::new(OwnCard { me, cards: self.clone(), asked: Vec::new() })
+        Box::new(OwnDirectory { me, directory: self.clone(), asked: Vec::new() })
     }
 
-    pub(super) fn set(&self, rank: Peer, card: Vec<u8>) {
-        self.0.lock().unwrap().insert(rank, card);
+    pub(super) fn set(&self, rank: Peer, endpoint_address: Vec<u8>) {
+        self.0.lock().unwrap().insert(rank, endpoint_address);
     }
 
     pub(super) fn port_of(&self, rank: Peer) -> u16 {
-        super::card::Card::parse(&self.0.lock().unwrap()[&rank]).unwrap().port
+        super::endpoint_address::EndpointAddress::parse(&self.0.lock().unwrap()[&rank]).unwrap().port
     }
 }
 
@@ -67,10 +67,10 @@ pub(super) fn quick() -> TcpConfig {
     TcpConfig { peer_timeout_s: 5, ..TcpConfig::default() }
 }
 
-pub(super) fn job(size: u32, config: TcpConfig) -> (Vec<Tcp>, Cards) {
-    let cards = Cards::default();
-    let rank = |me| Tcp::new(me, size, SECRET, cards.of(me), config).unwrap();
-    ((0..size).map(rank).collect(), cards)
+pub(super) fn job(size: u32, config: TcpConfig) -> (Vec<Tcp>, SharedDirectory) {
+    let directory = SharedDirectory::default();
+    let rank = |me| Tcp::new(me, size, SECRET, directory.of(me), config).unwrap();
+    ((0..size).map(rank).collect(), directory)
 }
 
 /// Polls all ranks until something is so.
@@ -94,7 +94,7 @@ pub(super) fn keepers(count: usize) -> Vec<Keeper> {
 
 struct Pair<const KIND: u8>(Vec<Tcp>, Keeper);
 
-impl<const KIND: u8> World for Pair<KIND> {
+impl<const KIND: u8> ConformanceWorld for Pair<KIND> {
     type Transport = Tcp;
     fn new() -> Self {
         let config = match KIND {
@@ -103,7 +103,7 @@ impl<const KIND: u8> World for Pair<KIND> {
             _ => TcpConfig { encrypt: true, ..quick() },
         };
         let (mut ranks, _) = job(2, config);
-        ranks[0].meet(1);
+        ranks[0].ask_for_connection(1);
         poll_until(&mut ranks, &mut keepers(2), |ranks, _| ranks[0].is_live(1) && ranks[1].is_live(0));
         Pair(ranks, Keeper::default())
     }
@@ -167,7 +167,7 @@ fn many_ranks_that_all_dial_each_other_at_once_agree_on_one_connection_a_pair() 
 }
 
 #[test]
-fn a_loan_ends_when_the_peer_has_it() {
+fn a_zero_copy_send_ends_when_the_peer_has_it() {
     let (mut ranks, _) = job(2, quick());
     let mut keepers = keepers(2);
     let mut bytes = pattern(5, 9 << 20);
@@ -175,7 +175,7 @@ fn a_loan_ends_when_the_peer_has_it() {
     let (len, lead) = (3 << 20, [1u8; 9]);
     for part in 0..3 {
         let am = crate::Am { header: header(part), lead: &lead, body: &body, offset: part * len, len };
-        while ranks[0].lend(1, &am, Some(crate::Token(part as u64))).is_err() {
+        while ranks[0].send_zero_copy(1, &am, Some(crate::Token(part as u64))).is_err() {
             for (rank, keeper) in ranks.iter_mut().zip(&mut keepers) {
                 rank.poll(keeper);
             }
@@ -235,10 +235,11 @@ fn what_was_opened_of_a_record_is_not_forgotten() {
 
 #[test]
 fn an_unreachable_peer_is_an_error_that_says_what_was_tried() {
-    let (mut ranks, cards) = job(2, quick());
+    let (mut ranks, directory) = job(2, quick());
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let card = super::card::Card { port: closed.port(), addresses: vec![closed.ip()] };
-    cards.set(1, card.bytes());
+    let endpoint_address =
+        super::endpoint_address::EndpointAddress { port: closed.port(), addresses: vec![closed.ip()] };
+    directory.set(1, endpoint_address.bytes());
     send(&mut ranks[0], 1, 1, &mut pattern(1, 100)).unwrap();
     let began = Instant::now();
     let mut keeper = Keeper::default();
@@ -251,7 +252,7 @@ fn an_unreachable_peer_is_an_error_that_says_what_was_tried() {
             bell.sleep(armed, Some(Duration::from_secs(1)));
         }
     }
-    let (peer, why) = ranks[0].failure().expect("it cannot be reached").clone();
+    let crate::Failure { peer, why } = ranks[0].failure().expect("it cannot be reached").clone();
     assert_eq!(peer, 1);
     assert!(why.contains(&closed.to_string()) && why.contains("refused"), "{why}");
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
@@ -259,18 +260,24 @@ fn an_unreachable_peer_is_an_error_that_says_what_was_tried() {
 
 #[test]
 fn a_rank_with_another_secret_is_not_taken_for_the_peer() {
-    let cards = Cards::default();
-    let mut impostor = Tcp::new(1, 2, [4; 32], cards.of(1), quick()).unwrap();
-    let impostors = cards.port_of(1);
+    let directory = SharedDirectory::default();
+    let mut impostor = Tcp::new(1, 2, [4; 32], directory.of(1), quick()).unwrap();
+    let impostors = directory.port_of(1);
     let mut ranks = vec![
-        Tcp::new(0, 2, SECRET, cards.of(0), quick()).unwrap(),
-        Tcp::new(1, 2, SECRET, cards.of(1), quick()).unwrap(),
+        Tcp::new(0, 2, SECRET, directory.of(0), quick()).unwrap(),
+        Tcp::new(1, 2, SECRET, directory.of(1), quick()).unwrap(),
     ];
-    // The card names the impostor's address first.
-    let right = cards.port_of(1);
+    // The endpoint address names the impostor's address first.
+    let right = directory.port_of(1);
     assert_ne!(impostors, right);
-    cards
-        .set(1, super::card::Card { port: impostors, addresses: vec!["127.0.0.1".parse().unwrap()] }.bytes());
+    directory.set(
+        1,
+        super::endpoint_address::EndpointAddress {
+            port: impostors,
+            addresses: vec!["127.0.0.1".parse().unwrap()],
+        }
+        .bytes(),
+    );
     send(&mut ranks[0], 1, 1, &mut pattern(1, 100)).unwrap();
     let (mut keepers, mut nobody) = (keepers(2), Keeper::default());
     for _ in 0..2000 {

@@ -1,25 +1,31 @@
 //! [`Tcp`]: the transport of one rank to its peers on other machines.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::acceptor::{Acceptor, Authenticated};
 use super::bell::SocketBell;
-use super::card::Card;
-use super::dialer::Identity;
+use super::change::Change;
 use super::directory::Directory;
-use super::handshake::{SECRET_BYTES, Secret, Verdict};
+use super::doors::Doors;
+use super::endpoint_address::EndpointAddress;
+use super::foreign::ForeignPeers;
+use super::handshake::{AcceptorVerdict, Realm, SECRET_BYTES};
+use super::housekeeping::{Housekeeping, readable};
+use super::identity::{Identity, Whom};
 use super::inbox::Broken;
-use super::outbox::{Ended, Loan};
-use super::peer::{Link, Seal, Upkeep};
-use super::porter::{Guest, Porter};
-use super::rounds::{Rounds, readable};
-use crate::accord::Accord;
+use super::outbox::{EndedZeroCopy, ZeroCopy};
+use super::peer::{Seal, TcpLink, Upkeep};
 use crate::config::TcpConfig;
+use crate::fingerprint::SettingsFingerprint;
 use crate::limits::*;
-use crate::{Am, Doorbell, Full, Header, Landing, Limits, Peer, Sink, Token, TransferError, Transport};
+use crate::{
+    Am, Doorbell, Failure, Full, Header, Landing, Limits, Peer, Sink, Token, TransferError, Transport,
+};
 
 /// Why a rank cannot use TCP.
 #[derive(Debug, thiserror::Error)]
@@ -37,29 +43,38 @@ pub enum TcpError {
 
 /// The TCP transport of one rank.
 pub struct Tcp {
-    identity: Identity,
-    config: TcpConfig,
+    pub(super) identity: Identity,
+    pub(super) config: TcpConfig,
     directory: Box<dyn Directory>,
-    links: Vec<Option<Box<Link>>>,
+    /// Ranks of this world.
+    pub(super) size: u32,
+    /// By peer: the ranks of this world, then processes of others.
+    pub(super) links: Vec<Option<Box<TcpLink>>>,
     /// Peers that have a connection.
-    live: Vec<Peer>,
+    pub(super) live: Vec<Peer>,
     /// Peers that want one.
-    wanting: Vec<Peer>,
-    porter: Porter,
-    bell: Arc<SocketBell>,
-    rounds: Rounds,
+    pub(super) wanting: Vec<Peer>,
+    pub(super) foreign: ForeignPeers,
+    pub(super) doors: Doors,
+    pub(super) acceptor: Acceptor,
+    pub(super) bell: Arc<SocketBell>,
+    pub(super) housekeeping: Housekeeping,
     /// When this rank was last known to have slept.
     slept_at: Instant,
     /// When connections are next looked at for silence.
     silence_at: Instant,
-    /// Loans that ended while no sink was at hand.
-    done: Vec<Ended>,
+    /// Zero-copy sends that ended while no sink was at hand.
+    done: Vec<EndedZeroCopy>,
     ready: Vec<RawFd>,
-    lost: Option<(Peer, String)>,
+    /// Peers whose connection has broken and not been made again.
+    broken: Vec<Peer>,
+    /// What has become of connections, for whoever wants to know: the oldest are forgotten.
+    changes: VecDeque<(Peer, Change)>,
+    lost: Option<Failure>,
     /// Some link may have what no connection has taken yet.
-    residue: bool,
-    /// See [`Tcp::has_unseen`].
-    unseen: bool,
+    unsent: bool,
+    /// See [`Tcp::has_unsignaled`].
+    pub(super) unsignaled: bool,
     /// Sends until the next cut of a test.
     cut_in: u32,
 }
@@ -73,50 +88,50 @@ impl Tcp {
         mut directory: Box<dyn Directory>,
         config: TcpConfig,
     ) -> Result<Tcp, TcpError> {
-        let porter = Porter::new(&config).map_err(TcpError::Listen)?;
+        let acceptor = Acceptor::new(&config).map_err(TcpError::Listen)?;
         let bell = Arc::new(SocketBell::new().map_err(TcpError::Wait)?);
-        let card = porter.card().map_err(TcpError::Listen)?;
-        directory.publish(&card.bytes()).map_err(TcpError::Publish)?;
-        bell.watch(porter.fd(), false);
+        let endpoint_address = acceptor.endpoint_address().map_err(TcpError::Listen)?;
+        directory.publish(&endpoint_address.bytes()).map_err(TcpError::Publish)?;
+        bell.watch(acceptor.fd(), false);
         if let Some(fd) = directory.fd() {
             bell.watch(fd, false);
         }
         let mut links = Vec::new();
         links.resize_with(size as usize, || None);
         Ok(Tcp {
-            identity: Identity {
-                me,
-                secret: Secret(secret),
-                encrypt: config.encrypt,
-                accord: Accord::default(),
-            },
+            identity: Identity::new(me, secret, config.encrypt),
             config,
             directory,
+            size,
             links,
             live: Vec::new(),
             wanting: Vec::new(),
-            porter,
+            foreign: ForeignPeers::default(),
+            doors: Doors::default(),
+            acceptor,
             bell,
-            rounds: Rounds::new(Instant::now()),
+            housekeeping: Housekeeping::new(Instant::now()),
             slept_at: Instant::now(),
             silence_at: Instant::now(),
             done: Vec::new(),
             ready: Vec::new(),
             lost: None,
-            residue: false,
-            unseen: false,
+            broken: Vec::new(),
+            changes: VecDeque::new(),
+            unsent: false,
+            unsignaled: false,
             cut_in: config.cuts,
         })
     }
 
     /// Peers must have the same settings.
-    pub fn with_accord(mut self, accord: Accord) -> Tcp {
-        self.identity.accord = accord;
+    pub fn with_fingerprint(mut self, fingerprint: SettingsFingerprint) -> Tcp {
+        self.identity.fingerprint = fingerprint;
         self
     }
 
     /// A peer that is given up, or this rank if it cannot let any in, and why: the job cannot go on.
-    pub fn failure(&self) -> Option<&(Peer, String)> {
+    pub fn failure(&self) -> Option<&Failure> {
         self.lost.as_ref()
     }
 
@@ -135,37 +150,37 @@ impl Tcp {
 
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
-    pub fn has_residue(&mut self) -> bool {
-        self.residue && self.look_for_residue()
+    pub fn has_unsent(&mut self) -> bool {
+        self.unsent && self.look_for_unsent()
     }
 
     #[cold]
-    fn look_for_residue(&mut self) -> bool {
-        self.residue = self.links.iter().flatten().any(|link| link.has_unwritten());
-        self.residue
+    fn look_for_unsent(&mut self) -> bool {
+        self.unsent = self.links.iter().flatten().any(|link| link.has_unwritten());
+        self.unsent
     }
 
     /// Whether threads that sleep must be woken: there are messages of which their socket does not tell any more, a connection
     /// to be made, or a timer that is due before the one they know.
     #[inline]
-    pub fn has_unseen(&self) -> bool {
-        self.unseen
+    pub fn has_unsignaled(&self) -> bool {
+        self.unsignaled
     }
 
     /// Whether something of this rank's waits for the next poll, and neither a socket nor a timer will tell.
     #[inline]
-    pub fn holds_back(&self) -> bool {
-        self.residue && self.links.iter().flatten().any(|link| link.holds_back())
+    pub fn is_corked(&self) -> bool {
+        self.unsent && self.links.iter().flatten().any(|link| link.is_corked())
     }
 
     /// Connections that were closed since they proved nothing.
     pub fn turned_away(&self) -> u64 {
-        self.porter.turned_away
+        self.acceptor.turned_away
     }
 
     /// Connections whose other end closed them before it had proved anything.
     pub fn given_up(&self) -> u64 {
-        self.porter.given_up
+        self.acceptor.given_up
     }
 
     /// Connections that broke and were made again.
@@ -178,31 +193,47 @@ impl Tcp {
     }
 
     #[inline]
-    fn existing(&mut self, peer: Peer) -> &mut Link {
-        let config = &self.config;
-        self.links[peer as usize].get_or_insert_with(|| Box::new(Link::new(peer, config)))
+    fn existing(&mut self, peer: Peer) -> &mut TcpLink {
+        let (config, identity) = (&self.config, &self.identity);
+        let link = || Box::new(TcpLink::new(peer, Whom::Rank(peer), identity, config));
+        self.links[peer as usize].get_or_insert_with(link)
     }
 
     #[cold]
     fn first_use(&mut self, peer: Peer) {
-        self.directory.ask(peer);
-        self.existing(peer);
-        self.rounds.hurry();
-        self.unseen = true;
+        if peer < self.size {
+            self.directory.ask(peer);
+            self.existing(peer);
+        }
+        self.housekeeping.hurry();
+        self.unsignaled = true;
     }
 
     #[inline]
-    fn send_frame(&mut self, peer: Peer, am: &Am<'_>, loan: Option<Loan>) -> Result<(), Full> {
+    fn send_frame(&mut self, peer: Peer, am: &Am<'_>, zero_copy: Option<ZeroCopy>) -> Result<(), Full> {
         if self.links[peer as usize].is_none() {
             self.first_use(peer);
         }
-        let Some(link) = &mut self.links[peer as usize] else { return Err(Full) };
-        let sent = link.send(am, loan, &self.bell);
-        self.residue |= link.outbox.has_unwritten();
+        // From a process of another world this rank has parted: nobody waits for anything.
+        let Some(link) = &mut self.links[peer as usize] else { return Ok(()) };
+        if link.wants_first_dial() {
+            self.dial_first(peer);
+        }
+        let Some(link) = &mut self.links[peer as usize] else { return Ok(()) };
+        let sent = link.send(am, zero_copy, &self.bell);
+        self.unsent |= link.outbox.has_unwritten();
         if !matches!(sent, Ok(true)) || self.config.cuts > 0 {
             return self.sent_otherwise(peer, sent);
         }
         Ok(())
+    }
+
+    /// A process of another world is dialed when the first message wants it.
+    #[cold]
+    pub(super) fn dial_first(&mut self, peer: Peer) {
+        self.existing(peer).dial(Instant::now());
+        self.want(peer);
+        self.unsignaled = true;
     }
 
     #[cold]
@@ -243,19 +274,34 @@ impl Tcp {
 
     #[cold]
     fn broke(&mut self, peer: Peer, why: &Broken) {
-        let me = self.identity.me;
         self.live.retain(|live| *live != peer);
         let bell = self.bell.clone();
-        self.existing(peer).disconnect(why, me, Instant::now(), &bell);
-        self.residue = true;
+        self.existing(peer).disconnect(why, Instant::now(), &bell);
+        self.unsent = true;
         self.want(peer);
+        if !self.broken.contains(&peer) {
+            self.broken.push(peer);
+            self.note(peer, Change::Lost);
+        }
     }
 
-    fn want(&mut self, peer: Peer) {
+    fn note(&mut self, peer: Peer, change: Change) {
+        if self.changes.len() == CHANGES_MAX {
+            self.changes.pop_front();
+        }
+        self.changes.push_back((peer, change));
+    }
+
+    /// What has become of connections since the last time.
+    pub fn take_changes(&mut self) -> impl Iterator<Item = (Peer, Change)> {
+        std::mem::take(&mut self.changes).into_iter()
+    }
+
+    pub(super) fn want(&mut self, peer: Peer) {
         if !self.wanting.contains(&peer) && self.existing(peer).needs_upkeep() {
             self.wanting.push(peer);
         }
-        self.rounds.hurry();
+        self.housekeeping.hurry();
     }
 
     #[inline]
@@ -263,8 +309,8 @@ impl Tcp {
         let Some(link) = &mut self.links[peer as usize] else { return false };
         match link.poll(sink, &self.bell, &mut self.done) {
             Ok(any) => {
-                self.residue |= any && link.has_unwritten();
-                self.unseen |= any && link.has_bytes();
+                self.unsent |= any && link.has_unwritten();
+                self.unsignaled |= any && link.has_bytes();
                 any
             }
             Err(broken) => {
@@ -274,7 +320,7 @@ impl Tcp {
         }
     }
 
-    /// Tells of loans that have ended.
+    /// Tells of zero-copy sends that have ended.
     #[inline]
     fn tell_of_ended(&mut self, sink: &mut impl Sink) -> bool {
         let any = !self.done.is_empty();
@@ -316,22 +362,24 @@ impl Tcp {
 
     /// What is rare: answers of the directory, new connections, dialling, timers.
     #[cold]
-    fn round(&mut self, slept: bool) -> bool {
+    fn keep_house(&mut self, slept: bool) -> bool {
         let now = Instant::now();
         if slept {
             self.slept_at = now;
         }
-        let [answers, knocks] = readable([self.directory.fd(), Some(self.porter.fd())]);
+        let [answers, knocks] = readable([self.directory.fd(), Some(self.acceptor.fd())]);
         let mut any = (answers || self.directory.has_unsent()) && self.hear_directory(now);
         let bell = self.bell.clone();
-        for guest in self.porter.advance(now, knocks, &self.identity, &bell) {
+        for authenticated in self.acceptor.advance(now, knocks, &self.identity, &bell) {
             any = true;
-            self.admit(guest, now);
+            self.admit(authenticated, now);
         }
-        if let Some(why) = self.porter.failure(now) {
-            self.lost.get_or_insert((self.identity.me, why));
+        any |= self.admit_early(now);
+        if let Some(why) = self.acceptor.failure(now) {
+            self.lost.get_or_insert(Failure { peer: self.identity.me, why });
         }
         any |= self.dial(now);
+        any |= self.doors.advance(now, &self.identity, &bell);
         if now >= self.silence_at {
             self.look_for_silence(now);
         }
@@ -339,20 +387,21 @@ impl Tcp {
         if now.saturating_duration_since(self.slept_at) >= LONG_AWAKE {
             self.let_sockets_be();
         }
-        let busy = self.porter.is_busy() || !self.wanting.is_empty();
-        self.rounds.ended(now, busy, any || knocks);
+        let busy =
+            self.acceptor.is_busy() || !self.wanting.is_empty() || self.doors.is_busy() || self.has_early();
+        self.housekeeping.ended(now, busy, any || knocks);
         any
     }
 
-    /// Takes the cards of peers that were asked for. Whether one has come.
+    /// Takes the endpoint addresses of peers that were asked for. Whether one has come.
     fn hear_directory(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some((peer, card)) = self.directory.answer() {
+        while let Some((peer, endpoint_address)) = self.directory.answer() {
             any = true;
-            if (peer as usize) < self.links.len()
-                && let Some(card) = Card::parse(&card)
+            if peer < self.size
+                && let Some(endpoint_address) = EndpointAddress::parse(&endpoint_address)
             {
-                self.existing(peer).set_card(card, now);
+                self.existing(peer).set_endpoint_address(endpoint_address, now);
                 self.want(peer);
             }
         }
@@ -360,17 +409,26 @@ impl Tcp {
     }
 
     /// A peer that has proved itself gets its connection, unless both have dialled and the other one is to be used.
-    fn admit(&mut self, guest: Guest, now: Instant) {
-        let (peer, me, bell) = (guest.peer, self.identity.me, self.bell.clone());
-        if peer as usize >= self.links.len() {
+    pub(super) fn admit(&mut self, authenticated: Authenticated, now: Instant) {
+        let bell = self.bell.clone();
+        if let Realm::Door(door) = authenticated.realm() {
+            if let Ok((socket, keys)) = authenticated.welcome(AcceptorVerdict::Accepted, 0) {
+                self.doors.come(door, socket, keys, &bell);
+            }
             return;
         }
-        if let Some(names) = guest.differs_from(&self.identity) {
+        let Some(peer) = self.peer_of(&authenticated) else {
+            if matches!(authenticated.realm(), Realm::World(_)) {
+                self.keep_early(authenticated, now);
+            }
+            return;
+        };
+        if let Some(names) = authenticated.differs_from(&self.identity) {
             let why = format!(
                 "rank {peer} was started with other settings than this rank: {names}; they must be the same on all ranks \
                  (mpirun -x NAME passes a variable to all)"
             );
-            self.lost.get_or_insert((peer, why));
+            self.lost.get_or_insert(Failure { peer, why });
             return;
         }
         if self.links[peer as usize].is_none() {
@@ -378,13 +436,13 @@ impl Tcp {
             self.directory.ask(peer);
         }
         let link = self.existing(peer);
-        let (expected, theirs) = (link.inbox.next(), guest.next);
-        if link.insists(me, now) {
-            let _ = guest.welcome(Verdict::Yield, expected);
+        let (expected, theirs) = (link.inbox.next(), authenticated.next);
+        if link.insists(now) {
+            let _ = authenticated.welcome(AcceptorVerdict::Yield, expected);
             return;
         }
-        let Ok((socket, keys)) = guest.welcome(Verdict::Accepted, expected) else { return };
-        let seal = keys.map(Seal::porters);
+        let Ok((socket, keys)) = authenticated.welcome(AcceptorVerdict::Accepted, expected) else { return };
+        let seal = keys.map(Seal::acceptors);
         let mut done = std::mem::take(&mut self.done);
         let connected = self.existing(peer).connect(socket, theirs, seal, &bell, &mut done);
         self.done = done;
@@ -402,13 +460,17 @@ impl Tcp {
         if self.live.len() > TRIED_SOCKETS_MAX {
             self.bell.watch_all();
         }
+        if let Some(at) = self.broken.iter().position(|broken| *broken == peer) {
+            self.broken.swap_remove(at);
+            self.note(peer, Change::Resumed);
+        }
     }
 
     /// A program that does not sleep needs no socket to wake it, where each is tried.
     pub(super) fn let_sockets_be(&self) {
         if self.live.len() <= TRIED_SOCKETS_MAX {
             let links = self.live.iter().filter_map(|peer| self.links[*peer as usize].as_ref());
-            links.for_each(|link| link.let_be(&self.bell));
+            links.for_each(|link| link.unregister(&self.bell));
         }
     }
 
@@ -425,7 +487,8 @@ impl Tcp {
                 }
                 Upkeep::Lost(why) => {
                     self.wanting.retain(|wanting| *wanting != peer);
-                    self.lost.get_or_insert((peer, why));
+                    self.lost.get_or_insert(Failure { peer, why });
+                    self.note(peer, Change::Failed);
                 }
             }
         }
@@ -449,20 +512,16 @@ impl Tcp {
         let silence = self.live.iter().find(unacknowledged).map(|_| self.silence_at);
         let question =
             self.directory.has_unsent().then(|| Instant::now() + Duration::from_millis(QUESTION_AGAIN_MS));
-        let all = dials.chain(self.porter.deadline()).chain(silence).chain(question);
-        self.unseen |= self.bell.set_deadline(all.min());
+        let all =
+            dials.chain(self.acceptor.deadline()).chain(silence).chain(question).chain(self.doors.deadline());
+        self.unsignaled |= self.bell.set_deadline(all.min());
     }
 
     /// Waits until the peers have everything, and tells them that this rank goes. For the end of the job, when all ranks
     /// have said that they need nothing more. Who is dropped without it is as good as killed.
     pub fn close(&mut self) {
         let until = Instant::now() + self.config.peer_timeout();
-        for peer in 0..self.links.len() {
-            let Some(link) = &mut self.links[peer] else { continue };
-            if let Err(broken) = link.say_goodbye(&self.bell) {
-                self.broke(peer as Peer, &broken);
-            }
-        }
+        self.say_goodbye();
         while self.owes_something() && self.lost.is_none() && Instant::now() < until {
             let armed = self.bell.arm();
             if self.poll(&mut Void) {
@@ -473,8 +532,27 @@ impl Tcp {
         }
     }
 
+    /// Tells the peers that this rank goes. It may come back.
+    pub fn say_goodbye(&mut self) {
+        self.tell_all(TcpLink::say_goodbye);
+    }
+
+    fn tell_all(&mut self, tell: impl Fn(&mut TcpLink, &SocketBell) -> Result<(), Broken>) {
+        for peer in 0..self.links.len() {
+            let Some(link) = &mut self.links[peer] else { continue };
+            if let Err(broken) = tell(link, &self.bell) {
+                self.broke(peer as Peer, &broken);
+            }
+        }
+    }
+
+    /// Takes [`Tcp::say_goodbye`] back: this rank and its peers use their connections again.
+    pub fn come_back(&mut self) {
+        self.tell_all(TcpLink::come_back);
+    }
+
     /// Whether a peer that has not gone lacks something.
-    fn owes_something(&self) -> bool {
+    pub fn owes_something(&self) -> bool {
         self.links
             .iter()
             .flatten()
@@ -485,7 +563,7 @@ impl Tcp {
 #[cfg(test)]
 impl Tcp {
     /// Asks for a connection without sending.
-    pub(super) fn meet(&mut self, peer: Peer) {
+    pub(super) fn ask_for_connection(&mut self, peer: Peer) {
         self.first_use(peer);
     }
 
@@ -499,7 +577,7 @@ impl Tcp {
 }
 
 /// Receives what nobody waits for any more.
-struct Void;
+pub(crate) struct Void;
 
 impl Sink for Void {
     fn short(&mut self, _: Peer, _: &Header, _: &[u8]) {}
@@ -517,8 +595,8 @@ impl Transport for Tcp {
             eager_bytes_max: self.config.copied_bytes_max(),
             get: false,
             put: false,
-            share: false,
-            sends: false,
+            cooperative_copy: false,
+            prefers_send: false,
         }
     }
 
@@ -532,34 +610,34 @@ impl Transport for Tcp {
         link.outbox.take_untold().map(TransferError::from)
     }
 
-    fn loan_bytes_max(&self, _peer: Peer) -> usize {
-        LOAN_BYTES_MAX
+    fn zero_copy_fragment_bytes_max(&mut self, _peer: Peer) -> usize {
+        ZERO_COPY_BYTES_MAX
     }
 
-    fn lent_bytes_max(&self, _peer: Peer) -> usize {
-        self.config.eager_bytes_max().min(LOAN_BYTES_MAX)
+    fn zero_copy_eager_bytes_max(&mut self, _peer: Peer) -> usize {
+        self.config.eager_bytes_max().min(ZERO_COPY_BYTES_MAX)
     }
 
-    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
-        self.send_frame(peer, am, Some(Loan(done)))
+    fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.send_frame(peer, am, Some(ZeroCopy(done)))
     }
 
     #[inline]
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
-        self.unseen = false;
+        self.unsignaled = false;
         let mut any = self.poll_live(sink);
         let slept = self.bell.take_slept();
-        if slept || self.rounds.is_due() {
-            any |= self.round(slept);
+        if slept || self.housekeeping.is_due() {
+            any |= self.keep_house(slept);
         }
         self.tell_of_ended(sink) | any
     }
 
     /// One system call, where to ask which sockets are ready and to read them are two.
     #[inline]
-    fn listen(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
+    fn poll_first(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         let only = self.live.len() <= 1;
-        if only || self.residue || self.bell.has_slept() || self.rounds.is_listened_out() {
+        if only || self.unsent || self.bell.has_slept() || self.housekeeping.must_poll_all() {
             return self.poll(sink);
         }
         let any = self.poll_link(peer, sink);

@@ -26,16 +26,16 @@ pub(crate) trait Wire {
 }
 
 /// The wire of a connection that has been proved.
-pub(crate) enum Line {
+pub(crate) enum ProvedWire {
     Plain(Socket),
     Sealed(Box<Sealed<Socket>>),
 }
 
-impl Line {
+impl ProvedWire {
     pub(crate) fn socket(&self) -> &Socket {
         match self {
-            Line::Plain(socket) => socket,
-            Line::Sealed(sealed) => sealed.inner(),
+            ProvedWire::Plain(socket) => socket,
+            ProvedWire::Sealed(sealed) => sealed.inner(),
         }
     }
 
@@ -52,27 +52,27 @@ impl Line {
     /// Whether bytes can be read though the socket has none.
     pub(crate) fn has_bytes(&self) -> bool {
         match self {
-            Line::Plain(_) => false,
-            Line::Sealed(sealed) => sealed.has_bytes(),
+            ProvedWire::Plain(_) => false,
+            ProvedWire::Sealed(sealed) => sealed.has_bytes(),
         }
     }
 
     /// Bytes that were taken as written and are still in this process.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         match self {
-            Line::Plain(_) => Ok(true),
-            Line::Sealed(sealed) => sealed.flush(),
+            ProvedWire::Plain(_) => Ok(true),
+            ProvedWire::Sealed(sealed) => sealed.flush(),
         }
     }
 }
 
-impl Wire for Line {
+impl Wire for ProvedWire {
     unsafe fn write(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
         // SAFETY: the caller's promise, passed on.
         unsafe {
             match self {
-                Line::Plain(socket) => socket.write(pieces),
-                Line::Sealed(sealed) => sealed.write(pieces),
+                ProvedWire::Plain(socket) => socket.write(pieces),
+                ProvedWire::Sealed(sealed) => sealed.write(pieces),
             }
         }
     }
@@ -81,8 +81,8 @@ impl Wire for Line {
         // SAFETY: the caller's promise, passed on.
         unsafe {
             match self {
-                Line::Plain(socket) => socket.read(pieces),
-                Line::Sealed(sealed) => sealed.read(pieces),
+                ProvedWire::Plain(socket) => socket.read(pieces),
+                ProvedWire::Sealed(sealed) => sealed.read(pieces),
             }
         }
     }

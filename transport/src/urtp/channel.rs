@@ -9,18 +9,18 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
-use tern_urtp::{Config, Destination, Endpoint, GroupIndex, Signs, Transmit};
+use tern_urtp::{Destination, GroupIndex, Reachability, Transmit, UrtpConfig, UrtpEndpoint};
 
 use super::Nanos;
-use super::link::{Addressed, Arrival, GroupId, Link, Packet, To};
+use super::link::{Addressed, ArrivedPacket, Link, PacketBody, PacketDestination, PacketGroup};
 use super::probe::PROBE_GROUP;
 use crate::Peer;
-use crate::limits::DETOURED_PACKETS_MAX;
+use crate::limits::TUNNELED_PACKETS_MAX;
 
 /// A rank's reliable channel.
 pub struct Channel<L> {
     /// The protocol: what is sent and received goes through it; [`Channel::poll`] moves it on.
-    pub endpoint: Endpoint,
+    pub endpoint: UrtpEndpoint,
     link: L,
     start: Instant,
     /// Bodies of the run.
@@ -28,32 +28,32 @@ pub struct Channel<L> {
     run: Vec<Range<usize>>,
     /// Packets of the run that the link has taken.
     taken: usize,
-    to: To,
+    to: PacketDestination,
     /// The packet that did not belong to the run begins the next one.
-    next: Option<(To, Range<usize>)>,
+    next: Option<(PacketDestination, Range<usize>)>,
     /// The link tells when there is room.
     wants_room: bool,
-    /// What shall also go by a detour.
-    detoured: VecDeque<Detoured>,
+    /// What shall also go through a fallback tunnel.
+    tunneled: VecDeque<Tunneled>,
     /// Groups to whose addresses the link listens.
     heard: BTreeSet<GroupIndex>,
 }
 
-/// A packet that shall go by a detour.
-pub type Detoured = (Peer, Signs, UserBuf);
+/// A packet that shall go through a fallback tunnel.
+pub type Tunneled = (Peer, Reachability, UserBuf);
 
 impl<L: Link> Channel<L> {
     /// Over a link. `change` may change the settings that follow from it.
-    pub fn new(link: L, me: Peer, size: u32, change: impl FnOnce(&mut Config)) -> Channel<L> {
+    pub fn new(link: L, me: Peer, size: u32, change: impl FnOnce(&mut UrtpConfig)) -> Channel<L> {
         let limits = link.limits();
-        let mut config = Config::new(me, size);
+        let mut config = UrtpConfig::new(me, size);
         config.body_bytes_max = limits.body_bytes_max;
         config.packet_cost_bytes = limits.packet_cost_bytes as u64;
         // One sender alone must not overrun the queue of a receiver that looks away for a moment.
         let queued = (limits.receive_queue_bytes / limits.body_bytes_max).max(1) as u32;
         config.window = config.window.min(1 << queued.ilog2());
         change(&mut config);
-        let endpoint = Endpoint::new(config);
+        let endpoint = UrtpEndpoint::new(config);
         let packets = limits.packets_per_call.max(1) + 1;
         Channel {
             bodies: vec![0; packets * endpoint.config().body_bytes_max].into(),
@@ -62,10 +62,10 @@ impl<L: Link> Channel<L> {
             start: Instant::now(),
             run: Vec::with_capacity(packets),
             taken: 0,
-            to: To::Rank(me),
+            to: PacketDestination::Rank(me),
             next: None,
             wants_room: false,
-            detoured: VecDeque::new(),
+            tunneled: VecDeque::new(),
             heard: BTreeSet::new(),
         }
     }
@@ -97,7 +97,9 @@ impl<L: Link> Channel<L> {
     /// all the same: it lacks every packet, and gets each by itself.
     pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
         let group = self.endpoint.add_group(members)?;
-        if !self.heard.contains(&group) && self.link.join(GroupId(self.endpoint.group_id(group).0)).is_ok() {
+        if !self.heard.contains(&group)
+            && self.link.join(PacketGroup(self.endpoint.group_id(group).0)).is_ok()
+        {
             self.heard.insert(group);
         }
         Some(group)
@@ -109,7 +111,7 @@ impl<L: Link> Channel<L> {
         let (link, heard) = (&mut self.link, &mut self.heard);
         self.endpoint.end_groups(|group, id| {
             if heard.remove(&group) {
-                link.leave(GroupId(id.0));
+                link.leave(PacketGroup(id.0));
             }
         });
     }
@@ -125,15 +127,15 @@ impl<L: Link> Channel<L> {
     pub fn receive(&mut self, take_next: &mut dyn FnMut(Peer, &[u8]) -> bool) -> io::Result<bool> {
         let now = self.now();
         let endpoint = &mut self.endpoint;
-        let mut take = |arrival: Arrival<'_>| {
+        let mut take = |arrival: ArrivedPacket<'_>| {
             let group = match arrival.to {
                 // From one who still asks what this rank has found out, or has nothing to do with.
-                To::Group { group: PROBE_GROUP, .. } => return,
-                To::Group { group, .. } => Some(tern_urtp::GroupId(group.0)),
-                To::Rank(_) => None,
+                PacketDestination::Group { group: PROBE_GROUP, .. } => return,
+                PacketDestination::Group { group, .. } => Some(tern_urtp::GroupId(group.0)),
+                PacketDestination::Rank(_) => None,
             };
             // What makes no sense is counted by the protocol, and nobody else's concern.
-            let Arrival { from, body, waited, .. } = arrival;
+            let ArrivedPacket { from, body, waited, .. } = arrival;
             let _ = endpoint.handle_late((now, waited), from, group, body, &mut |next| take_next(from, next));
         };
         Ok(self.link.receive(&mut take)? > 0)
@@ -161,7 +163,7 @@ impl<L: Link> Channel<L> {
 
     /// The next run of packets with one destination.
     fn gather(&mut self) {
-        (self.taken, self.to) = (0, To::Rank(self.endpoint.config().me));
+        (self.taken, self.to) = (0, PacketDestination::Rank(self.endpoint.config().me));
         self.run.clear();
         let mut end = 0;
         if let Some((to, body)) = self.next.take() {
@@ -175,8 +177,8 @@ impl<L: Link> Channel<L> {
         while self.bodies.len() - end >= 2 * body_bytes_max {
             let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.bodies[end..]) else { return };
             let (to, body) = (destination(transmit.to), end..end + transmit.len);
-            if transmit.detour.is_some() {
-                self.keep_for_detour(&transmit, body.clone());
+            if transmit.tunnel.is_some() {
+                self.keep_for_tunnel(&transmit, body.clone());
             }
             if !self.run.is_empty() && to != self.to {
                 self.next = Some((to, body));
@@ -188,28 +190,28 @@ impl<L: Link> Channel<L> {
     }
 
     #[cold]
-    fn keep_for_detour(&mut self, transmit: &Transmit, body: Range<usize>) {
-        if let (Destination::Rank(to), Some(signs)) = (transmit.to, transmit.detour)
-            && self.detoured.len() < DETOURED_PACKETS_MAX
+    fn keep_for_tunnel(&mut self, transmit: &Transmit, body: Range<usize>) {
+        if let (Destination::Rank(to), Some(reachability)) = (transmit.to, transmit.tunnel)
+            && self.tunneled.len() < TUNNELED_PACKETS_MAX
         {
             let packet = UserBuf::owned(body.len());
             packet.write(0, &self.bodies[body]);
-            self.detoured.push_back((to, signs, packet));
+            self.tunneled.push_back((to, reachability, packet));
         }
     }
 
-    /// The next packet that shall go by a detour as well; whoever takes none loses them.
+    /// The next packet that shall go through a fallback tunnel as well; whoever takes none loses them.
     #[inline]
-    pub fn take_detoured(&mut self) -> Option<Detoured> {
-        self.detoured.pop_front()
+    pub fn take_tunneled(&mut self) -> Option<Tunneled> {
+        self.tunneled.pop_front()
     }
 
     /// Whether all of the run is sent.
     fn send_run(&mut self) -> io::Result<bool> {
         while self.taken < self.run.len() {
             let rest = self.run[self.taken..].iter();
-            let packet = |body: &Range<usize>| Packet { head: &[], payload: &self.bodies[body.clone()] };
-            let mut packets = [Packet { head: &[], payload: &[] }; PACKETS_MAX];
+            let packet = |body: &Range<usize>| PacketBody { head: &[], payload: &self.bodies[body.clone()] };
+            let mut packets = [PacketBody { head: &[], payload: &[] }; PACKETS_MAX];
             let mut count = 0;
             for (to, body) in packets.iter_mut().zip(rest) {
                 *to = packet(body);
@@ -248,11 +250,11 @@ const ROOM_NS: Nanos = 10_000_000;
 /// Packets handed to the link at once: a run of segments has 64.
 const PACKETS_MAX: usize = 64;
 
-fn destination(to: Destination) -> To {
+fn destination(to: Destination) -> PacketDestination {
     match to {
-        Destination::Rank(rank) => To::Rank(rank),
+        Destination::Rank(rank) => PacketDestination::Rank(rank),
         Destination::Group { id, addressed } => {
-            To::Group { group: GroupId(id.0), addressed: Addressed(addressed) }
+            PacketDestination::Group { group: PacketGroup(id.0), addressed: Addressed(addressed) }
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) const LANES: u8 = 0x80;
 
 /// What a packet has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frame<'a> {
+pub(super) enum UrtpFrame<'a> {
     /// The beginning of a message of `len` bytes.
     First { lane: u8, header: Header, len: u32, payload: &'a [u8] },
     /// More of the message that is on its way in a lane.
@@ -51,10 +51,10 @@ pub(super) fn write_first(to: &mut [u8], lane: u8, header: &Header, len: u32) {
 }
 
 /// `None` if it is too short, or has more than its message.
-pub(super) fn parse(packet: &[u8]) -> Option<Frame<'_>> {
+pub(super) fn parse(packet: &[u8]) -> Option<UrtpFrame<'_>> {
     let (&mark, rest) = packet.split_first()?;
     if mark & FIRST == 0 {
-        return Some(Frame::Next { lane: mark, payload: rest });
+        return Some(UrtpFrame::Next { lane: mark, payload: rest });
     }
     let (head, payload) = packet.split_first_chunk::<FIRST_BYTES>()?;
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -67,7 +67,7 @@ pub(super) fn parse(packet: &[u8]) -> Option<Frame<'_>> {
         tag: word(20) as i32,
     };
     let len = word(24);
-    (payload.len() <= len as usize).then_some(Frame::First { lane: mark & !FIRST, header, len, payload })
+    (payload.len() <= len as usize).then_some(UrtpFrame::First { lane: mark & !FIRST, header, len, payload })
 }
 
 #[cfg(test)]
@@ -88,12 +88,12 @@ mod tests {
             let mut packet = vec![0xFF; FIRST_BYTES];
             write_first(&mut packet, lane, &header, len);
             packet.extend(&payload);
-            prop_assert_eq!(parse(&packet), Some(Frame::First { lane, header, len, payload: &payload }));
+            prop_assert_eq!(parse(&packet), Some(UrtpFrame::First { lane, header, len, payload: &payload }));
         }
 
         #[test]
         fn any_bytes_are_a_frame_or_none(packet in prop::collection::vec(any::<u8>(), 0..60)) {
-            if let Some(Frame::First { len, payload, .. }) = parse(&packet) {
+            if let Some(UrtpFrame::First { len, payload, .. }) = parse(&packet) {
                 prop_assert!(payload.len() <= len as usize && packet.len() >= FIRST_BYTES);
             }
         }
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(parse(&packet), None, "a byte too many");
         assert_eq!(parse(&packet[..FIRST_BYTES - 1]), None);
         assert_eq!(parse(&[]), None);
-        assert_eq!(parse(&[5, 1, 2]), Some(Frame::Next { lane: 5, payload: &[1, 2] }));
+        assert_eq!(parse(&[5, 1, 2]), Some(UrtpFrame::Next { lane: 5, payload: &[1, 2] }));
     }
 }

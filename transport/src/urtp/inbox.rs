@@ -2,30 +2,30 @@
 
 use tern_mem::UserBuf;
 
-use super::frame::{Frame, parse};
+use super::frame::{UrtpFrame, parse};
 use crate::am::AM_INLINE_BYTES_MAX;
 use crate::{Header, Landing, Peer, Sink, Token};
 
 /// Messages that have begun to come, by their sender.
 #[derive(Default)]
-pub(super) struct Inbox {
-    /// Few senders have something half here, and few things each.
-    halves: Vec<Half>,
+pub(super) struct UrtpInbox {
+    /// Few senders have something begun here, and few things each.
+    in_progress: Vec<PartialMessage>,
     /// Packets that made no sense.
     malformed: u64,
 }
 
 /// A message of which a part is here.
-struct Half {
+struct PartialMessage {
     from: Peer,
     lane: u8,
     /// Bytes of all, and how many have come.
     len: usize,
     came: usize,
-    place: Option<Place>,
+    place: Option<MessageLanding>,
 }
 
-struct Place {
+struct MessageLanding {
     buf: UserBuf,
     offset: usize,
     /// Bytes wanted.
@@ -33,26 +33,28 @@ struct Place {
     token: Token,
 }
 
-impl Inbox {
+impl UrtpInbox {
     /// Takes one packet. Whether it was the first of a message.
     pub(super) fn take(&mut self, from: Peer, packet: &[u8], sink: &mut impl Sink) -> bool {
         match parse(packet) {
-            Some(Frame::First { lane, header, len, payload }) if self.find(from, lane).is_none() => {
+            Some(UrtpFrame::First { lane, header, len, payload }) if self.find(from, lane).is_none() => {
                 let len = len as usize;
                 if len <= AM_INLINE_BYTES_MAX {
                     self.short(from, &header, len, payload, sink);
                     return true;
                 }
                 let place = match sink.header(from, &header, len) {
-                    Landing::Place { buf, offset, len, token } => Some(Place { buf, offset, len, token }),
+                    Landing::Place { buf, offset, len, token } => {
+                        Some(MessageLanding { buf, offset, len, token })
+                    }
                     Landing::Nothing => None,
                 };
-                self.halves.push(Half { from, lane, len, came: 0, place });
-                self.add(self.halves.len() - 1, payload, sink);
+                self.in_progress.push(PartialMessage { from, lane, len, came: 0, place });
+                self.add(self.in_progress.len() - 1, payload, sink);
                 return true;
             }
-            Some(Frame::Next { lane, payload }) => match self.find(from, lane) {
-                Some(at) if payload.len() <= self.halves[at].len - self.halves[at].came => {
+            Some(UrtpFrame::Next { lane, payload }) => match self.find(from, lane) {
+                Some(at) if payload.len() <= self.in_progress[at].len - self.in_progress[at].came => {
                     self.add(at, payload, sink);
                 }
                 _ => self.malformed += 1,
@@ -72,22 +74,22 @@ impl Inbox {
     }
 
     fn find(&self, from: Peer, lane: u8) -> Option<usize> {
-        self.halves.iter().position(|half| (half.from, half.lane) == (from, lane))
+        self.in_progress.iter().position(|message| (message.from, message.lane) == (from, lane))
     }
 
     fn add(&mut self, at: usize, payload: &[u8], sink: &mut impl Sink) {
-        let half = &mut self.halves[at];
-        if let Some(place) = &half.place {
-            let wanted = place.len.saturating_sub(half.came).min(payload.len());
+        let message = &mut self.in_progress[at];
+        if let Some(place) = &message.place {
+            let wanted = place.len.saturating_sub(message.came).min(payload.len());
             if wanted > 0 {
-                place.buf.write(place.offset + half.came, &payload[..wanted]);
+                place.buf.write(place.offset + message.came, &payload[..wanted]);
             }
         }
-        half.came += payload.len();
-        if half.came == half.len {
-            let half = self.halves.swap_remove(at);
-            if let Some(place) = half.place {
-                sink.landed(half.from, place.token);
+        message.came += payload.len();
+        if message.came == message.len {
+            let message = self.in_progress.swap_remove(at);
+            if let Some(place) = message.place {
+                sink.landed(message.from, place.token);
             }
         }
     }
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn messages_of_several_lanes_and_senders_come_together() {
-        let (mut inbox, mut keeper) = (Inbox::default(), Keeper::default());
+        let (mut inbox, mut keeper) = (UrtpInbox::default(), Keeper::default());
         let [long, other] = [pattern(1, 3000), pattern(2, 2000)];
         assert!(inbox.take(4, &first(1, 1, 3000, &long[..1000]), &mut keeper));
         assert!(inbox.take(4, &first(0, 3, 8, &[7; 8]), &mut keeper));
@@ -124,12 +126,12 @@ mod tests {
             keeper.received.iter().map(|message| (message.from, message.payload.len())).collect();
         assert_eq!(came, [(4, 8), (5, 2000), (4, 3000)]);
         assert_eq!((&keeper.received[1].payload, &keeper.received[2].payload), (&other, &long));
-        assert!(inbox.halves.is_empty() && inbox.malformed == 0);
+        assert!(inbox.in_progress.is_empty() && inbox.malformed == 0);
     }
 
     #[test]
     fn what_does_not_fit_is_dropped() {
-        let (mut inbox, mut keeper) = (Inbox::default(), Keeper::default());
+        let (mut inbox, mut keeper) = (UrtpInbox::default(), Keeper::default());
         inbox.take(1, &next(1, &[1]), &mut keeper);
         inbox.take(1, &first(1, 1, 100, &[0; 60]), &mut keeper);
         inbox.take(1, &first(1, 2, 100, &[0; 60]), &mut keeper);

@@ -28,20 +28,20 @@ use super::Nanos;
 use crate::Peer;
 use crate::limits::MULTICAST_ADDRESSES;
 pub use ether::{EtherAddress, EtherConfig, EtherLink, may_send_frames};
-pub use head::{Addressed, GroupId, To};
+pub use head::{Addressed, PacketDestination, PacketGroup};
 pub use interface::{Interface, address_for_all};
 pub use udp::{UdpConfig, UdpLink};
 
 /// The body of a packet to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct PacketBody<'a> {
     /// The protocol's head, at most [`crate::limits::PROTOCOL_HEAD_BYTES_MAX`]; it is copied.
     pub head: &'a [u8],
     /// What follows it; the kernel takes it from where it lies.
     pub payload: &'a [u8],
 }
 
-impl Packet<'_> {
+impl PacketBody<'_> {
     /// Bytes of head and payload.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.payload.len()
@@ -50,11 +50,11 @@ impl Packet<'_> {
 
 /// A packet that came, and is genuine: `from` is that rank of this job. What it says may be wrong all the same.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
+pub struct ArrivedPacket<'a> {
     /// Who sent it.
     pub from: Peer,
     /// This rank, or a group whose packet addresses this rank, or one that looks like it from afar ([`Addressed`]).
-    pub to: To,
+    pub to: PacketDestination,
     /// Head and payload.
     pub body: &'a [u8],
     /// How long it has waited in this host, nanoseconds; 0 where the kernel does not say.
@@ -77,7 +77,7 @@ pub struct LinkLimits {
 
 /// Packets since the link was made.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Counters {
+pub struct LinkCounters {
     /// Handed to the kernel.
     pub sent: u64,
     /// Refused by the kernel or the network for good: lost.
@@ -108,17 +108,17 @@ pub trait Link {
     /// Sends a run of packets to one destination. Answers how many the kernel has taken, from the first; less than all, and the
     /// others must come again when there is room ([`Link::want_room`]). Those that the network refuses for good count as taken:
     /// they are lost as packets are. Packets of equal length (the last may be shorter) go as segments of few datagrams.
-    fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize>;
+    fn send(&mut self, to: PacketDestination, packets: &[PacketBody<'_>]) -> io::Result<usize>;
 
     /// Hands what has come to `take`, one packet after the other, up to a bound. Answers how many datagrams the kernel had:
     /// after 0 there is nothing left.
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize>;
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize>;
 
     /// Listens to the address of a group.
-    fn join(&mut self, group: GroupId) -> io::Result<()>;
+    fn join(&mut self, group: PacketGroup) -> io::Result<()>;
 
     /// Stops listening, unless another group has the same address.
-    fn leave(&mut self, group: GroupId);
+    fn leave(&mut self, group: PacketGroup);
 
     /// Readable when something has come, or there is room that was wanted.
     fn fd(&self) -> RawFd;
@@ -130,7 +130,7 @@ pub trait Link {
     fn pace(&mut self, bytes_per_s: u64);
 
     /// Packets since the link was made.
-    fn counters(&self) -> Counters;
+    fn counters(&self) -> LinkCounters;
 }
 
 impl<L: Link + ?Sized> Link for Box<L> {
@@ -138,19 +138,19 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).limits()
     }
 
-    fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize> {
+    fn send(&mut self, to: PacketDestination, packets: &[PacketBody<'_>]) -> io::Result<usize> {
         (**self).send(to, packets)
     }
 
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize> {
         (**self).receive(take)
     }
 
-    fn join(&mut self, group: GroupId) -> io::Result<()> {
+    fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         (**self).join(group)
     }
 
-    fn leave(&mut self, group: GroupId) {
+    fn leave(&mut self, group: PacketGroup) {
         (**self).leave(group);
     }
 
@@ -166,19 +166,19 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).pace(bytes_per_s);
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> LinkCounters {
         (**self).counters()
     }
 }
 
 /// The group at whose address a rank hears those who do not know its own: one of the job's addresses, so that others are not
 /// bothered much, and what is for it alone passes no other's filter.
-fn doors(rank: Peer) -> GroupId {
-    GroupId(rank % MULTICAST_ADDRESSES)
+fn doors(rank: Peer) -> PacketGroup {
+    PacketGroup(rank % MULTICAST_ADDRESSES)
 }
 
 /// Notes where a peer is, the first time that it has proved to be there.
-fn learn(peers: &mut [Option<Box<calls::Address>>], from: Option<Peer>, whence: &calls::Address) {
+fn learn(peers: &mut [Option<Box<calls::SocketAddress>>], from: Option<Peer>, whence: &calls::SocketAddress) {
     if let Some(place) = from.and_then(|from| peers.get_mut(from as usize)) {
         place.get_or_insert_with(|| Box::new(*whence));
     }

@@ -2,7 +2,7 @@
 //! been handed to the protocol, a message's memory stays as it is.
 
 use tern_mem::UserBuf;
-use tern_urtp::{Endpoint, GroupIndex, SendError};
+use tern_urtp::{GroupIndex, SendError, UrtpEndpoint};
 
 use super::frame::{FIRST_BYTES, LANES, NEXT_BYTES, write_first};
 use crate::am::AM_INLINE_BYTES_MAX;
@@ -27,7 +27,7 @@ fn is_marked(marks: &[u64], index: u32) -> bool {
 
 /// To whom a message goes.
 #[derive(Clone, Copy)]
-pub(super) enum To<'a> {
+pub(super) enum MessageDestination<'a> {
     Rank(Peer),
     Members(GroupIndex, &'a [u64]),
 }
@@ -40,14 +40,14 @@ enum KeptTo {
 
 /// All that are on their way out.
 #[derive(Default)]
-pub(super) struct Outbox {
-    messages: Vec<Message>,
+pub(super) struct UrtpOutbox {
+    messages: Vec<QueuedMessage>,
     /// Whose turn it is.
     turn: usize,
 }
 
 /// One of them.
-struct Message {
+struct QueuedMessage {
     flow: Flow,
     to: KeptTo,
     header: Header,
@@ -67,7 +67,7 @@ struct Flow {
     at: usize,
 }
 
-impl Outbox {
+impl UrtpOutbox {
     /// Whether all is out.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -87,8 +87,8 @@ impl Outbox {
     /// has happened.
     pub(super) fn begin(
         &mut self,
-        endpoint: &mut Endpoint,
-        to: To<'_>,
+        endpoint: &mut UrtpEndpoint,
+        to: MessageDestination<'_>,
         am: &Am<'_>,
         done: Option<Token>,
     ) -> Result<bool, Full> {
@@ -105,12 +105,12 @@ impl Outbox {
         lead[..am.lead.len()].copy_from_slice(am.lead);
         let Am { header, offset, len, .. } = *am;
         let (to, lead_len, body) = (to.keep(), am.lead.len(), am.body.clone());
-        self.messages.push(Message { flow, to, header, lead, lead_len, body, offset, len, done });
+        self.messages.push(QueuedMessage { flow, to, header, lead, lead_len, body, offset, len, done });
         Ok(false)
     }
 
     /// Hands on what the protocol takes, in turns; `done` learns which ones are out. Whether anything went.
-    pub(super) fn push(&mut self, endpoint: &mut Endpoint, done: &mut Vec<Token>) -> bool {
+    pub(super) fn push(&mut self, endpoint: &mut UrtpEndpoint, done: &mut Vec<Token>) -> bool {
         let (mut moved, mut stuck) = (false, 0);
         while stuck < self.messages.len() {
             self.turn %= self.messages.len();
@@ -129,39 +129,44 @@ impl Outbox {
     }
 }
 
-impl To<'_> {
+impl MessageDestination<'_> {
     fn keep(self) -> KeptTo {
         match self {
-            To::Rank(peer) => KeptTo::Rank(peer),
-            To::Members(group, marks) => KeptTo::Members(group, marks.into()),
+            MessageDestination::Rank(peer) => KeptTo::Rank(peer),
+            MessageDestination::Members(group, marks) => KeptTo::Members(group, marks.into()),
         }
     }
 
     /// Bytes of a packet.
-    fn packet_bytes_max(self, endpoint: &Endpoint) -> usize {
+    fn packet_bytes_max(self, endpoint: &UrtpEndpoint) -> usize {
         match self {
-            To::Rank(_) => endpoint.config().payload_bytes_max(),
-            To::Members(group, _) => endpoint.multicast_bytes_max(group),
+            MessageDestination::Rank(_) => endpoint.config().payload_bytes_max(),
+            MessageDestination::Members(group, _) => endpoint.multicast_bytes_max(group),
         }
     }
 
-    fn send(self, endpoint: &mut Endpoint, len: usize, fill: impl FnMut(&mut [u8])) -> Result<(), SendError> {
+    fn send(
+        self,
+        endpoint: &mut UrtpEndpoint,
+        len: usize,
+        fill: impl FnMut(&mut [u8]),
+    ) -> Result<(), SendError> {
         match self {
-            To::Rank(peer) => endpoint.send(peer, len, fill),
-            To::Members(group, marks) => {
+            MessageDestination::Rank(peer) => endpoint.send(peer, len, fill),
+            MessageDestination::Members(group, marks) => {
                 endpoint.multicast_with(group, |index| is_marked(marks, index), len, fill)
             }
         }
     }
 }
 
-impl Message {
-    fn push(&mut self, endpoint: &mut Endpoint) -> bool {
+impl QueuedMessage {
+    fn push(&mut self, endpoint: &mut UrtpEndpoint) -> bool {
         let lead = &self.lead[..self.lead_len];
         let am = Am { header: self.header, lead, body: &self.body, offset: self.offset, len: self.len };
         let to = match &self.to {
-            KeptTo::Rank(peer) => To::Rank(*peer),
-            KeptTo::Members(group, marks) => To::Members(*group, marks),
+            KeptTo::Rank(peer) => MessageDestination::Rank(*peer),
+            KeptTo::Members(group, marks) => MessageDestination::Members(*group, marks),
         };
         self.flow.push(endpoint, to, &am, PACKETS_PER_TURN)
     }
@@ -169,7 +174,13 @@ impl Message {
 
 impl Flow {
     /// Hands on up to so many packets. Whether the message is out.
-    fn push(&mut self, endpoint: &mut Endpoint, to: To<'_>, am: &Am<'_>, packets: usize) -> bool {
+    fn push(
+        &mut self,
+        endpoint: &mut UrtpEndpoint,
+        to: MessageDestination<'_>,
+        am: &Am<'_>,
+        packets: usize,
+    ) -> bool {
         let (most, all, lane) = (to.packet_bytes_max(endpoint), am.payload_len(), self.lane);
         for _ in 0..packets {
             let (at, first) = (self.at, self.at == 0);

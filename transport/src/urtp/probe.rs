@@ -9,12 +9,12 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::Nanos;
-use super::link::{self, Addressed, Arrival, GroupId, Link, Packet, To};
+use super::link::{self, Addressed, ArrivedPacket, Link, PacketBody, PacketDestination, PacketGroup};
 use crate::Peer;
 use crate::limits::{HELLO_MS, HELLO_MS_MAX, HELLO_NS_PER_MEMBER, PROBE_MS, PROBE_TIMES_MAX};
 
 /// The group of hellos, which no other group is named.
-pub const PROBE_GROUP: GroupId = GroupId((1 << 31) - 1);
+pub const PROBE_GROUP: PacketGroup = PacketGroup((1 << 31) - 1);
 
 const NS_PER_MS: Nanos = 1_000_000;
 
@@ -25,7 +25,7 @@ const LAST_WORDS: u32 = 2;
 pub struct Probe {
     me: Peer,
     /// In the order of their ranks.
-    members: Vec<Member>,
+    members: Vec<ProbeMember>,
     deadline: Nanos,
     /// When the next hello goes.
     hello_at: Nanos,
@@ -41,7 +41,7 @@ pub struct Probe {
     last_words: u32,
 }
 
-struct Member {
+struct ProbeMember {
     rank: Peer,
     heard: bool,
     has_heard_me: bool,
@@ -120,7 +120,7 @@ impl Probe {
         ranks.sort_unstable();
         ranks.dedup();
         let place = ranks.iter().position(|rank| *rank == me).unwrap_or(0) as Nanos;
-        let member = |rank| Member { rank, heard: rank == me, has_heard_me: rank == me };
+        let member = |rank| ProbeMember { rank, heard: rank == me, has_heard_me: rank == me };
         let spread = HELLO_NS_PER_MEMBER * ranks.len() as Nanos;
         let turns = Nanos::from(ranks_per_core.clamp(1, PROBE_TIMES_MAX));
         let pause_min = turns * HELLO_MS * NS_PER_MS + spread;
@@ -144,7 +144,7 @@ impl Probe {
 
     /// Whether nothing more can be learned.
     pub fn is_over(&self, now: Nanos) -> bool {
-        let is_done = |member: &Member| member.heard && member.has_heard_me;
+        let is_done = |member: &ProbeMember| member.heard && member.has_heard_me;
         let is_alone = self.members.len() < 2;
         // Others may wait for the last words: who has gone says no more.
         let has_said = self.last_words == 0 || is_alone;
@@ -221,13 +221,13 @@ impl Probing {
     pub fn poll(&mut self, link: &mut impl Link) -> io::Result<bool> {
         let now = self.now();
         if self.probe.hello(now, &mut self.hello) {
-            // Others on this machine may listen to the same address.
-            let to = To::Group { group: PROBE_GROUP, addressed: self.probe.addressed() };
-            link.send(to, &[Packet { head: &[], payload: &self.hello }])?;
+            // Others on this node may listen to the same address.
+            let to = PacketDestination::Group { group: PROBE_GROUP, addressed: self.probe.addressed() };
+            link.send(to, &[PacketBody { head: &[], payload: &self.hello }])?;
         }
         let probe = &mut self.probe;
-        let mut take = |arrival: Arrival<'_>| {
-            if matches!(arrival.to, To::Group { group: PROBE_GROUP, .. }) {
+        let mut take = |arrival: ArrivedPacket<'_>| {
+            if matches!(arrival.to, PacketDestination::Group { group: PROBE_GROUP, .. }) {
                 probe.heard(arrival.from, arrival.body, now);
             }
         };

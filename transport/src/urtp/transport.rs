@@ -6,18 +6,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tern_urtp::{Event, SendError, Signs};
+use tern_urtp::{Reachability, SendError, UrtpEvent};
 
-use super::channel::{Channel, Detoured};
-use super::circles::Circles;
+use super::channel::{Channel, Tunneled};
 use super::frame::{FIRST_BYTES, NEXT_BYTES, write_first};
-use super::inbox::Inbox;
-use super::link::{Counters, Link};
-use super::outbox::{Marks, Outbox, To, mark};
+use super::inbox::UrtpInbox;
+use super::link::{Link, LinkCounters};
+use super::multicast_groups::MulticastGroups;
+use super::outbox::{Marks, MessageDestination, UrtpOutbox, mark};
 use super::probe::{Observation, PROBE_GROUP, Probing};
 use crate::limits::*;
 use crate::tcp::SocketBell;
-use crate::{Am, Circle, Doorbell, Full, Limits, Peer, Sink, Taken, Token, Transport};
+use crate::{Am, Doorbell, Full, Limits, MulticastGroup, Peer, Sink, Taken, Token, Transport};
 
 type AnyLink = Box<dyn Link + Send>;
 
@@ -26,12 +26,12 @@ pub struct Urtp {
     me: Peer,
     channel: Channel<AnyLink>,
     bell: Arc<SocketBell>,
-    circles: Circles,
-    outbox: Outbox,
-    inbox: Inbox,
+    multicast_groups: MulticastGroups,
+    outbox: UrtpOutbox,
+    inbox: UrtpInbox,
     /// Peers of which packets can be taken.
     ready: VecDeque<Peer>,
-    /// Loans that have ended.
+    /// Zero-copy sends that have ended.
     done: Vec<Token>,
     /// The members that the next multicast is for.
     marks: Marks,
@@ -42,16 +42,21 @@ pub struct Urtp {
     wakes_at: Option<Instant>,
     /// Something is expected of which the bell does not know yet when to ask for it.
     expects: bool,
-    /// See [`Urtp::has_unseen`].
-    unseen: bool,
+    /// See [`Urtp::has_unsignaled`].
+    unsignaled: bool,
     lost: Option<String>,
     probing: Option<Probing>,
 }
 
 impl Urtp {
     /// What it can do towards any peer.
-    pub(crate) const LIMITS: Limits =
-        Limits { eager_bytes_max: PACKETS_EAGER_BYTES, get: false, put: false, share: false, sends: false };
+    pub(crate) const LIMITS: Limits = Limits {
+        eager_bytes_max: PACKETS_EAGER_BYTES,
+        get: false,
+        put: false,
+        cooperative_copy: false,
+        prefers_send: false,
+    };
 
     /// Over a link: rank `me` of `size`. Sleepers on `bell` hear of it.
     pub(crate) fn new(link: AnyLink, me: Peer, size: u32, manner: Manner, bell: Arc<SocketBell>) -> Urtp {
@@ -60,15 +65,15 @@ impl Urtp {
             (config.rate, config.rate_first) = (manner.pace_most, manner.pace_first);
             config.parity = (manner.parity > 0).then_some(manner.parity);
             config.seed = u64::from(me) << 32 | u64::from(std::process::id());
-            config.detour = true;
+            config.tunnel = true;
         });
         Urtp {
             me,
             channel,
             bell,
-            circles: Circles::default(),
-            outbox: Outbox::default(),
-            inbox: Inbox::default(),
+            multicast_groups: MulticastGroups::default(),
+            outbox: UrtpOutbox::default(),
+            inbox: UrtpInbox::default(),
             ready: VecDeque::new(),
             done: Vec::new(),
             marks: Marks::new(),
@@ -76,14 +81,14 @@ impl Urtp {
             polls: 0,
             wakes_at: None,
             expects: false,
-            unseen: false,
+            unsignaled: false,
             lost: None,
             probing: None,
         }
     }
 
     /// What the link and the protocol have done and seen.
-    pub(crate) fn counters(&self) -> (Counters, tern_urtp::Counters) {
+    pub(crate) fn counters(&self) -> (LinkCounters, tern_urtp::UrtpCounters) {
         (self.channel.link().counters(), *self.channel.endpoint.counters())
     }
 
@@ -125,7 +130,7 @@ impl Urtp {
     fn wake_at(&mut self, wakes_at: Option<Instant>) {
         if wakes_at != self.wakes_at {
             self.wakes_at = wakes_at;
-            self.unseen |= self.bell.set_packet_deadline(wakes_at);
+            self.unsignaled |= self.bell.set_packet_deadline(wakes_at);
         }
         if self.wakes_at.is_some() {
             self.interest = POLLS_OF_INTEREST;
@@ -139,28 +144,28 @@ impl Urtp {
 
     /// Whether the protocol has something to do though the program does not call: somebody must poll.
     #[inline]
-    pub(crate) fn has_residue(&self) -> bool {
+    pub(crate) fn has_unsent(&self) -> bool {
         self.wakes_at.is_some()
     }
 
     /// Whether threads that sleep must be woken: messages are left of which no socket tells any more, or a timer is due before the
     /// one they know.
     #[inline]
-    pub(crate) fn has_unseen(&self) -> bool {
-        self.unseen
+    pub(crate) fn has_unsignaled(&self) -> bool {
+        self.unsignaled
     }
 
     /// The next packet that shall also go by TCP, since nothing comes through to its receiver.
     #[inline]
-    pub(crate) fn take_detoured(&mut self) -> Option<Detoured> {
-        self.channel.take_detoured()
+    pub(crate) fn take_tunneled(&mut self) -> Option<Tunneled> {
+        self.channel.take_tunneled()
     }
 
     /// A packet came by TCP.
-    pub(crate) fn handle_detoured(&mut self, from: Peer, signs: Signs, packet: &[u8]) {
+    pub(crate) fn handle_tunneled(&mut self, from: Peer, reachability: Reachability, packet: &[u8]) {
         let now = self.channel.now();
         // What makes no sense is counted by the protocol.
-        let _ = self.channel.endpoint.handle_detoured(now, from, signs, packet);
+        let _ = self.channel.endpoint.handle_tunneled(now, from, reachability, packet);
         (self.interest, self.expects) = (POLLS_OF_INTEREST, true);
     }
 
@@ -172,7 +177,7 @@ impl Urtp {
     /// Whether something is likely to come, or is here and waits to be handed up, so that it must be polled each time.
     #[inline]
     pub(crate) fn is_expecting(&self) -> bool {
-        self.interest > 0 || self.unseen
+        self.interest > 0 || self.unsignaled
     }
 
     /// As [`Transport::poll`], but looks at the link seldom while nothing is to be expected, unless it must.
@@ -210,7 +215,7 @@ impl Urtp {
             self.ready.push_back(peer);
         }
         if enough {
-            self.unseen = !self.ready.is_empty();
+            self.unsignaled = !self.ready.is_empty();
             return false;
         }
         let mut any = false;
@@ -219,8 +224,8 @@ impl Urtp {
             let (mut begun, inbox) = (false, &mut self.inbox);
             if !self.channel.endpoint.receive(peer, |packet| begun = inbox.take(peer, packet, sink)) {
                 self.ready.pop_front();
-            } else if begun && sink.enough() {
-                self.unseen = true;
+            } else if begun && sink.backpressure() {
+                self.unsignaled = true;
                 break;
             }
         }
@@ -253,7 +258,7 @@ impl Urtp {
     }
 
     fn look_at_events(&mut self) {
-        while let Some(Event::Lost(peer)) = self.channel.endpoint.poll_event() {
+        while let Some(UrtpEvent::Lost(peer)) = self.channel.endpoint.poll_event() {
             self.lost.get_or_insert_with(|| format!("rank {peer} does not answer multicasts any more"));
         }
     }
@@ -286,19 +291,19 @@ impl Transport for Urtp {
         Ok(())
     }
 
-    fn loan_bytes_max(&self, _: Peer) -> usize {
-        LOAN_BYTES_MAX
+    fn zero_copy_fragment_bytes_max(&mut self, _: Peer) -> usize {
+        ZERO_COPY_BYTES_MAX
     }
 
-    fn lent_bytes_max(&self, _: Peer) -> usize {
+    fn zero_copy_eager_bytes_max(&mut self, _: Peer) -> usize {
         TCP_EAGER_BYTES as usize
     }
 
-    fn lend(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+    fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         if self.outbox.holds_for(peer) {
             return Err(Full);
         }
-        let begun = self.outbox.begin(&mut self.channel.endpoint, To::Rank(peer), am, done);
+        let begun = self.outbox.begin(&mut self.channel.endpoint, MessageDestination::Rank(peer), am, done);
         self.transmit();
         if begun? {
             self.done.extend(done);
@@ -306,47 +311,53 @@ impl Transport for Urtp {
         Ok(())
     }
 
-    fn circle(&mut self, members: &[Peer]) -> Option<Circle> {
+    fn multicast_group(&mut self, members: &[Peer]) -> Option<MulticastGroup> {
         // A group only addresses ranks, whatever their order in a communicator: so there are fewer groups.
         let mut members = Cow::Borrowed(members);
         if !members.is_sorted() {
             members.to_mut().sort_unstable();
         }
         let group = self.channel.add_group(&members)?;
-        if self.circles.are_many(group) {
+        if self.multicast_groups.are_many(group) {
             let outbox = &self.outbox;
-            let unwanted = self.circles.take_unwanted(|group| outbox.sends_to(group));
+            let unwanted = self.multicast_groups.take_unwanted(|group| outbox.sends_to(group));
             self.channel.release_groups(&unwanted);
         }
-        Some(self.circles.of(group))
+        Some(self.multicast_groups.of(group))
     }
 
-    fn multicast(&mut self, circle: &Circle, to: &[Peer], am: &Am<'_>, done: Token) -> Result<Taken, Full> {
-        let group = self.circles.group(circle);
+    fn multicast(
+        &mut self,
+        group: &MulticastGroup,
+        to: &[Peer],
+        am: &Am<'_>,
+        done: Token,
+    ) -> Result<Taken, Full> {
+        let group = self.multicast_groups.group(group);
         self.marks.fill(0);
         for peer in to {
             if let Some(index) = self.channel.endpoint.group_member(group, *peer) {
                 mark(&mut self.marks, index);
             }
         }
-        let to = To::Members(group, &self.marks);
+        let to = MessageDestination::Members(group, &self.marks);
         let begun = self.outbox.begin(&mut self.channel.endpoint, to, am, Some(done));
         self.transmit();
         Ok(if begun? { Taken::Copied } else { Taken::Kept })
     }
 
-    fn expect(&mut self, peer: Peer) {
+    fn expect_multicast(&mut self, peer: Peer) {
         if self.channel.endpoint.is_expected(peer) {
             return;
         }
         let now = self.channel.now();
-        self.channel.endpoint.expect(peer, now);
+        self.channel.endpoint.expect_multicast(peer, now);
         self.interest = POLLS_OF_INTEREST;
         self.expects = true;
     }
 
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
-        self.unseen = false;
+        self.unsignaled = false;
         if let Some(came) = self.poll_probe() {
             return came;
         }
@@ -357,7 +368,7 @@ impl Transport for Urtp {
                 return false;
             }
             any = true;
-            enough = inbox.take(peer, packet, sink) && sink.enough();
+            enough = inbox.take(peer, packet, sink) && sink.backpressure();
             true
         });
         let came = came.unwrap_or_else(|error| self.fail(error));

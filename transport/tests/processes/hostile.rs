@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tern_transport::{Arrival, Config, Seat, Team, Token, Transfer, Transport, shm};
+use tern_transport::{Arrival, Seat, Team, Token, Transfer, Transport, TransportConfig, shm};
 
 use crate::job::{self, Rank, flat, remote};
 use fastrand::Rng;
@@ -12,7 +12,7 @@ use fastrand::Rng;
 /// receive is garbage; they must not crash, and none of their own memory may change.
 pub fn scribbler() {
     let segment = job::memfd();
-    let bytes = shm::segment_bytes(2, &Config::default()).expect("small");
+    let bytes = shm::segment_bytes(2, &TransportConfig::default()).expect("small");
     let words = job::map(&segment, bytes);
     let scribbler = job::fork(|| scribble(words));
     let ranks = [0, 1].map(|me| {
@@ -39,7 +39,7 @@ fn scribble(words: &[AtomicU64]) {
     let first = 4096 / 8;
     let mut random = Rng::with_seed(11);
     loop {
-        // Half of it where control, cells' lines and shared copies lie.
+        // Half of it where control, cells' lines and cooperative copies lie.
         let span = if random.u64(..2) == 0 { 1024 } else { (words.len() - first) as u64 };
         let at = first + random.u64(..span) as usize;
         let value = match random.u64(..3) {
@@ -65,8 +65,8 @@ fn use_everything(rank: &mut Rank, peer: u32, random: &mut Rng) {
     let local = flat(&mut fence[1]);
     let answer = rank.fabric.get(peer, remote(&mut [0; 64]), &local, Token(0));
     assert!(matches!(answer, Transfer::Done | Transfer::Failed(_)));
-    if let Some(key) = rank.fabric.share_open(peer, remote(&mut [0; 64]), &local, Token(1)) {
-        let _ = rank.fabric.share_pull(key);
+    if let Some(key) = rank.fabric.open_cooperative_copy(peer, remote(&mut [0; 64]), &local, Token(1)) {
+        let _ = rank.fabric.pull_cooperative_copy(key);
     }
     let bell = rank.fabric.doorbell();
     let armed = bell.arm();

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
 use tern_transport::{
-    Am, Config, Fabric, Header, Landing, Peer, Place, Remote, Sink, Token, Transfer, TransferError, Transport,
+    Am, Fabric, Header, JobPlace, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport,
+    TransportConfig,
 };
 
 /// A sleep this long means that a wake-up was lost.
@@ -67,22 +68,29 @@ pub fn wait(pid: libc::pid_t) -> i32 {
 }
 
 pub fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> Fabric {
-    attach_with(segment, me, size, oversubscribed, &Config::default())
+    attach_with(segment, me, size, oversubscribed, &TransportConfig::default())
 }
 
-pub fn attach_with(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool, config: &Config) -> Fabric {
+pub fn attach_with(
+    segment: &OwnedFd,
+    me: Peer,
+    size: u32,
+    oversubscribed: bool,
+    config: &TransportConfig,
+) -> Fabric {
     let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
-    let place = Place { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None };
+    let place =
+        JobPlace { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None };
     Fabric::attach(place, config).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs `rank` in `size` processes, of which this is none, and expects all to end well.
 pub fn run(size: u32, oversubscribed: bool, rank: impl Fn(Fabric, Peer)) {
-    run_with(size, oversubscribed, &Config::default(), rank);
+    run_with(size, oversubscribed, &TransportConfig::default(), rank);
 }
 
 /// As `run`, with other settings.
-pub fn run_with(size: u32, oversubscribed: bool, config: &Config, rank: impl Fn(Fabric, Peer)) {
+pub fn run_with(size: u32, oversubscribed: bool, config: &TransportConfig, rank: impl Fn(Fabric, Peer)) {
     let segment = memfd();
     let start = |me| fork(|| rank(attach_with(&segment, me, size, oversubscribed, config), me));
     let ranks: Vec<_> = (0..size).map(start).collect();
@@ -98,7 +106,7 @@ pub fn pattern(seed: u64, len: usize) -> Vec<u8> {
 
 pub fn flat(bytes: &mut [u8]) -> UserBuf {
     // SAFETY: the tests keep the bytes while the buffer is used.
-    unsafe { UserBuf::flat(bytes.as_mut_ptr(), bytes.len()) }
+    unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) }
 }
 
 pub fn remote(bytes: &mut [u8]) -> Remote {

@@ -1,6 +1,6 @@
 //! Ranks that send more than there is room for, and sleep until they are rung.
 
-use tern_transport::{Config, Fabric, Peer};
+use tern_transport::{Fabric, Peer, TransportConfig};
 
 use crate::job::{self, Rank, pattern};
 use fastrand::Rng;
@@ -29,9 +29,9 @@ type Length = fn(&mut Rng) -> u64;
 
 /// Between two to four ranks, one way and all ways, over rings and the queue, with membarrier and with fences.
 fn flood(messages: u64, length: Length) {
-    let small = Config { ring_lines: 32, cells: 2, cell_bytes: 4096, ..Config::default() };
-    let queue = Config { rings: false, ..Config::default() };
-    for config in [Config::default(), small, queue] {
+    let small = TransportConfig { ring_lines: 32, cells: 2, cell_bytes: 4096, ..TransportConfig::default() };
+    let queue = TransportConfig { rings: false, ..TransportConfig::default() };
+    for config in [TransportConfig::default(), small, queue] {
         for oversubscribed in [false, true] {
             job::run_with(2, oversubscribed, &config, |fabric, me| one_way(fabric, me, messages, length));
             for size in 2..=4 {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tern_transport::limits::NOTES;
 use tern_transport::{
-    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, Seat, Sight, Team, Transport, Watch,
+    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, Seat, Sight, Team, TeamWatch, Transport,
 };
 
 use crate::job::{self, Rank};
@@ -177,7 +177,7 @@ fn team(fabric: &Fabric, seat: Seat) -> Team {
     fabric.team(seat).expect("several ranks")
 }
 
-fn wait(team: &Team, watch: &Watch, bell: &dyn Doorbell, yields: u64) {
+fn wait(team: &Team, watch: &TeamWatch, bell: &dyn Doorbell, yields: u64) {
     for _ in 0..yields {
         if team.look(watch) == Sight::Come {
             return;
@@ -321,7 +321,7 @@ fn part(team: &mut Team, odd: bool, how: u32, bell: &dyn Doorbell) {
 }
 
 /// Why what is watched does not come.
-fn part_at(team: &Team, watch: &Watch, bell: &dyn Doorbell) -> Mismatch {
+fn part_at(team: &Team, watch: &TeamWatch, bell: &dyn Doorbell) -> Mismatch {
     let start = Instant::now();
     loop {
         assert!(start.elapsed() < Duration::from_secs(5), "nobody says that the calls differ");

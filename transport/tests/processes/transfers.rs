@@ -1,6 +1,6 @@
 //! Copies by the kernel.
 
-use tern_transport::{Peer, Remote, ShareKey, Token, Transfer, TransferError, Transport};
+use tern_transport::{CooperativeCopyKey, Peer, Remote, Token, Transfer, TransferError, Transport};
 
 use crate::job::{self, Rank, flat, pattern, remote};
 use fastrand::Rng;
@@ -9,7 +9,7 @@ use fastrand::Rng;
 pub fn large_messages() {
     job::run(2, true, |fabric, me| {
         let mut rank = Rank::new(fabric);
-        if !rank.fabric.limits(1 - me).share {
+        if !rank.fabric.limits(1 - me).cooperative_copy {
             println!("(skipped: the system does not let processes read each other)");
             return;
         }
@@ -38,7 +38,8 @@ fn invite(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Rng) {
     pause(random);
     if way == 2 {
         let into = Remote { addr, len: len as u64 };
-        let transfer = rank.fabric.share_join(1, ShareKey(key), &flat(&mut bytes), into, Token(1));
+        let transfer =
+            rank.fabric.join_cooperative_copy(1, CooperativeCopyKey(key), &flat(&mut bytes), into, Token(1));
         rank.finish(transfer).expect("the sender's part");
     }
     let (_, tag, _) = rank.receive();
@@ -55,10 +56,10 @@ fn take(rank: &mut Rank, round: i32, len: usize, way: u64, random: &mut Rng) {
         pause(random);
         assert_eq!(rank.fabric.get(0, from, &into, Token(1)), Transfer::Done);
     } else {
-        let key = rank.fabric.share_open(0, from, &into, Token(1)).expect("a slot");
+        let key = rank.fabric.open_cooperative_copy(0, from, &into, Token(1)).expect("a slot");
         rank.send(0, round, &mut words([remote(&mut bytes).addr, key.0]));
         pause(random);
-        let transfer = rank.fabric.share_pull(key);
+        let transfer = rank.fabric.pull_cooperative_copy(key);
         rank.finish(transfer).expect("the receiver's part");
     }
     assert!(bytes == pattern(round as u64, len), "round {round}: {len} bytes by way {way}");
@@ -91,8 +92,8 @@ pub fn bad_addresses() {
         let fault = Transfer::Failed(TransferError::Os(libc::EFAULT));
         assert_eq!(rank.fabric.get(1 - me, NOWHERE, &local, Token(0)), fault);
         assert_eq!(rank.fabric.put(1 - me, &local, NOWHERE, Token(0)), fault);
-        let key = rank.fabric.share_open(1 - me, NOWHERE, &local, Token(0)).expect("a slot");
-        assert_eq!(rank.fabric.share_pull(key), fault);
+        let key = rank.fabric.open_cooperative_copy(1 - me, NOWHERE, &local, Token(0)).expect("a slot");
+        assert_eq!(rank.fabric.pull_cooperative_copy(key), fault);
         meet(&mut rank, me);
     });
 }

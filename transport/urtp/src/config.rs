@@ -1,13 +1,13 @@
 //! What an endpoint is told when it is made.
 
 use crate::limits::*;
-use crate::{Nanos, Peer};
+use crate::{Nanos, WorldRank};
 
-/// Settings of an [`Endpoint`](crate::Endpoint). All ranks of a job have the same, but for `me` and `seed`.
+/// Settings of a [`UrtpEndpoint`](crate::UrtpEndpoint). All ranks of a job have the same, but for `me` and `seed`.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct UrtpConfig {
     /// This rank.
-    pub me: Peer,
+    pub me: WorldRank,
     /// Ranks of the job: p.
     pub size: u32,
     /// Bytes of a packet that the link carries.
@@ -33,18 +33,18 @@ pub struct Config {
     pub parity: Option<u8>,
     /// How long a peer may be silent while it owes an answer. `None`: for ever, somebody else finds out who is dead.
     pub peer_timeout: Option<Nanos>,
-    /// There is another way to each peer: [`Transmit::detour`](crate::Transmit).
-    pub detour: bool,
+    /// There is another way to each peer: [`Transmit::tunnel`](crate::Transmit).
+    pub tunnel: bool,
     /// What intervals are varied by, so that not all ranks ask at the same moment.
     pub seed: u64,
 }
 
-impl Config {
+impl UrtpConfig {
     /// The usual settings for a rank.
-    pub fn new(me: Peer, size: u32) -> Config {
+    pub fn new(me: WorldRank, size: u32) -> UrtpConfig {
         let window = 512;
         let peers = size.saturating_sub(1) as usize;
-        Config {
+        UrtpConfig {
             me,
             size,
             body_bytes_max: 1424,
@@ -58,13 +58,13 @@ impl Config {
             packet_cost_bytes: 114,
             parity: None,
             peer_timeout: None,
-            detour: false,
+            tunnel: false,
             seed: u64::from(me),
         }
     }
 
     /// Bounds what was asked for.
-    pub(crate) fn bounded(mut self) -> Config {
+    pub(crate) fn bounded(mut self) -> UrtpConfig {
         self.body_bytes_max = self.body_bytes_max.clamp(BODY_BYTES_MIN, BODY_BYTES_MAX);
         self.window = self.window.clamp(WINDOW_MIN, WINDOW_MAX).next_power_of_two();
         // The largest multicast must fit in the worst case.

@@ -3,7 +3,7 @@
 /// Counts since the endpoint was made. The unneeded packets of the paper (section 3.2.1) are `requests_unsent`,
 /// `requests_too_soon` and `not_addressed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct UrtpCounters {
     /// New point-to-point packets.
     pub sent: u64,
     /// New multicast packets.
@@ -42,10 +42,10 @@ pub struct Counters {
     pub not_addressed: u64,
     /// Packets that parity brought back.
     pub restored: u64,
-    /// Packets that went by the detour as well.
-    pub detoured: u64,
+    /// Packets that went through the fallback tunnel as well.
+    pub tunneled: u64,
     /// Packets that came by it.
-    pub detoured_heard: u64,
+    pub tunneled_heard: u64,
     /// Packets that made no sense.
     pub malformed: u64,
     /// Buffers of received packets that were in use at once, at most.

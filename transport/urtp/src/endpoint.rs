@@ -1,11 +1,12 @@
 //! A rank's end of the protocol: packets and the time go in, packets come out.
 //!
-//! - [`Endpoint::send`] and [`Endpoint::multicast`] number a packet and keep it until it is acknowledged;
-//! - [`Endpoint::poll_transmit`] says what goes out now: control packets at once, payload as the pace allows
-//!   (`departure.rs`), [`Endpoint::poll_timeout`] when to ask again (`deadlines.rs`);
-//! - [`Endpoint::handle`] takes what came (`arrival.rs`), [`Endpoint::receive`] hands it up, in order;
-//! - [`Endpoint::add_group`] makes groups known, [`Endpoint::end_groups`] forgets those that nobody needs (`membership.rs`);
-//! - [`Endpoint::close`] sees to it that whoever leaves leaves nobody in doubt (`leave.rs`).
+//! - [`UrtpEndpoint::send`] and [`UrtpEndpoint::multicast`] number a packet and keep it until it is acknowledged;
+//! - [`UrtpEndpoint::poll_transmit`] says what goes out now: control packets at once, payload as the pace allows
+//!   (`departure.rs`), [`UrtpEndpoint::poll_timeout`] when to ask again (`deadlines.rs`);
+//! - [`UrtpEndpoint::handle`] takes what came (`arrival.rs`), [`UrtpEndpoint::receive`] hands it up, in order;
+//! - [`UrtpEndpoint::add_group`] makes groups known, [`UrtpEndpoint::end_groups`] forgets those that nobody needs
+//!   (`membership.rs`);
+//! - [`UrtpEndpoint::close`] sees to it that whoever leaves leaves nobody in doubt (`leave.rs`).
 
 mod arrival;
 mod deadlines;
@@ -14,20 +15,20 @@ mod leave;
 mod membership;
 mod pair;
 
-use crate::branch::Branches;
-use crate::config::{Config, parts_max};
-use crate::counters::Counters;
-use crate::detour::Signs;
+use crate::ack_tree::AckTrees;
+use crate::config::{UrtpConfig, parts_max};
+use crate::counters::UrtpCounters;
+use crate::fallback_tunnel::Reachability;
 use crate::group::{GroupId, GroupIndex};
 use crate::groups::Groups;
 use crate::limits::{HEAD_BYTES, SPREAD_BYTES};
-use crate::slots::{SlotId, Slots, To};
-use crate::store::{Held, Store};
+use crate::slots::{PacketSlots, SlotDestination, SlotId};
+use crate::store::{HeldBuffers, Store};
 use crate::timers::Timers;
-use crate::wire::numbers::Plan;
-use crate::wire::{Kind, Repr, Spread};
-use crate::{Nanos, Peer, parity};
-use pair::Pair;
+use crate::wire::numbers::NumbersPlan;
+use crate::wire::{PacketKind, PacketRepr, Spread};
+use crate::{Nanos, WorldRank, parity};
+use pair::RankPair;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -35,7 +36,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// To one rank.
-    Rank(Peer),
+    Rank(WorldRank),
     /// To members of a group.
     Group {
         /// The group.
@@ -52,13 +53,13 @@ pub struct Transmit {
     pub to: Destination,
     /// Bytes.
     pub len: usize,
-    /// It shall go by the detour as well.
-    pub detour: Option<Signs>,
+    /// It shall go through the fallback tunnel as well.
+    pub tunnel: Option<Reachability>,
 }
 
 impl Transmit {
     fn new(to: Destination, len: usize) -> Transmit {
-        Transmit { to, len, detour: None }
+        Transmit { to, len, tunnel: None }
     }
 }
 
@@ -75,34 +76,34 @@ pub enum SendError {
 
 /// Something that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum UrtpEvent {
     /// A peer has been silent for too long. Nothing is sent to it any more.
-    Lost(Peer),
+    Lost(WorldRank),
 }
 
 /// A rank's end of the protocol.
 #[derive(Debug)]
-pub struct Endpoint {
-    config: Config,
-    pairs: Vec<Option<Box<Pair>>>,
+pub struct UrtpEndpoint {
+    config: UrtpConfig,
+    pairs: Vec<Option<Box<RankPair>>>,
     groups: Groups,
-    branches: Branches,
-    slots: Slots,
+    ack_trees: AckTrees,
+    slots: PacketSlots,
     received: Store,
-    held: Held,
+    held: HeldBuffers,
     timers: Timers,
     /// Peers to which a control packet goes.
-    control: VecDeque<Peer>,
-    /// Branches with a report to send.
+    control: VecDeque<WorldRank>,
+    /// AckTrees with a report to send.
     reports: VecDeque<u32>,
     /// What goes again, and what is new.
     again: VecDeque<SlotId>,
     fresh: VecDeque<SlotId>,
     /// Peers of which packets can be taken.
-    ready: VecDeque<Peer>,
-    events: VecDeque<Event>,
+    ready: VecDeque<WorldRank>,
+    events: VecDeque<UrtpEvent>,
     /// The run of multicasts that the next parity will cover.
-    run: Option<Run>,
+    run: Option<MulticastRun>,
     /// When the pace allows the next payload.
     paced_until: Nanos,
     /// Until when requests are gathered.
@@ -111,17 +112,17 @@ pub struct Endpoint {
     came: Nanos,
     heard: Nanos,
     closing: Option<Nanos>,
-    /// Some peer was reached by a detour, or reached this rank by one.
-    knows_detours: bool,
+    /// Some peer was reached through a fallback tunnel, or reached this rank by one.
+    knows_tunnels: bool,
     random: u64,
-    counters: Counters,
+    counters: UrtpCounters,
     /// Numbers of a packet's members, by their indices; kept for its memory.
     numbers: Vec<Option<u32>>,
 }
 
 /// Consecutive multicasts to a group with nothing between them.
 #[derive(Debug)]
-struct Run {
+struct MulticastRun {
     group: GroupIndex,
     /// Holds the sum.
     slot: SlotId,
@@ -131,17 +132,17 @@ struct Run {
 /// Where a packet to members says what parity has to do with it.
 const PLACE_AT: usize = HEAD_BYTES + 6;
 
-impl Endpoint {
+impl UrtpEndpoint {
     /// The end of rank `config.me`.
-    pub fn new(config: Config) -> Endpoint {
+    pub fn new(config: UrtpConfig) -> UrtpEndpoint {
         let config = config.bounded();
-        Endpoint {
+        UrtpEndpoint {
             pairs: (0..config.size).map(|_| None).collect(),
             groups: Groups::default(),
-            branches: Branches::default(),
-            slots: Slots::new(config.send_buffers, config.body_bytes_max),
+            ack_trees: AckTrees::default(),
+            slots: PacketSlots::new(config.send_buffers, config.body_bytes_max),
             received: Store::new(config.body_bytes_max),
-            held: Held::new(config.shared_buffers),
+            held: HeldBuffers::new(config.shared_buffers),
             timers: Timers::default(),
             control: VecDeque::new(),
             reports: VecDeque::new(),
@@ -155,21 +156,21 @@ impl Endpoint {
             came: 0,
             heard: 0,
             closing: None,
-            knows_detours: false,
+            knows_tunnels: false,
             random: config.seed ^ 0x9E37_79B9_7F4A_7C15,
-            counters: Counters::default(),
+            counters: UrtpCounters::default(),
             numbers: Vec::new(),
             config,
         }
     }
 
     /// The settings in effect.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &UrtpConfig {
         &self.config
     }
 
     /// What has been done and seen.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &UrtpCounters {
         &self.counters
     }
 
@@ -179,7 +180,7 @@ impl Endpoint {
     }
 
     /// Sends a packet of `len` bytes to one rank; `fill` writes them.
-    pub fn send(&mut self, to: Peer, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), SendError> {
+    pub fn send(&mut self, to: WorldRank, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), SendError> {
         if to >= self.config.size || to == self.config.me || len > self.config.payload_bytes_max() {
             return Err(SendError::Invalid);
         }
@@ -194,12 +195,12 @@ impl Endpoint {
             return Err(SendError::Full);
         }
         self.end_run();
-        let slot = self.slots.take(To::Rank(to, 0));
+        let slot = self.slots.take(SlotDestination::Rank(to, 0));
         let seq = self.pair(to).out.push(slot);
         let block = self.slots.block_mut(slot);
         fill(&mut block[HEAD_BYTES..HEAD_BYTES + len]);
         let kept = self.slots.get_mut(slot);
-        kept.to = To::Rank(to, seq);
+        kept.to = SlotDestination::Rank(to, seq);
         (kept.head, kept.len) = (HEAD_BYTES as u16, (HEAD_BYTES + len) as u16);
         (kept.unacked, kept.queues) = (1, 1);
         self.fresh.push_back(slot);
@@ -207,8 +208,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Whether [`Endpoint::send`] takes so many packets for a peer now. If not, room for them is asked for.
-    pub fn has_room(&mut self, to: Peer, packets: usize) -> bool {
+    /// Whether [`UrtpEndpoint::send`] takes so many packets for a peer now. If not, room for them is asked for.
+    pub fn has_room(&mut self, to: WorldRank, packets: usize) -> bool {
         let pair = self.pair(to);
         if pair.out.free() < packets as u64 && !pair.lost {
             self.block(to, packets as u64);
@@ -236,7 +237,8 @@ impl Endpoint {
         self.multicast_with(group, addressed, payload.len(), |to| to.copy_from_slice(payload))
     }
 
-    /// As [`Endpoint::multicast`]; `fill` writes the `len` bytes, once for each packet that it takes to name all members.
+    /// As [`UrtpEndpoint::multicast`]; `fill` writes the `len` bytes, once for each packet that it takes to name all
+    /// members.
     pub fn multicast_with(
         &mut self,
         group: GroupIndex,
@@ -251,7 +253,7 @@ impl Endpoint {
         let mut numbers = std::mem::take(&mut self.numbers);
         let result = self.number_members(group, addressed, &mut numbers).map(|()| {
             let mut from = 0;
-            while let Some(plan) = Plan::new(&numbers, from) {
+            while let Some(plan) = NumbersPlan::new(&numbers, from) {
                 from = plan.end();
                 self.multicast_part(group, &plan, len, &mut fill);
             }
@@ -293,7 +295,7 @@ impl Endpoint {
     }
 
     /// The window of a peer has no room for so many packets: if it is the peer that takes nothing, it will be asked.
-    fn block(&mut self, peer: Peer, packets: u64) {
+    fn block(&mut self, peer: WorldRank, packets: u64) {
         self.pair(peer).out.set_needs(packets);
         self.plan(peer);
     }
@@ -302,15 +304,16 @@ impl Endpoint {
     fn multicast_part(
         &mut self,
         group: GroupIndex,
-        plan: &Plan<'_>,
+        plan: &NumbersPlan<'_>,
         payload_len: usize,
         fill: &mut impl FnMut(&mut [u8]),
     ) {
         let check = self.groups[group].check;
-        let slot = self.slots.take(To::Group(group));
+        let slot = self.slots.take(SlotDestination::Group(group));
         let block = self.slots.block_mut(slot);
         let (head, seq) = Spread { check, about: 0, place: 0, covered: false }.emit(plan, block);
-        block[..HEAD_BYTES].copy_from_slice(&Repr { seq, ..Repr::of(Kind::Multicast) }.bytes());
+        block[..HEAD_BYTES]
+            .copy_from_slice(&PacketRepr { seq, ..PacketRepr::of(PacketKind::Multicast) }.bytes());
         let len = head + payload_len;
         fill(&mut block[head..len]);
         let mut unacked = 0;
@@ -351,7 +354,7 @@ impl Endpoint {
 
     /// The sum begins with the head of the first packet.
     fn begin_run(&mut self, group: GroupIndex, first: SlotId) {
-        let slot = self.slots.take(To::Parity(group));
+        let slot = self.slots.take(SlotDestination::Parity(group));
         let head = self.slots.get(first).head;
         let (from, to) = self.slots.store.two(self.slots.get(first).block, self.slots.get(slot).block);
         let (to_head, to_sum) = to.split_at_mut(head.into());
@@ -359,7 +362,7 @@ impl Endpoint {
         to_sum.fill(0);
         let kept = self.slots.get_mut(slot);
         (kept.head, kept.len) = (head, head + 2);
-        self.run = Some(Run { group, slot, packets: 0 });
+        self.run = Some(MulticastRun { group, slot, packets: 0 });
     }
 
     fn add_to_run(&mut self, packet: SlotId) {
@@ -390,20 +393,20 @@ impl Endpoint {
         }
         slot.queues = 1;
         let block = self.slots.block_mut(run.slot);
-        block[0] = Kind::Parity as u8;
+        block[0] = PacketKind::Parity as u8;
         block[PLACE_AT] = 0x80 | run.packets;
         self.fresh.push_back(run.slot);
     }
 
-    /// Whether [`Endpoint::expect`] would change nothing.
-    pub fn is_expected(&self, from: Peer) -> bool {
+    /// Whether [`UrtpEndpoint::expect_multicast`] would change nothing.
+    pub fn is_expected(&self, from: WorldRank) -> bool {
         let pair = self.pairs.get(from as usize).and_then(|pair| pair.as_ref());
         pair.is_some_and(|pair| pair.inn.ready() > 0 || pair.inn.waiting)
     }
 
     /// A receiver waits for the next packet of a peer: it will be asked for. Whatever comes ends that; who waits for more says so
     /// again.
-    pub fn expect(&mut self, from: Peer, now: Nanos) {
+    pub fn expect_multicast(&mut self, from: WorldRank, now: Nanos) {
         let jitter = self.jitter();
         let pair = self.pair(from);
         if pair.inn.ready() == 0 && !pair.inn.waiting {
@@ -416,12 +419,12 @@ impl Endpoint {
     }
 
     /// A peer of which packets have come that can be taken. Said once: whoever hears it takes all, or remembers.
-    pub fn poll_ready(&mut self) -> Option<Peer> {
+    pub fn poll_ready(&mut self) -> Option<WorldRank> {
         self.ready.pop_front()
     }
 
     /// Hands the next packet of a peer to `take`. False: there is none.
-    pub fn receive(&mut self, from: Peer, take: impl FnOnce(&[u8])) -> bool {
+    pub fn receive(&mut self, from: WorldRank, take: impl FnOnce(&[u8])) -> bool {
         let Some(kept) = self.pair(from).inn.take() else { return false };
         take(&self.received.bytes(kept.block)[..kept.len.into()]);
         self.received.give_back(kept.block);
@@ -430,14 +433,14 @@ impl Endpoint {
         true
     }
 
-    /// The next packet of a peer, which stays until it is taken by [`Endpoint::receive`].
-    pub fn peek(&mut self, from: Peer) -> Option<&[u8]> {
+    /// The next packet of a peer, which stays until it is taken by [`UrtpEndpoint::receive`].
+    pub fn peek(&mut self, from: WorldRank) -> Option<&[u8]> {
         let kept = self.pair(from).inn.peek()?;
         Some(&self.received.bytes(kept.block)[..kept.len.into()])
     }
 
     /// Something that happened.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<UrtpEvent> {
         self.events.pop_front()
     }
 
@@ -455,8 +458,8 @@ impl Endpoint {
         self.random >> 54
     }
 
-    fn pair(&mut self, peer: Peer) -> &mut Pair {
+    fn pair(&mut self, peer: WorldRank) -> &mut RankPair {
         let config = &self.config;
-        self.pairs[peer as usize].get_or_insert_with(|| Box::new(Pair::new(config)))
+        self.pairs[peer as usize].get_or_insert_with(|| Box::new(RankPair::new(config)))
     }
 }

@@ -8,7 +8,7 @@
 mod members;
 
 use crate::limits::{DIRECT_MEMBERS_MAX, FAN_IN, MEMBERS_MAX};
-use crate::{Nanos, Peer};
+use crate::{Nanos, WorldRank};
 pub(crate) use members::Members;
 
 /// What a link calls a group: 31 bits that follow from its members.
@@ -24,7 +24,7 @@ pub struct GroupIndex {
 
 /// A group in which this rank is.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct JoinedGroup {
     pub(crate) id: GroupId,
     pub(crate) check: u32,
     pub(crate) members: Members,
@@ -38,29 +38,29 @@ pub(crate) struct Group {
     pub(crate) since_block: u32,
 }
 
-impl Group {
+impl JoinedGroup {
     /// `None` unless `me` is a member, and nobody is twice.
-    pub(crate) fn new(members: &[Peer], me: Peer) -> Option<Group> {
+    pub(crate) fn new(members: &[WorldRank], me: WorldRank) -> Option<JoinedGroup> {
         if members.len() > MEMBERS_MAX {
             return None;
         }
         let (id, check) = name(members);
         let members = Members::new(members)?;
         let me = members.index_of(me)?;
-        Some(Group { id, check, members, me, rate: 0, window: 0, fresh_until: 0, since_block: 0 })
+        Some(JoinedGroup { id, check, members, me, rate: 0, window: 0, fresh_until: 0, since_block: 0 })
     }
 
-    pub(crate) fn index_of(&self, peer: Peer) -> Option<u32> {
+    pub(crate) fn index_of(&self, peer: WorldRank) -> Option<u32> {
         self.members.index_of(peer)
     }
 
-    pub(crate) fn member(&self, index: u32) -> Peer {
+    pub(crate) fn member(&self, index: u32) -> WorldRank {
         self.members.get(index)
     }
 
     /// Memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Group>() + self.members.bytes()
+        size_of::<JoinedGroup>() + self.members.bytes()
     }
 
     /// Whether acknowledgements go along a tree.
@@ -91,7 +91,7 @@ impl Group {
 }
 
 /// The number of a list, and its check (FNV-1a, 64 bits, mixed at the end).
-pub(crate) fn name(members: &[Peer]) -> (GroupId, u32) {
+pub(crate) fn name(members: &[WorldRank]) -> (GroupId, u32) {
     let bytes = members.iter().flat_map(|rank| rank.to_le_bytes());
     let hash = bytes
         .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
@@ -108,7 +108,7 @@ mod tests {
     fn the_tree_holds_every_member_once() {
         for n in [1u32, 2, 9, 17, 64, 73, 74, 1024] {
             let members: Vec<_> = (0..n).collect();
-            let group = Group::new(&members, 0).expect("a group");
+            let group = JoinedGroup::new(&members, 0).expect("a group");
             for root in [0, n / 3, n - 1] {
                 assert_eq!(group.subtree(root, root), n);
                 let children = |index| (0..n).filter(move |i| *i != root).filter(move |i| *i != index);
@@ -123,10 +123,10 @@ mod tests {
 
     #[test]
     fn only_lists_of_different_members_with_this_rank_are_groups() {
-        assert!(Group::new(&[3, 1, 3], 3).is_none());
-        assert!(Group::new(&[3, 1], 2).is_none());
-        let group = Group::new(&[9, 4, 7], 4).expect("a group");
+        assert!(JoinedGroup::new(&[3, 1, 3], 3).is_none());
+        assert!(JoinedGroup::new(&[3, 1], 2).is_none());
+        let group = JoinedGroup::new(&[9, 4, 7], 4).expect("a group");
         assert_eq!((group.me, group.index_of(7), group.index_of(5)), (1, Some(2), None));
-        assert_ne!(group.id, Group::new(&[4, 9, 7], 4).expect("another group").id);
+        assert_ne!(group.id, JoinedGroup::new(&[4, 9, 7], 4).expect("another group").id);
     }
 }

@@ -6,14 +6,14 @@
 //! is known again, or else dropped as of a group that is not known; and whoever lacks something gets it point-to-point. So each
 //! rank keeps what idle groups it likes, here those that were released last.
 
-use crate::Peer;
-use crate::group::{Group, GroupId, GroupIndex, name};
+use crate::WorldRank;
+use crate::group::{GroupId, GroupIndex, JoinedGroup, name};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
 
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    places: Vec<Place>,
+    places: Vec<GroupPlace>,
     free: Vec<u32>,
     /// Groups by what they are called on the wire: each packet of theirs is looked up.
     names: BTreeMap<(u32, GroupId), GroupIndex>,
@@ -23,9 +23,9 @@ pub(crate) struct Groups {
 }
 
 #[derive(Debug)]
-struct Place {
+struct GroupPlace {
     generation: u32,
-    group: Option<Group>,
+    group: Option<JoinedGroup>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ struct Idle {
 
 impl Groups {
     /// Makes a group known, or finds it, and holds it. `None`: this rank is not in it, somebody is twice, or its name is taken.
-    pub(crate) fn hold(&mut self, members: &[Peer], me: Peer) -> Option<GroupIndex> {
+    pub(crate) fn hold(&mut self, members: &[WorldRank], me: WorldRank) -> Option<GroupIndex> {
         let (id, check) = name(members);
         if let Some(&index) = self.names.get(&(check, id)) {
             if !self[index].members.are(members) {
@@ -45,15 +45,15 @@ impl Groups {
             self.wake(index);
             return Some(index);
         }
-        let group = Group::new(members, me)?;
+        let group = JoinedGroup::new(members, me)?;
         let index = self.put(group);
         self.names.insert((check, id), index);
         Some(index)
     }
 
-    fn put(&mut self, group: Group) -> GroupIndex {
+    fn put(&mut self, group: JoinedGroup) -> GroupIndex {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, group: None });
+            self.places.push(GroupPlace { generation: 0, group: None });
             self.places.len() as u32 - 1
         });
         let at = &mut self.places[place as usize];
@@ -111,7 +111,7 @@ impl Groups {
     }
 
     /// `None`: it has ended.
-    pub(crate) fn get(&self, index: GroupIndex) -> Option<&Group> {
+    pub(crate) fn get(&self, index: GroupIndex) -> Option<&JoinedGroup> {
         let place = self.places.get(index.place as usize)?;
         place.group.as_ref().filter(|_| place.generation == index.generation)
     }
@@ -133,15 +133,15 @@ impl Groups {
 
 /// A group that has not ended: one that is held, or has packets on their way.
 impl Index<GroupIndex> for Groups {
-    type Output = Group;
+    type Output = JoinedGroup;
 
-    fn index(&self, index: GroupIndex) -> &Group {
+    fn index(&self, index: GroupIndex) -> &JoinedGroup {
         self.get(index).expect("the group has not ended")
     }
 }
 
 impl IndexMut<GroupIndex> for Groups {
-    fn index_mut(&mut self, index: GroupIndex) -> &mut Group {
+    fn index_mut(&mut self, index: GroupIndex) -> &mut JoinedGroup {
         let place = &mut self.places[index.place as usize];
         assert_eq!(place.generation, index.generation, "the group has not ended");
         place.group.as_mut().expect("the group has not ended")

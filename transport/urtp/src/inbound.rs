@@ -20,7 +20,7 @@ pub(crate) struct Kept {
 
 /// What a packet is to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WindowPosition {
     /// It has come before.
     Duplicate,
     /// Nobody who keeps to the window sends it.
@@ -30,7 +30,7 @@ pub(crate) enum Place {
 }
 
 #[derive(Debug)]
-pub(crate) struct Inbound {
+pub(crate) struct InboundWindow {
     /// The number of the packet that is taken next: `ReceivedWindowBase`.
     base: u64,
     /// Everything before this has come: `Expected`.
@@ -67,9 +67,9 @@ pub(crate) struct Inbound {
     pub(crate) runs: Option<Box<Runs>>,
 }
 
-impl Inbound {
-    pub(crate) fn new(window_max: u32) -> Inbound {
-        Inbound {
+impl InboundWindow {
+    pub(crate) fn new(window_max: u32) -> InboundWindow {
+        InboundWindow {
             base: 0,
             expected: 0,
             highest: 0,
@@ -123,14 +123,14 @@ impl Inbound {
     }
 
     /// What a packet with this number is.
-    pub(crate) fn place(&self, seq: u64) -> Place {
+    pub(crate) fn place(&self, seq: u64) -> WindowPosition {
         if seq < self.expected {
-            return Place::Duplicate;
+            return WindowPosition::Duplicate;
         }
         if seq >= self.end() {
-            return Place::Outside;
+            return WindowPosition::Outside;
         }
-        if self.is_kept(seq) { Place::Duplicate } else { Place::New(seq == self.base) }
+        if self.is_kept(seq) { WindowPosition::Duplicate } else { WindowPosition::New(seq == self.base) }
     }
 
     /// Keeps a new packet, of so many bytes on the wire. Whether it made the next one ready.
@@ -216,7 +216,7 @@ impl Inbound {
     }
 
     /// The sender is told what is expected.
-    pub(crate) fn tell(&mut self, room: u16) {
+    pub(crate) fn told_sender(&mut self, room: u16) {
         self.told = self.expected;
         self.room_told = room;
         self.ack_at = NEVER;
@@ -284,8 +284,8 @@ mod tests {
 
     const KEPT: Kept = Kept { block: 0, len: 1000, from: From::Shared };
 
-    fn with(came: &[u64]) -> Inbound {
-        let mut window = Inbound::new(16);
+    fn with(came: &[u64]) -> InboundWindow {
+        let mut window = InboundWindow::new(16);
         for seq in came {
             window.keep(*seq, KEPT, 0, 0);
         }
@@ -300,10 +300,10 @@ mod tests {
         assert_eq!((window.ready(), window.has_gap()), (3, false));
         assert_eq!(
             (window.place(1), window.place(3), window.place(16)),
-            (Place::Duplicate, Place::New(false), Place::Outside)
+            (WindowPosition::Duplicate, WindowPosition::New(false), WindowPosition::Outside)
         );
         assert!(window.take().is_some());
-        assert_eq!(window.place(16), Place::New(false));
+        assert_eq!(window.place(16), WindowPosition::New(false));
     }
 
     #[test]
@@ -312,23 +312,23 @@ mod tests {
         assert!(window.pass(0, 0) && window.ready() == 1);
         assert_eq!(
             (window.place(0), window.place(1), window.place(17)),
-            (Place::Duplicate, Place::Duplicate, Place::Outside)
+            (WindowPosition::Duplicate, WindowPosition::Duplicate, WindowPosition::Outside)
         );
-        assert!(window.take().is_some() && window.place(17) == Place::New(false));
+        assert!(window.take().is_some() && window.place(17) == WindowPosition::New(false));
         assert!(!window.pass(0, 0) && window.expected() == 3 && !window.has_gap());
     }
 
     #[test]
     fn a_sender_of_whom_nothing_has_to_be_kept_takes_little() {
-        let mut window = Inbound::new(16);
+        let mut window = InboundWindow::new(16);
         assert_eq!(
             (window.place(0), window.place(16), window.room(0)),
-            (Place::New(true), Place::Outside, 1)
+            (WindowPosition::New(true), WindowPosition::Outside, 1)
         );
         (0..40).for_each(|_| assert!(!window.pass(0, 0)));
         assert_eq!(
             (window.place(39), window.place(41), window.place(56)),
-            (Place::Duplicate, Place::New(false), Place::Outside)
+            (WindowPosition::Duplicate, WindowPosition::New(false), WindowPosition::Outside)
         );
         assert!(window.take().is_none() && window.peek().is_none() && window.ring.is_empty());
         assert!(!window.keep(41, KEPT, 0, 0) && window.pass(0, 0));
@@ -354,7 +354,7 @@ mod tests {
     fn room_is_what_the_window_and_the_buffers_hold() {
         let window = with(&[0, 1, 4]);
         assert_eq!((window.room(100), window.room(2), window.room(0)), (14, 5, 3));
-        assert_eq!(Inbound::new(16).room(0), 1);
+        assert_eq!(InboundWindow::new(16).room(0), 1);
     }
 
     #[test]
@@ -364,13 +364,13 @@ mod tests {
         assert!(!window.owes_block());
         window.keep(2, KEPT, 0, 0);
         assert!(window.owes_block());
-        window.tell(9);
+        window.told_sender(9);
         assert!(!window.owes_block());
     }
 
     #[test]
     fn a_stream_pauses_for_as_long_as_datagrams_take() {
-        let mut window = Inbound::new(16);
+        let mut window = InboundWindow::new(16);
         assert_eq!(window.pauses_until(), 0);
         // 128 KiB at 125,000 KiB/s, after the last packet.
         window.train = Train { last: 5_000_000, rate: 125_000, ..Train::default() };

@@ -15,46 +15,46 @@
 //!
 //! - window and δ follow the measured round trip ([`rtt`]), the pace what receivers report ([`pace`]);
 //! - the sender asks on its own behalf as well, at growing intervals, since not every receiver knows that it waits;
-//! - acknowledgements of large groups run together along a tree ([`branch`]); a packet that many lack is multicast again;
-//! - who hears no more multicasts gets them by itself ([`hearing`]);
-//! - whom nothing reaches gets packets another way as well ([`detour`]), if there is one;
+//! - acknowledgements of large groups run together along a tree ([`ack_tree`]); a packet that many lack is multicast again;
+//! - who hears no more multicasts gets them by itself ([`reachability`]);
+//! - whom nothing reaches gets packets another way as well ([`fallback_tunnel`]), if there is one;
 //! - XOR parity restores one lost packet of a run without asking ([`parity`]);
 //! - groups share a bounded set of addresses ([`group`]), and a member list has one number for all its communicators;
 //! - groups that nobody needs any more are forgotten, by each rank for itself ([`groups`]).
 //!
-//! [`Endpoint`] is a rank's end of it all.
+//! [`UrtpEndpoint`] is a rank's end of it all.
 #![forbid(unsafe_code)]
 
-mod branch;
+mod ack_tree;
 mod config;
 mod counters;
-mod detour;
 mod endpoint;
+mod fallback_tunnel;
 #[cfg(any(test, fuzzing))]
 #[path = "../../../fuzz/targets/urtp.rs"]
 pub mod fuzz;
 mod group;
 mod groups;
-mod hearing;
 mod inbound;
 pub mod limits;
 mod outbound;
 mod pace;
 mod parity;
+mod reachability;
 mod rtt;
 mod slots;
 mod store;
 mod timers;
 pub mod wire;
 
-pub use config::Config;
-pub use counters::Counters;
-pub use detour::Signs;
-pub use endpoint::{Destination, Endpoint, Event, SendError, Transmit};
+pub use config::UrtpConfig;
+pub use counters::UrtpCounters;
+pub use endpoint::{Destination, SendError, Transmit, UrtpEndpoint, UrtpEvent};
+pub use fallback_tunnel::Reachability;
 pub use group::{GroupId, GroupIndex};
 
 /// A process by its rank in the world.
-pub type Peer = u32;
+pub type WorldRank = u32;
 
 /// Time, and spans of it: nanoseconds since some start.
 pub type Nanos = u64;

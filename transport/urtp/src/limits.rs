@@ -99,28 +99,28 @@ pub const GATHER_NS: Nanos = 300_000;
 
 /// Multicasts in a row that a member had to ask for, after which it gets them by itself. Of a network that loses every fifth packet,
 /// nobody loses so many by chance.
-pub const DEAF_PACKETS: u32 = 16;
+pub const UNREACHED_PACKETS: u32 = 16;
 
 /// For how long at least: a sender that is too fast for the network's queues finds that out much earlier.
-pub const DEAF_SURE_NS: Nanos = 50_000_000;
+pub const UNREACHED_SURE_NS: Nanos = 50_000_000;
 
 /// How long that goes on at first, and at most, before it is tried again: to find out costs a tenth of a second.
-pub const DEAF_NS_MIN: Nanos = 2_000_000_000;
-/// See [`DEAF_NS_MIN`].
-pub const DEAF_NS_MAX: Nanos = 64_000_000_000;
+pub const UNREACHED_NS_MIN: Nanos = 2_000_000_000;
+/// See [`UNREACHED_NS_MIN`].
+pub const UNREACHED_NS_MAX: Nanos = 64_000_000_000;
 
-/// How long nothing of what a rank has sent is acknowledged before it tries the detour: a peer is busy for longer than a second
-/// now and then, and a network seldom away for so long.
-pub const DETOUR_AFTER_NS: Nanos = 2_000_000_000;
+/// How long nothing of what a rank has sent is acknowledged before it tries the fallback tunnel: a peer is busy for longer than a
+/// second now and then, and a network seldom away for so long.
+pub const TUNNEL_AFTER_NS: Nanos = 2_000_000_000;
 
 /// For how long packets then go by it as well, unless more comes of it.
-pub const DETOUR_NS: Nanos = 10_000_000_000;
+pub const TUNNEL_NS: Nanos = 10_000_000_000;
 
 /// For how long the peer answers by it.
-pub const DETOUR_ANSWER_NS: Nanos = 1_000_000_000;
+pub const TUNNEL_ANSWER_NS: Nanos = 1_000_000_000;
 
 /// Since when nothing may have come by the link for a rank to say that it hears nothing: probes come once a second.
-pub const DETOUR_HEARS_NS: Nanos = 2_000_000_000;
+pub const TUNNEL_HEARS_NS: Nanos = 2_000_000_000;
 
 /// Packets that parity can cover.
 pub const PARITY_RUN_MAX: u8 = 32;

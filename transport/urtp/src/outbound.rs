@@ -15,7 +15,7 @@ struct Sent {
 }
 
 #[derive(Debug)]
-pub(crate) struct Outbound {
+pub(crate) struct OutboundWindow {
     /// The number of the next new packet.
     next: u64,
     /// The receiver has everything before this: `SentWindowBase`.
@@ -43,7 +43,7 @@ pub(crate) struct Outbound {
 
 /// What to do about a packet that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ResendDecision {
     /// It must go again; it went last at this time.
     Lost(SlotId, Nanos),
     /// It was not sent yet (case 3 of section 3.2.1).
@@ -54,9 +54,9 @@ pub(crate) enum Wanted {
     Old,
 }
 
-impl Outbound {
-    pub(crate) fn new(window_max: u32) -> Outbound {
-        Outbound {
+impl OutboundWindow {
+    pub(crate) fn new(window_max: u32) -> OutboundWindow {
+        OutboundWindow {
             next: 0,
             acked: 0,
             takes: u64::from(WINDOW_FIRST.min(window_max)),
@@ -163,7 +163,7 @@ impl Outbound {
     }
 
     /// The receiver expects `ack` next and takes `room` packets from there on. How many packets are done with; they are
-    /// [`Outbound::release`]d one by one.
+    /// [`OutboundWindow::release`]d one by one.
     pub(crate) fn hear(&mut self, ack: u64, room: u16) -> u64 {
         if !(self.acked..=self.next).contains(&ack) {
             return 0;
@@ -182,19 +182,19 @@ impl Outbound {
 
     /// The receiver asks for a packet (figure 23) by a request that `came` before it is heard `now`: meanwhile the packet may have
     /// gone.
-    pub(crate) fn asked(&mut self, seq: u64, (came, now): (Nanos, Nanos), delta: Nanos) -> Wanted {
+    pub(crate) fn asked(&mut self, seq: u64, (came, now): (Nanos, Nanos), delta: Nanos) -> ResendDecision {
         if seq < self.acked {
-            return Wanted::Old;
+            return ResendDecision::Old;
         }
         if seq >= self.next || self.at(seq).at == NEVER {
-            return Wanted::Unsent;
+            return ResendDecision::Unsent;
         }
         let sent = self.at(seq);
         if came.saturating_sub(sent.at) < delta {
-            return Wanted::TooSoon;
+            return ResendDecision::TooSoon;
         }
         let before = std::mem::replace(&mut sent.at, now);
-        Wanted::Lost(sent.slot, before)
+        ResendDecision::Lost(sent.slot, before)
     }
 
     /// Whether this packet, which has gone out, still lacks an acknowledgement.
@@ -207,8 +207,8 @@ impl Outbound {
 mod tests {
     use super::*;
 
-    fn window() -> Outbound {
-        let mut out = Outbound::new(16);
+    fn window() -> OutboundWindow {
+        let mut out = OutboundWindow::new(16);
         for slot in 0..4 {
             out.push(SlotId(slot));
         }
@@ -219,20 +219,23 @@ mod tests {
     #[test]
     fn only_what_was_sent_long_enough_ago_goes_again() {
         let mut out = window();
-        assert_eq!(out.asked(1, (150, 150), 100), Wanted::TooSoon);
-        assert_eq!(out.asked(1, (90, 900), 100), Wanted::TooSoon, "it was asked for before it went");
-        assert_eq!(out.asked(1, (200, 200), 100), Wanted::Lost(SlotId(1), 100));
-        assert_eq!(out.asked(1, (210, 210), 100), Wanted::TooSoon, "it is about to go again");
+        assert_eq!(out.asked(1, (150, 150), 100), ResendDecision::TooSoon);
+        assert_eq!(out.asked(1, (90, 900), 100), ResendDecision::TooSoon, "it was asked for before it went");
+        assert_eq!(out.asked(1, (200, 200), 100), ResendDecision::Lost(SlotId(1), 100));
+        assert_eq!(out.asked(1, (210, 210), 100), ResendDecision::TooSoon, "it is about to go again");
         assert_eq!(
             (out.asked(3, (900, 900), 100), out.asked(9, (900, 900), 100)),
-            (Wanted::Unsent, Wanted::Unsent)
+            (ResendDecision::Unsent, ResendDecision::Unsent)
         );
     }
 
     #[test]
     fn a_receiver_that_is_sent_nothing_takes_little() {
-        let mut out = Outbound::new(16);
-        assert_eq!((out.free(), out.hear(0, 9), out.asked(0, (900, 900), 100)), (16, 0, Wanted::Unsent));
+        let mut out = OutboundWindow::new(16);
+        assert_eq!(
+            (out.free(), out.hear(0, 9), out.asked(0, (900, 900), 100)),
+            (16, 0, ResendDecision::Unsent)
+        );
         out.goes(0, 100);
         assert!(out.ring.is_empty() && out.oldest().is_none() && out.newest().is_none());
     }
@@ -241,7 +244,7 @@ mod tests {
     fn the_newest_is_the_last_that_went() {
         let mut out = window();
         assert_eq!((out.oldest(), out.newest()), (Some(SlotId(0)), Some(SlotId(2))));
-        assert_eq!(Outbound::new(16).newest(), None);
+        assert_eq!(OutboundWindow::new(16).newest(), None);
     }
 
     #[test]
@@ -250,7 +253,7 @@ mod tests {
         assert_eq!((out.hear(5, 4), out.hear(2, 16)), (0, 2));
         assert_eq!((out.release(), out.release(), out.acked()), (SlotId(0), SlotId(1), 2));
         assert_eq!(out.hear(1, 4), 0);
-        assert_eq!(out.asked(1, (900, 900), 100), Wanted::Old);
+        assert_eq!(out.asked(1, (900, 900), 100), ResendDecision::Old);
     }
 
     #[test]

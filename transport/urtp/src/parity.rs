@@ -19,10 +19,10 @@ fn xor(sum: &mut [u8], bytes: &[u8]) {
 
 /// What has come of the two latest runs of a sender.
 #[derive(Debug)]
-pub(crate) struct Runs([Run; 2]);
+pub(crate) struct Runs([ParityRun; 2]);
 
 #[derive(Debug)]
-struct Run {
+struct ParityRun {
     /// The number of the first packet; `None`: the run is not in use.
     start: Option<u64>,
     /// A bit for each packet that is in the sum.
@@ -35,7 +35,7 @@ struct Run {
 impl Runs {
     /// For packets of up to so many bytes.
     pub(crate) fn new(payload_bytes_max: usize) -> Runs {
-        let run = || Run { start: None, got: 0, len: 0, sum: vec![0; payload_bytes_max + 2].into() };
+        let run = || ParityRun { start: None, got: 0, len: 0, sum: vec![0; payload_bytes_max + 2].into() };
         Runs([run(), run()])
     }
 
@@ -71,7 +71,7 @@ impl Runs {
     }
 
     /// The run that begins at `start`; a new one takes the place of the older. `None`: it is older than both.
-    fn run(&mut self, start: u64) -> Option<&mut Run> {
+    fn run(&mut self, start: u64) -> Option<&mut ParityRun> {
         if let Some(at) = self.0.iter().position(|run| run.start == Some(start)) {
             return Some(&mut self.0[at]);
         }

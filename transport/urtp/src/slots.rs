@@ -1,6 +1,6 @@
 //! Packets that are kept until all their receivers have acknowledged them: the paper's minibuffers (appendix A).
 
-use crate::Peer;
+use crate::WorldRank;
 use crate::group::GroupIndex;
 use crate::store::Store;
 
@@ -14,8 +14,8 @@ impl SlotId {
 
 /// For whom a packet is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum To {
-    Rank(Peer, u64),
+pub(crate) enum SlotDestination {
+    Rank(WorldRank, u64),
     Group(GroupIndex),
     /// The parity of a run.
     Parity(GroupIndex),
@@ -23,8 +23,8 @@ pub(crate) enum To {
 
 /// A packet: head and payload in one block.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) to: To,
+pub(crate) struct PacketSlot {
+    pub(crate) to: SlotDestination,
     pub(crate) block: u32,
     /// Bytes before the payload.
     pub(crate) head: u16,
@@ -45,7 +45,7 @@ pub(crate) struct Slot {
     pub(crate) wanting: u32,
 }
 
-impl Slot {
+impl PacketSlot {
     pub(crate) fn want(&mut self, index: u32) {
         let (word, bit) = (index as usize / 64, 1 << (index % 64));
         if word >= self.wanted.len() {
@@ -74,17 +74,17 @@ impl Slot {
 }
 
 #[derive(Debug)]
-pub(crate) struct Slots {
-    slots: Vec<Slot>,
+pub(crate) struct PacketSlots {
+    slots: Vec<PacketSlot>,
     free: Vec<u32>,
     max: usize,
     pub(crate) store: Store,
 }
 
-impl Slots {
+impl PacketSlots {
     /// At most so many slots, of packets of at most so many bytes.
-    pub(crate) fn new(max: usize, body_bytes_max: usize) -> Slots {
-        Slots { slots: Vec::new(), free: Vec::new(), max, store: Store::new(body_bytes_max) }
+    pub(crate) fn new(max: usize, body_bytes_max: usize) -> PacketSlots {
+        PacketSlots { slots: Vec::new(), free: Vec::new(), max, store: Store::new(body_bytes_max) }
     }
 
     pub(crate) fn left(&self) -> usize {
@@ -92,13 +92,13 @@ impl Slots {
     }
 
     /// A slot in no queue that nobody has to acknowledge yet. The caller has seen that one is left.
-    pub(crate) fn take(&mut self, to: To) -> SlotId {
+    pub(crate) fn take(&mut self, to: SlotDestination) -> SlotId {
         let block = self.store.take();
         if let Some(index) = self.free.pop() {
             let slot = &mut self.slots[index as usize];
             slot.wanted.fill(0);
             let wanted = std::mem::take(&mut slot.wanted);
-            *slot = Slot { wanted, ..fresh(to, block) };
+            *slot = PacketSlot { wanted, ..fresh(to, block) };
             return SlotId(index);
         }
         self.slots.push(fresh(to, block));
@@ -118,16 +118,16 @@ impl Slots {
     pub(crate) fn groups(&self) -> impl Iterator<Item = GroupIndex> + '_ {
         let kept = self.slots.iter().filter(|slot| slot.unacked > 0 || slot.queues > 0);
         kept.filter_map(|slot| match slot.to {
-            To::Group(group) | To::Parity(group) => Some(group),
-            To::Rank(..) => None,
+            SlotDestination::Group(group) | SlotDestination::Parity(group) => Some(group),
+            SlotDestination::Rank(..) => None,
         })
     }
 
-    pub(crate) fn get(&self, id: SlotId) -> &Slot {
+    pub(crate) fn get(&self, id: SlotId) -> &PacketSlot {
         &self.slots[id.0 as usize]
     }
 
-    pub(crate) fn get_mut(&mut self, id: SlotId) -> &mut Slot {
+    pub(crate) fn get_mut(&mut self, id: SlotId) -> &mut PacketSlot {
         &mut self.slots[id.0 as usize]
     }
 
@@ -144,8 +144,8 @@ impl Slots {
     }
 }
 
-fn fresh(to: To, block: u32) -> Slot {
-    Slot {
+fn fresh(to: SlotDestination, block: u32) -> PacketSlot {
+    PacketSlot {
         to,
         block,
         head: 0,
@@ -168,22 +168,22 @@ mod tests {
 
     #[test]
     fn a_slot_is_free_when_it_is_acknowledged_and_in_no_queue() {
-        let mut slots = Slots::new(1, 64);
-        let id = slots.take(To::Rank(3, 7));
+        let mut slots = PacketSlots::new(1, 64);
+        let id = slots.take(SlotDestination::Rank(3, 7));
         slots.get_mut(id).unacked = 1;
         slots.get_mut(id).want(70);
         slots.free_if_done(id);
         assert_eq!(slots.left(), 0);
         slots.get_mut(id).unacked = 0;
         slots.free_if_done(id);
-        assert_eq!((slots.left(), slots.take(To::Rank(1, 1))), (1, id));
+        assert_eq!((slots.left(), slots.take(SlotDestination::Rank(1, 1))), (1, id));
         assert_eq!((slots.get(id).wanting, slots.get(id).wanting_first()), (0, None));
     }
 
     #[test]
     fn members_are_wanting_once() {
-        let mut slots = Slots::new(1, 64);
-        let id = slots.take(To::Group(GROUP));
+        let mut slots = PacketSlots::new(1, 64);
+        let id = slots.take(SlotDestination::Group(GROUP));
         let slot = slots.get_mut(id);
         for index in [130, 5, 130] {
             slot.want(index);
@@ -197,9 +197,11 @@ mod tests {
 
     #[test]
     fn a_group_has_packets_until_the_last_is_acknowledged_and_in_no_queue() {
-        let mut slots = Slots::new(3, 64);
+        let mut slots = PacketSlots::new(3, 64);
         let other = GroupIndex { place: 1, generation: 0 };
-        let ids = [To::Group(GROUP), To::Rank(3, 7), To::Parity(other)].map(|to| slots.take(to));
+        let ids =
+            [SlotDestination::Group(GROUP), SlotDestination::Rank(3, 7), SlotDestination::Parity(other)]
+                .map(|to| slots.take(to));
         slots.get_mut(ids[0]).unacked = 1;
         slots.get_mut(ids[1]).unacked = 1;
         slots.get_mut(ids[2]).queues = 1;

@@ -1,9 +1,9 @@
 //! Memory for packets: blocks of one size, made when first needed and used again.
 //!
 //! The paper's receiver has (p − 1) W + c buffers, or fewer with "a reserved buffer for the critical packet from each
-//! processor" (section 3.1). [`Held`] counts them so: those of all senders together, and beside them one for each sender, for
-//! the packet that its receiver takes next. So whatever the others send, what is waited for has room. Control packets are
-//! never kept: c is 0.
+//! processor" (section 3.1). [`HeldBuffers`] counts them so: those of all senders together, and beside them one for
+//! each sender, for the packet that its receiver takes next. So whatever the others send, what is waited for has room.
+//! Control packets are never kept: c is 0.
 
 /// Blocks of bytes.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Store {
 
 /// How many buffers for received packets are in use.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldBuffers {
     shared: usize,
     shared_max: usize,
     reserved: usize,
@@ -62,9 +62,9 @@ pub(crate) enum From {
     Reserved,
 }
 
-impl Held {
-    pub(crate) fn new(shared_max: usize) -> Held {
-        Held { shared: 0, shared_max, reserved: 0 }
+impl HeldBuffers {
+    pub(crate) fn new(shared_max: usize) -> HeldBuffers {
+        HeldBuffers { shared: 0, shared_max, reserved: 0 }
     }
 
     /// A buffer for a packet; `next`: it is the one that is taken next from its sender, which has at most one such.
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_packet_that_is_next_has_room_when_no_other_has() {
-        let mut held = Held::new(1);
+        let mut held = HeldBuffers::new(1);
         assert_eq!(held.take(false), Some(From::Shared));
         assert_eq!((held.take(false), held.take(true)), (None, Some(From::Reserved)));
         held.give_back(From::Shared);

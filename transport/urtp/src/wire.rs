@@ -1,10 +1,10 @@
-//! Packets: [`Packet`] is the bytes, [`Repr`] their meaning, parsed once.
+//! Packets: [`UrtpPacket`] is the bytes, [`PacketRepr`] their meaning, parsed once.
 //!
 //! Every packet begins with a head of 24 bytes, little endian:
 //!
 //! | at | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | [`Kind`] |
+//! | 0 | 1 | [`PacketKind`] |
 //! | 1 | 1 | flags: [`ANSWER`], [`BLOCK`] |
 //! | 2 | 2 | packets that the sender takes from `ack` on; 0 in multicasts |
 //! | 4 | 4 | the packet's number modulo 2^32, or the number asked for; in a multicast that of most members |
@@ -19,7 +19,7 @@
 pub mod numbers;
 
 use crate::limits::{HEAD_BYTES, PARITY_RUN_MAX, REQUEST_BITS_MAX, SPREAD_BYTES};
-pub use numbers::Numbers;
+pub use numbers::PacketNumbers;
 
 /// The receiver shall acknowledge at once.
 pub const ANSWER: u8 = 1;
@@ -30,7 +30,7 @@ const FLAGS: u8 = ANSWER | BLOCK;
 /// What a packet is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum PacketKind {
     /// A payload for one rank, also one that was multicast before.
     Data = 1,
     /// A payload for members of a group.
@@ -49,24 +49,24 @@ pub enum Kind {
     Bye = 8,
 }
 
-impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
-        use Kind::*;
+impl PacketKind {
+    fn of(byte: u8) -> Option<PacketKind> {
+        use PacketKind::*;
         [Data, Multicast, Parity, Ack, Request, Report, Poll, Bye]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
 
     fn is_spread(self) -> bool {
-        matches!(self, Kind::Multicast | Kind::Parity | Kind::Report)
+        matches!(self, PacketKind::Multicast | PacketKind::Parity | PacketKind::Report)
     }
 }
 
 /// The meaning of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Repr {
+pub struct PacketRepr {
     /// What the packet is for.
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// [`ANSWER`], [`BLOCK`].
     pub flags: u8,
     /// Packets that the sender takes from `ack` on.
@@ -98,7 +98,7 @@ pub struct Spread {
 
 /// Why bytes are not a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Malformed {
+pub enum MalformedPacket {
     /// Fewer bytes than the head, or than the head promises.
     #[error("a packet is cut short")]
     Short,
@@ -112,15 +112,15 @@ pub enum Malformed {
 
 /// The bytes of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a>(&'a [u8]);
+pub struct UrtpPacket<'a>(&'a [u8]);
 
 /// A packet, parsed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parsed<'a> {
+pub struct ParsedPacket<'a> {
     /// The head.
-    pub repr: Repr,
+    pub repr: PacketRepr,
     /// Of packets to or about members.
-    pub spread: Option<(Spread, Numbers<'a>)>,
+    pub spread: Option<(Spread, PacketNumbers<'a>)>,
     /// The payload; of a request the bitmap.
     pub payload: &'a [u8],
 }
@@ -133,20 +133,20 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-impl<'a> Packet<'a> {
+impl<'a> UrtpPacket<'a> {
     /// Some bytes that came.
-    pub fn new(bytes: &'a [u8]) -> Packet<'a> {
-        Packet(bytes)
+    pub fn new(bytes: &'a [u8]) -> UrtpPacket<'a> {
+        UrtpPacket(bytes)
     }
 
     /// Checks everything that can be checked without knowing groups and windows.
-    pub fn parse(&self) -> Result<Parsed<'a>, Malformed> {
-        let (head, rest) = self.0.split_at_checked(HEAD_BYTES).ok_or(Malformed::Short)?;
-        let kind = Kind::of(head[0]).ok_or(Malformed::Unknown)?;
+    pub fn parse(&self) -> Result<ParsedPacket<'a>, MalformedPacket> {
+        let (head, rest) = self.0.split_at_checked(HEAD_BYTES).ok_or(MalformedPacket::Short)?;
+        let kind = PacketKind::of(head[0]).ok_or(MalformedPacket::Unknown)?;
         if head[1] & !FLAGS != 0 {
-            return Err(Malformed::Unknown);
+            return Err(MalformedPacket::Unknown);
         }
-        let repr = Repr {
+        let repr = PacketRepr {
             kind,
             flags: head[1],
             room: half(head, 2),
@@ -163,37 +163,41 @@ impl<'a> Packet<'a> {
             (None, rest)
         };
         let bound = match kind {
-            Kind::Data | Kind::Multicast | Kind::Parity => usize::MAX,
-            Kind::Request => REQUEST_BITS_MAX / 8,
-            Kind::Ack | Kind::Report | Kind::Poll | Kind::Bye => 0,
+            PacketKind::Data | PacketKind::Multicast | PacketKind::Parity => usize::MAX,
+            PacketKind::Request => REQUEST_BITS_MAX / 8,
+            PacketKind::Ack | PacketKind::Report | PacketKind::Poll | PacketKind::Bye => 0,
         };
-        if payload.len() > bound || (kind == Kind::Parity && payload.len() < 2) {
-            return Err(Malformed::Range);
+        if payload.len() > bound || (kind == PacketKind::Parity && payload.len() < 2) {
+            return Err(MalformedPacket::Range);
         }
-        Ok(Parsed { repr, spread, payload })
+        Ok(ParsedPacket { repr, spread, payload })
     }
 }
 
-fn parse_spread(kind: Kind, base: u32, rest: &[u8]) -> Result<(Spread, Numbers<'_>, &[u8]), Malformed> {
-    let (fields, rest) = rest.split_at_checked(SPREAD_BYTES).ok_or(Malformed::Short)?;
+fn parse_spread(
+    kind: PacketKind,
+    base: u32,
+    rest: &[u8],
+) -> Result<(Spread, PacketNumbers<'_>, &[u8]), MalformedPacket> {
+    let (fields, rest) = rest.split_at_checked(SPREAD_BYTES).ok_or(MalformedPacket::Short)?;
     let (place, covered) = (fields[6] & 0x7F, fields[6] & 0x80 != 0);
     let spread = Spread { check: word(fields, 0), about: half(fields, 4), place, covered };
     let fits = match kind {
-        Kind::Parity => covered && (2..=PARITY_RUN_MAX).contains(&place),
-        Kind::Multicast => spread.about == 0 && place < PARITY_RUN_MAX && (covered || place == 0),
+        PacketKind::Parity => covered && (2..=PARITY_RUN_MAX).contains(&place),
+        PacketKind::Multicast => spread.about == 0 && place < PARITY_RUN_MAX && (covered || place == 0),
         _ => fields[6] == 0,
     };
     if !fits {
-        return Err(Malformed::Range);
+        return Err(MalformedPacket::Range);
     }
-    let (numbers, payload) = Numbers::parse(base, fields[7], half(fields, 8), half(fields, 10), rest)?;
+    let (numbers, payload) = PacketNumbers::parse(base, fields[7], half(fields, 8), half(fields, 10), rest)?;
     Ok((spread, numbers, payload))
 }
 
-impl Repr {
+impl PacketRepr {
     /// A head of a kind with nothing in it.
-    pub fn of(kind: Kind) -> Repr {
-        Repr { kind, flags: 0, room: 0, seq: 0, ack: 0, stamp: 0, echo: 0, rate: 0 }
+    pub fn of(kind: PacketKind) -> PacketRepr {
+        PacketRepr { kind, flags: 0, room: 0, seq: 0, ack: 0, stamp: 0, echo: 0, rate: 0 }
     }
 
     /// The head's bytes.
@@ -211,7 +215,7 @@ impl Repr {
 
 impl Spread {
     /// Writes this and the numbers behind a head in `out`, and returns how long it is then and the head's `seq`.
-    pub fn emit(&self, numbers: &numbers::Plan<'_>, out: &mut [u8]) -> (usize, u32) {
+    pub fn emit(&self, numbers: &numbers::NumbersPlan<'_>, out: &mut [u8]) -> (usize, u32) {
         let fields = &mut out[HEAD_BYTES..HEAD_BYTES + SPREAD_BYTES];
         fields[..4].copy_from_slice(&self.check.to_le_bytes());
         fields[4..6].copy_from_slice(&self.about.to_le_bytes());

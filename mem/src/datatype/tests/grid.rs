@@ -5,7 +5,7 @@ use super::*;
 /// One row of `grid.tsv`.
 struct Row<'a> {
     letters: &'a str,
-    order: Order,
+    order: ArrayOrder,
     lists: [Vec<i64>; 5],
 }
 
@@ -13,7 +13,7 @@ impl<'a> Row<'a> {
     fn parse(line: &'a str) -> Self {
         let cells: Vec<&str> = line.split('\t').collect();
         let numbers = |cell: &str| cell.split(' ').filter_map(|word| word.parse().ok()).collect();
-        let order = if cells[1] == "C" { Order::C } else { Order::Fortran };
+        let order = if cells[1] == "C" { ArrayOrder::C } else { ArrayOrder::Fortran };
         Row { letters: cells[0], order, lists: [2, 3, 4, 5, 6].map(|cell| numbers(cells[cell])) }
     }
 
@@ -36,7 +36,7 @@ impl<'a> Row<'a> {
             psizes: &psizes,
             order: self.order,
         };
-        Datatype::darray(Form::Int, &array, &int()).unwrap()
+        Datatype::darray(ConstructorForm::Int, &array, &int()).unwrap()
     }
 }
 
@@ -54,9 +54,9 @@ fn distributed_arrays_pick_the_same_elements_as_elsewhere() {
 #[test]
 fn subarrays_follow_the_storage_order() {
     let part = |order| Subarray { sizes: &[3, 4], subsizes: &[2, 2], starts: &[1, 1], order };
-    let of = |order| Datatype::subarray(Form::Int, &part(order), &int()).unwrap();
-    assert_eq!(indices(&of(Order::C), 1, 12), [5, 6, 9, 10]);
-    assert_eq!(indices(&of(Order::Fortran), 2, 24), [4, 5, 7, 8, 16, 17, 19, 20]);
+    let of = |order| Datatype::subarray(ConstructorForm::Int, &part(order), &int()).unwrap();
+    assert_eq!(indices(&of(ArrayOrder::C), 1, 12), [5, 6, 9, 10]);
+    assert_eq!(indices(&of(ArrayOrder::Fortran), 2, 24), [4, 5, 7, 8, 16, 17, 19, 20]);
 }
 
 #[test]
@@ -68,15 +68,16 @@ fn wrong_grids_are_refused() {
         distribs: &[Distribution::Block, Distribution::None],
         dargs,
         psizes,
-        order: Order::C,
+        order: ArrayOrder::C,
     };
-    let refused = |psizes, dargs| Datatype::darray(Form::Int, &array(psizes, dargs), &int()).unwrap_err();
+    let refused =
+        |psizes, dargs| Datatype::darray(ConstructorForm::Int, &array(psizes, dargs), &int()).unwrap_err();
     let free = &[DEFAULT_DARG; 2];
     assert_eq!(refused(&[3, 1], free), TypeError::Grid { grid: 3, size: 4 });
     assert_eq!(refused(&[2, 2], free), TypeError::NotDistributed { dim: 1, processes: 2 });
     let too_small = TypeError::BlockTooSmall { dim: 0, block: 1, processes: 4, global: 8 };
     assert_eq!(refused(&[4, 1], &[1, DEFAULT_DARG]), too_small);
-    let part = Subarray { sizes: &[4], subsizes: &[2], starts: &[3], order: Order::C };
-    let error = Datatype::subarray(Form::Int, &part, &int()).unwrap_err();
+    let part = Subarray { sizes: &[4], subsizes: &[2], starts: &[3], order: ArrayOrder::C };
+    let error = Datatype::subarray(ConstructorForm::Int, &part, &int()).unwrap_err();
     assert_eq!(error.to_string(), "array_of_starts[0] is 3, but must be between 0 and 2");
 }

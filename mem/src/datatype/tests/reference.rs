@@ -108,7 +108,7 @@ impl Recipe {
     }
 
     fn build(&self) -> Arc<Datatype> {
-        let form = Form::Count;
+        let form = ConstructorForm::Count;
         let split = |pairs: &[(i64, i64)]| pairs.iter().copied().unzip::<i64, i64, Vec<_>, Vec<_>>();
         match self {
             Recipe::Basic(basic) => Ok(named(*basic)),
@@ -171,9 +171,9 @@ fn build_subarray(
 ) -> Result<Arc<Datatype>, TypeError> {
     let column = |f: fn(&(i64, i64, i64)) -> i64| dims.iter().map(f).collect::<Vec<_>>();
     let (sizes, subsizes, starts) = (column(|d| d.0), column(|d| d.1), column(|d| d.2));
-    let order = if c_order { Order::C } else { Order::Fortran };
+    let order = if c_order { ArrayOrder::C } else { ArrayOrder::Fortran };
     let part = Subarray { sizes: &sizes, subsizes: &subsizes, starts: &starts, order };
-    Datatype::subarray(Form::Count, &part, old)
+    Datatype::subarray(ConstructorForm::Count, &part, old)
 }
 
 fn recipe() -> impl Strategy<Value = Recipe> {
@@ -334,8 +334,8 @@ proptest! {
         let (map, datatype) = (recipe.map(), recipe.build());
         let numbers: Vec<_> = map.entries.iter().flat_map(|e| e.1.pieces()).map(|p| named(p.basic)).collect();
         let (ones, disps) = (vec![1; numbers.len()], vec![0; numbers.len()]);
-        let flat = Datatype::structure(Form::Count, &ones, &disps, &numbers).unwrap();
-        let nested = Datatype::contiguous(Form::Count, count as i64, &flat).unwrap();
+        let flat = Datatype::structure(ConstructorForm::Count, &ones, &disps, &numbers).unwrap();
+        let nested = Datatype::contiguous(ConstructorForm::Count, count as i64, &flat).unwrap();
         prop_assert_eq!(datatype.signature(count), nested.signature(1));
         prop_assert_eq!(datatype.signature(2 * count), flat.signature(2 * count));
         // The receive may have room for more: what comes is compared with the beginning.
@@ -343,9 +343,9 @@ proptest! {
             let bytes = flat.size() as u64 * count;
             prop_assert_eq!(datatype.signature_of_first(bytes), flat.signature(count));
             if let Some(half) = numbers.len().checked_div(2).filter(|&half| half > 0) {
-                let first = Datatype::structure(Form::Count, &ones[..half], &disps[..half], &numbers[..half]).unwrap();
+                let first = Datatype::structure(ConstructorForm::Count, &ones[..half], &disps[..half], &numbers[..half]).unwrap();
                 let bytes = bytes + first.size() as u64;
-                let message = Datatype::structure(Form::Count, &[count as i64, 1], &[0, 0], &[flat, first]).unwrap();
+                let message = Datatype::structure(ConstructorForm::Count, &[count as i64, 1], &[0, 0], &[flat, first]).unwrap();
                 prop_assert_eq!(datatype.signature_of_first(bytes), message.signature(1));
             }
         }

@@ -10,7 +10,7 @@ fn structure(fields: &[(i64, i64, Arc<Datatype>)]) -> Arc<Datatype> {
     let lens: Vec<_> = fields.iter().map(|field| field.0).collect();
     let disps: Vec<_> = fields.iter().map(|field| field.1).collect();
     let types: Vec<_> = fields.iter().map(|field| field.2.clone()).collect();
-    Datatype::structure(Form::Int, &lens, &disps, &types).unwrap()
+    Datatype::structure(ConstructorForm::Int, &lens, &disps, &types).unwrap()
 }
 
 /// The figures agree with what MPICH 5.0.2 and Open MPI 5.0.11 answer, except where these two differ: there
@@ -31,28 +31,37 @@ fn bounds_of_structures() {
 
 #[test]
 fn bounds_set_by_hand_stick() {
-    let wide = Datatype::resized(Form::Int, 0, 100, &int()).unwrap();
+    let wide = Datatype::resized(ConstructorForm::Int, 0, 100, &int()).unwrap();
     assert_eq!(bounds(&structure(&[(1, 0, wide.clone()), (1, 200, int())])), [0, 100, 0, 204]);
-    assert_eq!(bounds(&Datatype::contiguous(Form::Int, 3, &wide).unwrap()), [0, 300, 0, 204]);
-    let nothing = Datatype::contiguous(Form::Int, 0, &int()).unwrap();
-    let marks = Datatype::resized(Form::Int, -3, 50, &nothing).unwrap();
+    assert_eq!(bounds(&Datatype::contiguous(ConstructorForm::Int, 3, &wide).unwrap()), [0, 300, 0, 204]);
+    let nothing = Datatype::contiguous(ConstructorForm::Int, 0, &int()).unwrap();
+    let marks = Datatype::resized(ConstructorForm::Int, -3, 50, &nothing).unwrap();
     assert_eq!(bounds(&structure(&[(1, 10, marks), (1, 0, int())])), [7, 50, 0, 4]);
-    let backwards = Datatype::resized(Form::Int, 0, -8, &int()).unwrap();
-    assert_eq!(bounds(&Datatype::contiguous(Form::Int, 3, &backwards).unwrap()), [-16, 8, -16, 20]);
-    assert_eq!(bounds(&Datatype::hindexed(Form::Int, &[2], &[3], &backwards).unwrap()), [-5, 0, -5, 12]);
+    let backwards = Datatype::resized(ConstructorForm::Int, 0, -8, &int()).unwrap();
+    assert_eq!(
+        bounds(&Datatype::contiguous(ConstructorForm::Int, 3, &backwards).unwrap()),
+        [-16, 8, -16, 20]
+    );
+    assert_eq!(
+        bounds(&Datatype::hindexed(ConstructorForm::Int, &[2], &[3], &backwards).unwrap()),
+        [-5, 0, -5, 12]
+    );
 }
 
 #[test]
 fn bounds_of_other_constructors() {
-    assert_eq!(bounds(&Datatype::vector(Form::Int, 3, 2, -4, &int()).unwrap()), [-32, 40, -32, 40]);
-    assert_eq!(bounds(&Datatype::hvector(Form::Int, 2, 1, 6, &int()).unwrap()), [0, 12, 0, 10]);
-    assert_eq!(bounds(&Datatype::contiguous(Form::Int, 0, &int()).unwrap()), [0, 0, 0, 0]);
+    assert_eq!(
+        bounds(&Datatype::vector(ConstructorForm::Int, 3, 2, -4, &int()).unwrap()),
+        [-32, 40, -32, 40]
+    );
+    assert_eq!(bounds(&Datatype::hvector(ConstructorForm::Int, 2, 1, 6, &int()).unwrap()), [0, 12, 0, 10]);
+    assert_eq!(bounds(&Datatype::contiguous(ConstructorForm::Int, 0, &int()).unwrap()), [0, 0, 0, 0]);
 }
 
 #[test]
 fn elements_are_picked_in_the_order_of_the_arguments() {
     let picked = |datatype: Result<Arc<Datatype>, TypeError>, count| indices(&datatype.unwrap(), count, 64);
-    let form = Form::Int;
+    let form = ConstructorForm::Int;
     assert_eq!(picked(Datatype::vector(form, 2, 2, 3, &int()), 2), [0, 1, 3, 4, 5, 6, 8, 9]);
     assert_eq!(picked(Datatype::indexed(form, &[2, 1], &[4, 0], &int()), 1), [4, 5, 0]);
     assert_eq!(picked(Datatype::indexed_block(form, 2, &[5, 1, 3], &int()), 1), [5, 6, 1, 2, 3, 4]);
@@ -62,7 +71,7 @@ fn elements_are_picked_in_the_order_of_the_arguments() {
 
 #[test]
 fn arguments_come_back_where_the_standard_says() {
-    let (form, large) = (Form::Int, Form::Count);
+    let (form, large) = (ConstructorForm::Int, ConstructorForm::Count);
     let lengths = |datatype: Arc<Datatype>| {
         let Contents { combiner, integers, addresses, large_counts, datatypes, .. } = datatype.contents();
         (*combiner as i32, [integers.len(), addresses.len(), large_counts.len(), datatypes.len()])
@@ -106,7 +115,7 @@ fn combiners_have_the_values_of_the_abi() {
     assert_eq!(value_of("MPI_COMBINER_VALUE_INDEX"), (Combiner::ValueIndex as i32).to_string());
     assert_eq!(value_of("MPI_DISTRIBUTE_CYCLIC"), (Distribution::Cyclic as i32).to_string());
     assert_eq!(value_of("MPI_DISTRIBUTE_DFLT_DARG"), DEFAULT_DARG.to_string());
-    assert_eq!(value_of("MPI_ORDER_FORTRAN"), format!("0x{:X}", Order::Fortran as i32));
+    assert_eq!(value_of("MPI_ORDER_FORTRAN"), format!("0x{:X}", ArrayOrder::Fortran as i32));
 }
 
 #[test]
@@ -115,7 +124,7 @@ fn incomplete_elements_have_no_count() {
     assert_eq!((pair.count_in(24), pair.elements_in(24)), (Some(2), Some(4)));
     assert_eq!((pair.count_in(16), pair.elements_in(16)), (None, Some(3)));
     assert_eq!((pair.count_in(6), pair.elements_in(6)), (None, None));
-    let nothing = Datatype::contiguous(Form::Int, 0, &int()).unwrap();
+    let nothing = Datatype::contiguous(ConstructorForm::Int, 0, &int()).unwrap();
     assert_eq!((nothing.count_in(0), nothing.elements_in(0)), (Some(0), Some(0)));
     assert_eq!((nothing.count_in(4), nothing.elements_in(4)), (None, None));
     assert_eq!((nothing.bytes_of_elements(0), nothing.bytes_of_elements(1)), (Some(0), None));
@@ -124,7 +133,7 @@ fn incomplete_elements_have_no_count() {
 
 #[test]
 fn committing_and_copying() {
-    let vector = Datatype::vector(Form::Int, 2, 1, 2, &int()).unwrap();
+    let vector = Datatype::vector(ConstructorForm::Int, 2, 1, 2, &int()).unwrap();
     assert!(!vector.is_committed() && !vector.dup().is_committed());
     vector.commit();
     assert!(vector.is_committed() && vector.dup().is_committed() && int().is_committed());
@@ -133,8 +142,8 @@ fn committing_and_copying() {
 #[test]
 fn reductions_find_the_basic_type() {
     assert_eq!(int().dup().basic(), Some(Basic::Int));
-    assert_eq!(Datatype::contiguous(Form::Int, 2, &int()).unwrap().basic(), None);
-    assert_eq!(Datatype::vector(Form::Int, 2, 1, 3, &int()).unwrap().uniform(), Some(Basic::Int));
+    assert_eq!(Datatype::contiguous(ConstructorForm::Int, 2, &int()).unwrap().basic(), None);
+    assert_eq!(Datatype::vector(ConstructorForm::Int, 2, 1, 3, &int()).unwrap().uniform(), Some(Basic::Int));
     assert_eq!(structure(&[(1, 0, int()), (1, 4, named(Basic::Float))]).uniform(), None);
     assert_eq!(Datatype::f90_real(Some(15), None).unwrap().basic(), Some(Basic::DoublePrecision));
     assert_eq!(Datatype::value_index(&named(Basic::Double), &int()), Some(Basic::DoubleInt));
@@ -143,7 +152,7 @@ fn reductions_find_the_basic_type() {
 
 #[test]
 fn packing_checks_its_room() {
-    let vector = Datatype::vector(Form::Int, 3, 1, 2, &int()).unwrap();
+    let vector = Datatype::vector(ConstructorForm::Int, 3, 1, 2, &int()).unwrap();
     let source: Vec<i32> = (0..6).collect();
     let mut packed = [0u8; 20];
     let room = |position| PackedBuf { base: packed.as_ptr().cast_mut(), size: 20, position };
@@ -167,8 +176,11 @@ fn packing_checks_its_room() {
 #[test]
 fn wrong_arguments_are_named() {
     let text = |result: Result<Arc<Datatype>, TypeError>| result.unwrap_err().to_string();
-    assert_eq!(text(Datatype::contiguous(Form::Int, -1, &int())), "count is -1, but must not be negative");
-    let indexed = Datatype::indexed(Form::Int, &[1, -2], &[0, 0], &int());
+    assert_eq!(
+        text(Datatype::contiguous(ConstructorForm::Int, -1, &int())),
+        "count is -1, but must not be negative"
+    );
+    let indexed = Datatype::indexed(ConstructorForm::Int, &[1, -2], &[0, 0], &int());
     assert_eq!(text(indexed), "array_of_blocklengths[1] is -2, but must not be negative");
     let wanted = "no real type of this machine has precision 40 and decimal exponent range any";
     assert_eq!(text(Datatype::f90_real(Some(40), None)), wanted);

@@ -1,80 +1,12 @@
 //! What the threads of this process that have slept long wait for, on the status page for a person to read.
 
 use super::notes;
+use super::waiting::Waiting;
 use crate::comm::object::Comm;
 use crate::core::process::Process;
 use crate::limits::BOARD_FURTHER_THREADS_MAX;
 use std::time::Duration;
-use tern_abi::MPI_Request;
 use tern_job::Blocked;
-use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
-
-/// What a call waits for, for a person.
-#[derive(Clone, Debug)]
-pub struct Waiting {
-    /// The call.
-    pub call: &'static str,
-    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
-    pub peer: i32,
-    /// Tag, `ANY_TAG` or [`NO_TAG`] of the status page.
-    pub tag: i32,
-    /// Context of the communicator, if there is one.
-    pub context: Option<u64>,
-    /// Bytes of the message or buffer.
-    pub bytes: Option<u64>,
-    /// The collective that the call is or completes; empty if it is none.
-    pub collective: &'static str,
-    /// Its root, as the status page has it.
-    pub root: i32,
-    /// What is waited for is a message to this rank.
-    pub receives: bool,
-    /// The requests that are waited for, as far as there are any.
-    pub requests: Vec<MPI_Request>,
-    /// More.
-    pub detail: String,
-    /// More, in a line of its own. May be empty.
-    pub further: String,
-}
-
-impl Waiting {
-    /// In a call of which nothing more is known.
-    pub fn on(call: &'static str) -> Self {
-        Waiting {
-            call,
-            peer: NO_PEER,
-            tag: NO_TAG,
-            context: None,
-            bytes: None,
-            collective: "",
-            root: NO_ROOT,
-            receives: false,
-            requests: Vec::new(),
-            detail: String::new(),
-            further: String::new(),
-        }
-    }
-
-    /// In a collective.
-    pub fn collective(call: &'static str, context: u64) -> Self {
-        Waiting { context: Some(context), collective: call, ..Waiting::on(call) }
-    }
-
-    /// In a call that sends to or receives from a peer; wildcards as in the standard.
-    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
-        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
-        Waiting { peer, tag, context: Some(context), bytes: Some(bytes), ..Waiting::on(call) }
-    }
-
-    /// For a message to this rank.
-    pub fn to_receive(self) -> Self {
-        Waiting { receives: true, ..self }
-    }
-
-    /// For this request.
-    pub fn of(self, request: MPI_Request) -> Self {
-        Waiting { requests: vec![request], ..self }
-    }
-}
 
 /// Waits of threads that have slept long, the longest first.
 #[derive(Debug, Default)]
@@ -118,23 +50,25 @@ impl Asleep {
 pub(super) fn begin(process: &mut Process, waiting: Waiting, waited: Duration, still: Duration) -> u64 {
     let now_ns = tern_job::now_ns();
     let before = |time: Duration| now_ns.saturating_sub(time.as_nanos() as u64);
-    let number = process.asleep.begin(waiting, before(waited), before(still));
-    tell(process);
+    let number = process.waiting.asleep.begin(waiting, before(waited), before(still));
+    publish_longest(process);
     number
 }
 
 /// It was woken.
 pub(super) fn end(process: &mut Process, number: u64) {
-    process.asleep.end(number);
-    tell(process);
+    process.waiting.asleep.end(number);
+    publish_longest(process);
 }
 
 /// Puts the wait that has lasted longest on the status page, with those of other threads beside it.
-fn tell(process: &Process) {
+fn publish_longest(process: &Process) {
     let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
-    let Some((longest, further)) = process.asleep.waits.split_first() else { return status_page.clear() };
+    let Some((longest, further)) = process.waiting.asleep.waits.split_first() else {
+        return status_page.clear();
+    };
     let detail = with_further(&longest.waiting.detail, further, process);
-    let waits: Vec<&Waiting> = process.asleep.waits.iter().map(|wait| &wait.waiting).collect();
+    let waits: Vec<&Waiting> = process.waiting.asleep.waits.iter().map(|wait| &wait.waiting).collect();
     let notes = notes::notes(process, &waits);
     let delivery =
         process.engine_ref().map_or(Duration::ZERO, |engine| engine.transport_ref().delivery_max());
@@ -146,7 +80,7 @@ fn tell(process: &Process) {
 
 /// Whether any thread sleeps in a call that stands on the status page.
 pub(super) fn is_anybody(process: &Process) -> bool {
-    !process.asleep.waits.is_empty()
+    !process.waiting.asleep.waits.is_empty()
 }
 
 /// What is said of a wait beside its call, and the calls of other threads.
@@ -170,7 +104,7 @@ pub(super) fn with_blocked<T>(
     process: &Process,
     show: impl FnOnce(&Blocked<'_>) -> T,
 ) -> T {
-    let comm = waiting.context.and_then(|context| process.comms.of_context(context));
+    let comm = waiting.context.and_then(|context| process.objects.comms.of_context(context));
     show(&Blocked {
         collective: waiting.collective,
         peer: waiting.peer,

@@ -1,12 +1,12 @@
 //! What a report says beside the call in which a rank stands: what else is under way, and what has come and
 //! matches nothing.
 
-use super::asleep::{Waiting, called};
+use super::asleep::called;
+use super::waiting::Waiting;
 use crate::comm::object::Lane;
 use crate::core::process::Process;
 use crate::limits::{BOARD_ITEMS_MAX, BOARD_LOOKED_AT_MAX};
-use crate::p2p::buffered;
-use crate::p2p::request::{Object, handle_of};
+use crate::p2p::request::handle_of;
 use std::collections::HashSet;
 use tern_abi::MPI_Request;
 use tern_engine::engine::Description;
@@ -53,21 +53,12 @@ pub(crate) fn said(process: &Process, item: &Item) -> String {
 
 /// A request that is no message.
 fn object(process: &Process, request: MPI_Request) -> String {
-    match process.requests.0.get(request.0) {
-        Some(Object::Collective(collective)) => {
-            let waiting = collective.waiting("");
-            let name = if waiting.collective.is_empty() { "a collective" } else { waiting.collective };
-            waiting.context.map_or(name.into(), |context| format!("{name} {}", on(process, context)))
-        }
-        Some(Object::Generalized(_)) => "MPI_Grequest_complete".into(),
-        Some(Object::Flush(_)) => buffered::WAITING.into(),
-        _ => "a request".into(),
-    }
+    process.objects.requests.get(request).map_or("a request".into(), |object| object.named(process))
 }
 
 /// A message under way, for a person.
 fn message(process: &Process, what: &Description) -> String {
-    let comm = process.comms.of_context(what.context);
+    let comm = process.objects.comms.of_context(what.context);
     let way = if what.receive { "receive from" } else { "send to" };
     let peer = match what.peer {
         ANY_SOURCE if what.receive => "any rank".into(),
@@ -82,8 +73,9 @@ fn rank_of(rank: Option<u32>) -> String {
     rank.map_or("another rank".into(), |rank| format!("rank {rank}"))
 }
 
-fn on(process: &Process, context: u64) -> String {
-    match process.comms.of_context(context) {
+/// The communicator of a context, for a sentence.
+pub(crate) fn on(process: &Process, context: u64) -> String {
+    match process.objects.comms.of_context(context) {
         Some(comm) => format!("on {}", short(&called(comm))),
         None => "on a communicator that this rank does not have".into(),
     }
@@ -158,7 +150,7 @@ fn mismatch(process: &Process, wait: &Waiting, unclaimed: &[Unclaimed]) -> Optio
 
 /// Whether a message on another communicator is from the process that is waited for.
 fn is_from_same(process: &Process, wait: &Waiting, message: &Unclaimed) -> bool {
-    let comm = wait.context.and_then(|context| process.comms.of_context(context));
+    let comm = wait.context.and_then(|context| process.objects.comms.of_context(context));
     let peer = comm.and_then(|comm| comm.peers().peer(u32::try_from(wait.peer).ok()?));
     wait.peer == ANY_PEER || peer == Some(message.from)
 }
@@ -189,6 +181,6 @@ fn messages(process: &Process, waited: &HashSet<usize>) -> Vec<Item> {
 }
 
 fn collectives(process: &Process, waited: &HashSet<usize>) -> Vec<Item> {
-    let under_way = process.collectives.iter().filter(|request| !waited.contains(&request.0));
+    let under_way = process.objects.collectives.iter().filter(|request| !waited.contains(&request.0));
     under_way.take(BOARD_LOOKED_AT_MAX).map(|&request| Err(request)).collect()
 }

@@ -4,8 +4,9 @@
 //! Calls that find nothing look at the clock now and then, and say where they are every 50 ms. They say when they
 //! asked last, too, so that `mpirun` can tell a rank that still asks from one that has long gone on.
 
-use super::asleep::{self, Waiting, with_blocked};
+use super::asleep::{self, with_blocked};
 use super::notes;
+use super::waiting::Waiting;
 use crate::core::process::Process;
 use crate::limits::{ASKS_PER_LOOK_MAX, LOOK_EVERY, PUBLISH_AFTER};
 use tern_job::{Blocked, now_ns};
@@ -53,19 +54,19 @@ impl Polling {
 #[inline(never)]
 pub(super) fn asked(process: &mut Process, waiting: impl FnOnce(&Process) -> Waiting) {
     if process.job.as_ref().is_none_or(|job| job.status_page.is_none()) {
-        process.polling.look_at = u64::MAX;
+        process.waiting.polling.look_at = u64::MAX;
         return;
     }
-    let (now, polls) = (now_ns(), process.polls);
+    let (now, polls) = (now_ns(), process.waiting.polls);
     let completions = process.engine_ref().map_or(0, |engine| engine.completions());
-    if let Some(since_ns) = process.polling.look(now, polls, completions)
+    if let Some(since_ns) = process.waiting.polling.look(now, polls, completions)
         && !asleep::is_anybody(process)
     {
-        tell(process, &waiting(process), since_ns, now);
+        publish_wait(process, &waiting(process), since_ns, now);
     }
 }
 
-fn tell(process: &Process, waiting: &Waiting, since_ns: u64, now_ns: u64) {
+fn publish_wait(process: &Process, waiting: &Waiting, since_ns: u64, now_ns: u64) {
     let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
     let notes = notes::notes(process, &[waiting]);
     with_blocked(waiting, &waiting.detail, process, |blocked| {

@@ -4,10 +4,9 @@ use super::plain_id;
 use crate::core::process::Process;
 use crate::core::wait::{self, Waiting};
 use crate::limits::BOARD_LOOKED_AT_MAX;
-use crate::p2p::buffered;
-use crate::p2p::request::{Object, handle_of_started};
+use crate::p2p::request::{Request, handle_of_started, waiting_for};
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, ANY_TAG, Started, engine::Description};
+use tern_engine::{StartedSend, engine::Description};
 
 /// Several requests that a call waits for.
 pub(super) struct Several<'a> {
@@ -48,72 +47,37 @@ impl<'a> Several<'a> {
 /// What a request waits for.
 pub(super) fn waiting(process: &Process, call: &'static str, request: MPI_Request) -> Waiting {
     let requests = parts(process, request);
-    let waiting = match process.requests.0.get(request.0).filter(|_| plain_id(request).is_none()) {
-        Some(Object::Collective(collective)) => collective.waiting(call),
-        Some(Object::Generalized(_)) => for_what(call, "until MPI_Grequest_complete"),
-        Some(Object::Flush(_)) => for_what(call, buffered::WAITING),
-        _ => waiting_for(process, call, described(process, request)),
+    let waiting = match object(process, request) {
+        Some(object) => object.waiting(process, call),
+        None => waiting_for(process, call, described(process, request)),
     };
     Waiting { requests, ..waiting }
 }
 
+/// A request that is more than one message.
+fn object(process: &Process, request: MPI_Request) -> Option<&dyn Request> {
+    process.objects.requests.get(request).filter(|_| plain_id(request).is_none())
+}
+
 /// The message that a request is or, of several, the one that is still under way.
 fn described(process: &Process, request: MPI_Request) -> Option<Description> {
-    let started = match plain_id(request) {
-        Some(id) => Some(Started::Pending(id)),
-        None => match process.requests.0.get(request.0)? {
-            Object::Persistent(persistent) => persistent.active,
-            Object::Pair(pair) => return pair.describe(process),
-            _ => None,
-        },
-    };
-    process.describe_started(started?)
+    match plain_id(request) {
+        Some(id) => process.describe_started(StartedSend::Pending(id)),
+        None => object(process, request)?.described(process),
+    }
 }
 
 /// Whether a completion call would wait for it.
 fn is_pending(process: &Process, request: MPI_Request) -> bool {
-    let goes_on = |started| process.peek_started(started).is_none();
-    if let Some(id) = plain_id(request) {
-        return goes_on(Started::Pending(id));
-    }
-    match process.requests.0.get(request.0) {
-        Some(Object::Persistent(persistent)) => persistent.active.is_some_and(goes_on),
-        Some(Object::Pair(pair)) => !pair.is_complete(process),
-        Some(Object::Generalized(generalized)) => !generalized.complete,
-        Some(Object::Collective(_)) => process.collectives.contains(&request),
-        Some(Object::Flush(_)) => true,
-        Some(Object::Ended(_)) | None => false,
+    match plain_id(request) {
+        Some(id) => process.peek_started(StartedSend::Pending(id)).is_none(),
+        None => object(process, request).is_some_and(|object| object.is_pending(process, request)),
     }
 }
 
 /// A request, and the messages that it consists of.
 fn parts(process: &Process, request: MPI_Request) -> Vec<MPI_Request> {
-    let started = match process.requests.0.get(request.0).filter(|_| plain_id(request).is_none()) {
-        Some(Object::Persistent(persistent)) => [persistent.active, None],
-        Some(Object::Pair(pair)) => pair.parts().map(Some),
-        _ => [None, None],
-    };
-    let messages = started.into_iter().flatten().filter_map(handle_of_started);
+    let started = object(process, request).map_or(Vec::new(), |object| object.parts());
+    let messages = started.into_iter().filter_map(handle_of_started);
     std::iter::once(request).chain(messages).collect()
-}
-
-/// Something that belongs to no communicator.
-fn for_what(call: &'static str, what: &str) -> Waiting {
-    Waiting { detail: what.into(), ..Waiting::on(call) }
-}
-
-/// What a message that goes on waits for.
-pub(crate) fn waiting_for(process: &Process, call: &'static str, what: Option<Description>) -> Waiting {
-    let Some(what) = what else { return Waiting::on(call) };
-    let comm = process.comms.of_context(what.context);
-    let in_comm = |peer| comm.and_then(|comm| comm.peers().rank_of(peer)).map_or(-1, |rank| rank as i32);
-    let peer = match (what.receive, what.peer) {
-        (true, ANY_SOURCE) => MPI_ANY_SOURCE,
-        (true, rank) => rank as i32,
-        (false, peer) => in_comm(peer),
-    };
-    let tag = if what.tag == ANY_TAG { MPI_ANY_TAG } else { what.tag };
-    let detail = if what.receive { "receiving" } else { "sending" };
-    let waiting = Waiting::message(call, what.context, peer, tag, what.bytes);
-    Waiting { detail: detail.into(), receives: what.receive, ..waiting }
 }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Collective, Standing, named};
+use super::{ReportedCollective, Standing, named};
 
 /// Sides that are told: each may be of one rank.
 const SIDES_MAX: usize = 4;
 
 /// Ranks in collectives of one communicator.
-type Members<'a> = Vec<(u32, &'a Collective)>;
+type CollectiveRanks<'a> = Vec<(u32, &'a ReportedCollective)>;
 
 /// A line or two for each communicator whose ranks are in collectives that do not fit.
 pub fn hints(ranks: &[(u32, Standing)]) -> Vec<String> {
-    let mut comms: BTreeMap<u64, Members<'_>> = BTreeMap::new();
+    let mut comms: BTreeMap<u64, CollectiveRanks<'_>> = BTreeMap::new();
     for (rank, standing) in ranks {
         if let Some(collective) = &standing.collective {
             comms.entry(collective.context).or_default().push((*rank, collective));
@@ -22,7 +22,7 @@ pub fn hints(ranks: &[(u32, Standing)]) -> Vec<String> {
     comms.values().filter_map(|members| hint(members)).collect()
 }
 
-fn hint(members: &[(u32, &Collective)]) -> Option<String> {
+fn hint(members: &[(u32, &ReportedCollective)]) -> Option<String> {
     let (what, sides) = difference(members)?;
     let mut shown: Vec<String> =
         sides.iter().take(SIDES_MAX).map(|(side, ranks)| format!("{} {side}", said(ranks))).collect();
@@ -42,8 +42,8 @@ fn said(ranks: &[u32]) -> String {
 type Sides = Vec<(String, Vec<u32>)>;
 
 /// The first thing in which the calls differ.
-fn difference(members: &[(u32, &Collective)]) -> Option<(&'static str, Sides)> {
-    let by = |what, tell: fn(&Collective) -> Option<String>| {
+fn difference(members: &[(u32, &ReportedCollective)]) -> Option<(&'static str, Sides)> {
+    let by = |what, tell: fn(&ReportedCollective) -> Option<String>| {
         let sides = sides(members, tell);
         (sides.len() > 1).then_some((what, sides))
     };
@@ -52,11 +52,11 @@ fn difference(members: &[(u32, &Collective)]) -> Option<(&'static str, Sides)> {
         .or_else(|| by("the lengths differ", |call| Some(format!("at {} bytes", call.bytes?))))
 }
 
-fn rooted(call: &Collective) -> bool {
+fn rooted(call: &ReportedCollective) -> bool {
     call.root >= 0
 }
 
-fn sides(members: &[(u32, &Collective)], tell: fn(&Collective) -> Option<String>) -> Sides {
+fn sides(members: &[(u32, &ReportedCollective)], tell: fn(&ReportedCollective) -> Option<String>) -> Sides {
     let mut sides = Sides::new();
     for (rank, call) in members {
         let Some(side) = tell(call) else { continue };
@@ -76,7 +76,7 @@ mod tests {
 
     fn told(calls: &[(u64, &str, i32, Option<u64>)]) -> Vec<String> {
         let standing = |&(context, name, root, bytes): &(u64, &str, i32, Option<u64>)| Standing {
-            collective: Some(Collective {
+            collective: Some(ReportedCollective {
                 name: name.into(),
                 context,
                 comm: format!("comm {context}"),

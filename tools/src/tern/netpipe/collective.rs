@@ -1,39 +1,39 @@
 //! Time of a collective against the number of hosts, one rank on each (MPI for the T3D section 4.2 has it against
-//! processes). Whoever adds another one adds its loop to `netpipe.c`, a [`Work`], and a study like this.
+//! processes). Whoever adds another one adds its loop to `netpipe.c`, a [`JobWork`], and a study like this.
 
 use tern_coll::table::HEADING;
 use tern_coll::{Algorithm, Collective, Query, algorithms};
 
-use super::samples::Curve;
-use super::section::{Chart, Grid, Section, Trace, Unit};
+use super::samples::MetricCurve;
+use super::section::{Chart, Section, SectionTable, Trace, Unit};
 use super::sizes;
-use super::systems::{Job, Work};
+use super::systems::{JobWork, SystemJob};
 use super::turns::{Entrant, Lab, Study};
 use super::words::{self, time};
-use crate::installation::Scratch;
+use crate::installation::ScratchFolder;
 use crate::tune::jobs::row_for_all;
 
 /// Broadcasts over all numbers of hosts that are asked for: what the library chooses, multicast whether it pays or not, what it
 /// chooses without multicast, and algorithms that are asked for by name. One copy between two hosts over raw TCP is what the wire
 /// takes.
-pub fn bcast(lab: &Lab, scratch: &Scratch) -> Result<Study, String> {
+pub fn bcast(lab: &Lab, scratch: &ScratchFolder) -> Result<Study, String> {
     let (least, most) = lab.options.host_range();
     let variants = variants(&lab.options.algorithms, scratch)?;
-    let job = |work, ranks, settings| Job {
+    let job = |work, ranks, settings| SystemJob {
         work,
         ranks,
         sizes: lab.options.bytes.clone(),
         point_s: lab.options.point_s,
         settings,
     };
-    let mut entrants: Vec<Entrant> = lab.raw(&job(Work::PingPong, 2, vec![])).into_iter().collect();
+    let mut entrants: Vec<Entrant> = lab.raw(&job(JobWork::PingPong, 2, vec![])).into_iter().collect();
     for hosts in sizes::doublings(least, most) {
-        let everyone = lab.everyone(&job(Work::Bcast, hosts, vec![]));
+        let everyone = lab.everyone(&job(JobWork::Bcast, hosts, vec![]));
         entrants.extend(everyone.into_iter().map(|entrant| Entrant { parameter: hosts.into(), ..entrant }));
-        let query = Query { machines: hosts, multicast: true, ..Query::new(Collective::Bcast, 0, hosts) };
+        let query = Query { nodes: hosts, multicast: true, ..Query::new(Collective::Bcast, 0, hosts) };
         for variant in variants.iter().filter(|variant| variant.suits(&query)) {
             let named = |entrant| Entrant { system: format!("tern, {}", variant.name), ..entrant };
-            let job = job(Work::Bcast, hosts, vec![variant.setting.clone()]);
+            let job = job(JobWork::Bcast, hosts, vec![variant.setting.clone()]);
             entrants.extend(lab.tern(hosts.into(), &job).map(named));
         }
     }
@@ -55,7 +55,7 @@ impl Variant {
 }
 
 /// Multicast and its counterpart, and then what is asked for.
-fn variants(names: &[String], scratch: &Scratch) -> Result<Vec<Variant>, String> {
+fn variants(names: &[String], scratch: &ScratchFolder) -> Result<Vec<Variant>, String> {
     let without = Variant { name: "TCP", setting: ("TERN_MULTICAST".into(), "0".into()), algorithm: None };
     let multicast = Algorithm::named(Collective::Bcast, Algorithm::Multicast.name());
     let asked = chosen(Collective::Bcast, names)?;
@@ -87,7 +87,7 @@ fn chosen(collective: Collective, names: &[String]) -> Result<Vec<Algorithm>, St
 }
 
 /// A file for `TERN_COLL_TABLE` that names an algorithm for all broadcasts. All hosts must see it.
-fn table(algorithm: Algorithm, scratch: &Scratch) -> Result<String, String> {
+fn table(algorithm: Algorithm, scratch: &ScratchFolder) -> Result<String, String> {
     let file = scratch.file(&format!("bcast-{}.table", algorithm.name()));
     let row = row_for_all(Collective::Bcast, algorithm.into());
     std::fs::write(&file, format!("{HEADING}\n{row}\n"))
@@ -95,14 +95,14 @@ fn table(algorithm: Algorithm, scratch: &Scratch) -> Result<String, String> {
     Ok(file.display().to_string())
 }
 
-fn section(curves: Vec<Curve>, hosts: (u32, u32)) -> Section {
+fn section(curves: Vec<MetricCurve>, hosts: (u32, u32)) -> Section {
     let mut sizes: Vec<u64> =
         curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let charts = sizes.iter().map(|&bytes| chart(&curves, bytes, hosts)).collect();
     let tables = sizes.iter().map(|&bytes| grid(&curves, bytes)).collect();
-    let finding = |curve: &Curve| {
+    let finding = |curve: &MetricCurve| {
         let name = match curve.parameter {
             ANY => curve.system.clone(),
             hosts => format!("{}.{hosts}", curve.system),
@@ -122,7 +122,7 @@ fn section(curves: Vec<Curve>, hosts: (u32, u32)) -> Section {
 /// The parameter of what has nothing to do with the number of hosts.
 const ANY: u64 = 0;
 
-fn systems(curves: &[Curve]) -> Vec<&str> {
+fn systems(curves: &[MetricCurve]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for curve in curves {
         if !names.contains(&curve.system.as_str()) {
@@ -132,10 +132,10 @@ fn systems(curves: &[Curve]) -> Vec<&str> {
     names
 }
 
-fn chart(curves: &[Curve], bytes: u64, (least, most): (u32, u32)) -> Chart {
+fn chart(curves: &[MetricCurve], bytes: u64, (least, most): (u32, u32)) -> Chart {
     let line = |system: &str| {
         let own = curves.iter().filter(|curve| curve.system == system);
-        let across = |curve: &Curve| match curve.parameter {
+        let across = |curve: &MetricCurve| match curve.parameter {
             ANY => vec![f64::from(least), f64::from(most)],
             hosts => vec![hosts as f64],
         };
@@ -154,7 +154,7 @@ fn chart(curves: &[Curve], bytes: u64, (least, most): (u32, u32)) -> Chart {
     }
 }
 
-fn grid(curves: &[Curve], bytes: u64) -> Grid {
+fn grid(curves: &[MetricCurve], bytes: u64) -> SectionTable {
     let names = systems(curves);
     let mut head = vec!["hosts".to_owned()];
     head.extend(names.iter().map(|name| String::from(*name)));
@@ -163,8 +163,9 @@ fn grid(curves: &[Curve], bytes: u64) -> Grid {
     hosts.sort_unstable();
     hosts.dedup();
     let cell = |system: &str, hosts: u64| {
-        let is_it =
-            |curve: &&Curve| curve.system == system && (curve.parameter == hosts || curve.parameter == ANY);
+        let is_it = |curve: &&MetricCurve| {
+            curve.system == system && (curve.parameter == hosts || curve.parameter == ANY)
+        };
         let own = curves.iter().find(is_it);
         let point = own.and_then(|curve| curve.at(bytes));
         point.map_or("-".into(), |point| format!("{} / {}", time(point.best_s), time(point.median_s)))
@@ -173,7 +174,7 @@ fn grid(curves: &[Curve], bytes: u64) -> Grid {
         std::iter::once(hosts.to_string()).chain(names.iter().map(|name| cell(name, hosts))).collect()
     };
     let rows = std::iter::once(head).chain(hosts.iter().map(|hosts| row(*hosts))).collect();
-    Grid { title: format!("{}, best / median", words::bytes(bytes)), rows }
+    SectionTable { title: format!("{}, best / median", words::bytes(bytes)), rows }
 }
 
 #[cfg(test)]
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn multicast_and_no_multicast_are_always_there_and_once() {
-        let scratch = Scratch::new("tern-netpipe-variants-test").unwrap();
+        let scratch = ScratchFolder::new("tern-netpipe-variants-test").unwrap();
         let names = |asked: &[&str]| {
             let asked: Vec<String> = asked.iter().map(|name| String::from(*name)).collect();
             let all = variants(&asked, &scratch).unwrap();

@@ -2,23 +2,23 @@
 //! back, and both ranks at once; each told as the straight line that fits best.
 
 use super::fit;
-use super::samples::Curve;
-use super::section::{Chart, Grid, Section, mbps};
+use super::samples::MetricCurve;
+use super::section::{Chart, Section, SectionTable, mbps};
 use super::steadiness;
-use super::systems::{Job, Work};
+use super::systems::{JobWork, SystemJob};
 use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
 
 /// One way at a time.
 pub fn comms1(lab: &Lab) -> Study {
-    study(lab, Work::PingPong, "COMMS1", |curves| {
+    study(lab, JobWork::PingPong, "COMMS1", |curves| {
         section("comms1", "COMMS1: one way at a time, half a round trip", curves)
     })
 }
 
 /// Both ways at once.
 pub fn comms2(lab: &Lab) -> Study {
-    study(lab, Work::Exchange, "COMMS2", |curves| {
+    study(lab, JobWork::Exchange, "COMMS2", |curves| {
         let mut section = section("comms2", "COMMS2: both ways at once, time of one exchange", curves);
         section
             .notes
@@ -27,13 +27,13 @@ pub fn comms2(lab: &Lab) -> Study {
     })
 }
 
-fn study(lab: &Lab, work: Work, name: &'static str, conclude: fn(Vec<Curve>) -> Section) -> Study {
+fn study(lab: &Lab, work: JobWork, name: &'static str, conclude: fn(Vec<MetricCurve>) -> Section) -> Study {
     let sizes = lab.bases();
-    let job = Job { work, ranks: 2, sizes, point_s: lab.options.point_s, settings: vec![] };
+    let job = SystemJob { work, ranks: 2, sizes, point_s: lab.options.point_s, settings: vec![] };
     Study { name, entrants: lab.everyone(&job), turns: lab.options.turns, conclude: Box::new(conclude) }
 }
 
-fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
+fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
     let labelled = || curves.iter().map(|curve| (curve, curve.system.clone()));
     let charts = vec![
         Chart::throughputs(&format!("{name}-throughput"), title, labelled()),
@@ -56,11 +56,11 @@ fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
 }
 
 /// The best times of all sizes.
-fn points(curves: &[Curve]) -> Grid {
+fn points(curves: &[MetricCurve]) -> SectionTable {
     let mut head = vec!["bytes".to_owned()];
     head.extend(curves.iter().map(|curve| curve.system.clone()));
     let sizes = curves.first().map(|curve| curve.points().map(|(bytes, _)| bytes).collect::<Vec<_>>());
-    let cell = |curve: &Curve, bytes| {
+    let cell = |curve: &MetricCurve, bytes| {
         curve.at(bytes).map_or("-".into(), |point| {
             format!("{}, {:.0} Mbps", time(point.best_s), mbps(bytes as f64 / point.best_s))
         })
@@ -69,11 +69,11 @@ fn points(curves: &[Curve]) -> Grid {
         std::iter::once(size(bytes)).chain(curves.iter().map(|curve| cell(curve, bytes))).collect()
     };
     let rows = std::iter::once(head).chain(sizes.unwrap_or_default().into_iter().map(row)).collect();
-    Grid { title: "time and throughput, best".into(), rows }
+    SectionTable { title: "time and throughput, best".into(), rows }
 }
 
 /// The line of each system.
-fn lines(curves: &[Curve]) -> (Grid, Vec<(String, f64)>) {
+fn lines(curves: &[MetricCurve]) -> (SectionTable, Vec<(String, f64)>) {
     let head = ["system", "latency", "r_inf, Mbps", "n_1/2, bytes", "farthest point"];
     let mut rows = vec![head.map(String::from).to_vec()];
     let mut findings = Vec::new();
@@ -93,7 +93,7 @@ fn lines(curves: &[Curve]) -> (Grid, Vec<(String, f64)>) {
             names.iter().zip(values).map(|(name, value)| (format!("{}.{name}", curve.system), value)),
         );
     }
-    (Grid { title: "the straight line".into(), rows }, findings)
+    (SectionTable { title: "the straight line".into(), rows }, findings)
 }
 
 #[cfg(test)]

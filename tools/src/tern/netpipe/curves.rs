@@ -2,19 +2,26 @@
 //! time, which NetPIPE calls the signature of a network.
 
 use super::limits::THROUGHPUT_FROM_BYTES;
-use super::samples::{Curve, Point};
-use super::section::{Chart, Grid, Section, Trace, Unit, mbps};
+use super::samples::{MetricCurve, SizeSamples};
+use super::section::{Chart, Section, SectionTable, Trace, Unit, mbps};
 use super::sizes;
 use super::steadiness;
-use super::systems::{Job, Work};
+use super::systems::{JobWork, SystemJob};
 use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
 
 /// What the curves are made of.
 pub fn study(lab: &Lab) -> Study {
     let sizes = lab.sizes();
-    let job = Job { work: Work::PingPong, ranks: 2, sizes, point_s: lab.options.point_s, settings: vec![] };
-    let conclude = |curves: Vec<Curve>| section("curves", "One message back and forth (ping-pong)", curves);
+    let job = SystemJob {
+        work: JobWork::PingPong,
+        ranks: 2,
+        sizes,
+        point_s: lab.options.point_s,
+        settings: vec![],
+    };
+    let conclude =
+        |curves: Vec<MetricCurve>| section("curves", "One message back and forth (ping-pong)", curves);
     Study {
         name: "ping-pong",
         entrants: lab.everyone(&job),
@@ -33,7 +40,7 @@ impl Lab {
         sizes::series(options.from, options.to, options.perturbation)
     }
 
-    /// The same without neighbours.
+    /// The same without neighbors.
     pub fn bases(&self) -> Vec<u64> {
         let options = &self.options;
         if options.quick {
@@ -45,7 +52,7 @@ impl Lab {
 }
 
 /// Tables, pictures and findings of curves over sizes.
-pub fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
+pub fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
     let labelled = || curves.iter().map(|curve| (curve, curve.system.clone()));
     let charts = vec![
         Chart::throughputs(&format!("{name}-throughput"), &format!("{title}: throughput"), labelled()),
@@ -57,9 +64,9 @@ pub fn section(name: &'static str, title: &str, curves: Vec<Curve>) -> Section {
     Section { name, title: title.into(), notes, findings, tables, charts, curves }
 }
 
-fn signature(name: &str, title: &str, curves: &[Curve]) -> Chart {
-    let point = |(bytes, point): (u64, Point)| (point.best_s, mbps(bytes as f64 / point.best_s));
-    let line = |curve: &Curve| Trace {
+fn signature(name: &str, title: &str, curves: &[MetricCurve]) -> Chart {
+    let point = |(bytes, point): (u64, SizeSamples)| (point.best_s, mbps(bytes as f64 / point.best_s));
+    let line = |curve: &MetricCurve| Trace {
         label: curve.system.clone(),
         system: curve.system.clone(),
         points: curve.points().map(point).collect(),
@@ -72,8 +79,8 @@ fn signature(name: &str, title: &str, curves: &[Curve]) -> Chart {
     }
 }
 
-/// The sizes that tables show: without neighbours of others.
-pub fn shown(curves: &[Curve]) -> Vec<u64> {
+/// The sizes that tables show: without neighbors of others.
+pub fn shown(curves: &[MetricCurve]) -> Vec<u64> {
     let mut all: Vec<u64> = curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     all.sort_unstable();
     all.dedup();
@@ -83,26 +90,26 @@ pub fn shown(curves: &[Curve]) -> Vec<u64> {
 }
 
 /// Whether no size is a power of two, so that a table would be empty.
-fn all_but_powers(curves: &[Curve]) -> bool {
+fn all_but_powers(curves: &[MetricCurve]) -> bool {
     curves.iter().all(|curve| curve.points().all(|(bytes, _)| !bytes.is_power_of_two()))
 }
 
 /// Best and median times, and how Tern's compare with those of polled sockets.
-fn times(curves: &[Curve]) -> Grid {
-    let cell = |point: Option<Point>| {
+fn times(curves: &[MetricCurve]) -> SectionTable {
+    let cell = |point: Option<SizeSamples>| {
         point.map_or("-".into(), |point| format!("{} / {}", time(point.best_s), time(point.median_s)))
     };
-    let ratio = |tern: Point, raw: Point| {
+    let ratio = |tern: SizeSamples, raw: SizeSamples| {
         format!("{:.2} / {:.2}", tern.best_s / raw.best_s, tern.median_s / raw.median_s)
     };
     grid("time of one way, best / median", "tern / raw", curves, |curve, bytes| cell(curve.at(bytes)), ratio)
 }
 
-fn throughputs(curves: &[Curve]) -> Grid {
-    let cell = |curve: &Curve, bytes| {
+fn throughputs(curves: &[MetricCurve]) -> SectionTable {
+    let cell = |curve: &MetricCurve, bytes| {
         curve.throughput(bytes).map_or("-".into(), |rate| format!("{:.0}", mbps(rate)))
     };
-    let ratio = |tern: Point, raw: Point| {
+    let ratio = |tern: SizeSamples, raw: SizeSamples| {
         format!("{:.3} / {:.3}", raw.best_s / tern.best_s, raw.median_s / tern.median_s)
     };
     grid("throughput, Mbps, best; the ratio best / median", "tern / raw", curves, cell, ratio)
@@ -111,10 +118,10 @@ fn throughputs(curves: &[Curve]) -> Grid {
 fn grid(
     title: &str,
     compared: &str,
-    curves: &[Curve],
-    cell: impl Fn(&Curve, u64) -> String,
-    ratio: impl Fn(Point, Point) -> String,
-) -> Grid {
+    curves: &[MetricCurve],
+    cell: impl Fn(&MetricCurve, u64) -> String,
+    ratio: impl Fn(SizeSamples, SizeSamples) -> String,
+) -> SectionTable {
     let pair = tern_and_raw(curves);
     let mut head = vec!["bytes".to_owned()];
     head.extend(curves.iter().map(|curve| curve.system.clone()));
@@ -127,20 +134,20 @@ fn grid(
         row
     };
     let rows = std::iter::once(head).chain(shown(curves).into_iter().map(row)).collect();
-    Grid { title: title.into(), rows }
+    SectionTable { title: title.into(), rows }
 }
 
-fn tern_and_raw(curves: &[Curve]) -> Option<(&Curve, &Curve)> {
+fn tern_and_raw(curves: &[MetricCurve]) -> Option<(&MetricCurve, &MetricCurve)> {
     let of = |system: &str| curves.iter().find(|curve| curve.system == system);
     of("tern").zip(of("raw"))
 }
 
-type Findings = Vec<(String, f64)>;
+type CurveFindings = Vec<(String, f64)>;
 
 /// In words and numbers: latency and the highest throughput of all, and of Tern against raw TCP the ratio of latencies and
 /// the least ratio of throughputs.
-fn against_raw(curves: &[Curve]) -> (Vec<String>, Findings) {
-    let (mut notes, mut findings) = (Vec::new(), Findings::new());
+fn against_raw(curves: &[MetricCurve]) -> (Vec<String>, CurveFindings) {
+    let (mut notes, mut findings) = (Vec::new(), CurveFindings::new());
     for curve in curves {
         let Some((bytes, first)) = curve.points().next() else { continue };
         let highest = curve.throughputs().into_iter().map(|(_, rate)| rate).fold(0.0, f64::max);
@@ -157,8 +164,8 @@ fn against_raw(curves: &[Curve]) -> (Vec<String>, Findings) {
     (notes, findings)
 }
 
-fn compare(tern: &Curve, raw: &Curve) -> (Vec<String>, Findings) {
-    let (mut notes, mut findings) = (Vec::new(), Findings::new());
+fn compare(tern: &MetricCurve, raw: &MetricCurve) -> (Vec<String>, CurveFindings) {
+    let (mut notes, mut findings) = (Vec::new(), CurveFindings::new());
     let both = |bytes: u64| tern.at(bytes).zip(raw.at(bytes));
     let sizes: Vec<u64> = tern.points().map(|(bytes, _)| bytes).collect();
     // 8 bytes are what latencies are told of; without them the smallest size is.
@@ -172,7 +179,7 @@ fn compare(tern: &Curve, raw: &Curve) -> (Vec<String>, Findings) {
         findings.push(("tern_over_raw.latency_best".into(), best));
         findings.push(("tern_over_raw.latency_median".into(), median));
     }
-    for (what, of) in [("best", best_of as fn(Point) -> f64), ("median", median_of)] {
+    for (what, of) in [("best", best_of as fn(SizeSamples) -> f64), ("median", median_of)] {
         let large = sizes.iter().filter(|bytes| **bytes >= THROUGHPUT_FROM_BYTES);
         let ratios = large.filter_map(|&bytes| both(bytes).map(|(tern, raw)| (bytes, of(raw) / of(tern))));
         let Some((bytes, ratio)) = ratios.min_by(|(_, a), (_, b)| a.total_cmp(b)) else { continue };
@@ -186,11 +193,11 @@ fn compare(tern: &Curve, raw: &Curve) -> (Vec<String>, Findings) {
     (notes, findings)
 }
 
-fn best_of(point: Point) -> f64 {
+fn best_of(point: SizeSamples) -> f64 {
     point.best_s
 }
 
-fn median_of(point: Point) -> f64 {
+fn median_of(point: SizeSamples) -> f64 {
     point.median_s
 }
 

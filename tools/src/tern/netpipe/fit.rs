@@ -3,7 +3,7 @@
 /// The time of a message as a straight line over its length, as the GENESIS suite (MPI for the T3D section 4.1) and others
 /// after Hockney describe networks: t = t0 + n / r_inf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// Time of a message of no bytes, seconds.
     pub t0_s: f64,
     /// Bytes a second of an endless message.
@@ -16,7 +16,7 @@ pub struct Line {
 
 /// The line with the least sum of squares of relative errors: so small messages count as much as large ones. None where the
 /// time does not grow with the length.
-pub fn line(points: &[(f64, f64)]) -> Option<Line> {
+pub fn line(points: &[(f64, f64)]) -> Option<FittedLine> {
     let mut sums = [0.0; 5];
     for &(bytes, time) in points {
         let weight = 1.0 / (time * time);
@@ -29,7 +29,7 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let t0_s = (t * nn - n * nt) / determinant;
     let is_line = points.len() >= 2 && slope.is_finite() && slope > 0.0;
     let error = |&(bytes, time): &(f64, f64)| ((t0_s + slope * bytes) / time - 1.0).abs();
-    is_line.then(|| Line {
+    is_line.then(|| FittedLine {
         t0_s,
         r_inf: 1.0 / slope,
         n_half: t0_s / slope,

@@ -3,7 +3,7 @@
 //!
 //! [`options`] reads the command line; [`systems`] and [`peers`] say who takes part; [`turns`] lets them take turns; a file for
 //! each kind of measurement says what is run and what it comes to ([`curves`], [`comms`], [`thresholds`], [`overlap`],
-//! [`collective`]); [`report`] writes it down. What runs is `tools/measure/netpipe.c`.
+//! [`collective`], [`rma`]); [`report`] writes it down. What runs is `tools/measure/netpipe.c`.
 
 mod collective;
 mod comms;
@@ -16,6 +16,7 @@ mod overlap;
 mod peers;
 mod pixels;
 mod report;
+mod rma;
 mod samples;
 mod section;
 mod sizes;
@@ -30,24 +31,24 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::installation::{Installation, Scratch};
-use crate::tune::progress::Progress;
-pub use options::Arguments;
-use options::{Options, What};
+use crate::installation::{Installation, ScratchFolder};
+use crate::tune::progress::JobProgress;
+pub use options::NetpipeArguments;
+use options::{Measurement, NetpipeOptions};
 use report::Report;
-use systems::{Starter, System, quoted};
+use systems::{JobStarter, MeasuredSystem, quoted};
 use turns::{Lab, Study};
 
 /// Measures what the arguments ask for, writes all files, and returns the text.
-pub fn answer(arguments: Arguments) -> Result<String, String> {
-    let options = Options::new(arguments)?;
+pub fn answer(arguments: NetpipeArguments) -> Result<String, String> {
+    let options = NetpipeOptions::new(arguments)?;
     let here = Installation::find()?;
     // Before minutes of measuring, not after.
     report::try_folder(&options.output)?;
     // Other hosts see the folder of the results, if any.
     let scratch = match options.place.hosts.is_empty() {
-        true => Scratch::new("tern-netpipe")?,
-        false => Scratch::within(&options.output, "work")?,
+        true => ScratchFolder::new("tern-netpipe")?,
+        false => ScratchFolder::within(&options.output, "work")?,
     };
     let (lab, complaints) = lab(options, &here, &scratch)?;
     let studies =
@@ -55,7 +56,7 @@ pub fn answer(arguments: Arguments) -> Result<String, String> {
     if let Some(empty) = studies.iter().find(|study| study.entrants.is_empty()) {
         return Err(format!("nobody can take part in {}; see --only", empty.name));
     }
-    let progress = Progress::new(studies.iter().map(Study::jobs).sum());
+    let progress = JobProgress::new(studies.iter().map(Study::jobs).sum());
     complaints.iter().for_each(|complaint| progress.say(&format!("tern netpipe: {complaint}")));
     // Those behind 'tern netpipe'.
     let words: Vec<String> = std::env::args().skip(2).collect();
@@ -72,19 +73,28 @@ pub fn answer(arguments: Arguments) -> Result<String, String> {
 }
 
 /// Everybody who takes part, and what is to say of those who cannot.
-fn lab(options: Options, here: &Installation, scratch: &Scratch) -> Result<(Lab, Vec<String>), String> {
-    let mut starter = Starter::new(here, &options.place)?;
+fn lab(
+    options: NetpipeOptions,
+    here: &Installation,
+    scratch: &ScratchFolder,
+) -> Result<(Lab, Vec<String>), String> {
+    let mut starter = JobStarter::new(here, &options.place)?;
     if let Some(launcher) = &options.place.launcher {
         starter.remote_shell = Some(remote_shell(launcher, scratch)?);
     }
     let found = if options.look_for_peers { peers::look(here) } else { Vec::new() };
     let (peers, complaints) =
         peers::prepare(&options.peers, &found, &here.tree.join("share/tern/measure"), scratch);
-    let own = [System::Tern, System::RawPolled, System::RawBlocking];
-    let all = own.into_iter().chain(peers.into_iter().map(System::Peer));
-    let all: Vec<System> = all.collect();
+    let own = [
+        MeasuredSystem::Tern,
+        MeasuredSystem::RawPolled,
+        MeasuredSystem::RawBlocking,
+        MeasuredSystem::Memory,
+    ];
+    let all = own.into_iter().chain(peers.into_iter().map(MeasuredSystem::Peer));
+    let all: Vec<MeasuredSystem> = all.collect();
     if let Some(name) = options.only.iter().find(|name| !all.iter().any(|system| system.name() == *name)) {
-        let names: Vec<&str> = all.iter().map(System::name).collect();
+        let names: Vec<&str> = all.iter().map(MeasuredSystem::name).collect();
         let complaints: String = complaints.iter().map(|complaint| format!("; {complaint}")).collect();
         return Err(format!("--only names '{name}', but what is here is {}{complaints}", names.join(", ")));
     }
@@ -92,19 +102,20 @@ fn lab(options: Options, here: &Installation, scratch: &Scratch) -> Result<(Lab,
     Ok((Lab { systems, starter, options }, complaints))
 }
 
-fn study(lab: &Lab, what: What, scratch: &Scratch) -> Result<Study, String> {
+fn study(lab: &Lab, what: Measurement, scratch: &ScratchFolder) -> Result<Study, String> {
     match what {
-        What::Curves => Ok(curves::study(lab)),
-        What::Comms1 => Ok(comms::comms1(lab)),
-        What::Comms2 => Ok(comms::comms2(lab)),
-        What::Thresholds => Ok(thresholds::study(lab)),
-        What::Overlap => Ok(overlap::study(lab)),
-        What::Bcast => collective::bcast(lab, scratch),
+        Measurement::Curves => Ok(curves::study(lab)),
+        Measurement::Comms1 => Ok(comms::comms1(lab)),
+        Measurement::Comms2 => Ok(comms::comms2(lab)),
+        Measurement::Thresholds => Ok(thresholds::study(lab)),
+        Measurement::Overlap => Ok(overlap::study(lab)),
+        Measurement::Rma => Ok(rma::study(lab)),
+        Measurement::Bcast => collective::bcast(lab, scratch),
     }
 }
 
 /// Other launchers call the remote shell with options of their own before the host, and by its path alone.
-fn remote_shell(launcher: &str, scratch: &Scratch) -> Result<PathBuf, String> {
+fn remote_shell(launcher: &str, scratch: &ScratchFolder) -> Result<PathBuf, String> {
     let file = scratch.file("remote-shell");
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 0 ]; do\n    case $1 in\n    -*) shift ;;\n    *) break ;;\n    esac\ndone\nexec {launcher} \"$@\"\n"
@@ -120,12 +131,13 @@ fn command(words: &[String]) -> String {
     ["tern netpipe"].into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
-fn versions(systems: &[System]) -> Vec<String> {
-    let version = |system: &System| match system {
-        System::Tern => format!("tern: Tern {}", env!("CARGO_PKG_VERSION")),
-        System::RawPolled => "raw: TCP, sockets polled".into(),
-        System::RawBlocking => "raw-blocking: TCP, blocking sockets".into(),
-        System::Peer(peer) => format!("{}: {}", peer.name, peer.version),
+fn versions(systems: &[MeasuredSystem]) -> Vec<String> {
+    let version = |system: &MeasuredSystem| match system {
+        MeasuredSystem::Tern => format!("tern: Tern {}", env!("CARGO_PKG_VERSION")),
+        MeasuredSystem::RawPolled => "raw: TCP, sockets polled".into(),
+        MeasuredSystem::RawBlocking => "raw-blocking: TCP, blocking sockets".into(),
+        MeasuredSystem::Memory => "memory: copies and atomic instructions on mapped memory".into(),
+        MeasuredSystem::Peer(peer) => format!("{}: {}", peer.name, peer.version),
     };
     systems.iter().map(version).collect()
 }
@@ -145,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_remote_shell_leaves_out_what_launchers_put_before_the_host() {
-        let scratch = Scratch::new("tern-netpipe-shell-test").unwrap();
+        let scratch = ScratchFolder::new("tern-netpipe-shell-test").unwrap();
         let shell = remote_shell("echo on", &scratch).unwrap();
         let output = Command::new(shell).args(["-x", "-q", "host", "run", "-n", "1"]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "on host run -n 1\n");

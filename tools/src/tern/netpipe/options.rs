@@ -6,7 +6,7 @@ use super::limits::{
     ASKED_BYTES_MAX, BYTES_MAX, COLLECTIVE_BYTES, LIMIT_S, PERTURBATION_BYTES, POINT_S, QUICK_BYTES_MAX,
     QUICK_LIMIT_S, QUICK_POINT_S, QUICK_TRIALS, TRIALS, TRIALS_MAX,
 };
-use super::turns::Turns;
+use super::turns::MeasurementTurns;
 use crate::sim::units::{parse_count, parse_time};
 use clap::{Args, ValueEnum, value_parser};
 
@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum, value_parser};
 /// Numbers of bytes may end in k, m or g, which are powers of 1024.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct Arguments {
+pub struct NetpipeArguments {
     /// Ping-pong over sizes and their neighbors: latency and throughput, as NetPIPE draws them; what is measured unless
     /// something is named
     #[arg(long, help_heading = WHAT)]
@@ -36,16 +36,19 @@ pub struct Arguments {
     /// receiver computes; what the thread costs where there is nothing to hide
     #[arg(long, help_heading = WHAT)]
     overlap: bool,
+    /// Put, get and accumulate to a window over their size, each completed at the target, beside copies of memory and raw TCP
+    #[arg(long, help_heading = WHAT)]
+    rma: bool,
     /// Time of a broadcast against the number of hosts: by multicast, over TCP, and what the library chooses
     #[arg(long, value_enum, help_heading = WHAT)]
-    collective: Option<Collective>,
+    collective: Option<MeasuredCollective>,
     /// All of them but the last
     #[arg(long, help_heading = WHAT)]
     all: bool,
 
     /// What Tern's messages take
     #[arg(long, value_enum, default_value_t, help_heading = BETWEEN)]
-    transport: Transport,
+    transport: MeasuredTransport,
     /// Between these two hosts; without it both ranks are here
     #[arg(long, value_name = "A,B", value_parser = parse_names, help_heading = BETWEEN)]
     host: Option<Names>,
@@ -60,8 +63,8 @@ pub struct Arguments {
     algorithm: Option<Names>,
     /// Compare with this MPI library as well
     #[arg(long, value_name = "NAME=MPICC,MPIRUN", value_parser = parse_peer, help_heading = BETWEEN)]
-    peer: Vec<Asked>,
-    /// Only these systems: tern, raw, raw-blocking, and names of peers
+    peer: Vec<OtherLibrary>,
+    /// Only these systems: tern, raw, raw-blocking, memory, and names of peers
     #[arg(long, value_name = "NAMES", value_parser = parse_names, help_heading = BETWEEN)]
     only: Option<Names>,
     /// Do not look for other MPI libraries (in PATH, and beside the installation, as make bench puts them)
@@ -98,7 +101,7 @@ pub struct Arguments {
     output: PathBuf,
 }
 
-const WHAT: &str = "What";
+const WHAT: &str = "Measurement";
 const BETWEEN: &str = "Between what";
 const EFFORT: &str = "How thoroughly";
 
@@ -107,14 +110,14 @@ type Names = Vec<String>;
 
 /// A collective that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Collective {
+pub enum MeasuredCollective {
     /// A broadcast.
     Bcast,
 }
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Measurement {
     /// Ping-pong over sizes.
     Curves,
     /// One way at a time.
@@ -125,13 +128,15 @@ pub enum What {
     Thresholds,
     /// Computation and messages.
     Overlap,
+    /// Accesses to a window.
+    Rma,
     /// A broadcast over hosts.
     Bcast,
 }
 
 /// What carries Tern's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Transport {
+pub enum MeasuredTransport {
     /// What the library chooses.
     #[default]
     Auto,
@@ -143,9 +148,9 @@ pub enum Transport {
 
 /// Where the ranks run, and over what they talk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct RankPlacement {
     /// What carries messages.
-    pub transport: Transport,
+    pub transport: MeasuredTransport,
     /// None: all here.
     pub hosts: Vec<String>,
     /// What runs a command on a host.
@@ -154,7 +159,7 @@ pub struct Place {
 
 /// Another MPI library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct OtherLibrary {
     /// What it is called.
     pub name: String,
     /// Its compiler wrapper.
@@ -165,14 +170,14 @@ pub struct Asked {
 
 /// The command line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct NetpipeOptions {
     /// In the order in which they come in the report.
-    pub what: Vec<What>,
-    pub place: Place,
+    pub what: Vec<Measurement>,
+    pub place: RankPlacement,
     /// For collectives: the least and the most hosts.
     pub hosts: Option<(u32, u32)>,
     pub algorithms: Vec<String>,
-    pub peers: Vec<Asked>,
+    pub peers: Vec<OtherLibrary>,
     /// All, if it is empty.
     pub only: Vec<String>,
     pub look_for_peers: bool,
@@ -182,50 +187,52 @@ pub struct Options {
     /// Sizes of collectives.
     pub bytes: Vec<u64>,
     pub perturbation: u64,
-    pub turns: Turns,
+    pub turns: MeasurementTurns,
     pub point_s: f64,
     pub output: PathBuf,
 }
 
-impl Arguments {
+impl NetpipeArguments {
     /// In the order of the report.
-    fn what(&self) -> Vec<What> {
+    fn what(&self) -> Vec<Measurement> {
         let asked = [
-            (What::Curves, self.curves || self.all || !self.names_any()),
-            (What::Comms1, self.comms1 || self.all),
-            (What::Comms2, self.comms2 || self.all),
-            (What::Thresholds, self.thresholds || self.all),
-            (What::Overlap, self.overlap || self.all),
-            (What::Bcast, self.collective.is_some()),
+            (Measurement::Curves, self.curves || self.all || !self.names_any()),
+            (Measurement::Comms1, self.comms1 || self.all),
+            (Measurement::Comms2, self.comms2 || self.all),
+            (Measurement::Thresholds, self.thresholds || self.all),
+            (Measurement::Overlap, self.overlap || self.all),
+            (Measurement::Rma, self.rma || self.all),
+            (Measurement::Bcast, self.collective.is_some()),
         ];
         asked.into_iter().filter_map(|(what, asked)| asked.then_some(what)).collect()
     }
 
     fn names_any(&self) -> bool {
-        self.comms1 || self.comms2 || self.thresholds || self.overlap || self.collective.is_some()
+        let pairs = [self.comms1, self.comms2, self.thresholds, self.overlap, self.rma];
+        pairs.contains(&true) || self.collective.is_some()
     }
 }
 
-impl Options {
+impl NetpipeOptions {
     /// What the arguments ask for. What is quick gives way to what is said more exactly.
-    pub fn new(arguments: Arguments) -> Result<Options, String> {
+    pub fn new(arguments: NetpipeArguments) -> Result<NetpipeOptions, String> {
         let what = arguments.what();
         let quick = arguments.quick;
         let either = |quickly, thoroughly| if quick { quickly } else { thoroughly };
         let bytes = arguments.bytes;
         let turns = match arguments.trials {
-            Some(trials) => Turns { least: trials, most: trials, limit_s: 0.0 },
-            None => Turns {
+            Some(trials) => MeasurementTurns { least: trials, most: trials, limit_s: 0.0 },
+            None => MeasurementTurns {
                 least: if quick { QUICK_TRIALS } else { TRIALS },
                 most: TRIALS_MAX,
                 limit_s: arguments.limit.unwrap_or(if quick { QUICK_LIMIT_S } else { LIMIT_S }),
             },
         };
         // What is measured shares the time.
-        let turns = Turns { limit_s: turns.limit_s / what.len() as f64, ..turns };
-        let options = Options {
+        let turns = MeasurementTurns { limit_s: turns.limit_s / what.len() as f64, ..turns };
+        let options = NetpipeOptions {
             what,
-            place: Place {
+            place: RankPlacement {
                 transport: arguments.transport,
                 hosts: arguments.host.unwrap_or_default(),
                 launcher: arguments.launcher,
@@ -250,14 +257,14 @@ impl Options {
 
     fn check(&self) -> Result<(), String> {
         let hosts = self.place.hosts.len();
-        let pair = self.what.iter().any(|what| *what != What::Bcast);
+        let pair = self.what.iter().any(|what| *what != Measurement::Bcast);
         if self.from < 1 || self.from > self.to || self.to > ASKED_BYTES_MAX {
             return Err(format!("--from {} --to {}: sizes go from 1 up to 1g", self.from, self.to));
         }
         if self.bytes.iter().any(|bytes| !(1..=ASKED_BYTES_MAX).contains(bytes)) {
             return Err("--bytes: sizes go from 1 up to 1g".into());
         }
-        let is_pair = hosts == 0 || hosts == 2 || hosts > 2 && self.what.contains(&What::Bcast);
+        let is_pair = hosts == 0 || hosts == 2 || hosts > 2 && self.what.contains(&Measurement::Bcast);
         if pair && !is_pair {
             return Err(format!(
                 "--host: a ping-pong is between two hosts, as in --host a,b, and not {hosts}"
@@ -269,7 +276,7 @@ impl Options {
 
     /// What no other measurement heeds is not for it.
     fn check_collective(&self) -> Result<(), String> {
-        if self.what.contains(&What::Bcast) {
+        if self.what.contains(&Measurement::Bcast) {
             return Ok(());
         }
         let given =
@@ -285,13 +292,13 @@ impl Options {
     fn check_hosts(&self) -> Result<(), String> {
         let hosts = self.place.hosts.len();
         let most = self.hosts.map_or(hosts, |(_, most)| most as usize);
-        if self.what.contains(&What::Bcast) && (hosts < 2 || most > hosts) {
+        if self.what.contains(&Measurement::Bcast) && (hosts < 2 || most > hosts) {
             return Err(format!(
                 "--collective needs hosts: --host names {hosts}, and {} are to take part",
                 most.max(2)
             ));
         }
-        if self.hosts.is_some() && !self.what.contains(&What::Bcast) {
+        if self.hosts.is_some() && !self.what.contains(&Measurement::Bcast) {
             return Err("--hosts is for --collective; --host names the hosts".into());
         }
         for (at, host) in self.place.hosts.iter().enumerate() {
@@ -304,7 +311,7 @@ impl Options {
                 return Err(format!("--host names {host} twice; each host gets one rank"));
             }
         }
-        if self.place.transport == Transport::Shm && hosts > 0 {
+        if self.place.transport == MeasuredTransport::Shm && hosts > 0 {
             return Err("--transport shm: hosts share no memory; leave out --host".into());
         }
         Ok(())
@@ -321,27 +328,27 @@ impl Options {
     }
 }
 
-impl Transport {
+impl MeasuredTransport {
     /// Its value of `TERN_TRANSPORT`.
     pub fn name(self) -> &'static str {
         match self {
-            Transport::Auto => "auto",
-            Transport::Shm => "shm",
-            Transport::Tcp => "tcp",
+            MeasuredTransport::Auto => "auto",
+            MeasuredTransport::Shm => "shm",
+            MeasuredTransport::Tcp => "tcp",
         }
     }
 }
 
-impl Place {
+impl RankPlacement {
     /// Whether messages between two ranks take the network: what two hosts share, or what is forced.
     pub fn is_network(&self) -> bool {
-        self.transport == Transport::Tcp || !self.hosts.is_empty()
+        self.transport == MeasuredTransport::Tcp || !self.hosts.is_empty()
     }
 
     /// For people.
     pub fn describe(&self) -> String {
         match self.hosts.as_slice() {
-            [] => format!("two ranks on this machine, transport {}", self.transport.name()),
+            [] => format!("two ranks on this node, transport {}", self.transport.name()),
             hosts => format!("hosts {}, transport {}", hosts.join(", "), self.transport.name()),
         }
     }
@@ -374,11 +381,11 @@ fn parse_range(word: &str) -> Result<(u32, u32), String> {
     range.ok_or_else(|| "it must be a range from 2 on, as in 2-16".into())
 }
 
-fn parse_peer(word: &str) -> Result<Asked, String> {
+fn parse_peer(word: &str) -> Result<OtherLibrary, String> {
     let parts = word.split_once('=').and_then(|(name, rest)| Some((name, rest.split_once(',')?)));
     let parts = parts.filter(|(name, _)| !name.is_empty());
     let (name, (mpicc, mpirun)) = parts.ok_or("it must be NAME=MPICC,MPIRUN")?;
-    Ok(Asked { name: name.into(), mpicc: mpicc.into(), mpirun: mpirun.into() })
+    Ok(OtherLibrary { name: name.into(), mpicc: mpicc.into(), mpirun: mpirun.into() })
 }
 
 fn parse_limit(word: &str) -> Result<f64, String> {
@@ -399,20 +406,20 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct FittedLine {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: NetpipeArguments,
     }
 
-    fn parse(line: &str) -> Result<Options, String> {
+    fn parse(line: &str) -> Result<NetpipeOptions, String> {
         let words = ["netpipe"].into_iter().chain(line.split_whitespace());
-        Options::new(Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
+        NetpipeOptions::new(FittedLine::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
     }
 
     #[test]
     fn without_a_name_it_is_the_curves() {
         let options = parse("").unwrap();
-        assert_eq!(options.what, [What::Curves]);
+        assert_eq!(options.what, [Measurement::Curves]);
         assert_eq!((options.from, options.to, options.perturbation), (1, 16 << 20, 3));
         assert_eq!((options.turns.least, options.turns.limit_s), (5, 300.0));
         assert!(options.wants("tern") && options.wants("mpich"));
@@ -423,26 +430,26 @@ mod tests {
         let options = parse("--trials 7 --to 64k --quick --comms2 --curves --comms2").unwrap();
         assert_eq!((options.turns.least, options.turns.most), (7, 7));
         assert_eq!((options.to, options.perturbation), (64 << 10, 0));
-        assert_eq!(options.what, [What::Curves, What::Comms2]);
-        assert_eq!(parse("--all").unwrap().what.len(), 5);
-        assert_eq!(parse("--all --limit 20s").unwrap().turns.limit_s, 4.0);
+        assert_eq!(options.what, [Measurement::Curves, Measurement::Comms2]);
+        assert_eq!(parse("--all").unwrap().what.len(), 6);
+        assert_eq!(parse("--all --limit 24s").unwrap().turns.limit_s, 4.0);
         assert!((parse("--point 1.5ms").unwrap().point_s - 1.5e-3).abs() < 1e-12);
     }
 
     #[test]
     fn hosts_and_peers() {
         let options = parse("--host a,b --launcher rsh --transport tcp --peer x=/p/mpicc,/p/mpirun").unwrap();
-        let place = Place {
-            transport: Transport::Tcp,
+        let place = RankPlacement {
+            transport: MeasuredTransport::Tcp,
             hosts: vec!["a".into(), "b".into()],
             launcher: Some("rsh".into()),
         };
         assert_eq!(options.place, place);
-        let peer = Asked { name: "x".into(), mpicc: "/p/mpicc".into(), mpirun: "/p/mpirun".into() };
+        let peer = OtherLibrary { name: "x".into(), mpicc: "/p/mpicc".into(), mpirun: "/p/mpirun".into() };
         assert_eq!(options.peers, [peer]);
         let options =
             parse("--collective bcast --host a,b,c --hosts 2-3 --algorithm chain,binomial").unwrap();
-        assert_eq!((options.what.as_slice(), options.host_range()), (&[What::Bcast][..], (2, 3)));
+        assert_eq!((options.what.as_slice(), options.host_range()), (&[Measurement::Bcast][..], (2, 3)));
         let only = parse("--only tern,raw").unwrap();
         assert!(only.wants("raw") && !only.wants("mpich"));
     }

@@ -3,9 +3,9 @@
 
 use super::fit;
 use super::limits::{INTERRUPT_BYTES, OVERLAP_BYTES, OVERLAP_POINT_S, QUICK_OVERLAP_POINT_S};
-use super::samples::{Curve, find};
-use super::section::{Chart, Grid, Section};
-use super::systems::{Job, Work};
+use super::samples::{MetricCurve, find};
+use super::section::{Chart, Section, SectionTable};
+use super::systems::{JobWork, SystemJob};
 use super::turns::{Entrant, Lab, Study};
 use super::words::{percent, size, time};
 
@@ -17,20 +17,20 @@ pub fn study(lab: &Lab) -> Study {
     let point_s = if lab.options.quick { QUICK_OVERLAP_POINT_S } else { OVERLAP_POINT_S };
     let entrant = |(name, mode): (&str, &str), work, sizes: &[u64], point_s| {
         let settings = vec![("TERN_PROGRESS".into(), mode.into())];
-        let job = Job { work, ranks: 2, sizes: sizes.to_vec(), point_s, settings };
+        let job = SystemJob { work, ranks: 2, sizes: sizes.to_vec(), point_s, settings };
         lab.tern(0, &job).map(|entrant| Entrant { system: name.into(), ..entrant })
     };
     let mut entrants = Vec::new();
     for mode in MODES {
-        entrants.extend(entrant(mode, Work::Overlap, OVERLAP_BYTES, point_s));
-        entrants.extend(entrant(mode, Work::PingPong, INTERRUPT_BYTES, lab.options.point_s));
+        entrants.extend(entrant(mode, JobWork::Overlap, OVERLAP_BYTES, point_s));
+        entrants.extend(entrant(mode, JobWork::PingPong, INTERRUPT_BYTES, lab.options.point_s));
     }
     // Without the thread nothing would come while the receiver computes.
-    entrants.extend(entrant(MODES[1], Work::Interrupt, INTERRUPT_BYTES, lab.options.point_s));
+    entrants.extend(entrant(MODES[1], JobWork::Interrupt, INTERRUPT_BYTES, lab.options.point_s));
     Study { name: "overlap", entrants, turns: lab.options.turns, conclude: Box::new(section) }
 }
 
-fn section(curves: Vec<Curve>) -> Section {
+fn section(curves: Vec<MetricCurve>) -> Section {
     let title = "Progress modes: time of one way";
     let charts = vec![Chart::times("overlap-time", title, curves.iter().filter_map(labelled))];
     let (hidden, mut findings) = hidden(&curves);
@@ -56,18 +56,18 @@ fn section(curves: Vec<Curve>) -> Section {
 }
 
 /// What of the curves is drawn, and as what.
-fn labelled(curve: &Curve) -> Option<(&Curve, String)> {
+fn labelled(curve: &MetricCurve) -> Option<(&MetricCurve, String)> {
     let metrics = [("pingpong", "the receiver waits"), ("interrupt", "the receiver computes")];
     let (_, what) = metrics.iter().find(|(metric, _)| *metric == curve.metric)?;
     Some((curve, format!("{}: {what}", curve.system)))
 }
 
-type Findings = Vec<(String, f64)>;
+type OverlapFindings = Vec<(String, f64)>;
 
-fn hidden(curves: &[Curve]) -> (Grid, Findings) {
+fn hidden(curves: &[MetricCurve]) -> (SectionTable, OverlapFindings) {
     let head = ["bytes", "progress", "transfer", "computation", "both", "overlap"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    let mut findings = Findings::new();
+    let mut findings = OverlapFindings::new();
     for &bytes in OVERLAP_BYTES {
         for (system, mode) in MODES {
             let median =
@@ -83,14 +83,14 @@ fn hidden(curves: &[Curve]) -> (Grid, Findings) {
             findings.push((format!("overlap_{mode}_{bytes}"), part));
         }
     }
-    (Grid { title: "what computation hides".into(), rows }, findings)
+    (SectionTable { title: "what computation hides".into(), rows }, findings)
 }
 
-fn latencies(curves: &[Curve]) -> (Grid, Findings) {
+fn latencies(curves: &[MetricCurve]) -> (SectionTable, OverlapFindings) {
     let columns = [(0, "pingpong"), (1, "pingpong"), (1, "interrupt")];
     let head = ["bytes", "waiting, poll", "waiting, thread", "computing, thread"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    let mut findings = Findings::new();
+    let mut findings = OverlapFindings::new();
     for &bytes in INTERRUPT_BYTES {
         let mut row = vec![size(bytes)];
         for (mode, metric) in columns {
@@ -104,7 +104,10 @@ fn latencies(curves: &[Curve]) -> (Grid, Findings) {
         }
         rows.push(row);
     }
-    (Grid { title: "time of one way, best / median, by what the receiver does".into(), rows }, findings)
+    (
+        SectionTable { title: "time of one way, best / median, by what the receiver does".into(), rows },
+        findings,
+    )
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::limits::COMPILE_LIMIT_S;
-use super::options::Asked;
-use crate::installation::{Installation, Scratch};
+use super::options::OtherLibrary;
+use crate::installation::{Installation, ScratchFolder};
 use crate::run::Invocation;
 
 /// How a library is launched.
@@ -22,7 +22,7 @@ pub enum Flavour {
 
 /// A library that can be measured.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub struct PeerLibrary {
     /// What it is called.
     pub name: String,
     /// What it calls itself.
@@ -79,17 +79,17 @@ fn same(one: &Path, other: &Path) -> bool {
 
 /// The libraries that are asked for, and those that are there; with what is to say of those that cannot take part.
 pub fn prepare(
-    asked: &[Asked],
+    asked: &[OtherLibrary],
     found: &[(PathBuf, PathBuf)],
     sources: &Path,
-    scratch: &Scratch,
-) -> (Vec<Peer>, Vec<String>) {
-    let (mut peers, mut complaints) = (Vec::<Peer>::new(), Vec::new());
+    scratch: &ScratchFolder,
+) -> (Vec<PeerLibrary>, Vec<String>) {
+    let (mut peers, mut complaints) = (Vec::<PeerLibrary>::new(), Vec::new());
     let named = asked.iter().map(|asked| (Some(asked.name.as_str()), &asked.mpicc, &asked.mpirun));
     let all = named.chain(found.iter().map(|(mpicc, mpirun)| (None, mpicc, mpirun)));
     for (number, (name, mpicc, mpirun)) in all.enumerate() {
         let program = scratch.file(&format!("netpipe-{number}"));
-        match Peer::new(name, mpicc, mpirun, sources, program) {
+        match PeerLibrary::new(name, mpicc, mpirun, sources, program) {
             Ok(peer) if peers.iter().any(|known| known.version == peer.version) => {}
             Ok(peer) if peer.version.starts_with("Tern") => {}
             Ok(peer) => peers.push(unlike(&peers, peer)),
@@ -100,7 +100,7 @@ pub fn prepare(
 }
 
 /// With a name that no other has.
-fn unlike(peers: &[Peer], mut peer: Peer) -> Peer {
+fn unlike(peers: &[PeerLibrary], mut peer: PeerLibrary) -> PeerLibrary {
     let taken = |name: &str| {
         ["tern", "raw", "raw-blocking"].contains(&name) || peers.iter().any(|known| known.name == name)
     };
@@ -113,16 +113,16 @@ fn unlike(peers: &[Peer], mut peer: Peer) -> Peer {
     peer
 }
 
-impl Peer {
+impl PeerLibrary {
     fn new(
         name: Option<&str>,
         mpicc: &Path,
         mpirun: &Path,
         sources: &Path,
         program: PathBuf,
-    ) -> Result<Peer, String> {
+    ) -> Result<PeerLibrary, String> {
         compile(mpicc, sources, &program)?;
-        let mut peer = Peer {
+        let mut peer = PeerLibrary {
             name: name.unwrap_or("other").into(),
             version: String::new(),
             mpirun: mpirun.into(),
@@ -190,14 +190,14 @@ fn compile(mpicc: &Path, sources: &Path, program: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn peer(name: &str) -> Peer {
+    fn peer(name: &str) -> PeerLibrary {
         let (version, flavour) = (name.into(), Flavour::Other);
-        Peer { name: name.into(), version, mpirun: "m".into(), program: "p".into(), flavour }
+        PeerLibrary { name: name.into(), version, mpirun: "m".into(), program: "p".into(), flavour }
     }
 
     #[test]
     fn libraries_are_found_once_and_tern_is_none() {
-        let scratch = Scratch::new("tern-netpipe-peers-test").unwrap();
+        let scratch = ScratchFolder::new("tern-netpipe-peers-test").unwrap();
         for file in ["a/mpicc", "a/mpiexec", "b/mpicc", "c/mpicc", "c/mpiexec", "c/tern"] {
             let file = scratch.file(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -217,8 +217,9 @@ mod tests {
 
     #[test]
     fn one_that_cannot_be_compiled_is_left_out_with_the_reason() {
-        let scratch = Scratch::new("tern-netpipe-compile-test").unwrap();
-        let asked = [Asked { name: "x".into(), mpicc: "/bin/false".into(), mpirun: "/bin/false".into() }];
+        let scratch = ScratchFolder::new("tern-netpipe-compile-test").unwrap();
+        let asked =
+            [OtherLibrary { name: "x".into(), mpicc: "/bin/false".into(), mpirun: "/bin/false".into() }];
         let (peers, complaints) = prepare(&asked, &[], Path::new("."), &scratch);
         assert!(peers.is_empty() && complaints[0].contains("/bin/false is left out"), "{complaints:?}");
     }

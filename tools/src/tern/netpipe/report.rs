@@ -10,9 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use super::draw;
-use super::samples::Curve;
-use super::section::{Grid, Section};
-use crate::table::Table;
+use super::samples::MetricCurve;
+use super::section::{Section, SectionTable};
+use crate::table::TextTable;
 use crate::tune;
 
 /// A whole run.
@@ -87,7 +87,7 @@ impl Report {
 
     /// For a terminal.
     pub fn text(&self) -> String {
-        let mut heading = Table::default();
+        let mut heading = TextTable::default();
         self.heading.iter().for_each(|(name, value)| heading.row([name, value]));
         let mut text = format!("tern netpipe {}\n{}", env!("CARGO_PKG_VERSION"), heading.text());
         for section in &self.sections {
@@ -146,7 +146,7 @@ fn section_json(section: &Section) -> Value {
     })
 }
 
-fn curve_json(curve: &Curve) -> Value {
+fn curve_json(curve: &MetricCurve) -> Value {
     let points: Vec<Value> = curve
         .points()
         .map(|(bytes, point)| {
@@ -167,13 +167,13 @@ fn curve_json(curve: &Curve) -> Value {
     })
 }
 
-fn columns(grid: &Grid) -> String {
-    let mut table = Table::default();
+fn columns(grid: &SectionTable) -> String {
+    let mut table = TextTable::default();
     grid.rows.iter().for_each(|row| table.push(row.clone()));
     table.text()
 }
 
-fn html_table(grid: &Grid) -> String {
+fn html_table(grid: &SectionTable) -> String {
     let mut text = format!("<h3>{}</h3>\n<table>\n", escaped(&grid.title));
     for (index, row) in grid.rows.iter().enumerate() {
         let kind = if index == 0 { "th" } else { "td" };
@@ -203,7 +203,7 @@ mod tests {
     use super::super::curves;
     use super::super::samples::tests::curve;
     use super::*;
-    use crate::installation::Scratch;
+    use crate::installation::ScratchFolder;
 
     fn report() -> Report {
         let times = [(8, 1e-6), (65536, 2e-5)];
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_is_named_at_once() {
-        let scratch = Scratch::new("tern-netpipe-folder-test").unwrap();
+        let scratch = ScratchFolder::new("tern-netpipe-folder-test").unwrap();
         assert_eq!(try_folder(&scratch.file("a/b")), Ok(()));
         assert!(!scratch.file("a").exists());
         fs::write(scratch.file("file"), "").unwrap();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn all_files_are_written_and_the_page_has_the_pictures() {
-        let folder = Scratch::new("tern-netpipe-report-test").unwrap();
+        let folder = ScratchFolder::new("tern-netpipe-report-test").unwrap();
         let names = report().write(&folder.file("")).unwrap();
         for name in ["results.txt", "results.json", "index.html", "curves-time.svg", "curves-throughput.png"]
         {

@@ -6,7 +6,7 @@ use super::limits::{STEADY_SPREAD, STEADY_TRIALS};
 
 /// One line of a job's output.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct OutputSample {
     /// What was measured.
     pub metric: String,
     /// Of so many bytes.
@@ -17,20 +17,20 @@ pub struct Reading {
     pub median_s: f64,
 }
 
-impl Reading {
+impl OutputSample {
     /// `result METRIC BYTES BEST MEDIAN`, as `print_result` in `bench/measure.h` writes it.
-    pub fn parse(line: &str) -> Option<Reading> {
+    pub fn parse(line: &str) -> Option<OutputSample> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let &["result", metric, bytes, best, median] = words.as_slice() else { return None };
         let seconds = |word: &str| word.parse().ok().filter(|time: &f64| time.is_finite() && *time > 0.0);
         let (best_s, median_s) = (seconds(best)?, seconds(median)?);
-        Some(Reading { metric: metric.into(), bytes: bytes.parse().ok()?, best_s, median_s })
+        Some(OutputSample { metric: metric.into(), bytes: bytes.parse().ok()?, best_s, median_s })
     }
 }
 
 /// One size, over all trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct SizeSamples {
     /// The fastest batch of all trials, seconds.
     pub best_s: f64,
     /// The median of the trials' medians.
@@ -41,7 +41,7 @@ pub struct Point {
     pub spread: Option<f64>,
 }
 
-impl Point {
+impl SizeSamples {
     /// Whether further trials would show the same: what disturbs a machine makes it slower, so the fastest times of a few trials
     /// are alike when nothing has disturbed them.
     pub fn is_steady(&self) -> bool {
@@ -51,34 +51,34 @@ impl Point {
 
 /// A metric of one system, over sizes.
 #[derive(Clone, Debug)]
-pub struct Curve {
+pub struct MetricCurve {
     /// The system.
     pub system: String,
     /// What else tells this curve from others of the system: a threshold, a number of hosts.
     pub parameter: u64,
     /// What was measured.
     pub metric: String,
-    readings: BTreeMap<u64, Vec<Reading>>,
+    readings: BTreeMap<u64, Vec<OutputSample>>,
 }
 
-impl Curve {
+impl MetricCurve {
     /// Without any point.
-    pub fn new(system: &str, parameter: u64, metric: &str) -> Curve {
-        Curve { system: system.into(), parameter, metric: metric.into(), readings: BTreeMap::new() }
+    pub fn new(system: &str, parameter: u64, metric: &str) -> MetricCurve {
+        MetricCurve { system: system.into(), parameter, metric: metric.into(), readings: BTreeMap::new() }
     }
 
     /// What one trial has measured at one size.
-    pub fn add(&mut self, reading: Reading) {
+    pub fn add(&mut self, reading: OutputSample) {
         self.readings.entry(reading.bytes).or_default().push(reading);
     }
 
     /// One size.
-    pub fn at(&self, bytes: u64) -> Option<Point> {
+    pub fn at(&self, bytes: u64) -> Option<SizeSamples> {
         self.readings.get(&bytes).map(|readings| summary(readings))
     }
 
     /// All sizes, ascending.
-    pub fn points(&self) -> impl Iterator<Item = (u64, Point)> {
+    pub fn points(&self) -> impl Iterator<Item = (u64, SizeSamples)> {
         self.readings.iter().map(|(bytes, readings)| (*bytes, summary(readings)))
     }
 
@@ -93,13 +93,13 @@ impl Curve {
     }
 }
 
-fn summary(readings: &[Reading]) -> Point {
+fn summary(readings: &[OutputSample]) -> SizeSamples {
     let mut bests: Vec<f64> = readings.iter().map(|reading| reading.best_s).collect();
     bests.sort_unstable_by(f64::total_cmp);
     let best_s = bests.first().copied().unwrap_or(f64::INFINITY);
     let spread = bests.get(STEADY_TRIALS - 1).map(|slower_s| slower_s / best_s - 1.0);
     let median_s = median(readings.iter().map(|reading| reading.median_s).collect());
-    Point { best_s, median_s, trials: readings.len(), spread }
+    SizeSamples { best_s, median_s, trials: readings.len(), spread }
 }
 
 /// The middle number; of an even number of them the mean of the two in the middle.
@@ -114,7 +114,7 @@ pub fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// Finds a system's curve of a metric.
-pub fn find<'a>(curves: &'a [Curve], system: &str, metric: &str) -> Option<&'a Curve> {
+pub fn find<'a>(curves: &'a [MetricCurve], system: &str, metric: &str) -> Option<&'a MetricCurve> {
     curves.iter().find(|curve| curve.system == system && curve.metric == metric)
 }
 
@@ -123,39 +123,42 @@ pub mod tests {
     use super::*;
 
     /// A curve of one trial.
-    pub fn curve(system: &str, parameter: u64, metric: &str, times: &[(u64, f64)]) -> Curve {
-        let mut curve = Curve::new(system, parameter, metric);
+    pub fn curve(system: &str, parameter: u64, metric: &str, times: &[(u64, f64)]) -> MetricCurve {
+        let mut curve = MetricCurve::new(system, parameter, metric);
         for &(bytes, best_s) in times {
-            curve.add(Reading { metric: metric.into(), bytes, best_s, median_s: best_s });
+            curve.add(OutputSample { metric: metric.into(), bytes, best_s, median_s: best_s });
         }
         curve
     }
 
     #[test]
     fn results_are_read_and_other_lines_are_not() {
-        let reading = Reading { metric: "pingpong".into(), bytes: 8, best_s: 1e-6, median_s: 2.5e-6 };
-        assert_eq!(Reading::parse("result pingpong 8 1e-6 2.5e-6"), Some(reading));
+        let reading = OutputSample { metric: "pingpong".into(), bytes: 8, best_s: 1e-6, median_s: 2.5e-6 };
+        assert_eq!(OutputSample::parse("result pingpong 8 1e-6 2.5e-6"), Some(reading));
         for line in ["result pingpong eight 1 2", "result pingpong 8 -1 2", "result p 8 nan 1", "hello", ""] {
-            assert_eq!(Reading::parse(line), None, "{line}");
+            assert_eq!(OutputSample::parse(line), None, "{line}");
         }
     }
 
     #[test]
     fn the_best_of_the_bests_and_the_median_of_the_medians_count() {
-        let mut curve = Curve::new("tern", 0, "pingpong");
+        let mut curve = MetricCurve::new("tern", 0, "pingpong");
         for (best_s, median_s) in [(3.0, 5.0), (1.0, 9.0), (2.0, 4.0)] {
-            curve.add(Reading { metric: "pingpong".into(), bytes: 8, best_s, median_s });
+            curve.add(OutputSample { metric: "pingpong".into(), bytes: 8, best_s, median_s });
         }
-        assert_eq!(curve.at(8), Some(Point { best_s: 1.0, median_s: 5.0, trials: 3, spread: Some(2.0) }));
+        assert_eq!(
+            curve.at(8),
+            Some(SizeSamples { best_s: 1.0, median_s: 5.0, trials: 3, spread: Some(2.0) })
+        );
         assert_eq!(curve.throughput(8), Some(8.0));
         assert_eq!(curve.at(9), None);
     }
 
     #[test]
     fn a_figure_is_steady_when_three_trials_agree_whatever_the_others_were() {
-        let mut curve = Curve::new("tern", 0, "pingpong");
+        let mut curve = MetricCurve::new("tern", 0, "pingpong");
         let mut is_steady_after = |best_s: f64| {
-            curve.add(Reading { metric: "pingpong".into(), bytes: 8, best_s, median_s: best_s });
+            curve.add(OutputSample { metric: "pingpong".into(), bytes: 8, best_s, median_s: best_s });
             curve.at(8).is_some_and(|point| point.is_steady())
         };
         assert!(![1.02, 9.0, 1.0, 5.0].map(&mut is_steady_after).contains(&true));

@@ -1,6 +1,6 @@
 //! What one part of the report has: curves, findings, tables, pictures.
 
-use super::samples::Curve;
+use super::samples::MetricCurve;
 
 /// A part of the report.
 #[derive(Debug, Default)]
@@ -12,18 +12,18 @@ pub struct Section {
     /// What a reader should know.
     pub notes: Vec<String>,
     /// Everything that was measured.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<MetricCurve>,
     /// What it comes to: a name, a value in SI units or a ratio.
     pub findings: Vec<(String, f64)>,
     /// The same for people.
-    pub tables: Vec<Grid>,
+    pub tables: Vec<SectionTable>,
     /// And to look at.
     pub charts: Vec<Chart>,
 }
 
 /// A table.
 #[derive(Debug, Default)]
-pub struct Grid {
+pub struct SectionTable {
     /// What it shows.
     pub title: String,
     /// The first row is its heading.
@@ -69,8 +69,12 @@ pub struct Trace {
 
 impl Chart {
     /// Time over size.
-    pub fn times<'a>(file: &str, title: &str, curves: impl Iterator<Item = (&'a Curve, String)>) -> Chart {
-        let line = |(curve, label): (&Curve, String)| Trace {
+    pub fn times<'a>(
+        file: &str,
+        title: &str,
+        curves: impl Iterator<Item = (&'a MetricCurve, String)>,
+    ) -> Chart {
+        let line = |(curve, label): (&MetricCurve, String)| Trace {
             label,
             system: curve.system.clone(),
             points: curve.points().map(|(bytes, point)| (bytes as f64, point.best_s)).collect(),
@@ -83,10 +87,10 @@ impl Chart {
     pub fn throughputs<'a>(
         file: &str,
         title: &str,
-        curves: impl Iterator<Item = (&'a Curve, String)>,
+        curves: impl Iterator<Item = (&'a MetricCurve, String)>,
     ) -> Chart {
         let point = |(bytes, rate): (u64, f64)| (bytes as f64, mbps(rate));
-        let line = |(curve, label): (&Curve, String)| Trace {
+        let line = |(curve, label): (&MetricCurve, String)| Trace {
             label,
             system: curve.system.clone(),
             points: curve.throughputs().into_iter().map(point).collect(),

@@ -1,6 +1,6 @@
 //! Which sizes are measured.
 
-/// NetPIPE's series: powers of two and what lies in the middle between them, each with its neighbours at a distance of
+/// NetPIPE's series: powers of two and what lies in the middle between them, each with its neighbors at a distance of
 /// `perturbation` bytes, if it is larger than that.
 pub fn series(from: u64, to: u64, perturbation: u64) -> Vec<u64> {
     let bases = bases(from, to);

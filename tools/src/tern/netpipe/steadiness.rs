@@ -2,8 +2,8 @@
 
 use super::curves::shown;
 use super::limits::{STEADY_SPREAD, STEADY_TRIALS};
-use super::samples::{Curve, Point};
-use super::section::Grid;
+use super::samples::{MetricCurve, SizeSamples};
+use super::section::SectionTable;
 use super::words::{percent, size};
 
 /// What a report says of it.
@@ -16,7 +16,7 @@ pub struct Steadiness {
 }
 
 /// Of each system in total: how many of its figures are steady, and the one that is least so.
-pub fn tell(curves: &[Curve]) -> Steadiness {
+pub fn of_curves(curves: &[MetricCurve]) -> Steadiness {
     let mut told = Steadiness::default();
     let mut systems: Vec<&str> = curves.iter().map(|curve| curve.system.as_str()).collect();
     systems.sort_unstable();
@@ -25,7 +25,7 @@ pub fn tell(curves: &[Curve]) -> Steadiness {
     systems.sort_by_key(|system| curves.iter().position(|curve| curve.system == *system));
     for system in systems {
         let own = curves.iter().filter(|curve| curve.system == system);
-        let points: Vec<(u64, Point)> = own.flat_map(Curve::points).collect();
+        let points: Vec<(u64, SizeSamples)> = own.flat_map(MetricCurve::points).collect();
         let spreads = points.iter().filter_map(|(bytes, point)| Some((*bytes, point.spread?)));
         let Some((bytes, worst)) = spreads.max_by(|(_, a), (_, b)| a.total_cmp(b)) else {
             told.notes.push(format!(
@@ -49,12 +49,12 @@ pub fn tell(curves: &[Curve]) -> Steadiness {
 }
 
 /// The same of each size.
-pub fn grid(curves: &[Curve]) -> Grid {
+pub fn grid(curves: &[MetricCurve]) -> SectionTable {
     let mut head = vec!["bytes".to_owned()];
     head.extend(curves.iter().map(|curve| curve.system.clone()));
-    let cell = |point: Option<Point>| match point {
-        Some(Point { spread: Some(spread), trials, .. }) => format!("{}, {trials}", percent(spread)),
-        Some(Point { trials, .. }) => format!("-, {trials}"),
+    let cell = |point: Option<SizeSamples>| match point {
+        Some(SizeSamples { spread: Some(spread), trials, .. }) => format!("{}, {trials}", percent(spread)),
+        Some(SizeSamples { trials, .. }) => format!("-, {trials}"),
         None => "-".into(),
     };
     let row = |bytes: u64| {
@@ -62,5 +62,5 @@ pub fn grid(curves: &[Curve]) -> Grid {
         std::iter::once(size(bytes)).chain(cells).collect()
     };
     let rows = std::iter::once(head).chain(shown(curves).into_iter().map(row)).collect();
-    Grid { title: format!("what the best {STEADY_TRIALS} turns differ by, and turns"), rows }
+    SectionTable { title: format!("what the best {STEADY_TRIALS} turns differ by, and turns"), rows }
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::limits::{JOB_EXTRA_S, POINT_PATIENCE};
-use super::options::{Place, Transport};
-use super::peers::{Flavour, Peer};
+use super::options::{MeasuredTransport, RankPlacement};
+use super::peers::{Flavour, PeerLibrary};
 use crate::installation::Installation;
 use crate::run::Invocation;
 
 /// What two or more ranks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum JobWork {
     /// One message back and forth.
     PingPong,
     /// Two at once.
@@ -21,26 +21,41 @@ pub enum Work {
     Interrupt,
     /// Broadcasts.
     Bcast,
+    /// Accesses to the other rank's memory, each completed there.
+    Rma(RemoteAccess),
+}
+
+/// An access to the memory of another rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteAccess {
+    /// `MPI_Put`.
+    Put,
+    /// `MPI_Get`.
+    Get,
+    /// `MPI_Accumulate` with `MPI_SUM`.
+    Atomic,
 }
 
 /// A system.
 #[derive(Clone, Debug)]
-pub enum System {
+pub enum MeasuredSystem {
     /// This library.
     Tern,
     /// Sockets that are polled, between two of its processes.
     RawPolled,
     /// Sockets on which processes sleep.
     RawBlocking,
+    /// Memory that is mapped: copies and atomic instructions.
+    Memory,
     /// Another MPI library.
-    Peer(Peer),
+    Peer(PeerLibrary),
 }
 
 /// One job.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct SystemJob {
     /// What its ranks do.
-    pub work: Work,
+    pub work: JobWork,
     /// How many they are.
     pub ranks: u32,
     /// With so many bytes.
@@ -53,26 +68,26 @@ pub struct Job {
 
 /// What starts jobs here.
 #[derive(Clone, Debug)]
-pub struct Starter {
+pub struct JobStarter {
     /// Tern's launcher.
     pub mpirun: PathBuf,
     /// What its ranks run.
     pub program: PathBuf,
     /// Where the ranks run.
-    pub place: Place,
+    pub place: RankPlacement,
     /// What peers' launchers call to reach a host, if there is anything to call.
     pub remote_shell: Option<PathBuf>,
 }
 
-impl Starter {
+impl JobStarter {
     /// By the programs of this installation.
-    pub fn new(here: &Installation, place: &Place) -> Result<Starter, String> {
+    pub fn new(here: &Installation, place: &RankPlacement) -> Result<JobStarter, String> {
         let (mpirun, program) = (here.file("bin/mpirun")?, here.file("libexec/tern/netpipe")?);
-        Ok(Starter { mpirun, program, place: place.clone(), remote_shell: None })
+        Ok(JobStarter { mpirun, program, place: place.clone(), remote_shell: None })
     }
 
     /// How a system does this job; `None` if it cannot.
-    pub fn invocation(&self, system: &System, job: &Job) -> Option<Invocation> {
+    pub fn invocation(&self, system: &MeasuredSystem, job: &SystemJob) -> Option<Invocation> {
         let words = |options: Vec<String>, program: &PathBuf| {
             let mut words = options;
             words.push(program.display().to_string());
@@ -82,9 +97,9 @@ impl Starter {
         };
         let limit_s = job.limit_s();
         match system {
-            System::Peer(peer) => {
+            MeasuredSystem::Peer(peer) => {
                 let words = words(self.peer_options(peer, job.ranks)?, &peer.program)?;
-                let mut settings = peer.settings(self.place.transport == Transport::Tcp);
+                let mut settings = peer.settings(self.place.transport == MeasuredTransport::Tcp);
                 settings.extend(self.settings_between_hosts(peer));
                 let run = Invocation { program: peer.mpirun.clone(), words, settings, limit_s };
                 Some(self.on_first_host(run))
@@ -99,7 +114,7 @@ impl Starter {
         }
     }
 
-    fn options(&self, job: &Job) -> Vec<String> {
+    fn options(&self, job: &SystemJob) -> Vec<String> {
         let mut words = vec!["-n".into(), job.ranks.to_string()];
         words.extend(["--timeout".into(), format!("{:.0}", job.limit_s())]);
         if let Some(hosts) = self.hosts(job.ranks) {
@@ -111,9 +126,9 @@ impl Starter {
         words
     }
 
-    fn settings(&self, job: &Job) -> Vec<(String, String)> {
+    fn settings(&self, job: &SystemJob) -> Vec<(String, String)> {
         let mut settings = job.settings.clone();
-        if self.place.transport != Transport::Auto {
+        if self.place.transport != MeasuredTransport::Auto {
             settings.push(("TERN_TRANSPORT".into(), self.place.transport.name().into()));
         }
         settings
@@ -125,7 +140,7 @@ impl Starter {
         (!hosts.is_empty()).then(|| &hosts[..hosts.len().min(ranks as usize)])
     }
 
-    fn peer_options(&self, peer: &Peer, ranks: u32) -> Option<Vec<String>> {
+    fn peer_options(&self, peer: &PeerLibrary, ranks: u32) -> Option<Vec<String>> {
         let mut words = vec!["-n".to_owned(), ranks.to_string()];
         let Some(hosts) = self.hosts(ranks) else { return Some(words) };
         let shell = self.remote_shell.as_ref().map(|path| path.display().to_string());
@@ -155,7 +170,7 @@ impl Starter {
     }
 
     /// Open MPI takes a bridge that two hosts have with the same private address for a way from one to the other.
-    fn settings_between_hosts(&self, peer: &Peer) -> Option<(String, String)> {
+    fn settings_between_hosts(&self, peer: &PeerLibrary) -> Option<(String, String)> {
         let wanted = peer.flavour == Flavour::OpenMpi && !self.place.hosts.is_empty();
         wanted.then(|| ("OMPI_MCA_btl_tcp_if_exclude".into(), "lo,docker0".into()))
     }
@@ -187,7 +202,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-impl Job {
+impl SystemJob {
     /// How long it may take: each point several times its budget, on a slow network.
     fn limit_s(&self) -> f64 {
         JOB_EXTRA_S + POINT_PATIENCE * self.point_s * self.sizes.len() as f64
@@ -195,28 +210,38 @@ impl Job {
 }
 
 /// What the loop of a system is called in `netpipe.c`; `None` if it has none.
-fn loop_of(system: &System, work: Work) -> Option<&'static str> {
+fn loop_of(system: &MeasuredSystem, work: JobWork) -> Option<&'static str> {
     match (system, work) {
-        (System::RawPolled, Work::PingPong) => Some("raw-polled"),
-        (System::RawPolled, Work::Exchange) => Some("raw-exchange"),
-        (System::RawBlocking, Work::PingPong) => Some("raw-blocking"),
-        (System::RawPolled | System::RawBlocking, _) => None,
-        (_, Work::PingPong) => Some("pingpong"),
-        (_, Work::Exchange) => Some("exchange"),
-        (_, Work::Overlap) => Some("overlap"),
-        (_, Work::Interrupt) => Some("interrupt"),
-        (_, Work::Bcast) => Some("bcast"),
+        (MeasuredSystem::RawPolled, JobWork::PingPong) => Some("raw-polled"),
+        (MeasuredSystem::RawPolled, JobWork::Exchange) => Some("raw-exchange"),
+        (MeasuredSystem::RawBlocking, JobWork::PingPong) => Some("raw-blocking"),
+        (MeasuredSystem::RawPolled, JobWork::Rma(RemoteAccess::Put | RemoteAccess::Get)) => {
+            Some("raw-answered")
+        }
+        (MeasuredSystem::Memory, JobWork::Rma(RemoteAccess::Put)) => Some("memory-put"),
+        (MeasuredSystem::Memory, JobWork::Rma(RemoteAccess::Get)) => Some("memory-get"),
+        (MeasuredSystem::Memory, JobWork::Rma(RemoteAccess::Atomic)) => Some("memory-atomic"),
+        (MeasuredSystem::RawPolled | MeasuredSystem::RawBlocking | MeasuredSystem::Memory, _) => None,
+        (_, JobWork::PingPong) => Some("pingpong"),
+        (_, JobWork::Exchange) => Some("exchange"),
+        (_, JobWork::Overlap) => Some("overlap"),
+        (_, JobWork::Interrupt) => Some("interrupt"),
+        (_, JobWork::Bcast) => Some("bcast"),
+        (_, JobWork::Rma(RemoteAccess::Put)) => Some("rma-put"),
+        (_, JobWork::Rma(RemoteAccess::Get)) => Some("rma-get"),
+        (_, JobWork::Rma(RemoteAccess::Atomic)) => Some("rma-atomic"),
     }
 }
 
-impl System {
+impl MeasuredSystem {
     /// What it is called, on the command line and in results.
     pub fn name(&self) -> &str {
         match self {
-            System::Tern => "tern",
-            System::RawPolled => "raw",
-            System::RawBlocking => "raw-blocking",
-            System::Peer(peer) => &peer.name,
+            MeasuredSystem::Tern => "tern",
+            MeasuredSystem::RawPolled => "raw",
+            MeasuredSystem::RawBlocking => "raw-blocking",
+            MeasuredSystem::Memory => "memory",
+            MeasuredSystem::Peer(peer) => &peer.name,
         }
     }
 }
@@ -225,27 +250,38 @@ impl System {
 mod tests {
     use super::*;
 
-    fn starter(hosts: &[&str], transport: Transport) -> Starter {
+    fn starter(hosts: &[&str], transport: MeasuredTransport) -> JobStarter {
         let hosts = hosts.iter().map(|host| String::from(*host)).collect();
-        let place = Place { transport, hosts, launcher: Some("rsh -x".into()) };
+        let place = RankPlacement { transport, hosts, launcher: Some("rsh -x".into()) };
         let shell = Some("/scratch/shell".into());
-        Starter { mpirun: "/t/bin/mpirun".into(), program: "/t/netpipe".into(), place, remote_shell: shell }
+        JobStarter {
+            mpirun: "/t/bin/mpirun".into(),
+            program: "/t/netpipe".into(),
+            place,
+            remote_shell: shell,
+        }
     }
 
-    fn job(work: Work, ranks: u32) -> Job {
+    fn job(work: JobWork, ranks: u32) -> SystemJob {
         let settings = vec![("TERN_PROGRESS".into(), "thread".into())];
-        Job { work, ranks, sizes: vec![1, 64], point_s: 0.5, settings }
+        SystemJob { work, ranks, sizes: vec![1, 64], point_s: 0.5, settings }
     }
 
-    fn peer(flavour: Flavour) -> System {
+    fn peer(flavour: Flavour) -> MeasuredSystem {
         let (name, version) = ("other".into(), String::new());
-        System::Peer(Peer { name, version, mpirun: "/p/mpirun".into(), program: "/p/np".into(), flavour })
+        MeasuredSystem::Peer(PeerLibrary {
+            name,
+            version,
+            mpirun: "/p/mpirun".into(),
+            program: "/p/np".into(),
+            flavour,
+        })
     }
 
     #[test]
     fn tern_is_told_hosts_launcher_and_transport() {
-        let starter = starter(&["a", "b", "c"], Transport::Tcp);
-        let run = starter.invocation(&System::Tern, &job(Work::PingPong, 2)).unwrap();
+        let starter = starter(&["a", "b", "c"], MeasuredTransport::Tcp);
+        let run = starter.invocation(&MeasuredSystem::Tern, &job(JobWork::PingPong, 2)).unwrap();
         let words = "-n 2 --timeout 68 --host a,b --launcher rsh -x /t/netpipe pingpong 0.5 1 64";
         assert_eq!(run.words.join(" "), words);
         let settings = [("TERN_PROGRESS", "thread"), ("TERN_TRANSPORT", "tcp")];
@@ -254,21 +290,22 @@ mod tests {
 
     #[test]
     fn a_launcher_may_have_quotes() {
-        let mut starter = starter(&["a", "b"], Transport::Auto);
+        let mut starter = starter(&["a", "b"], MeasuredTransport::Auto);
         starter.place.launcher = Some("'/s p/rsh' -l 'a b'".into());
-        let run = starter.invocation(&peer(Flavour::Hydra), &job(Work::Bcast, 2)).unwrap();
+        let run = starter.invocation(&peer(Flavour::Hydra), &job(JobWork::Bcast, 2)).unwrap();
         assert_eq!(run.program, PathBuf::from("/s p/rsh"));
         assert_eq!(run.words[..3], ["-l", "a b", "a"]);
     }
 
     #[test]
     fn raw_tcp_runs_where_terns_ranks_would() {
-        let starter = starter(&[], Transport::Auto);
-        let run = starter.invocation(&System::RawBlocking, &job(Work::PingPong, 2)).unwrap();
+        let starter = starter(&[], MeasuredTransport::Auto);
+        let run = starter.invocation(&MeasuredSystem::RawBlocking, &job(JobWork::PingPong, 2)).unwrap();
         assert!(run.words.join(" ").ends_with("/t/netpipe raw-blocking 0.5 1 64"), "{run}");
         assert!(!run.words.contains(&"--host".into()));
-        assert_eq!(starter.invocation(&System::RawBlocking, &job(Work::Exchange, 2)), None);
-        assert_eq!(starter.invocation(&System::RawPolled, &job(Work::Bcast, 2)), None);
+        assert_eq!(starter.invocation(&MeasuredSystem::RawBlocking, &job(JobWork::Exchange, 2)), None);
+        assert_eq!(starter.invocation(&MeasuredSystem::RawPolled, &job(JobWork::Bcast, 2)), None);
+        assert_eq!(starter.invocation(&MeasuredSystem::Memory, &job(JobWork::PingPong, 2)), None);
     }
 
     #[test]
@@ -278,9 +315,10 @@ mod tests {
 
     #[test]
     fn peers_are_told_in_their_own_words() {
-        let starter = starter(&["a", "b"], Transport::Auto);
-        let words =
-            |flavour| starter.invocation(&peer(flavour), &job(Work::Bcast, 2)).map(|run| run.words.join(" "));
+        let starter = starter(&["a", "b"], MeasuredTransport::Auto);
+        let words = |flavour| {
+            starter.invocation(&peer(flavour), &job(JobWork::Bcast, 2)).map(|run| run.words.join(" "))
+        };
         let words_of_hydra = words(Flavour::Hydra).unwrap();
         let hydra = "-n 2 -hosts a,b -ppn 1 -launcher rsh -launcher-exec /scratch/shell /p/np bcast 0.5 1 64";
         assert!(words_of_hydra.starts_with("-x a ") && words_of_hydra.contains("=1 "), "{words_of_hydra}");

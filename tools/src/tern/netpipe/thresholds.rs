@@ -3,10 +3,10 @@
 
 use super::fit::{Dip, deepest_dip};
 use super::limits::{CELL_BYTES, DIP_REACH, SHM_THRESHOLDS, TCP_THRESHOLDS, THRESHOLD_STEPS};
-use super::samples::Curve;
-use super::section::{Chart, Grid, Section};
+use super::samples::MetricCurve;
+use super::section::{Chart, Section, SectionTable};
 use super::sizes;
-use super::systems::{Job, Work};
+use super::systems::{JobWork, SystemJob};
 use super::turns::{Lab, Study};
 use super::words::{percent, size};
 
@@ -16,8 +16,8 @@ pub fn study(lab: &Lab) -> Study {
     let thresholds = if is_network { TCP_THRESHOLDS } else { SHM_THRESHOLDS };
     let steps = if lab.options.quick { THRESHOLD_STEPS / 2 } else { THRESHOLD_STEPS };
     let sizes = sizes::around(thresholds, DIP_REACH, steps);
-    let job = |settings| Job {
-        work: Work::PingPong,
+    let job = |settings| SystemJob {
+        work: JobWork::PingPong,
         ranks: 2,
         sizes: sizes.clone(),
         point_s: lab.options.point_s,
@@ -43,9 +43,9 @@ fn settings(threshold: u64, is_network: bool) -> Vec<(String, String)> {
     settings.into_iter().map(|(name, value)| (name.into(), value.to_string())).collect()
 }
 
-fn section(curves: Vec<Curve>) -> Section {
+fn section(curves: Vec<MetricCurve>) -> Section {
     let title = "Thresholds between eager and rendezvous";
-    let label = |curve: &Curve| match curve.parameter {
+    let label = |curve: &MetricCurve| match curve.parameter {
         0 => curve.system.clone(),
         threshold => format!("eager up to {}", size(threshold)),
     };
@@ -61,8 +61,8 @@ fn section(curves: Vec<Curve>) -> Section {
     Section { name: "thresholds", title: title.into(), notes, tables: vec![table], findings, charts, curves }
 }
 
-fn dips(curves: &[Curve]) -> (Grid, Vec<(String, f64)>, String) {
-    let raw = curves.iter().find(|curve| curve.parameter == 0).map(Curve::throughputs);
+fn dips(curves: &[MetricCurve]) -> (SectionTable, Vec<(String, f64)>, String) {
+    let raw = curves.iter().find(|curve| curve.parameter == 0).map(MetricCurve::throughputs);
     let mut rows = vec![["threshold", "deepest dip", "at", "raw TCP's there"].map(String::from).to_vec()];
     let mut findings = Vec::new();
     let mut deepest: Option<(u64, Dip)> = None;
@@ -81,7 +81,7 @@ fn dips(curves: &[Curve]) -> (Grid, Vec<(String, f64)>, String) {
         let (depth, at, threshold) = (percent(dip.depth), size(dip.bytes), size(threshold));
         format!("The deepest dip of all is {depth}, at {at} with a threshold of {threshold}.")
     });
-    (Grid { title: "dips".into(), rows }, findings, note)
+    (SectionTable { title: "dips".into(), rows }, findings, note)
 }
 
 #[cfg(test)]

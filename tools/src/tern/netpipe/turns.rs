@@ -5,21 +5,21 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::options::Options;
-use super::samples::{Curve, Reading};
+use super::options::NetpipeOptions;
+use super::samples::{MetricCurve, OutputSample};
 use super::section::Section;
 use super::steadiness;
-use super::systems::{Job, Starter, System};
-use crate::tune::progress::Progress;
+use super::systems::{JobStarter, MeasuredSystem, SystemJob};
+use crate::tune::progress::JobProgress;
 
 /// All that takes part, and what is asked for.
 pub struct Lab {
     /// Tern first.
-    pub systems: Vec<System>,
+    pub systems: Vec<MeasuredSystem>,
     /// How they are started.
-    pub starter: Starter,
+    pub starter: JobStarter,
     /// The command line.
-    pub options: Options,
+    pub options: NetpipeOptions,
 }
 
 /// One of those that take turns.
@@ -38,20 +38,20 @@ pub trait Measure: Debug {
     /// All of them.
     fn sizes(&self) -> &[u64];
     /// Measures at some of them.
-    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String>;
+    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<OutputSample>, String>;
 }
 
 /// A job of a system.
 #[derive(Debug)]
-struct Started {
-    starter: Starter,
-    system: System,
-    job: Job,
+struct StartedJob {
+    starter: JobStarter,
+    system: MeasuredSystem,
+    job: SystemJob,
 }
 
 /// How often each has its turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Turns {
+pub struct MeasurementTurns {
     /// At every size.
     pub least: u32,
     /// At sizes where figures are not steady.
@@ -67,47 +67,47 @@ pub struct Study {
     /// Who takes part.
     pub entrants: Vec<Entrant>,
     /// How often each has its turn.
-    pub turns: Turns,
+    pub turns: MeasurementTurns,
     /// Makes a part of the report of all curves.
-    pub conclude: Box<dyn Fn(Vec<Curve>) -> Section>,
+    pub conclude: Box<dyn Fn(Vec<MetricCurve>) -> Section>,
 }
 
 impl Lab {
     /// A system that does a job, if it can.
-    pub fn entrant(&self, system: &System, parameter: u64, job: &Job) -> Option<Entrant> {
+    pub fn entrant(&self, system: &MeasuredSystem, parameter: u64, job: &SystemJob) -> Option<Entrant> {
         self.starter.invocation(system, job)?;
-        let started = Started { starter: self.starter.clone(), system: system.clone(), job: job.clone() };
+        let started = StartedJob { starter: self.starter.clone(), system: system.clone(), job: job.clone() };
         Some(Entrant { system: system.name().into(), parameter, runs: Rc::new(started) })
     }
 
     /// Tern itself, if it takes part, with settings of its own.
-    pub fn tern(&self, parameter: u64, job: &Job) -> Option<Entrant> {
-        let tern = self.systems.iter().find(|system| matches!(system, System::Tern))?;
+    pub fn tern(&self, parameter: u64, job: &SystemJob) -> Option<Entrant> {
+        let tern = self.systems.iter().find(|system| matches!(system, MeasuredSystem::Tern))?;
         self.entrant(tern, parameter, job)
     }
 
     /// Sockets that are polled, if they take part.
-    pub fn raw(&self, job: &Job) -> Option<Entrant> {
-        let raw = self.systems.iter().find(|system| matches!(system, System::RawPolled))?;
+    pub fn raw(&self, job: &SystemJob) -> Option<Entrant> {
+        let raw = self.systems.iter().find(|system| matches!(system, MeasuredSystem::RawPolled))?;
         self.entrant(raw, 0, job)
     }
 
     /// All systems that can do a job.
-    pub fn everyone(&self, job: &Job) -> Vec<Entrant> {
+    pub fn everyone(&self, job: &SystemJob) -> Vec<Entrant> {
         self.systems.iter().filter_map(|system| self.entrant(system, 0, job)).collect()
     }
 }
 
-impl Measure for Started {
+impl Measure for StartedJob {
     fn sizes(&self) -> &[u64] {
         &self.job.sizes
     }
 
-    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String> {
-        let job = Job { sizes, ..self.job.clone() };
+    fn measure(&self, sizes: Vec<u64>) -> Result<Vec<OutputSample>, String> {
+        let job = SystemJob { sizes, ..self.job.clone() };
         let run = self.starter.invocation(&self.system, &job).ok_or("it cannot do this")?;
         let output = run.run()?;
-        let readings: Vec<Reading> = output.lines().filter_map(Reading::parse).collect();
+        let readings: Vec<OutputSample> = output.lines().filter_map(OutputSample::parse).collect();
         if readings.is_empty() { Err(format!("{run} printed no result")) } else { Ok(readings) }
     }
 }
@@ -119,10 +119,10 @@ impl Study {
     }
 
     /// Runs all of them. Who fails is left out from then on, with a note; Tern must not fail.
-    pub fn run(&self, progress: &Progress) -> Result<Section, String> {
+    pub fn run(&self, progress: &JobProgress) -> Result<Section, String> {
         let is_out = vec![false; self.entrants.len()];
         let mut rounds =
-            Rounds { study: self, started: Instant::now(), curves: vec![], notes: vec![], is_out };
+            MeasuredTurns { study: self, started: Instant::now(), curves: vec![], notes: vec![], is_out };
         for round in 0..self.turns.least {
             rounds.all_measure(round, None, progress)?;
         }
@@ -137,8 +137,8 @@ impl Study {
             rounds.all_measure(round, Some(&sizes), progress)?;
             round += 1;
         }
-        let Rounds { curves, notes, .. } = rounds;
-        let steadiness = steadiness::tell(&curves);
+        let MeasuredTurns { curves, notes, .. } = rounds;
+        let steadiness = steadiness::of_curves(&curves);
         let mut section = (self.conclude)(curves);
         section.notes.extend(steadiness.notes.into_iter().chain(notes));
         section.findings.extend(steadiness.findings);
@@ -147,22 +147,22 @@ impl Study {
 }
 
 /// What has been measured until now.
-struct Rounds<'a> {
+struct MeasuredTurns<'a> {
     study: &'a Study,
     started: Instant,
-    curves: Vec<Curve>,
+    curves: Vec<MetricCurve>,
     notes: Vec<String>,
     /// Which entrants have failed.
     is_out: Vec<bool>,
 }
 
-impl Rounds<'_> {
+impl MeasuredTurns<'_> {
     /// Each entrant has its turn, at these of its sizes.
     fn all_measure(
         &mut self,
         round: u32,
         sizes: Option<&BTreeSet<u64>>,
-        progress: &Progress,
+        progress: &JobProgress,
     ) -> Result<(), String> {
         let number = self.study.entrants.len();
         for turn in 0..number {
@@ -210,7 +210,7 @@ impl Rounds<'_> {
 
     /// Sizes at which some figure is not steady. All have a further turn there: ratios are of one run.
     fn unsteady(&self) -> BTreeSet<u64> {
-        let points = self.curves.iter().flat_map(Curve::points);
+        let points = self.curves.iter().flat_map(MetricCurve::points);
         points.filter(|(_, point)| !point.is_steady()).map(|(bytes, _)| bytes).collect()
     }
 
@@ -235,16 +235,16 @@ impl Entrant {
     }
 }
 
-fn collect(curves: &mut Vec<Curve>, entrant: &Entrant, readings: Vec<Reading>) {
+fn collect(curves: &mut Vec<MetricCurve>, entrant: &Entrant, readings: Vec<OutputSample>) {
     for reading in readings {
         // What sockets and libraries call their loops is no difference of the metric.
-        let is_it = |curve: &Curve| {
+        let is_it = |curve: &MetricCurve| {
             curve.system == entrant.system
                 && curve.parameter == entrant.parameter
                 && curve.metric == reading.metric
         };
         let index = curves.iter().position(is_it).unwrap_or_else(|| {
-            curves.push(Curve::new(&entrant.system, entrant.parameter, &reading.metric));
+            curves.push(MetricCurve::new(&entrant.system, entrant.parameter, &reading.metric));
             curves.len() - 1
         });
         curves[index].add(reading);
@@ -276,12 +276,12 @@ mod tests {
             &self.sizes
         }
 
-        fn measure(&self, sizes: Vec<u64>) -> Result<Vec<Reading>, String> {
+        fn measure(&self, sizes: Vec<u64>) -> Result<Vec<OutputSample>, String> {
             let turn = self.asked.borrow().len();
             self.asked.borrow_mut().push(sizes.clone());
             let reading = |bytes| {
                 let best_s = (self.time_s)(turn, bytes)?;
-                Ok(Reading { metric: "a".into(), bytes, best_s, median_s: best_s })
+                Ok(OutputSample { metric: "a".into(), bytes, best_s, median_s: best_s })
             };
             sizes.into_iter().map(reading).collect()
         }
@@ -296,15 +296,15 @@ mod tests {
         (Entrant { system: system.into(), parameter: 0, runs }, asked)
     }
 
-    const STEADY: Turns = Turns { least: 3, most: 20, limit_s: 100.0 };
+    const STEADY: MeasurementTurns = MeasurementTurns { least: 3, most: 20, limit_s: 100.0 };
 
-    fn study(entrants: Vec<Entrant>, turns: Turns) -> Study {
+    fn study(entrants: Vec<Entrant>, turns: MeasurementTurns) -> Study {
         let conclude = |curves| Section { curves, ..Section::default() };
         Study { name: "test", entrants, turns, conclude: Box::new(conclude) }
     }
 
-    fn run(entrants: Vec<Entrant>, turns: Turns) -> Result<Section, String> {
-        study(entrants, turns).run(&Progress::new(6))
+    fn run(entrants: Vec<Entrant>, turns: MeasurementTurns) -> Result<Section, String> {
+        study(entrants, turns).run(&JobProgress::new(6))
     }
 
     fn trials(section: &Section, system: &str) -> Vec<(u64, usize)> {
@@ -342,8 +342,8 @@ mod tests {
         let noise = |turn: usize, _| Ok(1.0 / (turn + 1) as f64);
         for (turns, expected) in [
             (STEADY, STEADY.most as usize),
-            (Turns { limit_s: 0.0, ..STEADY }, 3),
-            (Turns { least: 2, most: 2, limit_s: 0.0 }, 2),
+            (MeasurementTurns { limit_s: 0.0, ..STEADY }, 3),
+            (MeasurementTurns { least: 2, most: 2, limit_s: 0.0 }, 2),
         ] {
             let section = run(vec![entrant("tern", noise).0], turns).unwrap();
             assert_eq!(trials(&section, "tern")[0], (1, expected));
@@ -354,7 +354,7 @@ mod tests {
     fn a_report_says_how_steady_it_is() {
         let (tern, _) =
             entrant("tern", |turn, bytes| Ok(if bytes == 4 { 1.0 + turn as f64 * 0.1 } else { 1.0 }));
-        let section = run(vec![tern], Turns { most: 4, ..STEADY }).unwrap();
+        let section = run(vec![tern], MeasurementTurns { most: 4, ..STEADY }).unwrap();
         let expected = "tern: 2 of 3 figures are steady: the best 3 turns differ by at most 3.0 %; at 4 they differ by 20.0 %";
         assert_eq!(section.notes, [expected]);
         assert!(
@@ -375,12 +375,16 @@ mod tests {
 
     #[test]
     fn a_job_that_prints_no_result_has_failed() {
-        let place = super::super::options::Place::default();
-        let starter =
-            Starter { mpirun: "/bin/true".into(), program: "/t/netpipe".into(), place, remote_shell: None };
-        let work = super::super::systems::Work::PingPong;
-        let job = Job { work, ranks: 2, sizes: vec![1], point_s: 0.01, settings: vec![] };
-        let silent = Started { starter, system: System::Tern, job };
+        let place = super::super::options::RankPlacement::default();
+        let starter = JobStarter {
+            mpirun: "/bin/true".into(),
+            program: "/t/netpipe".into(),
+            place,
+            remote_shell: None,
+        };
+        let work = super::super::systems::JobWork::PingPong;
+        let job = SystemJob { work, ranks: 2, sizes: vec![1], point_s: 0.01, settings: vec![] };
+        let silent = StartedJob { starter, system: MeasuredSystem::Tern, job };
         assert!(silent.measure(vec![1]).unwrap_err().contains("printed no result"));
     }
 }

@@ -3,15 +3,15 @@
 //! Only ranks with a core of their own can be compared: where they outnumber the cores, the system's scheduler decides
 //! who runs, and the model knows nothing of it.
 
-use super::options::Options;
+use super::options::SimOptions;
 use super::units;
-use crate::table::Table;
-use crate::tune::jobs::{Jobs, Run, Setup, row_for_all};
+use crate::table::TextTable;
+use crate::tune::jobs::{CollectiveRun, Jobs, PairSetup, row_for_all};
 use crate::tune::least::Least;
 use crate::tune::messages;
-use crate::tune::progress::Progress;
+use crate::tune::progress::JobProgress;
 use tern_coll::{Algorithm, Collective};
-use tern_sim::{Job, Params, Work, run, team};
+use tern_sim::{Params, RankWork, SimulatedJob, run, team};
 
 /// A prediction may be so much off.
 const TOLERANCE: f64 = 0.25;
@@ -34,7 +34,7 @@ const KIB: u64 = 1024;
 const SIZES: [u64; 9] = [8, 128, KIB, 4 * KIB, 8 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB];
 
 /// How the two ranks of a ping-pong run: as every job does, on cores of their own.
-const BOUND: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
+const BOUND: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: &[] };
 
 /// The collectives that are compared, and the algorithm that both sides use: by messages, and as a blocking call goes on one
 /// machine, which is by messages as well where these are the better way ([`BY_TABLE`]).
@@ -53,7 +53,7 @@ const BY_TABLE: &str = "table";
 
 /// One comparison, nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-struct Comparison {
+struct MeasuredAndSimulated {
     what: &'static str,
     /// By which algorithm.
     way: &'static str,
@@ -64,13 +64,13 @@ struct Comparison {
 }
 
 /// Measures, simulates and compares.
-pub fn list(options: &Options) -> Result<String, String> {
+pub fn list(options: &SimOptions) -> Result<String, String> {
     let jobs = Jobs::find()?;
     let cores = tern_job::cores() as u32;
     let ranks = ranks(cores);
     let jobs_of_one = 1 + COLLECTIVES.len() as u64 * ranks.len() as u64;
     let jobs_of_one = jobs_of_one + if options.has_params { 0 } else { messages::JOBS };
-    let progress = Progress::new(REPETITIONS as u64 * jobs_of_one);
+    let progress = JobProgress::new(REPETITIONS as u64 * jobs_of_one);
     let repetitions: Result<Vec<_>, String> =
         (0..REPETITIONS).map(|_| repetition(options, &jobs, &ranks, &progress)).collect();
     progress.end();
@@ -79,11 +79,11 @@ pub fn list(options: &Options) -> Result<String, String> {
 
 /// All comparisons once.
 fn repetition(
-    options: &Options,
+    options: &SimOptions,
     jobs: &Jobs,
     ranks: &[u32],
-    progress: &Progress,
-) -> Result<Vec<Comparison>, String> {
+    progress: &JobProgress,
+) -> Result<Vec<MeasuredAndSimulated>, String> {
     let params = match options.has_params {
         true => options.params.clone(),
         false => Params::parse(&messages::measure(jobs, POINT_S, 1, progress)?)
@@ -99,10 +99,11 @@ fn repetition(
 }
 
 /// Of each comparison the one with the middle ratio.
-fn middle(repetitions: Vec<Vec<Comparison>>) -> Vec<Comparison> {
+fn middle(repetitions: Vec<Vec<MeasuredAndSimulated>>) -> Vec<MeasuredAndSimulated> {
     let count = repetitions.first().map_or(0, Vec::len);
     let of = |index: usize| {
-        let mut all: Vec<&Comparison> = repetitions.iter().filter_map(|all| all.get(index)).collect();
+        let mut all: Vec<&MeasuredAndSimulated> =
+            repetitions.iter().filter_map(|all| all.get(index)).collect();
         all.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
         all[all.len() / 2].clone()
     };
@@ -116,12 +117,16 @@ fn ranks(cores: u32) -> Vec<u32> {
         .collect()
 }
 
-fn ping_pong(jobs: &Jobs, params: &Params, progress: &Progress) -> Result<Vec<Comparison>, String> {
+fn ping_pong(
+    jobs: &Jobs,
+    params: &Params,
+    progress: &JobProgress,
+) -> Result<Vec<MeasuredAndSimulated>, String> {
     let times = Least::of(progress, "ping-pong", 1, || jobs.messages(&BOUND, &SIZES, POINT_S))?;
     let compare = |bytes| {
-        let job = Job { repeats: REPEATS, ..Job::new(Work::PingPong, 2, bytes) };
+        let job = SimulatedJob { repeats: REPEATS, ..SimulatedJob::new(RankWork::PingPong, 2, bytes) };
         let (predicted, measured) = (predict(job, params)?, times.ns("round-trip", bytes));
-        Ok(Comparison { what: "pingpong", way: "", ranks: 2, bytes, predicted, measured })
+        Ok(MeasuredAndSimulated { what: "pingpong", way: "", ranks: 2, bytes, predicted, measured })
     };
     times.sizes("round-trip").map(compare).collect()
 }
@@ -129,15 +134,15 @@ fn ping_pong(jobs: &Jobs, params: &Params, progress: &Progress) -> Result<Vec<Co
 fn collectives(
     jobs: &Jobs,
     params: &Params,
-    progress: &Progress,
+    progress: &JobProgress,
     (collective, algorithm): (Collective, Algorithm),
     ranks: u32,
-) -> Result<Vec<Comparison>, String> {
-    let job = |choice, bytes| Job {
+) -> Result<Vec<MeasuredAndSimulated>, String> {
+    let job = |choice, bytes| SimulatedJob {
         choice,
         repeats: REPEATS,
         roots_rotate: true,
-        ..Job::new(Work::Collective(collective), ranks, bytes)
+        ..SimulatedJob::new(RankWork::Collective(collective), ranks, bytes)
     };
     // Where a table names a schedule, the library goes by messages and not by its slots in shared memory.
     let shared = algorithm == Algorithm::Shm;
@@ -145,34 +150,34 @@ fn collectives(
     let rows = if shared { &[] } else { &rows[..] };
     let chosen = |bytes| {
         let named = Some(algorithm.into());
-        let is_served = !shared || team::serves(&job(named, bytes), &on_one_machine(params, ranks));
+        let is_served = !shared || team::serves(&job(named, bytes), &on_one_node(params, ranks));
         if is_served { (named, algorithm.name()) } else { (None, BY_TABLE) }
     };
     let sizes = if collective == Collective::Barrier { vec![0] } else { SIZES.to_vec() };
-    let measured = Run { collective, ranks, sizes, point_s: POINT_S, bound: true };
+    let measured = CollectiveRun { collective, ranks, sizes, point_s: POINT_S, bound: true };
     let what = collective.name();
     let times = Least::of(progress, what, 1, || jobs.collective(&measured, rows))?;
     let compare = |bytes| {
         let (choice, way) = chosen(bytes);
         let (predicted, measured) = (predict(job(choice, bytes), params)?, times.ns(what, bytes));
-        Ok(Comparison { what, way, ranks, bytes, predicted, measured })
+        Ok(MeasuredAndSimulated { what, way, ranks, bytes, predicted, measured })
     };
     times.sizes(what).map(compare).collect()
 }
 
 /// The time of one call.
-fn predict(job: Job, params: &Params) -> Result<f64, String> {
+fn predict(job: SimulatedJob, params: &Params) -> Result<f64, String> {
     let outcome =
-        run(&job, &on_one_machine(params, job.ranks), &mut |_| {}).map_err(|error| error.to_string())?;
+        run(&job, &on_one_node(params, job.ranks), &mut |_| {}).map_err(|error| error.to_string())?;
     Ok(outcome.time_ns() / f64::from(job.repeats))
 }
 
 /// All ranks of this machine are on one host, each on its own core.
-fn on_one_machine(params: &Params, ranks: u32) -> Params {
+fn on_one_node(params: &Params, ranks: u32) -> Params {
     Params { ranks_per_core: 1, ranks_per_host: ranks, ..params.clone() }
 }
 
-impl Comparison {
+impl MeasuredAndSimulated {
     fn ratio(&self) -> f64 {
         self.predicted / self.measured
     }
@@ -182,8 +187,8 @@ impl Comparison {
     }
 }
 
-fn text(all: &[Comparison], cores: u32) -> String {
-    let mut table = Table::default();
+fn text(all: &[MeasuredAndSimulated], cores: u32) -> String {
+    let mut table = TextTable::default();
     table.row(["call", "way", "ranks", "bytes", "simulated", "measured", "ratio", ""]);
     for one in all {
         let verdict = if one.is_close() { "" } else { "off" };
@@ -214,8 +219,8 @@ fn text(all: &[Comparison], cores: u32) -> String {
 mod tests {
     use super::*;
 
-    fn comparison(predicted: f64, measured: f64) -> Comparison {
-        Comparison { what: "bcast", way: "shm", ranks: 2, bytes: 8, predicted, measured }
+    fn comparison(predicted: f64, measured: f64) -> MeasuredAndSimulated {
+        MeasuredAndSimulated { what: "bcast", way: "shm", ranks: 2, bytes: 8, predicted, measured }
     }
 
     #[test]
@@ -247,7 +252,7 @@ mod tests {
     #[test]
     fn the_time_is_of_one_call() {
         let params = Params::default();
-        let job = |repeats| Job { repeats, ..Job::new(Work::PingPong, 2, 8) };
+        let job = |repeats| SimulatedJob { repeats, ..SimulatedJob::new(RankWork::PingPong, 2, 8) };
         let [once, often] = [1, 100].map(|repeats| predict(job(repeats), &params).unwrap());
         assert!((once / often - 1.0).abs() < 0.01, "{once} {often}");
     }

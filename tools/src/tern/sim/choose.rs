@@ -1,20 +1,20 @@
 //! `tern sim --choose`: the selection table's choice beside the best algorithm of the simulator, and beside what a blocking call
 //! takes over shared memory, which asks no table.
 
-use super::options::Options;
-use super::series::{Point, hang, job, query, simulate, suitable};
+use super::options::SimOptions;
+use super::series::{SeriesPoint, hang, job, query, simulate, suitable};
 use super::units;
-use crate::table::Table;
+use crate::table::TextTable;
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Collective};
-use tern_sim::Work;
+use tern_sim::RankWork;
 
 /// For each collective, size and number of ranks: what the table takes, and what would be best.
-pub fn list(options: &Options) -> Result<String, String> {
-    let (mut table, mut notes) = (Table::default(), String::new());
+pub fn list(options: &SimOptions) -> Result<String, String> {
+    let (mut table, mut notes) = (TextTable::default(), String::new());
     table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio", "shm"]);
     for work in &options.works {
-        let Work::Collective(collective) = *work else { continue };
+        let RankWork::Collective(collective) = *work else { continue };
         for &bytes in &options.bytes {
             for &ranks in &options.ranks {
                 if let Some(row) = compare(options, collective, bytes, ranks, &mut notes)? {
@@ -27,7 +27,7 @@ pub fn list(options: &Options) -> Result<String, String> {
 }
 
 fn compare(
-    options: &Options,
+    options: &SimOptions,
     collective: Collective,
     bytes: u64,
     ranks: u32,
@@ -39,7 +39,7 @@ fn compare(
     for algorithm in suitable(collective, &query, options) {
         // The table may say how to cut messages.
         let choice = if algorithm == chosen.algorithm { chosen } else { algorithm.into() };
-        match simulate(job(options, Work::Collective(collective), Some(choice), ranks, bytes), options)? {
+        match simulate(job(options, RankWork::Collective(collective), Some(choice), ranks, bytes), options)? {
             Ok(point) => points.push(point),
             Err(left_out) => notes.push_str(&left_out),
         }
@@ -47,7 +47,7 @@ fn compare(
     if let Some(hang) = points.iter().find_map(hang) {
         return Err(hang);
     }
-    let of_shm = |point: &Point| point.algorithm == Algorithm::Shm.name();
+    let of_shm = |point: &SeriesPoint| point.algorithm == Algorithm::Shm.name();
     let shared =
         points.iter().find(|point| of_shm(point)).map_or("-".into(), |point| units::time(point.time_ns()));
     points.retain(|point| !of_shm(point));

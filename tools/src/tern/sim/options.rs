@@ -4,8 +4,8 @@ use super::units::{parse_count, parse_time};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tern_coll::{Algorithm, Collective, algorithms, has_shm};
-use tern_sim::faults::{Crash, Cut};
-use tern_sim::{Faults, Params, Payload, Work};
+use tern_sim::faults::{Crash, LinkCut};
+use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork};
 
 /// Simulate a collective on any number of ranks
 ///
@@ -15,7 +15,7 @@ use tern_sim::{Faults, Params, Payload, Work};
 /// Numbers may end in k, m or g, which are powers of 1024.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct Arguments {
+pub struct SimArguments {
     /// Collectives, as in allreduce; or pingpong, or all
     #[arg(value_name = "COLLECTIVE")]
     works: Vec<String>,
@@ -27,6 +27,18 @@ pub struct Arguments {
     /// nothing else should run on the machine
     #[arg(long, conflicts_with_all = NOT_CHECKED, help_heading = WHAT)]
     check: bool,
+    /// Price collective accesses to a file whose blocks the ranks have in turn: --bytes are those of one rank
+    #[arg(long, conflicts_with_all = NOT_FILES, help_heading = WHAT)]
+    io: bool,
+    /// With --io: bytes of a block; without it 4k
+    #[arg(long, value_name = "B", value_parser = parse_some, help_heading = WHAT)]
+    block: Option<u32>,
+    /// With --io: ranks that aggregate; without it, as many as the library takes
+    #[arg(long, value_name = "N", value_parser = parse_some, help_heading = WHAT)]
+    aggregators: Option<u32>,
+    /// With --io: bytes of an aggregator's memory, as the hint cb_buffer_size says; without it 16m
+    #[arg(long, value_name = "B", value_parser = parse_some, help_heading = WHAT)]
+    buffer: Option<u32>,
     /// Print all parameters, as a file for --params
     #[arg(long, conflicts_with = "check", help_heading = WHAT)]
     print_params: bool,
@@ -34,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 16, 128], value_parser = parse_some, help_heading = WHAT)]
     ranks: Vec<u32>,
     /// Bytes of the call: the whole vector of a broadcast or reduction, one rank's block elsewhere; separated by commas
-    #[arg(long, value_name = "B", value_delimiter = ',', default_values_t = [8], value_parser = parse_count, help_heading = WHAT)]
+    #[arg(long, value_name = "B", value_delimiter = ',', default_values_t = [8], default_value_if("io", "true", "4m"), value_parser = parse_count, help_heading = WHAT)]
     bytes: Vec<u64>,
     /// An algorithm of the collective; 'table': what the selection table chooses for messages; 'all'. Without it, as the library
     /// does: over shared memory where all ranks are on one machine, and else as the table says
@@ -89,7 +101,7 @@ pub struct Arguments {
     crash: Vec<Crash>,
     /// Machines A and B cannot reach each other from time T (until U)
     #[arg(long, value_name = "A-B@T[..U]", value_parser = parse_cut, help_heading = FAULTS)]
-    cut: Vec<Cut>,
+    cut: Vec<LinkCut>,
 
     /// Draw time against ranks
     #[arg(long, value_name = "FILE.svg", value_parser = picture)]
@@ -101,7 +113,8 @@ const MACHINE: &str = "On what machine";
 const FAULTS: &str = "Faults, drawn from the seed";
 
 /// What would be passed over is refused, so that nobody takes a result for that of what was asked.
-const NOT_CHECKED: [&str; 20] = [
+const NOT_CHECKED: [&str; 21] = [
+    "io",
     "works",
     "ranks",
     "bytes",
@@ -124,9 +137,32 @@ const NOT_CHECKED: [&str; 20] = [
     "plot",
 ];
 
+/// Likewise: files have no collective, no root and no faults.
+const NOT_FILES: [&str; 17] = [
+    "works",
+    "choose",
+    "print_params",
+    "algorithm",
+    "segment",
+    "root",
+    "repeat",
+    "verify",
+    "messages_max",
+    "multicast",
+    "seed",
+    "loss",
+    "jitter",
+    "skew",
+    "crash",
+    "cut",
+    "plot",
+];
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
+    /// Prices of collective accesses to files.
+    Files,
     /// The parameters, as a file.
     PrintParams,
     /// The simulator against real runs.
@@ -139,7 +175,7 @@ pub enum Task {
 
 /// Which algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum AlgorithmChoice {
     /// As the library chooses for a blocking call.
     Library,
     /// The selection table's choice among schedules.
@@ -152,33 +188,47 @@ pub enum Which {
 
 /// The command line.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SimOptions {
     pub task: Task,
-    pub works: Vec<Work>,
-    pub which: Which,
+    pub works: Vec<RankWork>,
+    pub which: AlgorithmChoice,
     pub segment_bytes: u64,
     pub ranks: Vec<u32>,
     pub bytes: Vec<u64>,
     pub root: u32,
     pub repeats: u32,
-    pub payload: Payload,
+    pub payload: PayloadBytes,
     pub messages_max: u64,
     pub params: Params,
     /// They are those of a file.
     pub has_params: bool,
-    pub faults: Faults,
+    pub faults: InjectedFaults,
     pub plot: Option<PathBuf>,
+    pub files: FileOptions,
 }
 
-impl Options {
+/// What is asked of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOptions {
+    pub block: u64,
+    pub aggregators: Option<u32>,
+    pub buffer: u64,
+}
+
+impl SimOptions {
     /// What the arguments ask for.
-    pub fn new(arguments: Arguments) -> Result<Options, String> {
+    pub fn new(arguments: SimArguments) -> Result<SimOptions, String> {
         let task = arguments.task();
+        if task != Task::Files
+            && (arguments.block, arguments.aggregators, arguments.buffer) != (None, None, None)
+        {
+            return Err("--block, --aggregators and --buffer go with --io".into());
+        }
         let works = works(task, &arguments.works)?;
-        let options = Options {
+        let options = SimOptions {
             which: which_of(&works, arguments.algorithm.as_deref())?,
             segment_bytes: arguments.segment.unwrap_or(0).into(),
-            payload: if arguments.verify { Payload::Bytes } else { Payload::Lengths },
+            payload: if arguments.verify { PayloadBytes::Bytes } else { PayloadBytes::Lengths },
             has_params: arguments.params.is_some(),
             params: arguments.machine()?,
             faults: arguments.faults(),
@@ -188,6 +238,11 @@ impl Options {
             repeats: arguments.repeat,
             messages_max: arguments.messages_max,
             plot: arguments.plot,
+            files: FileOptions {
+                block: arguments.block.unwrap_or(4 << 10).into(),
+                aggregators: arguments.aggregators,
+                buffer: arguments.buffer.unwrap_or(16 << 20).into(),
+            },
             task,
             works,
         };
@@ -199,7 +254,7 @@ impl Options {
 
     fn check_choice(&self) -> Result<(), String> {
         match self.task {
-            Task::Choose if self.works.contains(&Work::PingPong) => {
+            Task::Choose if self.works.contains(&RankWork::PingPong) => {
                 Err("a ping-pong has no algorithms to choose from".into())
             }
             Task::Simulate => self.check_segment(),
@@ -210,10 +265,10 @@ impl Options {
     /// Segments are for algorithms that cut messages; the table names its own.
     fn check_segment(&self) -> Result<(), String> {
         let cuts = match (self.which, &self.works[..]) {
-            (Which::One(algorithm), [Work::Collective(collective)]) => {
+            (AlgorithmChoice::One(algorithm), [RankWork::Collective(collective)]) => {
                 algorithm.segment_bytes(*collective).is_some()
             }
-            (Which::Library | Which::Table, _) => false,
+            (AlgorithmChoice::Library | AlgorithmChoice::Table, _) => false,
             _ => true,
         };
         if self.segment_bytes == 0 || cuts {
@@ -227,7 +282,7 @@ impl Options {
         let ranks = self.ranks.iter().max().copied().unwrap_or(0);
         let machines = ranks.div_ceil(self.params.ranks_per_host);
         match self.faults.cuts.iter().find(|cut| cut.hosts.0.max(cut.hosts.1) >= machines) {
-            Some(Cut { hosts: (one, other), .. }) => Err(format!(
+            Some(LinkCut { hosts: (one, other), .. }) => Err(format!(
                 "machines {one} and {other} cannot be cut off from each other: {ranks} ranks with {} on a machine have machines \
                  0 to {}",
                 self.params.ranks_per_host,
@@ -238,8 +293,11 @@ impl Options {
     }
 }
 
-impl Arguments {
+impl SimArguments {
     fn task(&self) -> Task {
+        if self.io {
+            return Task::Files;
+        }
         match (self.print_params, self.check, self.choose) {
             (true, ..) => Task::PrintParams,
             (_, true, _) => Task::Check,
@@ -264,27 +322,27 @@ impl Arguments {
         Ok(params)
     }
 
-    fn faults(&self) -> Faults {
-        Faults {
+    fn faults(&self) -> InjectedFaults {
+        InjectedFaults {
             seed: self.seed,
             loss: self.loss,
             jitter_ns: self.jitter,
             skew_ns: self.skew,
             crashes: self.crash.clone(),
             cuts: self.cut.clone(),
-            ..Faults::default()
+            ..InjectedFaults::default()
         }
     }
 }
 
-fn works(task: Task, names: &[String]) -> Result<Vec<Work>, String> {
-    let every = Collective::ALL.map(Work::Collective);
+fn works(task: Task, names: &[String]) -> Result<Vec<RankWork>, String> {
+    let every = Collective::ALL.map(RankWork::Collective);
     let mut works = Vec::new();
     for name in names {
         match name.as_str() {
-            "pingpong" => works.push(Work::PingPong),
+            "pingpong" => works.push(RankWork::PingPong),
             "all" => works.extend(every),
-            _ => works.push(Work::Collective(collective(name)?)),
+            _ => works.push(RankWork::Collective(collective(name)?)),
         }
     }
     match (task, works.is_empty()) {
@@ -296,17 +354,17 @@ fn works(task: Task, names: &[String]) -> Result<Vec<Work>, String> {
     }
 }
 
-fn which_of(works: &[Work], algorithm: Option<&str>) -> Result<Which, String> {
+fn which_of(works: &[RankWork], algorithm: Option<&str>) -> Result<AlgorithmChoice, String> {
     let name = match algorithm {
-        None => return Ok(Which::Library),
-        Some("table") => return Ok(Which::Table),
-        Some("all") => return Ok(Which::All),
+        None => return Ok(AlgorithmChoice::Library),
+        Some("table") => return Ok(AlgorithmChoice::Table),
+        Some("all") => return Ok(AlgorithmChoice::All),
         Some(name) => name,
     };
-    let &[Work::Collective(collective)] = works else {
+    let &[RankWork::Collective(collective)] = works else {
         return Err(format!("--algorithm {name} needs one collective that has it"));
     };
-    Algorithm::named(collective, name).map(Which::One).ok_or_else(|| {
+    Algorithm::named(collective, name).map(AlgorithmChoice::One).ok_or_else(|| {
         let shared = has_shm(collective).then_some(Algorithm::Shm);
         let all = algorithms(collective).iter().copied().chain(shared);
         let names: Vec<_> = all.map(Algorithm::name).collect();
@@ -341,13 +399,13 @@ fn parse_crash(text: &str) -> Result<Crash, String> {
 }
 
 /// `HOST-HOST@FROM[..UNTIL]`.
-fn parse_cut(text: &str) -> Result<Cut, String> {
+fn parse_cut(text: &str) -> Result<LinkCut, String> {
     let wrong = || format!("'{text}' is no cut, as in 0-3@10us..2ms");
     let (hosts, times) = text.split_once('@').ok_or_else(wrong)?;
     let (one, other) = hosts.split_once('-').ok_or_else(wrong)?;
     let hosts = (small(parse_count(one)?)?, small(parse_count(other)?)?);
     let (from, until) = times.split_once("..").map_or((times, None), |(from, until)| (from, Some(until)));
-    let cut = Cut { hosts, from_ns: parse_time(from)?, until_ns: until.map(parse_time).transpose()? };
+    let cut = LinkCut { hosts, from_ns: parse_time(from)?, until_ns: until.map(parse_time).transpose()? };
     if cut.hosts.0 == cut.hosts.1 {
         return Err(format!("'{text}' cuts off machine {one} from itself"));
     }
@@ -363,25 +421,40 @@ pub mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: SimArguments,
     }
 
     /// What the words after `tern sim` ask for.
-    pub fn parse(line: &str) -> Result<Options, String> {
+    pub fn parse(line: &str) -> Result<SimOptions, String> {
         let words = ["sim"].into_iter().chain(line.split_whitespace());
-        Options::new(Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
+        SimOptions::new(Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
     }
 
     #[test]
     fn a_job_is_described() {
         let options =
             parse("allreduce --algorithm ring --ranks 2,1k --bytes 8,1m --ranks-per-host 4").unwrap();
-        assert_eq!(options.works, [Work::Collective(Collective::Allreduce)]);
+        assert_eq!(options.works, [RankWork::Collective(Collective::Allreduce)]);
         assert_eq!((options.ranks, options.bytes), (vec![2, 1024], vec![8, 1 << 20]));
-        assert_eq!((options.which, options.params.ranks_per_host), (Which::One(Algorithm::Ring), 4));
+        assert_eq!(
+            (options.which, options.params.ranks_per_host),
+            (AlgorithmChoice::One(Algorithm::Ring), 4)
+        );
         assert!(!options.params.multicast && parse("bcast --multicast").unwrap().params.multicast);
-        assert_eq!(parse("pingpong").unwrap().works, [Work::PingPong]);
-        assert_eq!(parse("all --algorithm all").unwrap().which, Which::All);
+        assert_eq!(parse("pingpong").unwrap().works, [RankWork::PingPong]);
+        assert_eq!(parse("all --algorithm all").unwrap().which, AlgorithmChoice::All);
+    }
+
+    #[test]
+    fn files_are_described() {
+        let options = parse("--io --ranks 8 --block 64k --aggregators 2").unwrap();
+        assert_eq!((options.task, &options.bytes[..]), (Task::Files, &[4 << 20][..]));
+        assert_eq!(options.files, FileOptions { block: 64 << 10, aggregators: Some(2), buffer: 16 << 20 });
+        assert!(
+            parse("--io bcast").is_err()
+                && parse("bcast --block 4k").is_err()
+                && parse("--io --loss 0.1").is_err()
+        );
     }
 
     #[test]
@@ -394,7 +467,7 @@ pub mod tests {
         assert_eq!((faults.loss, faults.seed), (0.01, 7));
         assert_eq!(faults.crashes, [Crash { rank: 5, at_ns: 2000.0 }]);
         let cuts = [((0, 3), 1000.0, Some(2000.0)), ((1, 2), 5.0, None)];
-        assert_eq!(faults.cuts, cuts.map(|(hosts, from_ns, until_ns)| Cut { hosts, from_ns, until_ns }));
+        assert_eq!(faults.cuts, cuts.map(|(hosts, from_ns, until_ns)| LinkCut { hosts, from_ns, until_ns }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Draws time against ranks.
 
-use super::series::{Point, name};
+use super::series::{SeriesPoint, name};
 use super::units;
 use crate::output;
 use plotters::prelude::*;
@@ -17,17 +17,17 @@ const KEY_STROKE: u32 = 24;
 const KEY_LETTER: u32 = 7;
 
 /// One line for each collective, algorithm and size.
-type Lines = BTreeMap<String, Vec<(f64, f64)>>;
+type PlotLines = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// Draws all points into a file.
-pub fn draw(points: &[Point], file: &Path) -> Result<(), String> {
+pub fn draw(points: &[SeriesPoint], file: &Path) -> Result<(), String> {
     let mut text = String::new();
     picture(&mut text, &lines(points)).map_err(|error| format!("cannot draw: {error}"))?;
     output::write(file, &text)
 }
 
-fn lines(points: &[Point]) -> Lines {
-    let mut lines = Lines::new();
+fn lines(points: &[SeriesPoint]) -> PlotLines {
+    let mut lines = PlotLines::new();
     for point in points {
         let label =
             format!("{} {} {} B", name(point.job.work), point.algorithm, units::count(point.job.bytes));
@@ -37,7 +37,7 @@ fn lines(points: &[Point]) -> Lines {
 }
 
 /// Both axes are logarithmic: ranks by powers of two, times by powers of ten.
-fn picture(text: &mut String, lines: &Lines) -> Result<(), Box<dyn std::error::Error>> {
+fn picture(text: &mut String, lines: &PlotLines) -> Result<(), Box<dyn std::error::Error>> {
     let all = || lines.values().flatten();
     let span = |of: fn(&(f64, f64)) -> f64| {
         let (low, high) =
@@ -99,14 +99,16 @@ mod tests {
     #[test]
     fn a_picture_has_all_lines() {
         let points = vec![(2.0, 1000.0), (1024.0, 50_000.0)];
-        let lines =
-            Lines::from([("bcast binomial 8 B".into(), points.clone()), ("bcast chain 8 B".into(), points)]);
+        let lines = PlotLines::from([
+            ("bcast binomial 8 B".into(), points.clone()),
+            ("bcast chain 8 B".into(), points),
+        ]);
         let mut text = String::new();
         picture(&mut text, &lines).unwrap();
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
         for word in ["bcast binomial 8 B", "bcast chain 8 B", "ranks", "1k", "10.0 us"] {
             assert!(text.contains(word), "{word} is missing in {text}");
         }
-        assert!(picture(&mut String::new(), &Lines::new()).is_err());
+        assert!(picture(&mut String::new(), &PlotLines::new()).is_err());
     }
 }

@@ -3,13 +3,13 @@
 use super::units;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
-use tern_sim::{Progress, nanos};
+use tern_sim::{RunProgress, nanos};
 
 /// How often the line changes: a person reads no faster.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// One line on standard error that changes, if that is a terminal.
-pub struct Line {
+pub struct StatusLine {
     what: String,
     messages: u64,
     begin: Instant,
@@ -17,15 +17,15 @@ pub struct Line {
     terminal: bool,
 }
 
-impl Line {
+impl StatusLine {
     /// For a run that is going to send about so many messages.
-    pub fn new(what: String, messages: u64) -> Line {
+    pub fn new(what: String, messages: u64) -> StatusLine {
         let terminal = std::io::stderr().is_terminal();
-        Line { what, messages, begin: Instant::now(), shown: None, terminal }
+        StatusLine { what, messages, begin: Instant::now(), shown: None, terminal }
     }
 
     /// Shows how far the run is, if it is time.
-    pub fn show(&mut self, progress: &Progress) {
+    pub fn show(&mut self, progress: &RunProgress) {
         let now = Instant::now();
         if !self.terminal || now - self.shown.unwrap_or(self.begin) < INTERVAL {
             return;
@@ -35,7 +35,7 @@ impl Line {
         let _ = std::io::stderr().flush();
     }
 
-    fn text(&self, progress: &Progress, elapsed: Duration) -> String {
+    fn text(&self, progress: &RunProgress, elapsed: Duration) -> String {
         let part = 100.0 * progress.messages as f64 / self.messages.max(1) as f64;
         let rate = progress.events as f64 / elapsed.as_secs_f64().max(1e-9) / 1e6;
         let time = units::time(nanos(progress.time));
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn the_line_says_how_far() {
-        let line = Line::new("bcast".into(), 1000);
-        let progress = Progress { time: 2_500_000, events: 3_000_000, messages: 250, finished: 0 };
+        let line = StatusLine::new("bcast".into(), 1000);
+        let progress = RunProgress { time: 2_500_000, events: 3_000_000, messages: 250, finished: 0 };
         let text = line.text(&progress, Duration::from_secs(2));
         assert_eq!(text, "bcast: 25 %, 1.5 M events/s, 2.50 us of virtual time");
     }

@@ -1,28 +1,28 @@
 //! Runs the jobs that the command line asks for, one after the other, and lists what they found.
 
-use super::options::{Options, Which};
-use super::progress::Line;
+use super::options::{AlgorithmChoice, SimOptions};
+use super::progress::StatusLine;
 use super::{plot, units};
 use crate::output;
 use crate::table::Columns;
 use std::time::Duration;
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
-use tern_sim::topology::Topology;
-use tern_sim::{Job, Outcome, Params, Work, estimate, run, team};
+use tern_sim::topology::RankTopology;
+use tern_sim::{Params, RankWork, RunOutcome, SimulatedJob, estimate, run, team};
 
 /// One job and what it found.
-pub struct Point {
+pub struct SeriesPoint {
     /// The algorithm that served the call.
     pub algorithm: &'static str,
-    pub job: Job,
-    pub outcome: Outcome,
+    pub job: SimulatedJob,
+    pub outcome: RunOutcome,
     /// What it took here.
     pub wall: Duration,
 }
 
 /// Runs all jobs, and tells of each as soon as it has ended. Answers what there is to say at the end.
-pub fn list(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
+pub fn list(options: &SimOptions, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
     options.plot.as_deref().map_or(Ok(()), output::check)?;
     let jobs = jobs(options);
     let columns = columns(&jobs, &options.params);
@@ -47,15 +47,15 @@ pub fn list(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<String, Str
 }
 
 /// What is said where the algorithm that was asked for cannot serve the call.
-fn replaced(point: &Point, params: &Params) -> Option<String> {
-    let (Work::Collective(collective), Some(choice)) = (point.job.work, point.job.choice) else {
+fn replaced(point: &SeriesPoint, params: &Params) -> Option<String> {
+    let (RankWork::Collective(collective), Some(choice)) = (point.job.work, point.job.choice) else {
         return None;
     };
     let (asked, ranks) = (choice.algorithm, point.job.ranks);
-    let machines = Topology::new(params).machines(ranks).count();
+    let nodes = RankTopology::new(params).nodes(ranks).count();
     (asked.name() != point.algorithm).then(|| {
         format!(
-            "{} in place of {asked}: {collective} of {} on {ranks} ranks, {machines} machines; it needs {}\n",
+            "{} in place of {asked}: {collective} of {} on {ranks} ranks, {nodes} nodes; it needs {}\n",
             point.algorithm,
             units::count(point.job.bytes),
             asked.needs(collective)
@@ -64,7 +64,7 @@ fn replaced(point: &Point, params: &Params) -> Option<String> {
 }
 
 /// Runs one job; if it would send too many messages, says so.
-pub fn simulate(job: Job, options: &Options) -> Result<Result<Point, String>, String> {
+pub fn simulate(job: SimulatedJob, options: &SimOptions) -> Result<Result<SeriesPoint, String>, String> {
     let params = &options.params;
     let messages = estimate::messages(&job, params).saturating_mul(job.repeats.into());
     if messages > options.messages_max {
@@ -72,14 +72,14 @@ pub fn simulate(job: Job, options: &Options) -> Result<Result<Point, String>, St
     }
     let algorithm = algorithm_of(&job, params);
     let what = format!("{} {algorithm}, {} ranks", name(job.work), job.ranks);
-    let mut line = Line::new(what, messages);
+    let mut line = StatusLine::new(what, messages);
     let outcome = run(&job, params, &mut |progress| line.show(progress));
     line.clear();
     let outcome = outcome.map_err(|error| error.to_string())?;
-    Ok(Ok(Point { algorithm, job, outcome, wall: line.elapsed() }))
+    Ok(Ok(SeriesPoint { algorithm, job, outcome, wall: line.elapsed() }))
 }
 
-fn jobs(options: &Options) -> Vec<Job> {
+fn jobs(options: &SimOptions) -> Vec<SimulatedJob> {
     let mut jobs = Vec::new();
     for &work in &options.works {
         for &bytes in &options.bytes {
@@ -93,26 +93,32 @@ fn jobs(options: &Options) -> Vec<Job> {
 }
 
 /// A job as the options have it.
-pub fn job(options: &Options, work: Work, choice: Option<Choice>, ranks: u32, bytes: u64) -> Job {
-    Job {
+pub fn job(
+    options: &SimOptions,
+    work: RankWork,
+    choice: Option<Choice>,
+    ranks: u32,
+    bytes: u64,
+) -> SimulatedJob {
+    SimulatedJob {
         choice,
         root: options.root,
         repeats: options.repeats,
         payload: options.payload,
         faults: options.faults.clone(),
-        ..Job::new(work, ranks, bytes)
+        ..SimulatedJob::new(work, ranks, bytes)
     }
 }
 
-fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<Choice>> {
+fn choices(work: RankWork, options: &SimOptions, ranks: u32, bytes: u64) -> Vec<Option<Choice>> {
     let cut = |algorithm| Some(Choice { algorithm, segment_bytes: options.segment_bytes });
     match (work, options.which) {
-        (Work::Collective(collective), Which::All) => {
+        (RankWork::Collective(collective), AlgorithmChoice::All) => {
             let query = query(collective, &options.params, ranks, bytes);
             suitable(collective, &query, options).map(cut).collect()
         }
-        (Work::Collective(_), Which::One(algorithm)) => vec![cut(algorithm)],
-        (Work::Collective(collective), Which::Library) => {
+        (RankWork::Collective(_), AlgorithmChoice::One(algorithm)) => vec![cut(algorithm)],
+        (RankWork::Collective(collective), AlgorithmChoice::Library) => {
             let goes_shared = query(collective, &options.params, ranks, bytes).shm;
             vec![if goes_shared { cut(Algorithm::Shm) } else { None }]
         }
@@ -121,7 +127,11 @@ fn choices(work: Work, options: &Options, ranks: u32, bytes: u64) -> Vec<Option<
 }
 
 /// The algorithms of a collective that suit a call, and can be simulated with its faults.
-pub fn suitable(collective: Collective, query: &Query, options: &Options) -> impl Iterator<Item = Algorithm> {
+pub fn suitable(
+    collective: Collective,
+    query: &Query,
+    options: &SimOptions,
+) -> impl Iterator<Item = Algorithm> {
     let shm = options.faults.crashes.is_empty().then_some(Algorithm::Shm);
     let all = shm.into_iter().chain(algorithms(collective).iter().copied());
     all.filter(|algorithm| algorithm.suits(query))
@@ -129,20 +139,20 @@ pub fn suitable(collective: Collective, query: &Query, options: &Options) -> imp
 
 /// What the selection table is asked for a simulated call.
 pub fn query(collective: Collective, params: &Params, ranks: u32, job_bytes: u64) -> Query {
-    let machines = Topology::new(params).machines(ranks).count();
+    let nodes = RankTopology::new(params).nodes(ranks).count();
     let bytes = match collective {
         Collective::Barrier => 0,
         // Chosen by the whole vector.
         Collective::ReduceScatter | Collective::ReduceScatterBlock => job_bytes.saturating_mul(ranks.into()),
         _ => job_bytes,
     };
-    let shm = team::serves(&Job::new(Work::Collective(collective), ranks, job_bytes), params);
-    Query { machines, multicast: params.multicast, shm, ..Query::new(collective, bytes, ranks) }
+    let shm = team::serves(&SimulatedJob::new(RankWork::Collective(collective), ranks, job_bytes), params);
+    Query { nodes, multicast: params.multicast, shm, ..Query::new(collective, bytes, ranks) }
 }
 
 /// The algorithm that serves a job.
-fn algorithm_of(job: &Job, params: &Params) -> &'static str {
-    let Work::Collective(collective) = job.work else { return "" };
+fn algorithm_of(job: &SimulatedJob, params: &Params) -> &'static str {
+    let RankWork::Collective(collective) = job.work else { return "" };
     let query = query(collective, params, job.ranks, job.bytes);
     let asked = job.choice.filter(|choice| choice.algorithm.suits(&query));
     match (asked, job.choice) {
@@ -154,15 +164,15 @@ fn algorithm_of(job: &Job, params: &Params) -> &'static str {
 }
 
 /// What the work is called.
-pub fn name(work: Work) -> &'static str {
+pub fn name(work: RankWork) -> &'static str {
     match work {
-        Work::Collective(collective) => collective.name(),
-        Work::PingPong => "pingpong",
+        RankWork::Collective(collective) => collective.name(),
+        RankWork::PingPong => "pingpong",
     }
 }
 
 /// What is said of a job that sends too many messages.
-fn left_out(job: &Job, messages: u64, params: &Params) -> String {
+fn left_out(job: &SimulatedJob, messages: u64, params: &Params) -> String {
     let (name, bytes) = (name(job.work), units::count(job.bytes));
     let algorithm = algorithm_of(job, params);
     format!(
@@ -171,19 +181,28 @@ fn left_out(job: &Job, messages: u64, params: &Params) -> String {
     )
 }
 
-impl Point {
+impl SeriesPoint {
     /// The time of one call; of a ping-pong, of one message.
     pub fn time_ns(&self) -> f64 {
-        let ways = if self.job.work == Work::PingPong { 2.0 } else { 1.0 };
+        let ways = if self.job.work == RankWork::PingPong { 2.0 } else { 1.0 };
         self.outcome.time_ns() / f64::from(self.job.repeats) / ways
     }
 }
 
-const HEADING: [&str; 9] =
-    ["call", "algorithm", "bytes", "ranks", "time", "messages", "a rank sends", "at most", "early, at most"];
+const HEADING: [&str; 9] = [
+    "call",
+    "algorithm",
+    "bytes",
+    "ranks",
+    "time",
+    "messages",
+    "a rank sends",
+    "at most",
+    "unexpected, at most",
+];
 
 /// Columns for what is known of the jobs before they run; what they find fits under the heading.
-fn columns(jobs: &[Job], params: &Params) -> Columns<9> {
+fn columns(jobs: &[SimulatedJob], params: &Params) -> Columns<9> {
     let mut columns = Columns::new(HEADING).at_least(4, "000.00 us").at_least(7, "0000.0 GiB");
     for job in jobs {
         columns = columns
@@ -196,7 +215,7 @@ fn columns(jobs: &[Job], params: &Params) -> Columns<9> {
     columns
 }
 
-fn cells(point: &Point) -> [String; 9] {
+fn cells(point: &SeriesPoint) -> [String; 9] {
     let (job, outcome) = (&point.job, &point.outcome);
     [
         name(job.work).into(),
@@ -207,11 +226,11 @@ fn cells(point: &Point) -> [String; 9] {
         outcome.messages.to_string(),
         units::bytes(outcome.rank_bytes_mean()),
         units::bytes(outcome.rank_bytes_max as f64),
-        units::bytes(outcome.early_bytes_max as f64),
+        units::bytes(outcome.unexpected_bytes_max as f64),
     ]
 }
 
-fn summary(points: &[Point]) -> String {
+fn summary(points: &[SeriesPoint]) -> String {
     let events: u64 = points.iter().map(|point| point.outcome.events).sum();
     let wall = points.iter().map(|point| point.wall).sum::<Duration>().as_secs_f64();
     let rate = events as f64 / wall.max(1e-9) / 1e6;
@@ -228,7 +247,7 @@ fn peak_bytes() -> Option<f64> {
 }
 
 /// Why a run did not end, if it did not.
-pub fn hang(point: &Point) -> Option<String> {
+pub fn hang(point: &SeriesPoint) -> Option<String> {
     let (job, hang) = (&point.job, point.outcome.hang.as_ref()?);
     let what =
         format!("{} {} of {} bytes on {} ranks", name(job.work), point.algorithm, job.bytes, job.ranks);

@@ -2,8 +2,8 @@
 //! median, and also its slow repetitions must be faster than the fast ones without a table. So on a machine that is busy
 //! with other things, where times scatter, nothing changes.
 
-use tern_coll::table::Bounds;
-use tern_coll::{Choice, Collective, Row};
+use tern_coll::table::NumberRange;
+use tern_coll::{Choice, Collective, TableRow};
 
 /// Something else must take at most this part of the time.
 const CLEARLY: f64 = 0.9;
@@ -68,12 +68,12 @@ pub fn median(numbers: Vec<f64>) -> f64 {
 /// with different winners the border is in the middle, by ratio. Beyond the largest size nothing is said.
 pub fn rows(
     collective: Collective,
-    ranks: Bounds,
+    ranks: NumberRange,
     sizes: &[u64],
     winners: &[Winner],
-) -> Vec<(Row, Vec<Winner>)> {
+) -> Vec<(TableRow, Vec<Winner>)> {
     let at = |bytes: u64| winners.iter().find(|winner| winner.bytes == bytes);
-    let mut rows: Vec<(Row, Vec<Winner>)> = Vec::new();
+    let mut rows: Vec<(TableRow, Vec<Winner>)> = Vec::new();
     for (index, bytes) in sizes.iter().enumerate() {
         let Some(winner) = at(*bytes) else { continue };
         let before = index.checked_sub(1).map(|index| sizes[index]);
@@ -84,9 +84,9 @@ pub fn rows(
             found.push(*winner);
         } else {
             let min = before.map_or(0, |before| middle(before, *bytes) + 1);
-            let one_machine = Bounds { min: 1, max: 1 };
-            let bytes = Bounds { min, max };
-            let row = Row { collective, bytes, ranks, machines: one_machine, choice: winner.choice };
+            let one_node = NumberRange { min: 1, max: 1 };
+            let bytes = NumberRange { min, max };
+            let row = TableRow { collective, bytes, ranks, nodes: one_node, choice: winner.choice };
             rows.push((row, vec![*winner]));
         }
     }
@@ -145,21 +145,21 @@ mod tests {
 
     #[test]
     fn neighbouring_sizes_with_one_choice_are_one_row() {
-        let ranks = Bounds { min: 3, max: 4 };
+        let ranks = NumberRange { min: 3, max: 4 };
         let sizes = [8, 128, 2048, 32768];
         let winners = [winner(8, RING), winner(128, RING), winner(32768, BRUCK)];
         let rows = rows(Collective::Allgather, ranks, &sizes, &winners);
         let text: Vec<_> = rows.iter().map(|(row, found)| (row.bytes, row.choice, found.len())).collect();
         assert_eq!(
             text,
-            [(Bounds { min: 0, max: 512 }, RING, 2), (Bounds { min: 8193, max: 32768 }, BRUCK, 1)]
+            [(NumberRange { min: 0, max: 512 }, RING, 2), (NumberRange { min: 8193, max: 32768 }, BRUCK, 1)]
         );
         assert_eq!(rows[0].0.ranks, ranks);
     }
 
     #[test]
     fn a_barrier_has_no_sizes() {
-        let rows = rows(Collective::Barrier, Bounds { min: 2, max: 2 }, &[0], &[winner(0, RING)]);
-        assert_eq!(rows[0].0.bytes, Bounds { min: 0, max: 0 });
+        let rows = rows(Collective::Barrier, NumberRange { min: 2, max: 2 }, &[0], &[winner(0, RING)]);
+        assert_eq!(rows[0].0.bytes, NumberRange { min: 0, max: 0 });
     }
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tern_coll::table::{Bounds, HEADING};
-use tern_coll::{Choice, Collective, Row};
+use tern_coll::table::{HEADING, NumberRange};
+use tern_coll::{Choice, Collective, TableRow};
 
-use crate::installation::{Installation, Scratch};
+use crate::installation::{Installation, ScratchFolder};
 
 /// A job that takes longer is ended: it hangs, or the machine is far too busy to measure on.
 const JOB_LIMIT_S: u32 = 120;
@@ -16,12 +16,12 @@ const JOB_LIMIT_S: u32 = 120;
 pub struct Jobs {
     mpirun: PathBuf,
     program: PathBuf,
-    folder: Scratch,
+    folder: ScratchFolder,
 }
 
 /// One time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Time {
+pub struct MeasuredTime {
     /// What was measured.
     pub name: String,
     /// Of how many bytes.
@@ -37,11 +37,11 @@ impl Jobs {
     pub fn find() -> Result<Jobs, String> {
         let here = Installation::find()?;
         let (mpirun, program) = (here.file("bin/mpirun")?, here.file("libexec/tern/measure")?);
-        Ok(Jobs { mpirun, program, folder: Scratch::new("tern-tune")? })
+        Ok(Jobs { mpirun, program, folder: ScratchFolder::new("tern-tune")? })
     }
 
     /// Times of a collective, at these sizes.
-    pub fn collective(&self, run: &Run, rows: &[Row]) -> Result<Vec<Time>, String> {
+    pub fn collective(&self, run: &CollectiveRun, rows: &[TableRow]) -> Result<Vec<MeasuredTime>, String> {
         let options: &[&str] = if run.bound { &["--bind-to", "core"] } else { &[] };
         let mut command = self.command_with(options, run.ranks, "coll", run.point_s);
         command.arg(run.collective.name()).args(run.sizes.iter().map(u64::to_string));
@@ -52,34 +52,49 @@ impl Jobs {
     }
 
     /// Times of messages between two ranks, at these sizes, with these settings and options of `mpirun`.
-    pub fn messages(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+    pub fn messages(
+        &self,
+        setup: &PairSetup,
+        sizes: &[u64],
+        point_s: f64,
+    ) -> Result<Vec<MeasuredTime>, String> {
         self.between_two("messages", setup, sizes, point_s)
     }
 
     /// What messages of these sizes, which are sent at once, cost each of two ranks.
-    pub fn overheads(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+    pub fn overheads(
+        &self,
+        setup: &PairSetup,
+        sizes: &[u64],
+        point_s: f64,
+    ) -> Result<Vec<MeasuredTime>, String> {
         self.between_two("overheads", setup, sizes, point_s)
     }
 
     /// Times of exchanges between two ranks, with a sum after each, and of such sums alone.
-    pub fn exchanges(&self, setup: &Setup, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
+    pub fn exchanges(
+        &self,
+        setup: &PairSetup,
+        sizes: &[u64],
+        point_s: f64,
+    ) -> Result<Vec<MeasuredTime>, String> {
         self.between_two("exchange", setup, sizes, point_s)
     }
 
     fn between_two(
         &self,
         what: &str,
-        setup: &Setup,
+        setup: &PairSetup,
         sizes: &[u64],
         point_s: f64,
-    ) -> Result<Vec<Time>, String> {
+    ) -> Result<Vec<MeasuredTime>, String> {
         let mut command = self.command_with(setup.options, 2, what, point_s);
         command.args(sizes.iter().map(u64::to_string)).envs(setup.settings.iter().copied());
         times(&mut command)
     }
 
     /// Times of a rank's own work.
-    pub fn compute(&self, point_s: f64) -> Result<Vec<Time>, String> {
+    pub fn compute(&self, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
         times(&mut self.command_with(&[], 1, "compute", point_s))
     }
 
@@ -92,7 +107,7 @@ impl Jobs {
         command
     }
 
-    fn table(&self, rows: &[Row]) -> Result<PathBuf, String> {
+    fn table(&self, rows: &[TableRow]) -> Result<PathBuf, String> {
         let file = self.folder.file("table");
         let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
         fs::write(&file, format!("{HEADING}\n{rows}"))
@@ -103,7 +118,7 @@ impl Jobs {
 
 /// A run of one collective.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct CollectiveRun {
     /// What is called.
     pub collective: Collective,
     /// By how many ranks.
@@ -117,7 +132,7 @@ pub struct Run {
 }
 
 /// How two ranks run.
-pub struct Setup {
+pub struct PairSetup {
     /// Options of `mpirun`.
     pub options: &'static [&'static str],
     /// Environment variables.
@@ -125,11 +140,11 @@ pub struct Setup {
 }
 
 /// The row that names an algorithm for all calls of a collective.
-pub fn row_for_all(collective: Collective, choice: Choice) -> Row {
-    Row { collective, bytes: Bounds::ANY, ranks: Bounds::ANY, machines: Bounds::ANY, choice }
+pub fn row_for_all(collective: Collective, choice: Choice) -> TableRow {
+    TableRow { collective, bytes: NumberRange::ANY, ranks: NumberRange::ANY, nodes: NumberRange::ANY, choice }
 }
 
-fn times(command: &mut Command) -> Result<Vec<Time>, String> {
+fn times(command: &mut Command) -> Result<Vec<MeasuredTime>, String> {
     let output = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -139,11 +154,11 @@ fn times(command: &mut Command) -> Result<Vec<Time>, String> {
 }
 
 /// `result NAME BYTES BEST MEDIAN`
-fn read_time(line: &str) -> Option<Time> {
+fn read_time(line: &str) -> Option<MeasuredTime> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let &["result", name, bytes, best, median] = words.as_slice() else { return None };
     let (bytes, best, median) = (bytes.parse().ok()?, best.parse().ok()?, median.parse().ok()?);
-    Some(Time { name: name.to_owned(), bytes, best, median })
+    Some(MeasuredTime { name: name.to_owned(), bytes, best, median })
 }
 
 #[cfg(test)]
@@ -154,7 +169,7 @@ mod tests {
     fn results_are_read_and_other_lines_are_not() {
         assert_eq!(
             read_time("result bcast 8 1e-6 2.5e-6"),
-            Some(Time { name: "bcast".into(), bytes: 8, best: 1e-6, median: 2.5e-6 })
+            Some(MeasuredTime { name: "bcast".into(), bytes: 8, best: 1e-6, median: 2.5e-6 })
         );
         assert_eq!(read_time("result bcast eight 1 2"), None);
         assert_eq!(read_time("hello"), None);

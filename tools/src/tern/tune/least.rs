@@ -1,19 +1,19 @@
 //! Numbers that are measured several times, and the least of each: all that disturbs makes it longer.
 
-use super::jobs::Time;
-use super::progress::Progress;
+use super::jobs::MeasuredTime;
+use super::progress::JobProgress;
 
 /// Numbers by name and bytes.
 #[derive(Debug, Default)]
-pub struct Least(Vec<Time>);
+pub struct Least(Vec<MeasuredTime>);
 
 impl Least {
     /// Measures so often, one time after the other.
     pub fn of(
-        progress: &Progress,
+        progress: &JobProgress,
         what: &str,
         repetitions: u64,
-        measure: impl FnMut() -> Result<Vec<Time>, String>,
+        measure: impl FnMut() -> Result<Vec<MeasuredTime>, String>,
     ) -> Result<Least, String> {
         Least::default().and(progress, what, repetitions, measure)
     }
@@ -21,10 +21,10 @@ impl Least {
     /// Measures something else as well.
     pub fn and(
         mut self,
-        progress: &Progress,
+        progress: &JobProgress,
         what: &str,
         repetitions: u64,
-        mut measure: impl FnMut() -> Result<Vec<Time>, String>,
+        mut measure: impl FnMut() -> Result<Vec<MeasuredTime>, String>,
     ) -> Result<Least, String> {
         for _ in 0..repetitions {
             progress.step(what);
@@ -34,7 +34,7 @@ impl Least {
     }
 
     /// Another measurement of a number.
-    pub fn take(&mut self, time: Time) {
+    pub fn take(&mut self, time: MeasuredTime) {
         match self.0.iter_mut().find(|known| known.name == time.name && known.bytes == time.bytes) {
             Some(known) => {
                 (known.best, known.median) = (known.best.min(time.best), known.median.min(time.median))

@@ -5,14 +5,14 @@ use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
 use tern_settings::Environment;
-use tern_sim::params::{SHARE_NEAR_BYTES, Size, TEAM_NEAR_BYTES};
-use tern_transport::shm::share_chunks;
+use tern_sim::params::{SHARE_NEAR_BYTES, SizeCosts, TEAM_NEAR_BYTES};
+use tern_transport::shm::cooperative_chunks;
 
 use crate::protocols::shm_limits;
 
-use super::jobs::{Jobs, Run, Setup, Time, row_for_all};
+use super::jobs::{CollectiveRun, Jobs, MeasuredTime, PairSetup, row_for_all};
 use super::least::Least;
-use super::progress::Progress;
+use super::progress::JobProgress;
 
 /// Repetitions for a file that is kept.
 pub const REPETITIONS: u64 = 3;
@@ -23,15 +23,17 @@ pub const JOBS: u64 = 15;
 const KIB: u64 = 1024;
 
 /// Ranks on cores of their own.
-const EAGER: Setup = Setup { options: &["--bind-to", "core"], settings: &[] };
+const EAGER: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: &[] };
 /// Large messages are copied by the receiver.
-const GET: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
+const GET: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
 /// Large messages are copied by both.
-const SHARE: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "both")] };
+const SHARE: PairSetup =
+    PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "both")] };
 /// Large messages go by cells, in pieces.
-const STREAM: Setup = Setup { options: &["--bind-to", "core"], settings: &[("TERN_COPIES", "cells")] };
+const STREAM: PairSetup =
+    PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_COPIES", "cells")] };
 /// Both ranks wherever the calling thread may run: on one core.
-const CROWDED: Setup = Setup { options: &[], settings: &[] };
+const CROWDED: PairSetup = PairSetup { options: &[], settings: &[] };
 
 /// Sizes of messages at once, as far as they go so here. One that fits into a line; some lines; then where another way may begin, in
 /// lines or cells, in one cell or several, and between.
@@ -64,8 +66,8 @@ const OPERANDS: [u64; 2] = [64 * KIB, 1024 * KIB];
 
 /// What was measured.
 #[derive(Debug, Default)]
-struct Measured {
-    here: Here,
+struct MeasuredMessages {
+    here: LocalCarriers,
     compute: Least,
     /// Messages at once: round trips, and what they cost each side.
     eager: Least,
@@ -88,19 +90,19 @@ struct Measured {
 
 /// How the library carries messages between the ranks of this machine.
 #[derive(Clone, Copy, Debug, Default)]
-struct Here {
+struct LocalCarriers {
     /// Bytes of the longest message that is sent at once.
     at_once_bytes_max: u64,
     /// It is, though the receiver could get it.
-    sends: bool,
+    prefers_send: bool,
 }
 
-impl Here {
-    fn ask() -> Result<Here, String> {
+impl LocalCarriers {
+    fn ask() -> Result<LocalCarriers, String> {
         let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
         let limits = shm_limits(&all);
         let at_once_bytes_max = all.engine.eager_bytes_max(&limits) as u64;
-        Ok(Here { at_once_bytes_max, sends: limits.sends })
+        Ok(LocalCarriers { at_once_bytes_max, prefers_send: limits.prefers_send })
     }
 
     fn sizes(self) -> Vec<u64> {
@@ -109,15 +111,20 @@ impl Here {
 }
 
 /// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
-pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress) -> Result<String, String> {
-    let on = |setup: &Setup, sizes: &[u64], what: &str| {
+pub fn measure(
+    jobs: &Jobs,
+    point_s: f64,
+    repetitions: u64,
+    progress: &JobProgress,
+) -> Result<String, String> {
+    let on = |setup: &PairSetup, sizes: &[u64], what: &str| {
         Least::of(progress, what, repetitions, || jobs.messages(setup, sizes, point_s))
     };
-    let here = Here::ask()?;
-    let overheads = |setup: &Setup, sizes: &[u64], what: &str, into: Least| {
+    let here = LocalCarriers::ask()?;
+    let overheads = |setup: &PairSetup, sizes: &[u64], what: &str, into: Least| {
         into.and(progress, what, repetitions, || jobs.overheads(setup, sizes, point_s))
     };
-    let measured = Measured {
+    let measured = MeasuredMessages {
         here,
         compute: Least::of(progress, "a rank's own work", repetitions, || jobs.compute(point_s))?,
         eager: overheads(
@@ -155,15 +162,20 @@ pub fn measure(jobs: &Jobs, point_s: f64, repetitions: u64, progress: &Progress)
 }
 
 /// A row names the algorithm, so that the call goes by a schedule.
-fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<Time>, String> {
+fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
     let collective = Collective::Barrier;
-    let run = Run { collective, ranks: 2, sizes: vec![0], point_s, bound: true };
+    let run = CollectiveRun { collective, ranks: 2, sizes: vec![0], point_s, bound: true };
     jobs.collective(&run, &[row_for_all(collective, Algorithm::Dissemination.into())])
 }
 
 /// Without a row two ranks go over their team's memory.
-fn shared(jobs: &Jobs, collective: Collective, sizes: &[u64], point_s: f64) -> Result<Vec<Time>, String> {
-    jobs.collective(&Run { collective, ranks: 2, sizes: sizes.into(), point_s, bound: true }, &[])
+fn shared(
+    jobs: &Jobs,
+    collective: Collective,
+    sizes: &[u64],
+    point_s: f64,
+) -> Result<Vec<MeasuredTime>, String> {
+    jobs.collective(&CollectiveRun { collective, ranks: 2, sizes: sizes.into(), point_s, bound: true }, &[])
 }
 
 /// Runs something with this thread, and so the processes that it starts, bound to one core.
@@ -181,14 +193,14 @@ fn on_one_core<T>(run: impl FnOnce() -> T) -> T {
 }
 
 /// Names and numbers of a section.
-type Numbers = Vec<(&'static str, f64)>;
+type SectionNumbers = Vec<(&'static str, f64)>;
 
 /// What a byte more takes, between two points of bytes and nanoseconds.
 fn slope((small, at_small): (u64, f64), (large, at_large): (u64, f64)) -> f64 {
     ((at_large - at_small) / (large - small) as f64).max(0.0)
 }
 
-impl Measured {
+impl MeasuredMessages {
     fn text(&self) -> String {
         let mut text = section("[compute]", &self.compute());
         let _ = writeln!(text, "cache_bytes = {CACHE_BYTES}");
@@ -197,16 +209,17 @@ impl Measured {
         text += &self.at_once(&self.sizes());
         text += &section("[[level]]\nname = \"core\"", &self.core());
         // Where nothing travels there is the work of both.
-        let alone = |size: Size| Size { way_ns: 0.0, ..size };
+        let alone = |size: SizeCosts| SizeCosts { way_ns: 0.0, ..size };
         text + &self.at_once(&self.sizes().into_iter().map(alone).collect::<Vec<_>>())
     }
 
     /// How messages go at a level within the machine.
-    fn at_once(&self, sizes: &[Size]) -> String {
-        let (Here { at_once_bytes_max, sends }, streams) = (self.here, self.streams());
-        let mut text =
-            format!("eager_bytes_max = {at_once_bytes_max}\nsends = {sends}\nstreams = {streams}\n");
-        for Size { bytes, way_ns, send_ns, receive_ns } in sizes {
+    fn at_once(&self, sizes: &[SizeCosts]) -> String {
+        let (LocalCarriers { at_once_bytes_max, prefers_send }, streams) = (self.here, self.streams());
+        let mut text = format!(
+            "eager_bytes_max = {at_once_bytes_max}\nprefers_send = {prefers_send}\nstreams = {streams}\n"
+        );
+        for SizeCosts { bytes, way_ns, send_ns, receive_ns } in sizes {
             let times = [("way_ns", *way_ns), ("send_ns", *send_ns), ("receive_ns", *receive_ns)];
             text += &section(&format!("[[level.size]]\nbytes = {bytes}"), &times);
         }
@@ -216,10 +229,10 @@ impl Measured {
     /// Whether long messages are faster in pieces, where such go at all: the library finds out the same by itself.
     fn streams(&self) -> bool {
         let [.., longest] = STREAM_SIZES;
-        self.here.sends && self.stream.one_way(longest) < self.share.one_way(longest)
+        self.here.prefers_send && self.stream.one_way(longest) < self.share.one_way(longest)
     }
 
-    fn compute(&self) -> Numbers {
+    fn compute(&self) -> SectionNumbers {
         let [small, large] = OPERANDS;
         // Up to the size of the cache all bytes have the price of the small operands.
         let prices = |name| {
@@ -240,7 +253,7 @@ impl Measured {
 
     /// What a team's memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
     /// of the two takes how much of that cannot be told apart.
-    fn team(&self) -> Numbers {
+    fn team(&self) -> SectionNumbers {
         let [line, some, many] = TEAM_SIZES.map(|bytes| (bytes, self.shared.ns("alltoall", bytes)));
         let copy = self.compute.ns("copy", OPERANDS[0]) / OPERANDS[0] as f64;
         // Beside that each copies its own block.
@@ -279,11 +292,15 @@ impl Measured {
     }
 
     /// A line, and bytes where no size says it.
-    fn lines(&self) -> Numbers {
+    fn lines(&self) -> SectionNumbers {
         let (send, receive) = self.overheads();
         let (sizes, per_byte) = (self.sizes(), self.per_byte());
-        let last =
-            sizes.last().copied().unwrap_or(Size { bytes: 1, way_ns: 0.0, send_ns: 0.0, receive_ns: 0.0 });
+        let last = sizes.last().copied().unwrap_or(SizeCosts {
+            bytes: 1,
+            way_ns: 0.0,
+            send_ns: 0.0,
+            receive_ns: 0.0,
+        });
         let of_byte = |ns: f64| (ns / last.bytes as f64).min(per_byte);
         vec![
             ("latency_ns", (self.eager.one_way(8) - send - receive).max(0.0)),
@@ -302,7 +319,7 @@ impl Measured {
         let at = |times: &Least, bytes| (bytes, times.one_way(bytes));
         let pieces = STREAM_SIZES.map(|bytes| at(&self.stream, bytes));
         let sizes = self.here.sizes();
-        match (self.here.sends, &sizes[..]) {
+        match (self.here.prefers_send, &sizes[..]) {
             (true, _) => slope(pieces[0], pieces[1]),
             (false, &[_, some, .., most]) => slope(at(&self.eager, some), at(&self.eager, most)),
             _ => 0.0,
@@ -312,7 +329,7 @@ impl Measured {
     /// What messages of several lines take beside what a line takes. The parts of both sides are measured while the other one does
     /// its own; two ranks that send to each other at once disturb each other more, and if that takes longer than the way, it is
     /// what both parts come to.
-    fn sizes(&self) -> Vec<Size> {
+    fn sizes(&self) -> Vec<SizeCosts> {
         let beyond = |of: &dyn Fn(u64) -> f64, bytes| (of(bytes) - of(8)).max(0.0);
         let size = |bytes| {
             let way_ns = beyond(&|bytes| self.eager.one_way(bytes), bytes);
@@ -323,13 +340,13 @@ impl Measured {
             let more = if both > way_ns && send + receive > 0.0 { both / (send + receive) } else { 1.0 };
             // What a core does while both work side by side cannot take longer than the way.
             let busy = |part: f64| (more * part).min(way_ns);
-            Size { bytes, way_ns, send_ns: busy(send), receive_ns: busy(receive) }
+            SizeCosts { bytes, way_ns, send_ns: busy(send), receive_ns: busy(receive) }
         };
         self.here.sizes().into_iter().skip(1).map(size).collect()
     }
 
     /// Messages that are copied by the kernel.
-    fn copies(&self) -> Numbers {
+    fn copies(&self) -> SectionNumbers {
         let (send, receive) = self.overheads();
         // The offer comes first, and the answer leaves before the receiver goes on; its next message finds the other side
         // busy with the answer if taking that takes longer than sending another.
@@ -353,19 +370,19 @@ impl Measured {
     /// What the bytes of an exchanged message take a rank that copies them alone: beside them there are the sum, and the calls
     /// to the kernel. (The offers are the same for all sizes.)
     fn alone(&self, bytes: u64, call: f64) -> f64 {
-        let beside = self.exchange.ns("local-sum", bytes) + share_chunks(bytes) as f64 * call;
+        let beside = self.exchange.ns("local-sum", bytes) + cooperative_chunks(bytes) as f64 * call;
         (self.exchange.ns("exchange", bytes) - beside).max(0.0)
     }
 
     /// What the bytes of a message take that both copy: beside them, there are the offer, the invitation, and the calls to the
     /// kernel that each side makes.
     fn shared(&self, bytes: u64, call: f64) -> f64 {
-        let calls = share_chunks(bytes).div_ceil(2) as f64 * call;
+        let calls = cooperative_chunks(bytes).div_ceil(2) as f64 * call;
         (self.share.one_way(bytes) - 2.0 * self.eager.one_way(8) - calls).max(0.0)
     }
 
     /// On one core nothing travels: the time of one way is that of the two ranks, and of the switch between them.
-    fn core(&self) -> Numbers {
+    fn core(&self) -> SectionNumbers {
         let send = self.core.ns("send-overhead", 8);
         vec![
             ("latency_ns", 0.0),
@@ -386,28 +403,28 @@ fn section(head: &str, numbers: &[(&str, f64)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_sim::{Job, Params, Work, run};
+    use tern_sim::{Params, RankWork, SimulatedJob, run};
 
     fn least(times: &[(&str, u64, f64)]) -> Least {
         let mut least = Least::default();
         for &(name, bytes, us) in times {
             let (name, best) = (name.to_string(), us * 1e-6);
-            least.take(Time { name, bytes, best, median: 2.0 * best });
+            least.take(MeasuredTime { name, bytes, best, median: 2.0 * best });
         }
         least
     }
 
     /// A machine whose numbers are the author's.
-    fn machine() -> Measured {
+    fn machine() -> MeasuredMessages {
         let trips = |one_ways: &[(u64, f64)]| {
             least(&one_ways.iter().map(|&(bytes, us)| ("round-trip", bytes, 2.0 * us)).collect::<Vec<_>>())
         };
         let mut eager =
             trips(&[(8, 0.3), (8, 0.2), (8, 0.25), (128, 0.26), (512, 0.3), (2 * KIB, 0.6), (4 * KIB, 0.9)]);
-        eager.take(Time { name: "send-overhead".into(), bytes: 8, best: 50e-9, median: 1.0 });
-        eager.take(Time { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
-        Measured {
-            here: Here { at_once_bytes_max: 4 * KIB, sends: false },
+        eager.take(MeasuredTime { name: "send-overhead".into(), bytes: 8, best: 50e-9, median: 1.0 });
+        eager.take(MeasuredTime { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
+        MeasuredMessages {
+            here: LocalCarriers { at_once_bytes_max: 4 * KIB, prefers_send: false },
             both: Least::default(),
             stream: Least::default(),
             compute: least(&[
@@ -449,7 +466,7 @@ mod tests {
     fn what_was_measured_is_what_is_predicted() {
         let params = Params::parse(&machine().text()).expect("what tern sim reads");
         let predicted = |bytes| {
-            let job = Job { repeats: 100, ..Job::new(Work::PingPong, 2, bytes) };
+            let job = SimulatedJob { repeats: 100, ..SimulatedJob::new(RankWork::PingPong, 2, bytes) };
             let params = Params { ranks_per_host: 2, ..params.clone() };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 200.0
         };
@@ -463,12 +480,12 @@ mod tests {
     }
 
     /// A machine where cells are faster than the kernel, by so many microseconds for 1 MiB.
-    fn machine_of_cells(share_us: f64) -> Measured {
+    fn machine_of_cells(share_us: f64) -> MeasuredMessages {
         let mut measured = machine();
-        measured.here = Here { at_once_bytes_max: 64 * KIB, sends: true };
+        measured.here = LocalCarriers { at_once_bytes_max: 64 * KIB, prefers_send: true };
         measured.both = least(&[("exchange", 8, 0.4), ("local-sum", 8, 0.1)]);
         let mut take = |name: &str, bytes, us: f64| {
-            measured.eager.take(Time { name: name.into(), bytes, best: us * 1e-6, median: 1.0 });
+            measured.eager.take(MeasuredTime { name: name.into(), bytes, best: us * 1e-6, median: 1.0 });
         };
         for (bytes, way, send, receive) in
             [(8 * KIB, 1.1, 0.5, 0.6), (16 * KIB, 1.7, 0.9, 0.9), (64 * KIB, 4.0, 2.8, 2.9)]
@@ -478,8 +495,8 @@ mod tests {
             take("recv-overhead", bytes, receive);
             // A line takes 0.05 and 0.1 of that, which are among the 0.3 of what is not the bytes.
             let best = (0.3 + (send - 0.05) + (receive - 0.1) + 0.2) * 1e-6;
-            measured.both.take(Time { name: "exchange".into(), bytes, best, median: 1.0 });
-            measured.both.take(Time { name: "local-sum".into(), bytes, best: 0.2e-6, median: 1.0 });
+            measured.both.take(MeasuredTime { name: "exchange".into(), bytes, best, median: 1.0 });
+            measured.both.take(MeasuredTime { name: "local-sum".into(), bytes, best: 0.2e-6, median: 1.0 });
         }
         let trip = |bytes, us: f64| ("round-trip", bytes, 2.0 * us);
         measured.stream = least(&[trip(256 * KIB, 13.3), trip(1024 * KIB, 48.7)]);
@@ -490,11 +507,11 @@ mod tests {
     #[test]
     fn ranks_that_disturb_each_other_are_busy_for_longer() {
         let mut measured = machine_of_cells(60.0);
-        let last = |measured: &Measured| *measured.sizes().last().expect("64 KiB");
+        let last = |measured: &MeasuredMessages| *measured.sizes().last().expect("64 KiB");
         let quiet = last(&measured);
         assert!((quiet.send_ns - 2750.0).abs() < 1.0 && (quiet.receive_ns - 2800.0).abs() < 1.0, "{quiet:?}");
         measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 0.3 + 6.66)]);
-        let Size { send_ns, receive_ns, .. } = last(&measured);
+        let SizeCosts { send_ns, receive_ns, .. } = last(&measured);
         assert!((send_ns / quiet.send_ns - 1.2).abs() < 0.001, "{send_ns}");
         assert!((receive_ns / quiet.receive_ns - 1.2).abs() < 0.001, "{receive_ns}");
         measured.both = least(&[("exchange", 8, 0.3), ("exchange", 64 * KIB, 2.3)]);
@@ -509,7 +526,7 @@ mod tests {
             let params = Params::parse(&measured.text()).expect("what tern sim reads");
             let params = Params { ranks_per_host: 2, ..params };
             let time = |work, bytes| {
-                let job = Job { repeats: 100, ..Job::new(work, 2, bytes) };
+                let job = SimulatedJob { repeats: 100, ..SimulatedJob::new(work, 2, bytes) };
                 run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100_000.0
             };
             let one_ways = [
@@ -521,11 +538,11 @@ mod tests {
                 (64 * KIB, 4.0),
             ];
             for (bytes, us) in one_ways.into_iter().chain([(1024 * KIB, longest_us)]) {
-                let ratio = time(Work::PingPong, bytes) / 2.0 / us;
+                let ratio = time(RankWork::PingPong, bytes) / 2.0 / us;
                 assert!((ratio - 1.0).abs() < 0.03, "{bytes} bytes: {ratio}");
             }
             // Both ranks first fill cells, and then empty those of the other side.
-            let allgather = time(Work::Collective(Collective::Allgather), 64 * KIB);
+            let allgather = time(RankWork::Collective(Collective::Allgather), 64 * KIB);
             assert!((5.7..6.7).contains(&allgather), "{allgather}");
         }
     }
@@ -533,10 +550,14 @@ mod tests {
     #[test]
     fn a_barrier_takes_what_was_measured() {
         let barrier = |us: f64| {
-            let measured = Measured { barrier: least(&[("barrier", 0, us)]), ..machine() };
+            let measured = MeasuredMessages { barrier: least(&[("barrier", 0, us)]), ..machine() };
             let params = Params::parse(&measured.text()).expect("what tern sim reads");
             let choice = Some(Algorithm::Dissemination.into());
-            let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(Collective::Barrier), 2, 0) };
+            let job = SimulatedJob {
+                choice,
+                repeats: 100,
+                ..SimulatedJob::new(RankWork::Collective(Collective::Barrier), 2, 0)
+            };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100_000.0
         };
         // With short steps, with long ones, and with none.
@@ -550,11 +571,19 @@ mod tests {
     fn a_meeting_takes_what_was_measured() {
         let params = Params::parse(&machine().text()).expect("what tern sim reads");
         let choice = Some(Algorithm::Shm.into());
-        let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(Collective::Barrier), 2, 0) };
+        let job = SimulatedJob {
+            choice,
+            repeats: 100,
+            ..SimulatedJob::new(RankWork::Collective(Collective::Barrier), 2, 0)
+        };
         let time = run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0;
         assert!((time / 160.0 - 1.0).abs() < 0.02, "{time}");
         let time = |collective, bytes| {
-            let job = Job { choice, repeats: 100, ..Job::new(Work::Collective(collective), 2, bytes) };
+            let job = SimulatedJob {
+                choice,
+                repeats: 100,
+                ..SimulatedJob::new(RankWork::Collective(collective), 2, bytes)
+            };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0
         };
         for (bytes, ns) in [(8, 300.0), (128, 400.0), (TEAM_SIZES[2], 1900.0)] {
@@ -568,7 +597,7 @@ mod tests {
     #[test]
     fn a_machine_whose_overheads_are_its_latency_has_none_beside() {
         let mut measured = machine();
-        measured.eager.take(Time { name: "round-trip".into(), bytes: 8, best: 0.2e-6, median: 1.0 });
+        measured.eager.take(MeasuredTime { name: "round-trip".into(), bytes: 8, best: 0.2e-6, median: 1.0 });
         let (send, receive) = measured.overheads();
         assert!((send + receive - 100.0).abs() < 0.01 && (receive / send - 2.0).abs() < 0.01);
         assert!(measured.text().contains("latency_ns = 0.0000"));

@@ -19,19 +19,19 @@ use std::fmt::Write;
 use crate::output;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
-use tern_coll::Row;
-use tern_coll::table::{Bounds, HEADING};
+use tern_coll::TableRow;
+use tern_coll::table::{HEADING, NumberRange};
 
 use decide::Winner;
 use grid::Effort;
 use jobs::Jobs;
-use progress::Progress;
-use tuner::{Ranks, Tuner};
+use progress::JobProgress;
+use tuner::{CollectiveTuner, RankRange};
 
-pub use options::{Arguments, Options};
+pub use options::{TuneArguments, TuneOptions};
 
 /// Measures and writes both files; returns what there is to say.
-pub fn run(options: &Options) -> Result<String, String> {
+pub fn run(options: &TuneOptions) -> Result<String, String> {
     // Before a minute is spent.
     [&options.params, &options.output].into_iter().try_for_each(|file| output::check(file))?;
     let jobs = Jobs::find()?;
@@ -40,12 +40,12 @@ pub fn run(options: &Options) -> Result<String, String> {
     let all = || {
         options.collectives.iter().flat_map(|collective| ranks.iter().map(move |ranks| (*collective, *ranks)))
     };
-    let jobs_of = |(collective, ranks): (_, Ranks)| effort.jobs_of(collective, ranks.measured);
+    let jobs_of = |(collective, ranks): (_, RankRange)| effort.jobs_of(collective, ranks.measured);
     let mut done = messages::JOBS * messages::REPETITIONS;
-    let progress = Progress::new(done + all().map(jobs_of).sum::<u64>());
+    let progress = JobProgress::new(done + all().map(jobs_of).sum::<u64>());
     let costs = messages::measure(&jobs, effort.point_s, messages::REPETITIONS, &progress)?;
     output::write(&options.params, &format!("{}{costs}", header("What messages cost", "for tern sim")))?;
-    let tuner = Tuner { jobs: &jobs, effort, progress: &progress, scatter: RefCell::default() };
+    let tuner = CollectiveTuner { jobs: &jobs, effort, progress: &progress, scatter: RefCell::default() };
     let mut rows = Vec::new();
     for (collective, ranks) in all() {
         match tuner.tune(collective, ranks) {
@@ -80,13 +80,14 @@ fn caution(scatter: f64) -> String {
 }
 
 /// Each number of ranks stands for those above the one before.
-fn brackets(ranks: &[u32]) -> Vec<Ranks> {
+fn brackets(ranks: &[u32]) -> Vec<RankRange> {
     let before = std::iter::once(1).chain(ranks.iter().copied());
-    let bounds = |before: u32, measured: u32| Bounds { min: u64::from(before) + 1, max: measured.into() };
+    let bounds =
+        |before: u32, measured: u32| NumberRange { min: u64::from(before) + 1, max: measured.into() };
     ranks
         .iter()
         .zip(before)
-        .map(|(&measured, before)| Ranks { measured, bounds: bounds(before, measured) })
+        .map(|(&measured, before)| RankRange { measured, bounds: bounds(before, measured) })
         .collect()
 }
 
@@ -104,7 +105,7 @@ fn header(what: &str, use_of_it: &str) -> String {
     )
 }
 
-fn table(rows: &[(Row, Vec<Winner>)]) -> String {
+fn table(rows: &[(TableRow, Vec<Winner>)]) -> String {
     let mut text = header("Algorithms that are faster than the built-in choice", "for TERN_COLL_TABLE");
     let _ = writeln!(text, "{HEADING}");
     for (row, winners) in rows {
@@ -120,7 +121,7 @@ fn said(winner: &Winner) -> String {
     format!("{} B: {:.1} us, not {:.1}", winner.bytes, us(winner.after_s), us(winner.before_s))
 }
 
-fn summary(options: &Options, rows: &[(Row, Vec<Winner>)]) -> String {
+fn summary(options: &TuneOptions, rows: &[(TableRow, Vec<Winner>)]) -> String {
     let costs = format!("What messages cost: {}\n", options.params.display());
     if rows.is_empty() {
         return format!(
@@ -171,7 +172,7 @@ mod tests {
     fn what_is_written_is_a_table() {
         let winner = Winner { bytes: 8, choice: Algorithm::Chain.into(), before_s: 2e-6, after_s: 1e-6 };
         let mut row = jobs::row_for_all(Collective::Bcast, winner.choice);
-        row.ranks = Bounds { min: 3, max: 4 };
+        row.ranks = NumberRange { min: 3, max: 4 };
         let text = table(&[(row, vec![winner])]);
         assert_eq!(tern_coll::table::parse(&text), Ok(vec![row]));
         assert!(text.contains("8 B: 1.0 us, not 2.0"), "{text}");

@@ -13,7 +13,7 @@ use tern_coll::{Collective, algorithms};
 /// While it measures, nothing else should run on the machine.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct Arguments {
+pub struct TuneArguments {
     /// Up to so many ranks: 2, 4, 8 ... and N [default: twice the cores, and the cores]
     #[arg(long, value_name = "N", value_parser = parse_ranks)]
     ranks: Option<u32>,
@@ -31,14 +31,14 @@ pub struct Arguments {
     params: PathBuf,
 }
 
-impl Arguments {
+impl TuneArguments {
     /// What they ask for.
-    pub fn options(self) -> Result<Options, String> {
+    pub fn options(self) -> Result<TuneOptions, String> {
         if self.output == self.params {
             return Err(format!("--output and --params are both {}", self.output.display()));
         }
         let named = self.collective;
-        Ok(Options {
+        Ok(TuneOptions {
             ranks: self.ranks,
             collectives: if named.is_empty() { tunable().collect() } else { named },
             quick: self.quick,
@@ -50,7 +50,7 @@ impl Arguments {
 
 /// What to measure and where to write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct TuneOptions {
     /// The most ranks, if given.
     pub ranks: Option<u32>,
     /// The collectives.
@@ -73,7 +73,7 @@ fn tunable() -> impl Iterator<Item = Collective> {
     Collective::ALL.into_iter().filter(by_size).filter(|collective| algorithms(*collective).len() > 1)
 }
 
-impl Options {
+impl TuneOptions {
     /// The numbers of ranks to measure with, ascending.
     pub fn ranks(&self, cores: u32) -> Vec<u32> {
         let most = self.ranks.unwrap_or(2 * cores).max(2);
@@ -106,10 +106,10 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: TuneArguments,
     }
 
-    fn parse(line: &str) -> Result<Options, String> {
+    fn parse(line: &str) -> Result<TuneOptions, String> {
         let words = ["tune"].into_iter().chain(line.split_whitespace());
         Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments.options()
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar over jobs.
-pub struct Progress {
+pub struct JobProgress {
     bar: ProgressBar,
     watched: bool,
     /// A job is under way: the bar moves when it ends.
@@ -16,9 +16,9 @@ pub struct Progress {
 /// How often the bar moves although no job has ended.
 const TICK: Duration = Duration::from_millis(200);
 
-impl Progress {
+impl JobProgress {
     /// A bar of so many jobs.
-    pub fn new(jobs: u64) -> Progress {
+    pub fn new(jobs: u64) -> JobProgress {
         let bar = ProgressBar::with_draw_target(Some(jobs), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {wide_msg}");
         bar.set_style(style.expect("a template of known words"));
@@ -26,7 +26,7 @@ impl Progress {
         if watched {
             bar.enable_steady_tick(TICK);
         }
-        Progress { bar, watched, under_way: Cell::new(false) }
+        JobProgress { bar, watched, under_way: Cell::new(false) }
     }
 
     /// The next job begins, and the one before has ended.
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_job_counts_when_it_has_ended() {
-        let progress = Progress::new(10);
+        let progress = JobProgress::new(10);
         let mut seen = Vec::new();
         for job in ["one", "two", "three"] {
             progress.step(job);

@@ -7,51 +7,55 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use tern_coll::table::Bounds;
-use tern_coll::{Choice, Collective, Row};
+use tern_coll::table::NumberRange;
+use tern_coll::{Choice, Collective, TableRow};
 
 use super::decide::{self, Times, Winner};
 use super::grid::Effort;
-use super::jobs::{Jobs, Run, Time, row_for_all};
-use super::progress::Progress;
+use super::jobs::{CollectiveRun, Jobs, MeasuredTime, row_for_all};
+use super::progress::JobProgress;
 
 /// What takes so many times as long in the first repetition is given up.
 const HOPELESS: f64 = 1.5;
 
 /// One number of ranks, and those that its rows are for.
 #[derive(Clone, Copy, Debug)]
-pub struct Ranks {
+pub struct RankRange {
     /// As many are measured.
     pub measured: u32,
     /// The rows are for these.
-    pub bounds: Bounds,
+    pub bounds: NumberRange,
 }
 
 /// Times by size.
 type TimesOf = HashMap<u64, Times>;
 
 /// Something that is tried.
-struct Candidate {
+struct TriedChoice {
     choice: Choice,
     sizes: Vec<u64>,
     times: TimesOf,
 }
 
 /// Measures collectives.
-pub struct Tuner<'a> {
+pub struct CollectiveTuner<'a> {
     /// Runs jobs.
     pub jobs: &'a Jobs,
     /// How thorough to be.
     pub effort: Effort,
     /// Where it is shown.
-    pub progress: &'a Progress,
+    pub progress: &'a JobProgress,
     /// How far apart two measurements of the same thing were, as ratios above 1.
     pub scatter: RefCell<Vec<f64>>,
 }
 
-impl Tuner<'_> {
+impl CollectiveTuner<'_> {
     /// The rows of a collective for so many ranks.
-    pub fn tune(&self, collective: Collective, ranks: Ranks) -> Result<Vec<(Row, Vec<Winner>)>, String> {
+    pub fn tune(
+        &self,
+        collective: Collective,
+        ranks: RankRange,
+    ) -> Result<Vec<(TableRow, Vec<Winner>)>, String> {
         let mut trial = Trial::new(self, collective, ranks.measured);
         for repetition in 0..self.effort.repetitions {
             trial.measure(repetition)?;
@@ -65,18 +69,18 @@ impl Tuner<'_> {
 
 /// One collective on one number of ranks.
 struct Trial<'t> {
-    tuner: &'t Tuner<'t>,
+    tuner: &'t CollectiveTuner<'t>,
     collective: Collective,
     ranks: u32,
     sizes: Vec<u64>,
     without: TimesOf,
-    candidates: Vec<Candidate>,
+    candidates: Vec<TriedChoice>,
 }
 
 impl<'t> Trial<'t> {
-    fn new(tuner: &'t Tuner<'t>, collective: Collective, ranks: u32) -> Self {
+    fn new(tuner: &'t CollectiveTuner<'t>, collective: Collective, ranks: u32) -> Self {
         let sizes = tuner.effort.sizes_of(collective, ranks);
-        let tried = |(choice, least): (Choice, u64)| Candidate {
+        let tried = |(choice, least): (Choice, u64)| TriedChoice {
             choice,
             sizes: sizes.iter().copied().filter(|bytes| *bytes >= least).collect(),
             times: TimesOf::new(),
@@ -108,7 +112,8 @@ impl<'t> Trial<'t> {
 
     fn winners(&self) -> Vec<Winner> {
         let tried = |bytes: &u64| {
-            let times = |candidate: &Candidate| Some((candidate.choice, candidate.times.get(bytes)?.clone()));
+            let times =
+                |candidate: &TriedChoice| Some((candidate.choice, candidate.times.get(bytes)?.clone()));
             self.candidates.iter().filter_map(times).collect::<Vec<_>>()
         };
         let winner = |bytes: &u64| decide::best(*bytes, self.without.get(bytes)?, &tried(bytes));
@@ -116,9 +121,9 @@ impl<'t> Trial<'t> {
     }
 
     /// Measures the winners again, against what is there without a table; those that win again stay.
-    fn confirm(&self, rows: &[(Row, Vec<Winner>)], found: Vec<Winner>) -> Result<Vec<Winner>, String> {
+    fn confirm(&self, rows: &[(TableRow, Vec<Winner>)], found: Vec<Winner>) -> Result<Vec<Winner>, String> {
         let sizes: Vec<u64> = found.iter().map(|winner| winner.bytes).collect();
-        let rows: Vec<Row> = rows.iter().map(|(row, _)| *row).collect();
+        let rows: Vec<TableRow> = rows.iter().map(|(row, _)| *row).collect();
         if sizes.is_empty() {
             return Ok(found);
         }
@@ -137,25 +142,25 @@ impl<'t> Trial<'t> {
         Ok(found.iter().filter_map(again).collect())
     }
 
-    fn run(&self, sizes: &[u64], rows: &[Row]) -> Result<Taken, String> {
+    fn run(&self, sizes: &[u64], rows: &[TableRow]) -> Result<RunTimes, String> {
         let what = rows.first().map_or("without a table", |row| row.choice.algorithm.name());
         self.tuner.progress.step(&format!("{}, {} ranks, {what}", self.collective, self.ranks));
         if sizes.is_empty() {
-            return Ok(Taken(vec![]));
+            return Ok(RunTimes(vec![]));
         }
         let point_s = self.tuner.effort.point_s;
-        let run = Run {
+        let run = CollectiveRun {
             collective: self.collective,
             ranks: self.ranks,
             sizes: sizes.into(),
             point_s,
             bound: false,
         };
-        self.tuner.jobs.collective(&run, rows).map(Taken)
+        self.tuner.jobs.collective(&run, rows).map(RunTimes)
     }
 }
 
-impl Candidate {
+impl TriedChoice {
     /// Leaves out the sizes at which the first repetition took far longer than without a table.
     fn give_up_hopeless(&mut self, without: &TimesOf) {
         let first = |times: &TimesOf, bytes: u64| times.get(&bytes).and_then(|times| times.first().copied());
@@ -168,18 +173,20 @@ impl Candidate {
 }
 
 /// What one run has measured.
-struct Taken(Vec<Time>);
+struct RunTimes(Vec<MeasuredTime>);
 
-impl Taken {
+impl RunTimes {
     /// The less of two runs over the same sizes.
-    fn or_less(self, other: Taken) -> Taken {
-        let less = |(one, two): (Time, Time)| if two.median < one.median { two } else { one };
-        Taken(self.0.into_iter().zip(other.0).map(less).collect())
+    fn or_less(self, other: RunTimes) -> RunTimes {
+        let less = |(one, two): (MeasuredTime, MeasuredTime)| if two.median < one.median { two } else { one };
+        RunTimes(self.0.into_iter().zip(other.0).map(less).collect())
     }
 
     /// How far apart two runs over the same sizes are.
-    fn ratios(&self, other: &Taken) -> impl Iterator<Item = f64> {
-        let ratio = |(one, two): (&Time, &Time)| (one.median / two.median).max(two.median / one.median);
+    fn ratios(&self, other: &RunTimes) -> impl Iterator<Item = f64> {
+        let ratio = |(one, two): (&MeasuredTime, &MeasuredTime)| {
+            (one.median / two.median).max(two.median / one.median)
+        };
         self.0.iter().zip(&other.0).map(ratio)
     }
 

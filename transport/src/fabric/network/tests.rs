@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::conformance::{Keeper, buf_of, header, pattern, send};
-use crate::fabric::Outside;
+use crate::fabric::{Fabric, Outside};
 use crate::shm;
 use crate::shm::team::Sight;
-use crate::tcp::tests::{Cards, SECRET};
+use crate::tcp::tests::{SECRET, SharedDirectory};
 
 /// Takes one message a poll, as the engine does while no receive is posted.
 fn one_by_one() -> Keeper {
@@ -18,24 +18,25 @@ fn one_by_one() -> Keeper {
     keeper
 }
 
-fn rank(me: Peer, segment: Option<OwnedFd>, neighbours: Vec<Peer>, cards: &Cards) -> Network {
-    let outside = Some(Outside { secret: SECRET, directory: cards.of(me) });
-    let place = Place { me, size: 3, neighbours: Some(neighbours), segment, oversubscribed: true, outside };
-    Network::attach(place, &Config::default()).unwrap()
+fn rank(me: Peer, segment: Option<OwnedFd>, neighbours: Vec<Peer>, directory: &SharedDirectory) -> Fabric {
+    let outside = Some(Outside { secret: SECRET, directory: directory.of(me) });
+    let place =
+        JobPlace { me, size: 3, neighbours: Some(neighbours), segment, oversubscribed: true, outside };
+    Fabric::attach(place, &TransportConfig::default()).unwrap()
 }
 
-fn job() -> [Network; 3] {
-    let (cards, segment) = (Cards::default(), shm::tests::memfd());
+fn job() -> [Fabric; 3] {
+    let (directory, segment) = (SharedDirectory::default(), shm::tests::memfd());
     let other = segment.try_clone().unwrap();
     [
-        rank(0, Some(segment), vec![0, 1], &cards),
-        rank(1, Some(other), vec![0, 1], &cards),
-        rank(2, None, vec![2], &cards),
+        rank(0, Some(segment), vec![0, 1], &directory),
+        rank(1, Some(other), vec![0, 1], &directory),
+        rank(2, None, vec![2], &directory),
     ]
 }
 
 /// Lets ranks 0 and 2 work until rank 0 has taken so many messages.
-fn receive(ranks: &mut [Network; 3], sink: &mut Keeper, taken: usize) {
+fn receive(ranks: &mut [Fabric; 3], sink: &mut Keeper, taken: usize) {
     let until = Instant::now() + Duration::from_secs(30);
     while sink.received.len() < taken {
         assert!(Instant::now() < until, "message {taken} never comes");
@@ -94,12 +95,12 @@ fn messages_of_neighbours_do_not_hide_those_from_afar() {
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
 fn the_ranks_of_one_machine_have_a_team() {
-    let (cards, segment) = (Cards::default(), shm::tests::memfd());
+    let (directory, segment) = (SharedDirectory::default(), shm::tests::memfd());
     let other = segment.try_clone().unwrap();
     let ranks = [
-        rank(0, None, vec![0], &cards),
-        rank(1, Some(segment), vec![1, 2], &cards),
-        rank(2, Some(other), vec![1, 2], &cards),
+        rank(0, None, vec![0], &directory),
+        rank(1, Some(segment), vec![1, 2], &directory),
+        rank(2, Some(other), vec![1, 2], &directory),
     ];
     let seat = |rank| Seat { leader: 2, slot: 1, rank, size: 2 };
     let (mut one, mut two) = (ranks[1].team(seat(0)).unwrap(), ranks[2].team(seat(1)).unwrap());
@@ -120,19 +121,19 @@ fn the_ranks_of_one_machine_have_a_team() {
 /// No datagram between them is believed: as if a firewall dropped them all.
 #[test]
 fn multicasts_come_over_tcp_where_no_datagram_comes_through() {
-    let cards = Cards::default();
-    let mut ranks = [rank(0, None, vec![0], &cards), rank(1, None, vec![1], &cards)];
-    ranks[1].secret = [9; 32];
-    let circles = ranks.each_mut().map(|rank| {
+    let directory = SharedDirectory::default();
+    let mut ranks = [rank(0, None, vec![0], &directory), rank(1, None, vec![1], &directory)];
+    ranks[1].network.as_mut().unwrap().secret = [9; 32];
+    let groups = ranks.each_mut().map(|rank| {
         rank.open_packets(Medium::Udp, Ipv4Addr::LOCALHOST.into()).unwrap();
         rank.use_packets();
-        rank.circle(&[0, 1]).unwrap()
+        rank.multicast_group(&[0, 1]).unwrap()
     });
     let mut keepers = [Keeper::default(), Keeper::default()];
     let mut bytes = pattern(3, 5000);
     let body = buf_of(&mut bytes);
     let am = Am { header: header(3), lead: &[], body: &body, offset: 0, len: 5000 };
-    ranks[0].multicast(&circles[0], &[1], &am, Token(1)).unwrap();
+    ranks[0].multicast(&groups[0], &[1], &am, Token(1)).unwrap();
     let until = Instant::now() + Duration::from_secs(30);
     while keepers[1].received.is_empty() || !ranks[0].is_quiet() {
         assert!(Instant::now() < until, "it never comes");

@@ -13,7 +13,7 @@ impl Cells {
         Cells { tail: AtomicU32::new(0), next }
     }
 
-    fn push(&self, link: Link) {
+    fn push(&self, link: QueueLink) {
         self.next[link as usize].store(NONE, Ordering::Relaxed);
         push(self, link);
     }
@@ -23,7 +23,7 @@ impl Links for Cells {
     fn tail(&self) -> &AtomicU32 {
         &self.tail
     }
-    fn next(&self, link: Link) -> Option<&AtomicU32> {
+    fn next(&self, link: QueueLink) -> Option<&AtomicU32> {
         self.next.get(link as usize)
     }
 }

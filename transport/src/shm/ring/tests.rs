@@ -18,7 +18,7 @@ unsafe impl Sync for Ring {}
 
 impl Ring {
     fn new(count: usize) -> Arc<Ring> {
-        let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(Body::default()) };
+        let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(LineBody::default()) };
         Arc::new(Ring { lines: (0..count).map(|_| line()).collect(), consumed: Consumed(AtomicU32::new(0)) })
     }
 
@@ -69,7 +69,7 @@ fn pop_telling(reader: &mut RingReader) -> Option<(i32, bool)> {
     let head = reader.head(mark);
     let tag = head.header.tag;
     assert_eq!(head.header, header(tag));
-    let Some(Shape::Lines(len)) = mark.shape() else { panic!("not a first line") };
+    let Some(MessageShape::Lines(len)) = mark.shape() else { panic!("not a first line") };
     assert!(head.payload()[..len.min(HEAD_PAYLOAD_BYTES)].iter().all(|byte| *byte == tag as u8));
     let mut told = reader.advance();
     let mut taken = HEAD_PAYLOAD_BYTES;
@@ -179,11 +179,11 @@ mod plain {
         assert!(push(&mut writer, 7, HEAD_PAYLOAD_BYTES + 2 * MORE_PAYLOAD_BYTES));
         let last = ring.lines[2].mark.swap(0, Ordering::Relaxed);
         let mark = reader.ready().unwrap();
-        assert_eq!(mark.shape(), Some(Shape::Lines(HEAD_PAYLOAD_BYTES + 2 * MORE_PAYLOAD_BYTES)));
+        assert_eq!(mark.shape(), Some(MessageShape::Lines(HEAD_PAYLOAD_BYTES + 2 * MORE_PAYLOAD_BYTES)));
         assert!(!reader.advance() && reader.more(|from| assert_piece(from, 7, MORE_PAYLOAD_BYTES)));
         assert!(!reader.advance() && !reader.more(|_| panic!("it is not there")) && reader.ready().is_none());
         ring.lines[2].mark.store(last, Ordering::Release);
-        assert_eq!(reader.ready().unwrap().shape(), Some(Shape::More));
+        assert_eq!(reader.ready().unwrap().shape(), Some(MessageShape::More));
         assert!(reader.more(|from| assert_piece(from, 7, MORE_PAYLOAD_BYTES)));
     }
 
@@ -209,16 +209,16 @@ mod plain {
 
     #[test]
     fn marks_that_cannot_be_have_no_shape() {
-        let first = |shape, len| Mark::first(1, shape, &header(0), len);
+        let first = |shape, len| LineMark::first(1, shape, &header(0), len);
         assert_eq!(
             first(SHAPE_LINES, LINES_PAYLOAD_BYTES_MAX).shape(),
-            Some(Shape::Lines(LINES_PAYLOAD_BYTES_MAX))
+            Some(MessageShape::Lines(LINES_PAYLOAD_BYTES_MAX))
         );
         assert_eq!(first(SHAPE_LINES, LINES_PAYLOAD_BYTES_MAX + 1).shape(), None);
         assert_eq!(first(SHAPE_LINES, HEAD_PAYLOAD_BYTES + 1).single_line(), None);
         assert_eq!(first(SHAPE_CELL, 8).single_line(), None);
-        assert_eq!(Mark::more(1).shape(), Some(Shape::More));
-        assert_eq!(Mark::more(1).single_line(), None);
+        assert_eq!(LineMark::more(1).shape(), Some(MessageShape::More));
+        assert_eq!(LineMark::more(1).single_line(), None);
         assert_eq!(first(77, 8).shape(), None);
     }
 }
@@ -226,7 +226,7 @@ mod plain {
 #[cfg(loom)]
 mod model {
     use super::*;
-    use crate::shm::bell::BellWords;
+    use crate::shm::bell_words::BellWords;
     use crate::sync::fence;
 
     /// One thread pushes messages of these lengths, one takes them.

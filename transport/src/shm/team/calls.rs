@@ -9,15 +9,18 @@
 //! waits for long itself. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
 //! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
 
-use super::{Arrival, Arrived, Lines, Meeting, Sight, Team, Watch};
+use super::{Arrival, Arrived, Lines, Meeting, Sight, Team, TeamWatch};
 
 /// Bits of a count that number the steps of a call; those above number calls.
 const STEP_BITS: u32 = 24;
 pub(super) const STEPS: u64 = (1 << STEP_BITS) - 1;
 /// The step of a rank that has left the call.
 const HAS_LEFT: u64 = STEPS;
+/// The step of a call that has no other, and whose mark is zero: a flag with this count needs no mark beside it. A second store to the
+/// line would cost a barrier a ninth of its time, since the rank that looks at the line takes it away in between.
+const SOLE: u64 = STEPS - 1;
 /// Bits of a mark in which the call's number is: what a rank says of its call is read in two parts, which must belong together.
-const CALL_BITS: u64 = 0xf;
+pub(super) const CALL_BITS: u64 = 0xf;
 /// The mark of a gate that was opened for ranks with different marks.
 const UNLIKE: u64 = u64::MAX;
 
@@ -87,6 +90,12 @@ impl<L: Lines> Team<L> {
         self.calls << STEP_BITS | self.steps
     }
 
+    /// The count of the call's step if it has no other.
+    #[inline]
+    pub(super) fn sole_step(&self) -> u64 {
+        self.calls << STEP_BITS | SOLE
+    }
+
     /// Where the call begins that is so many before this one.
     #[inline]
     pub(super) fn first_step(&self, before: u64) -> u64 {
@@ -107,44 +116,50 @@ impl<L: Lines> Team<L> {
     /// What has to be waited for before this rank may begin its next call, if anything: a rank that has not yet left a
     /// call that this one has abandoned. Until then that one can read what this rank came with.
     #[inline]
-    pub fn unsettled(&mut self) -> Option<Watch> {
+    pub fn unsettled(&mut self) -> Option<TeamWatch> {
         self.left?;
         self.look_who_stays()
     }
 
     #[cold]
-    fn look_who_stays(&mut self) -> Option<Watch> {
+    fn look_who_stays(&mut self) -> Option<TeamWatch> {
         let count = self.left? << STEP_BITS | HAS_LEFT;
         let lines = self.others().map(|rank| self.through_line(rank));
         let behind = lines.into_iter().find(|&line| self.lines.count(line) < count);
         if behind.is_none() {
             self.left = None;
         }
-        behind.map(|line| Watch::Progress { line, count })
+        behind.map(|line| TeamWatch::Progress { line, count })
     }
 
     /// Why what is watched will not come, after a [`Sight::Amiss`].
     #[cold]
-    pub fn mismatch(&self, watch: &Watch) -> Mismatch {
-        if let Watch::Flag { line, count, by } = *watch
-            && self.lines.count(line) == count
-        {
-            return Mismatch::Unlike { rank: by, mark: self.lines.mark(line) & !CALL_BITS };
+    pub fn mismatch(&self, watch: &TeamWatch) -> Mismatch {
+        if let TeamWatch::Flag { line, count, by } | TeamWatch::Sole { line, count, by } = *watch {
+            let seen = self.lines.count(line);
+            if seen == self.sole_step() {
+                return Mismatch::Unlike { rank: by, mark: 0 };
+            }
+            if seen == count || call_of(seen) == self.calls && count == self.sole_step() {
+                return Mismatch::Unlike { rank: by, mark: self.lines.mark(line) & !CALL_BITS };
+            }
         }
         self.first_mismatch().unwrap_or(Mismatch::Gone { rank: None })
     }
 
     /// Why what has not come yet will not come, if that can be told: for those who have waited for a while.
     #[cold]
-    pub fn obstacle(&self, watch: &Watch) -> Option<Mismatch> {
+    pub fn obstacle(&self, watch: &TeamWatch) -> Option<Mismatch> {
         if !self.has_room {
             return None;
         }
         self.tell();
         let found = match *watch {
-            Watch::Gate { .. } => self.first_mismatch(),
-            Watch::Flag { by, .. } => self.unlike(by).or_else(|| self.gone(by)),
-            Watch::Progress { .. } => None,
+            TeamWatch::Gate { .. } => self.first_mismatch(),
+            TeamWatch::Flag { by, .. } | TeamWatch::Sole { by, .. } => {
+                self.unlike(by).or_else(|| self.gone(by))
+            }
+            TeamWatch::Progress { .. } => None,
         };
         // Whoever has gone on may have done its part before.
         found.filter(|_| self.look(watch) == Sight::Pending)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::{Arrived, Lines, Note, Seat, Team, Watch};
+use super::{Arrived, Lines, Note, Seat, Team, TeamWatch};
 use crate::Peer;
 use crate::doorbell::Doorbell;
 use crate::limits::*;
@@ -17,7 +17,7 @@ use crate::shm::futex;
 use crate::shm::segment::{Segment, TeamLines};
 
 /// Where a team's lines lie in the segment.
-pub struct Shared {
+pub struct SharedTeam {
     words: NonNull<TeamLines>,
     room: Option<Room>,
     bell: Arc<Bell>,
@@ -28,7 +28,7 @@ pub struct Shared {
 }
 
 // SAFETY: the pointers lead into the segment, which this keeps mapped and which is memory of the process, not of a thread.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedTeam {}
 
 /// Where a team's flags and data lie in the segment.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ impl Team {
             flags_len: flags_of(seat.size as usize),
             data: segment.team_data(leader, seat.slot),
         });
-        let lines = Shared { words, room, bell, _segment: segment, fences: !reached };
+        let lines = SharedTeam { words, room, bell, _segment: segment, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
             lines.words().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
@@ -76,7 +76,7 @@ impl Team {
     /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`], whose bell says by [`Doorbell::longest`] how long at
     /// most. Without it, only what is watched and the
     /// time wake.
-    pub fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
+    pub fn sleep(&self, watch: &TeamWatch, armed: Option<u32>, timeout: Option<Duration>) {
         self.lines().sleep(watch, armed, timeout);
     }
 }
@@ -105,11 +105,18 @@ const fn flags_of(size: usize) -> usize {
 
 const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
 
-impl Lines for Shared {
+impl Lines for SharedTeam {
     #[inline]
     fn raise(&self, line: usize, count: u64, mark: u64) {
         let flag = self.flag(line);
         flag.raise(count, mark);
+        self.raised(flag);
+    }
+
+    #[inline]
+    fn raise_count(&self, line: usize, count: u64) {
+        let flag = self.flag(line);
+        flag.raise_count(count);
         self.raised(flag);
     }
 
@@ -180,11 +187,11 @@ impl Lines for Shared {
         assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
         // SAFETY: within the room's data, just checked; mapped for as long as the team, which the lifetime of an area keeps.
         // Other ranks write there, too; their turns are told by the flags.
-        unsafe { UserBuf::flat(self.room().data.add(offset).as_ptr(), bytes) }
+        unsafe { UserBuf::contiguous(self.room().data.add(offset).as_ptr(), bytes) }
     }
 }
 
-impl Shared {
+impl SharedTeam {
     #[inline]
     fn words(&self) -> &TeamLines {
         // SAFETY: within the segment, which this keeps mapped.
@@ -224,18 +231,20 @@ impl Shared {
         }
     }
 
-    fn sleep(&self, watch: &Watch, armed: Option<u32>, timeout: Option<Duration>) {
+    fn sleep(&self, watch: &TeamWatch, armed: Option<u32>, timeout: Option<Duration>) {
         let words = self.words();
         words.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
         self.bell.fence_all();
-        let (word, count, seen) = match *watch {
-            Watch::Gate { count } => (futex::changing_half(&words.gate), count, self.gate()),
-            Watch::Flag { line, count, .. } | Watch::Progress { line, count } => {
+        let (word, seen) = match *watch {
+            TeamWatch::Gate { .. } => (futex::changing_half(&words.gate), self.gate()),
+            TeamWatch::Flag { line, .. }
+            | TeamWatch::Sole { line, .. }
+            | TeamWatch::Progress { line, .. } => {
                 let flag = self.flag(line);
-                (flag.futex_word(), count, flag.count())
+                (flag.futex_word(), flag.count())
             }
         };
-        if seen < count {
+        if watch.is_pending_at(seen) {
             self.sleep_on((word, seen as u32), armed, timeout);
         }
         words.sleepers.fetch_sub(SLEEPER, Ordering::SeqCst);

@@ -8,18 +8,18 @@ use sha2::Sha256;
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
-use super::Refusal;
+use super::HandshakeRefusal;
 
 /// Bytes of a nonce, a public key, a key and what they are made of.
 pub(crate) const FRESH_BYTES: usize = 32;
 
 /// A key that is wiped when nobody needs it any more.
-pub(crate) type Key = Zeroizing<[u8; FRESH_BYTES]>;
+pub(crate) type ConnectionKey = Zeroizing<[u8; FRESH_BYTES]>;
 
 /// Keys for the two directions of an encrypted connection.
-pub(crate) struct Keys {
-    pub dialer: Key,
-    pub porter: Key,
+pub(crate) struct ConnectionKeys {
+    pub dialer: ConnectionKey,
+    pub acceptor: ConnectionKey,
 }
 
 /// One end's part.
@@ -50,19 +50,22 @@ impl Fresh {
         self,
         theirs: &[u8; FRESH_BYTES],
         salt: &[u8; FRESH_BYTES],
-    ) -> Result<Option<Keys>, Refusal> {
+    ) -> Result<Option<ConnectionKeys>, HandshakeRefusal> {
         let Some(half) = self.half else { return Ok(None) };
         let shared = half.diffie_hellman(&PublicKey::from(*theirs));
         if !shared.was_contributory() {
-            return Err(Refusal::Key);
+            return Err(HandshakeRefusal::Key);
         }
         let source = Hkdf::<Sha256>::new(Some(salt), shared.as_bytes());
-        Ok(Some(Keys { dialer: expanded(&source, b"dialer"), porter: expanded(&source, b"porter") }))
+        Ok(Some(ConnectionKeys {
+            dialer: expanded(&source, b"dialer"),
+            acceptor: expanded(&source, b"accept"),
+        }))
     }
 }
 
-fn expanded(source: &Hkdf<Sha256>, end: &[u8; 6]) -> Key {
-    let mut key = Key::default();
+fn expanded(source: &Hkdf<Sha256>, end: &[u8; 6]) -> ConnectionKey {
+    let mut key = ConnectionKey::default();
     source.expand(end, key.as_mut_slice()).expect("a key is shorter than 255 hashes");
     key
 }

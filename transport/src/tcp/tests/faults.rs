@@ -54,7 +54,7 @@ fn an_encrypted_connection_is_made_again_under_new_keys() {
 fn owing_without_connection() -> Vec<Tcp> {
     let (mut ranks, _) = job(2, TcpConfig { cuts: 1, ..TcpConfig::default() });
     let mut keepers = keepers(2);
-    ranks[0].meet(1);
+    ranks[0].ask_for_connection(1);
     poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_live(1) && ranks[1].is_live(0));
     send(&mut ranks[0], 1, 0, &mut pattern(0, 100)).unwrap();
     while ranks[0].is_live(1) {
@@ -86,6 +86,64 @@ fn a_peer_whose_farewell_was_lost_is_found_to_be_gone() {
     ranks[0].close();
     assert!(began.elapsed() < WELL_BEFORE_A_PEER_IS_LOST, "{:?}", began.elapsed());
     assert!(ranks[0].failure().is_none());
+}
+
+/// Two connected ranks that have said goodbye, and have heard it.
+fn parted_for_now(keepers: &mut [Keeper]) -> Vec<Tcp> {
+    let (mut ranks, _) = job(2, quick());
+    send(&mut ranks[0], 1, 0, &mut pattern(0, 100)).unwrap();
+    poll_until(&mut ranks, keepers, |_, keepers| keepers[1].received.len() == 1);
+    ranks.iter_mut().for_each(Tcp::say_goodbye);
+    poll_until(&mut ranks, keepers, |ranks, _| {
+        let goes =
+            |rank: usize| ranks[rank].links[1 - rank].as_ref().is_some_and(|link| link.inbox.peer_goes());
+        goes(0) && goes(1) && !ranks[0].owes_something()
+    });
+    ranks
+}
+
+#[test]
+fn ranks_that_come_back_use_their_connection_again() {
+    let mut keepers = keepers(2);
+    let mut ranks = parted_for_now(&mut keepers);
+    ranks.iter_mut().for_each(Tcp::come_back);
+    send(&mut ranks[1], 0, 1, &mut pattern(1, 5000)).unwrap();
+    poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 1);
+    let link = ranks[0].links[1].as_ref().unwrap();
+    assert!(!link.inbox.peer_goes(), "the peer has said that it is back");
+    assert_eq!(ranks[0].mended(), 0);
+    // From now on a break is a fault again, which is mended.
+    ranks[0].cut(1);
+    send(&mut ranks[1], 0, 2, &mut pattern(2, 100)).unwrap();
+    poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].received.len() == 2);
+}
+
+#[test]
+fn who_has_gone_is_not_dialed_for_what_it_sent_on_leaving() {
+    let mut keepers = keepers(2);
+    let mut ranks = parted_for_now(&mut keepers);
+    // Credits that the library gives back, say.
+    send(&mut ranks[1], 0, 1, &mut pattern(1, 100)).unwrap();
+    poll_until(&mut ranks, &mut keepers, |ranks, keepers| {
+        keepers[0].received.len() == 1 && !ranks[1].owes_something()
+    });
+    drop(ranks.pop());
+    while ranks[0].is_live(1) {
+        ranks[0].poll(&mut keepers[0]);
+    }
+    let link = ranks[0].links[1].as_ref().unwrap();
+    assert!(link.has_gone() && !link.needs_upkeep());
+}
+
+#[test]
+fn a_connection_that_ended_meanwhile_is_made_again_for_the_first_message() {
+    let mut keepers = keepers(2);
+    let mut ranks = parted_for_now(&mut keepers);
+    ranks[0].cut(1);
+    poll_until(&mut ranks, &mut keepers, |ranks, _| !ranks[0].is_live(1) && !ranks[1].is_live(0));
+    ranks.iter_mut().for_each(Tcp::come_back);
+    send(&mut ranks[0], 1, 1, &mut pattern(1, 100)).unwrap();
+    poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{Am, Token, Transport};
 /// Two ranks that have a connection.
 fn connected(config: TcpConfig) -> Vec<Tcp> {
     let (mut ranks, _) = job(2, config);
-    ranks[0].meet(1);
+    ranks[0].ask_for_connection(1);
     poll_until(&mut ranks, &mut keepers(2), |ranks, _| ranks[0].is_live(1) && ranks[1].is_live(0));
     ranks
 }
@@ -35,10 +35,10 @@ fn the_first_two_of_many_come_without_another_call_and_the_rest_with_the_next() 
     let at_once = receive(&mut ranks[1], &mut keeper, 30);
     // The machine may be slow, and then more go at once.
     assert!((SENDS_AT_ONCE as usize..=30).contains(&at_once), "{at_once}");
-    assert_eq!(ranks[0].has_residue(), at_once < 30);
+    assert_eq!(ranks[0].has_unsent(), at_once < 30);
     ranks[0].poll(&mut own);
     assert_eq!(receive(&mut ranks[1], &mut keeper, 30), 30);
-    assert!(!ranks[0].has_residue());
+    assert!(!ranks[0].has_unsent());
     for (seed, message) in keeper.received.iter().enumerate() {
         assert_eq!((message.header, &message.payload), (header(seed), &pattern(seed, 8)));
     }
@@ -79,12 +79,12 @@ fn what_waits_survives_a_cut() {
     }
 }
 
-/// Lends a message and polls both until it has come. Whether its loan has ended by then.
-fn lend(ranks: &mut [Tcp], keepers: &mut [Keeper], bytes: &mut [u8]) -> bool {
+/// Sends without a copy a message and polls both until it has come. Whether its zero-copy send has ended by then.
+fn send_zero_copy(ranks: &mut [Tcp], keepers: &mut [Keeper], bytes: &mut [u8]) -> bool {
     let body = conformance::buf_of(bytes);
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: bytes.len() };
     let (done, come) = (keepers[0].done.len(), keepers[1].received.len());
-    ranks[0].lend(1, &am, Some(Token(7))).unwrap();
+    ranks[0].send_zero_copy(1, &am, Some(Token(7))).unwrap();
     poll_until(ranks, keepers, |_, keepers| keepers[1].received.len() > come);
     let until = Instant::now() + Duration::from_millis(50);
     while keepers[0].done.len() == done && Instant::now() < until {
@@ -99,26 +99,26 @@ fn an_acknowledgement_waits_for_the_reply_of_who_replies_and_for_nothing_else() 
     let mut keepers = keepers(2);
     let mut bytes = pattern(3, 300_000);
     for _ in 0..REPLIES_TO_WAIT {
-        assert!(lend(&mut ranks, &mut keepers, &mut bytes), "nothing is known of its habits");
+        assert!(send_zero_copy(&mut ranks, &mut keepers, &mut bytes), "nothing is known of its habits");
         send(&mut ranks[1], 0, 5, &mut pattern(5, 8)).unwrap();
     }
-    assert!(!lend(&mut ranks, &mut keepers, &mut bytes));
-    assert!(ranks[1].has_residue(), "somebody must see to it if the program computes now");
+    assert!(!send_zero_copy(&mut ranks, &mut keepers, &mut bytes));
+    assert!(ranks[1].has_unsent(), "somebody must see to it if the program computes now");
     let done = keepers[0].done.len();
     send(&mut ranks[1], 0, 5, &mut pattern(5, 8)).unwrap();
-    assert!(!ranks[1].has_residue());
+    assert!(!ranks[1].has_unsent());
     poll_until(&mut ranks[..1], &mut keepers[..1], |_, keepers| keepers[0].done.len() > done);
 
-    assert!(!lend(&mut ranks, &mut keepers, &mut bytes), "it replied again");
+    assert!(!send_zero_copy(&mut ranks, &mut keepers, &mut bytes), "it replied again");
     let done = keepers[0].done.len();
     poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].done.len() > done);
-    assert!(lend(&mut ranks, &mut keepers, &mut bytes), "it looked for something else instead");
+    assert!(send_zero_copy(&mut ranks, &mut keepers, &mut bytes), "it looked for something else instead");
 }
 
 #[test]
 fn among_many_connections_what_waits_goes_with_the_next_poll() {
     let (mut ranks, _) = job(5, quick());
-    (1..5).for_each(|peer| ranks[0].meet(peer));
+    (1..5).for_each(|peer| ranks[0].ask_for_connection(peer));
     let mut all = keepers(5);
     poll_until(&mut ranks, &mut all, |ranks, _| {
         (1..5).all(|peer| ranks[0].is_live(peer) && ranks[peer as usize].is_live(0))
@@ -137,7 +137,7 @@ fn among_many_connections_what_waits_goes_with_the_next_poll() {
     let until = Instant::now() + Duration::from_secs(10);
     for reply in (0..=REPLIES_TO_WAIT).map(|round| round < REPLIES_TO_WAIT) {
         let (come, done) = (its[0].received.len(), own[0].done.len());
-        one[0].lend(0, &am, Some(Token(7))).unwrap();
+        one[0].send_zero_copy(0, &am, Some(Token(7))).unwrap();
         while its[0].received.len() == come && Instant::now() < until {
             many[0].poll(&mut its[0]);
             one[0].poll(&mut own[0]);

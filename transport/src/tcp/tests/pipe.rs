@@ -6,9 +6,9 @@ use std::io;
 use proptest::prelude::*;
 use tern_mem::IoVec;
 
-use super::super::frame::{HEADER_BYTES, Kind, PAD_BYTES, Repr};
-use super::super::inbox::{Broken, Inbox};
-use super::super::outbox::{Ended, Loan, Outbox, Written};
+use super::super::frame::{FrameKind, FrameRepr, HEADER_BYTES, PAD_BYTES};
+use super::super::inbox::{Broken, TcpInbox};
+use super::super::outbox::{EndedZeroCopy, TcpOutbox, Written, ZeroCopy};
 use super::super::wire::Wire;
 use super::*;
 use crate::conformance::buf_of;
@@ -71,7 +71,7 @@ impl Wire for Pipe {
 #[derive(Clone, Debug)]
 enum Step {
     Send(usize),
-    Lend(usize),
+    ZeroCopy(usize),
     Write,
     Receive,
     Note,
@@ -82,7 +82,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (0..200usize).prop_map(Step::Send),
         1 => (0..40_000usize).prop_map(Step::Send),
-        1 => (0..40_000usize).prop_map(Step::Lend),
+        1 => (0..40_000usize).prop_map(Step::ZeroCopy),
         6 => Just(Step::Write),
         6 => Just(Step::Receive),
         1 => Just(Step::Note),
@@ -92,11 +92,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 struct Ends {
-    outbox: Outbox,
-    inbox: Inbox,
+    outbox: TcpOutbox,
+    inbox: TcpInbox,
     pipe: Pipe,
     keeper: Keeper,
-    done: Vec<Ended>,
+    done: Vec<EndedZeroCopy>,
 }
 
 impl Ends {
@@ -107,7 +107,7 @@ impl Ends {
     fn receive(&mut self) -> bool {
         let any = self
             .inbox
-            .receive(&mut self.pipe, &mut self.keeper, self.outbox.lends())
+            .receive(&mut self.pipe, &mut self.keeper, self.outbox.has_zero_copies())
             .expect("what was sent is well formed");
         if self.inbox.must_acknowledge() {
             self.inbox.acknowledged();
@@ -136,29 +136,29 @@ proptest! {
         sums: bool,
     ) {
         let checksum = if sums { Checksum::All } else { Checksum::Header };
-        let (outbox, inbox) = (Outbox::new(checksum, false), Inbox::new(1));
+        let (outbox, inbox) = (TcpOutbox::new(checksum, false), TcpInbox::new(1));
         let mut ends =
             Ends { outbox, inbox, pipe: Pipe::new(pieces), keeper: Keeper::default(), done: Vec::new() };
-        let (mut sent, mut lent) = (Vec::new(), Vec::new());
+        let (mut sent, mut uncopied) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
-                Step::Send(len) | Step::Lend(len) => {
+                Step::Send(len) | Step::ZeroCopy(len) => {
                     let seed = sent.len();
                     let mut bytes = pattern(seed, len);
                     let body = buf_of(&mut bytes);
-                    let loan = matches!(step, Step::Lend(_)).then_some(Loan(Some(Token(seed as u64))));
+                    let zero_copy = matches!(step, Step::ZeroCopy(_)).then_some(ZeroCopy(Some(Token(seed as u64))));
                     let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
-                    ends.outbox.push(&am, 0, loan);
+                    ends.outbox.push(&am, 0, zero_copy);
                     ends.outbox.settle();
                     sent.push(len);
-                    match loan {
-                        Some(_) => lent.push((seed, bytes)),
+                    match zero_copy {
+                        Some(_) => uncopied.push((seed, bytes)),
                         None => bytes.fill(0),
                     }
                 }
                 Step::Write => { ends.write(); }
                 Step::Receive => { ends.receive(); }
-                Step::Note => { ends.outbox.add_note(Kind::Ack, 0); }
+                Step::Note => { ends.outbox.add_note(FrameKind::Ack, 0); }
                 Step::Cut => ends.cut(),
             }
         }
@@ -174,7 +174,7 @@ proptest! {
         }
         let mut done: Vec<usize> = ends.done.iter().map(|(token, _)| token.0 as usize).collect();
         done.sort_unstable();
-        prop_assert_eq!(done, lent.iter().map(|(seed, _)| *seed).collect::<Vec<_>>());
+        prop_assert_eq!(done, uncopied.iter().map(|(seed, _)| *seed).collect::<Vec<_>>());
     }
 
     #[test]
@@ -185,12 +185,12 @@ proptest! {
         let mut pipe = Pipe::new(vec![1000]);
         if sealed {
             // A header that is right, and then anything.
-            let mut repr = Repr::note(Kind::Data, 0);
+            let mut repr = FrameRepr::note(FrameKind::Data, 0, 0);
             (repr.len, repr.seq, repr.header.kind) = (len, seq, kind);
             pipe.bytes.extend(repr.bytes());
         }
         pipe.bytes.extend(bytes);
-        let (mut inbox, mut keeper) = (Inbox::new(1), Keeper::default());
+        let (mut inbox, mut keeper) = (TcpInbox::new(1), Keeper::default());
         for _ in 0..10 {
             if inbox.receive(&mut pipe, &mut keeper, true).is_err() {
                 break;
@@ -202,18 +202,18 @@ proptest! {
 
 #[test]
 fn an_acknowledgement_that_is_waited_for_is_taken_before_the_long_message_that_brings_it() {
-    for lent in [true, false] {
-        let (mut outbox, mut inbox) = (Outbox::new(Checksum::Header, false), Inbox::new(1));
+    for zero_copy in [true, false] {
+        let (mut outbox, mut inbox) = (TcpOutbox::new(Checksum::Header, false), TcpInbox::new(1));
         let (mut pipe, mut keeper) = (Pipe::new(vec![usize::MAX]), Keeper::default());
         let mut bytes = pattern(1, 5000);
         let body = buf_of(&mut bytes);
         let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 5000 };
         outbox.push(&am, 3, None);
         outbox.write(&mut pipe).unwrap();
-        assert!(inbox.receive(&mut pipe, &mut keeper, lent).unwrap());
-        assert_eq!((inbox.take_ack(), keeper.begun()), (Some(3), usize::from(!lent)));
+        assert!(inbox.receive(&mut pipe, &mut keeper, zero_copy).unwrap());
+        assert_eq!((inbox.take_ack(), keeper.begun()), (Some(3), usize::from(!zero_copy)));
         // Once: it may not have been the one.
-        assert!(inbox.receive(&mut pipe, &mut keeper, lent).is_ok());
+        assert!(inbox.receive(&mut pipe, &mut keeper, zero_copy).is_ok());
         assert_eq!(keeper.received.len(), 1);
     }
 }
@@ -234,7 +234,7 @@ fn a_long_body_lies_where_its_copy_is_fast_and_lands_whole_in_pieces_of_any_size
     ] {
         for pieces in [1, 70, usize::MAX] {
             let am = Am { header: header(1), lead: &[], body: &body, offset: to_page + begins, len };
-            let (mut outbox, mut inbox) = (Outbox::new(Checksum::All, false), Inbox::new(1));
+            let (mut outbox, mut inbox) = (TcpOutbox::new(Checksum::All, false), TcpInbox::new(1));
             let (mut pipe, mut keeper) = (Pipe::new(vec![pieces]), Keeper::default());
             outbox.push(&am, 0, None);
             outbox.settle();
@@ -253,17 +253,18 @@ fn a_long_body_lies_where_its_copy_is_fast_and_lands_whole_in_pieces_of_any_size
 fn receive_all(bytes: &[u8]) -> Result<bool, Broken> {
     let mut pipe = Pipe::new(vec![usize::MAX]);
     pipe.bytes.extend(bytes);
-    Inbox::new(1).receive(&mut pipe, &mut Keeper::default(), true)
+    TcpInbox::new(1).receive(&mut pipe, &mut Keeper::default(), true)
 }
 
 #[test]
 fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
-    let skipped = Repr { seq: 1, ..Repr { kind: Kind::Data, ..Repr::note(Kind::Ack, 0) } };
+    let skipped =
+        FrameRepr { seq: 1, ..FrameRepr { kind: FrameKind::Data, ..FrameRepr::note(FrameKind::Ack, 0, 0) } };
     assert!(matches!(receive_all(&skipped.bytes()), Err(Broken::Gap)));
     let mut body = pattern(1, 1000);
     let body = buf_of(&mut body);
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1000 };
-    let (mut outbox, mut pipe) = (Outbox::new(Checksum::All, false), Pipe::new(vec![usize::MAX]));
+    let (mut outbox, mut pipe) = (TcpOutbox::new(Checksum::All, false), Pipe::new(vec![usize::MAX]));
     outbox.push(&am, 0, None);
     outbox.settle();
     outbox.write(&mut pipe).unwrap();
@@ -276,7 +277,7 @@ fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
 
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_is_false() {
-    let mut outbox = Outbox::new(Checksum::Header, false);
+    let mut outbox = TcpOutbox::new(Checksum::Header, false);
     let body = tern_mem::UserBuf::empty();
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 0 };
     outbox.push(&am, 0, None);

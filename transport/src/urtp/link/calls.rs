@@ -24,34 +24,34 @@ pub(crate) struct Datagram {
 
 /// An address as the kernel reads it.
 #[derive(Clone, Copy)]
-pub(crate) struct Address {
+pub(crate) struct SocketAddress {
     storage: libc::sockaddr_storage,
     bytes: libc::socklen_t,
 }
 
-impl Address {
+impl SocketAddress {
     /// Of nobody.
-    pub(crate) const NONE: Address = Address {
+    pub(crate) const NONE: SocketAddress = SocketAddress {
         // SAFETY: numbers and arrays.
         storage: unsafe { zeroed() },
         bytes: 0,
     };
 
-    pub(crate) fn of_socket(address: std::net::SocketAddr) -> Address {
+    pub(crate) fn of_socket(address: std::net::SocketAddr) -> SocketAddress {
         let address = socket2::SockAddr::from(address);
         let mut storage = zeros::<libc::sockaddr_storage>();
         // SAFETY: both are a `sockaddr_storage`, of which so many bytes count.
         unsafe {
             from_mut(&mut storage).cast::<u8>().copy_from(address.as_ptr().cast(), address.len() as usize);
         }
-        Address { storage, bytes: address.len() }
+        SocketAddress { storage, bytes: address.len() }
     }
 
-    pub(crate) fn of_link(link: libc::sockaddr_ll) -> Address {
+    pub(crate) fn of_link(link: libc::sockaddr_ll) -> SocketAddress {
         let mut storage = zeros::<libc::sockaddr_storage>();
         // SAFETY: the storage is larger than every address and as aligned.
         unsafe { from_mut(&mut storage).cast::<libc::sockaddr_ll>().write(link) };
-        Address { storage, bytes: size_of::<libc::sockaddr_ll>() as libc::socklen_t }
+        SocketAddress { storage, bytes: size_of::<libc::sockaddr_ll>() as libc::socklen_t }
     }
 }
 
@@ -80,20 +80,20 @@ unsafe impl Zero for libc::packet_mreq {}
 /// Control data of one message: a header and a word, aligned as the kernel wants it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Control {
+struct ControlMessage {
     header: libc::cmsghdr,
     value: [u8; 8],
 }
 
-const _: () = assert!(size_of::<Control>() == size_of::<libc::cmsghdr>() + 8);
+const _: () = assert!(size_of::<ControlMessage>() == size_of::<libc::cmsghdr>() + 8);
 
-impl Control {
-    const EMPTY: Control =
-        Control { header: libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 }, value: [0; 8] };
+impl ControlMessage {
+    const EMPTY: ControlMessage =
+        ControlMessage { header: libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 }, value: [0; 8] };
 
-    fn segment(bytes: u16) -> Control {
+    fn segment(bytes: u16) -> ControlMessage {
         let cmsg_len = size_of::<libc::cmsghdr>() + size_of::<u16>();
-        let mut control = Control::EMPTY;
+        let mut control = ControlMessage::EMPTY;
         control.header = libc::cmsghdr {
             cmsg_len: cmsg_len as _,
             cmsg_level: libc::SOL_UDP,
@@ -146,12 +146,12 @@ const _: () = assert!(size_of::<libc::cmsghdr>() == 2 * size_of::<u64>());
 /// The pieces, two for each packet, must be readable.
 pub(crate) unsafe fn send(
     fd: RawFd,
-    to: &Address,
+    to: &SocketAddress,
     pieces: &[IoVec],
     datagrams: &[Datagram],
 ) -> io::Result<usize> {
     let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; DATAGRAMS_PER_CALL];
-    let mut controls = [const { MaybeUninit::<Control>::uninit() }; DATAGRAMS_PER_CALL];
+    let mut controls = [const { MaybeUninit::<ControlMessage>::uninit() }; DATAGRAMS_PER_CALL];
     let mut rest = pieces;
     let count = datagrams.len().min(DATAGRAMS_PER_CALL);
     for ((message, control), datagram) in messages.iter_mut().zip(&mut controls).zip(&datagrams[..count]) {
@@ -163,9 +163,9 @@ pub(crate) unsafe fn send(
         head.msg_iov = these.as_ptr().cast::<libc::iovec>().cast_mut();
         head.msg_iovlen = these.len() as _;
         if datagram.packets > 1 {
-            let control = control.write(Control::segment(datagram.segment as u16));
+            let control = control.write(ControlMessage::segment(datagram.segment as u16));
             head.msg_control = from_mut(control).cast();
-            head.msg_controllen = size_of::<Control>() as _;
+            head.msg_controllen = size_of::<ControlMessage>() as _;
         }
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
@@ -182,7 +182,7 @@ pub(crate) struct Intake {
     /// What the last call brought.
     came: Vec<Came>,
     /// Whence it came.
-    names: Box<[Address]>,
+    names: Box<[SocketAddress]>,
 }
 
 /// A datagram that came.
@@ -197,11 +197,11 @@ struct Came {
 
 /// A datagram that came, or several of one sender that the kernel hands out together.
 #[derive(Clone, Copy)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct IncomingDatagrams<'a> {
     pub bytes: &'a [u8],
     /// Bytes of each segment but the last.
     pub segment: usize,
-    pub from: &'a Address,
+    pub from: &'a SocketAddress,
     /// How long it has waited in this host, nanoseconds; 0 where the kernel does not say.
     pub waited: Nanos,
 }
@@ -213,7 +213,7 @@ impl Intake {
             memory: vec![0; INTAKE_BYTES].into(),
             stride,
             came: Vec::with_capacity(DATAGRAMS_PER_CALL),
-            names: vec![Address::NONE; DATAGRAMS_PER_CALL].into(),
+            names: vec![SocketAddress::NONE; DATAGRAMS_PER_CALL].into(),
         }
     }
 
@@ -262,11 +262,11 @@ impl Intake {
     }
 
     /// What the last call brought.
-    pub(crate) fn datagrams(&self) -> impl Iterator<Item = Incoming<'_>> {
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = IncomingDatagrams<'_>> {
         let blocks = self.memory.chunks_exact(self.stride).zip(&self.names);
         blocks.zip(&self.came).map(|((block, from), came)| {
             let Came { bytes, segment, waited } = *came;
-            Incoming { bytes: &block[..bytes], segment, from, waited }
+            IncomingDatagrams { bytes: &block[..bytes], segment, from, waited }
         })
     }
 }
@@ -360,7 +360,7 @@ fn checked(answer: i32) -> io::Result<i32> {
 }
 
 /// Gives a socket an address that the standard library does not know.
-pub(crate) fn bind(socket: &socket2::Socket, address: &Address) -> io::Result<()> {
+pub(crate) fn bind(socket: &socket2::Socket, address: &SocketAddress) -> io::Result<()> {
     let storage = from_ref(&address.storage).cast();
     // SAFETY: the address lives during the call and is as long as is said.
     checked(unsafe { libc::bind(socket.as_raw_fd(), storage, address.bytes) }).map(drop)

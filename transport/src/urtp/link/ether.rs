@@ -1,6 +1,6 @@
 //! The link over Ethernet frames of Tern's own type, without IP: the paper's own way (section 3.2.1). It needs `CAP_NET_RAW`.
 //!
-//! The kernel brings frames to no other rank of the same machine, unless the interface is loop-back: a machine has one rank
+//! The kernel brings frames to no other rank of the same node, unless the interface is loop-back: a node has one rank
 //! on this link.
 
 use std::io;
@@ -8,14 +8,14 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::calls::{Address, Intake, Sleeper, send, zeros};
-use super::filter::Wanted;
-use super::head::{GroupId, To};
-use super::inbound::Inbound;
-use super::outbound::Outbound;
-use super::seal::Keys;
+use super::calls::{Intake, Sleeper, SocketAddress, send, zeros};
+use super::filter::WantedPackets;
+use super::head::{PacketDestination, PacketGroup};
+use super::inbound::PacketJudge;
+use super::outbound::OutboundPacket;
+use super::seal::SealKeys;
 use super::udp::{first_count, is_full, is_lost};
-use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
+use super::{ArrivedPacket, Interface, Link, LinkCounters, LinkLimits, PacketBody, doors, learn};
 use crate::Peer;
 use crate::limits::*;
 use crate::sockopt::set_option;
@@ -46,20 +46,20 @@ pub struct EtherLink {
     sleeper: Sleeper,
     interface: Interface,
     /// By rank.
-    peers: Vec<Option<Box<Address>>>,
+    peers: Vec<Option<Box<SocketAddress>>>,
     /// Multicast addresses, and how many groups listen to each.
-    groups: Vec<(EtherAddress, Address, u32)>,
-    outbound: Outbound,
-    inbound: Inbound,
+    groups: Vec<(EtherAddress, SocketAddress, u32)>,
+    outbound: OutboundPacket,
+    inbound: PacketJudge,
     intake: Intake,
     limits: LinkLimits,
-    counters: Counters,
+    counters: LinkCounters,
 }
 
 impl EtherLink {
     /// Opens the socket. Peers are told by [`EtherLink::set_peer`].
     pub fn new(config: &EtherConfig<'_>) -> io::Result<EtherLink> {
-        let keys = Keys::new(config.secret);
+        let keys = SealKeys::new(config.secret);
         let interface = config.interface.clone();
         if interface.ether.is_none() {
             let text = format!("{} carries no Ethernet frames", interface.name);
@@ -81,11 +81,11 @@ impl EtherLink {
                 receive_queue_bytes: socket.recv_buffer_size()? / 2,
                 packet_cost_bytes: HEAD_BYTES + ETHER_HEADER_BYTES,
             },
-            outbound: Outbound::new(config.me, keys.clone(), first_count()),
-            inbound: Inbound::new(config.me, config.size, keys),
+            outbound: OutboundPacket::new(config.me, keys.clone(), first_count()),
+            inbound: PacketJudge::new(config.me, config.size, keys),
             // Short frames are padded.
             intake: Intake::new(body + HEAD_BYTES),
-            counters: Counters::default(),
+            counters: LinkCounters::default(),
             socket,
             interface,
         };
@@ -105,7 +105,7 @@ impl EtherLink {
         }
     }
 
-    fn listen(&self, address: EtherAddress, option: i32) -> io::Result<()> {
+    fn change_membership(&self, address: EtherAddress, option: i32) -> io::Result<()> {
         let mut request = zeros::<libc::packet_mreq>();
         request.mr_ifindex = self.interface.index as i32;
         request.mr_type = libc::PACKET_MR_MULTICAST as u16;
@@ -120,22 +120,22 @@ impl Link for EtherLink {
         self.limits
     }
 
-    fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize> {
+    fn send(&mut self, to: PacketDestination, packets: &[PacketBody<'_>]) -> io::Result<usize> {
         let packets = &packets[..packets.len().min(DATAGRAMS_PER_CALL)];
         let address = match to {
             // Its answer tells where it is.
-            To::Rank(rank) => {
+            PacketDestination::Rank(rank) => {
                 let door = self.groups[slot(doors(rank))].1;
                 self.peers.get(rank as usize).map(|known| known.as_deref().copied().unwrap_or(door))
             }
-            To::Group { group, .. } => Some(self.groups[slot(group)].1),
+            PacketDestination::Group { group, .. } => Some(self.groups[slot(group)].1),
         };
         let Some(address) = address else {
             self.counters.refused += packets.len() as u64;
             return Ok(packets.len());
         };
         self.outbound.load(to, packets, false);
-        let Outbound { pieces, datagrams, .. } = &self.outbound;
+        let OutboundPacket { pieces, datagrams, .. } = &self.outbound;
         // SAFETY: the pieces are the outbound's own and the packets', which are borrowed.
         match unsafe { send(self.socket.as_raw_fd(), &address, pieces, datagrams) } {
             Ok(sent) => {
@@ -151,7 +151,7 @@ impl Link for EtherLink {
         }
     }
 
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize> {
         if self.sleeper.ready([self.socket.as_raw_fd()]) == [false] {
             return Ok(0);
         }
@@ -163,20 +163,20 @@ impl Link for EtherLink {
         Ok(got)
     }
 
-    fn join(&mut self, group: GroupId) -> io::Result<()> {
+    fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         let (address, _, listeners) = self.groups[slot(group)];
         if listeners == 0 {
-            self.listen(address, libc::PACKET_ADD_MEMBERSHIP)?;
+            self.change_membership(address, libc::PACKET_ADD_MEMBERSHIP)?;
         }
         self.groups[slot(group)].2 += 1;
         Ok(())
     }
 
-    fn leave(&mut self, group: GroupId) {
+    fn leave(&mut self, group: PacketGroup) {
         let (address, _, listeners) = self.groups[slot(group)];
         if listeners == 1 {
             // The socket goes on listening at worst, and the filter drops what is for others.
-            self.listen(address, libc::PACKET_DROP_MEMBERSHIP).ok();
+            self.change_membership(address, libc::PACKET_DROP_MEMBERSHIP).ok();
         }
         self.groups[slot(group)].2 = listeners.saturating_sub(1);
     }
@@ -194,12 +194,12 @@ impl Link for EtherLink {
     }
 
     /// The kernel does not count what the filter of such a socket drops.
-    fn counters(&self) -> Counters {
-        Counters { overrun: super::udp::drops(&self.socket), ..self.counters }
+    fn counters(&self) -> LinkCounters {
+        LinkCounters { overrun: super::udp::drops(&self.socket), ..self.counters }
     }
 }
 
-fn slot(group: GroupId) -> usize {
+fn slot(group: PacketGroup) -> usize {
     (group.0 % MULTICAST_ADDRESSES) as usize
 }
 
@@ -217,7 +217,7 @@ fn silent() -> io::Result<Socket> {
 /// It hears nothing until the filter is there.
 fn open(config: &EtherConfig<'_>, job: u32) -> io::Result<Socket> {
     let socket = silent()?;
-    socket.attach_filter(&Wanted { job, me: config.me, lead: 0 }.program())?;
+    socket.attach_filter(&WantedPackets { job, me: config.me, lead: 0 }.program())?;
     socket.set_send_buffer_size(SEND_QUEUE_BYTES)?;
     let bytes = RECEIVE_QUEUE_BYTES as i32;
     if set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_err() {
@@ -234,12 +234,12 @@ fn group_address(job: u32, slot: u32) -> EtherAddress {
     [0x03, 0x54, 0x65, b, c, (d & 0xf0) | slot as u8]
 }
 
-fn frame_address(interface: u32, address: EtherAddress) -> Address {
+fn frame_address(interface: u32, address: EtherAddress) -> SocketAddress {
     let mut link = zeros::<libc::sockaddr_ll>();
     link.sll_family = libc::AF_PACKET as u16;
     link.sll_protocol = ETHER_TYPE.to_be();
     link.sll_ifindex = interface as i32;
     link.sll_halen = address.len() as u8;
     link.sll_addr[..address.len()].copy_from_slice(&address);
-    Address::of_link(link)
+    SocketAddress::of_link(link)
 }

@@ -14,7 +14,7 @@ use crate::limits::{HEAD_BYTES, SEGMENTS_MAX};
 
 /// What a rank wants of what its socket may get.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedPackets {
     pub job: u32,
     pub me: Peer,
     /// Bytes before the packet where the filter begins: UDP's header.
@@ -35,7 +35,7 @@ const RETURN: u16 = 0x06;
 const ACCEPT: u32 = u32::MAX;
 const DROP: u32 = 0;
 
-impl Wanted {
+impl WantedPackets {
     /// The program. A load beyond the end of the datagram drops it, so it needs no look at the length.
     pub(crate) fn program(self) -> Vec<SockFilter> {
         let mut program = vec![step(LOAD_INDEX, self.lead)];
@@ -100,7 +100,7 @@ fn branch(code: u16, k: u32, then: u8, otherwise: u8) -> SockFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::head::{GroupId, Head, To};
+    use super::super::head::{PacketDestination, PacketGroup, PacketHead};
     use super::*;
     use crate::limits::SEALED_HEAD_BYTES;
     use std::net::UdpSocket;
@@ -111,7 +111,7 @@ mod tests {
     /// A socket that has the filter, and one that sends to it.
     fn filtered() -> (UdpSocket, UdpSocket) {
         let receiver = socket2::Socket::from(UdpSocket::bind("127.0.0.1:0").unwrap());
-        receiver.attach_filter(&Wanted { job: JOB, me: ME, lead: 8 }.program()).unwrap();
+        receiver.attach_filter(&WantedPackets { job: JOB, me: ME, lead: 8 }.program()).unwrap();
         receiver.set_nonblocking(true).unwrap();
         let receiver = UdpSocket::from(receiver);
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -126,48 +126,53 @@ mod tests {
         receiver.recv(&mut [0; 65_536]).is_ok()
     }
 
-    fn packet(job: u32, from: Peer, to: To) -> Vec<u8> {
+    fn packet(job: u32, from: Peer, to: PacketDestination) -> Vec<u8> {
         let mut packet = vec![0; HEAD_BYTES + 10];
-        let head = Head { bytes: packet.len() as u16, job, from, to, count: 1 };
+        let head = PacketHead { bytes: packet.len() as u16, job, from, to, count: 1 };
         let sealed: &mut [u8; SEALED_HEAD_BYTES] = packet.first_chunk_mut().unwrap();
         head.write(sealed);
         packet
     }
 
-    fn group(ranks: &[Peer]) -> To {
-        To::Group { group: GroupId(3), addressed: Addressed::of(ranks.iter().copied()) }
+    fn group(ranks: &[Peer]) -> PacketDestination {
+        PacketDestination::Group { group: PacketGroup(3), addressed: Addressed::of(ranks.iter().copied()) }
     }
 
     #[test]
     fn what_is_for_this_rank_passes() {
-        assert!(passes(&packet(JOB, 1, To::Rank(ME))));
+        assert!(passes(&packet(JOB, 1, PacketDestination::Rank(ME))));
         assert!(passes(&packet(JOB, 1, group(&[2, ME]))));
-        assert!(passes(&packet(JOB, 1, To::Group { group: GroupId(0), addressed: Addressed::ALL })));
+        assert!(passes(&packet(
+            JOB,
+            1,
+            PacketDestination::Group { group: PacketGroup(0), addressed: Addressed::ALL }
+        )));
     }
 
     #[test]
     fn the_kernel_drops_the_rest() {
-        assert!(!passes(&packet(JOB + 1, 1, To::Rank(ME))), "another job");
+        assert!(!passes(&packet(JOB + 1, 1, PacketDestination::Rank(ME))), "another job");
         assert!(!passes(&packet(JOB, ME, group(&[2, ME]))), "an own copy");
         assert!(!passes(&packet(JOB, 1, group(&[2, 5]))), "for others");
         assert!(!passes(&packet(JOB, 1, group(&[]))), "for nobody");
-        assert!(!passes(&packet(JOB, 1, To::Rank(ME + 1))), "for one other");
-        assert!(!passes(&packet(JOB, 1, To::Rank(ME))[..HEAD_BYTES - 40]), "cut short");
+        assert!(!passes(&packet(JOB, 1, PacketDestination::Rank(ME + 1))), "for one other");
+        assert!(!passes(&packet(JOB, 1, PacketDestination::Rank(ME))[..HEAD_BYTES - 40]), "cut short");
         assert!(!passes(b""), "nothing");
-        let mut other = packet(JOB, 1, To::Rank(ME));
+        let mut other = packet(JOB, 1, PacketDestination::Rank(ME));
         other[1] ^= 1;
         assert!(!passes(&other), "another version");
     }
 
     #[test]
     fn a_run_of_segments_passes_if_one_is_for_this_rank() {
-        let run = |tos: &[To]| tos.iter().flat_map(|to| packet(JOB, 1, *to)).collect::<Vec<u8>>();
+        let run =
+            |tos: &[PacketDestination]| tos.iter().flat_map(|to| packet(JOB, 1, *to)).collect::<Vec<u8>>();
         let other = group(&[2, 5]);
         assert!(!passes(&run(&[other; 3])));
         assert!(passes(&run(&[other, other, group(&[ME])])));
         let mut many = vec![other; SEGMENTS_MAX];
         assert!(!passes(&run(&many)));
-        many[SEGMENTS_MAX - 1] = To::Rank(ME);
+        many[SEGMENTS_MAX - 1] = PacketDestination::Rank(ME);
         assert!(passes(&run(&many)), "the last one");
     }
 

@@ -31,7 +31,7 @@ pub(crate) const AT_ADDRESSED: u32 = 16;
 
 /// A group of ranks as the protocol names it; below 2^31.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct GroupId(pub u32);
+pub struct PacketGroup(pub u32);
 
 /// Which ranks a multicast is for, as the kernel's filter sees it: the paper's valid and invalid sequence numbers (section 3.2.1)
 /// in a form that can be checked in two instructions. Rank r has bit r mod 64, so in jobs of more than 64 ranks a packet
@@ -60,54 +60,54 @@ fn bit(rank: Peer) -> u64 {
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum To {
+pub enum PacketDestination {
     /// To one rank.
     Rank(Peer),
     /// To members of a group.
     Group {
         /// The group, which decides the multicast address.
-        group: GroupId,
+        group: PacketGroup,
         /// Which of its members.
         addressed: Addressed,
     },
 }
 
-impl To {
+impl PacketDestination {
     fn fields(self) -> (u32, u64) {
         match self {
-            To::Rank(rank) => (rank, bit(rank)),
-            To::Group { group, addressed } => (MULTICAST | group.0, addressed.0),
+            PacketDestination::Rank(rank) => (rank, bit(rank)),
+            PacketDestination::Group { group, addressed } => (MULTICAST | group.0, addressed.0),
         }
     }
 
-    fn of(to: u32, addressed: u64) -> To {
+    fn of(to: u32, addressed: u64) -> PacketDestination {
         if to & MULTICAST == 0 {
-            return To::Rank(to);
+            return PacketDestination::Rank(to);
         }
-        To::Group { group: GroupId(to & !MULTICAST), addressed: Addressed(addressed) }
+        PacketDestination::Group { group: PacketGroup(to & !MULTICAST), addressed: Addressed(addressed) }
     }
 
     /// Whether a packet with this destination may be for a rank.
     pub(crate) fn may_be(self, rank: Peer) -> bool {
         match self {
-            To::Rank(to) => to == rank,
-            To::Group { addressed, .. } => addressed.may_have(rank),
+            PacketDestination::Rank(to) => to == rank,
+            PacketDestination::Group { addressed, .. } => addressed.may_have(rank),
         }
     }
 }
 
 /// The meaning of a head without its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Head {
+pub(crate) struct PacketHead {
     /// Of head and body.
     pub bytes: u16,
     pub job: u32,
     pub from: Peer,
-    pub to: To,
+    pub to: PacketDestination,
     pub count: u64,
 }
 
-impl Head {
+impl PacketHead {
     /// What the tag covers of it.
     pub(crate) fn write(&self, out: &mut [u8; SEALED_HEAD_BYTES]) {
         let (to, addressed) = self.to.fields();
@@ -121,18 +121,18 @@ impl Head {
     }
 
     /// `None` if it is no head, or promises more or fewer bytes than there are after it.
-    pub(crate) fn parse(packet: &[u8]) -> Option<Head> {
+    pub(crate) fn parse(packet: &[u8]) -> Option<PacketHead> {
         let head: &[u8; HEAD_BYTES] = packet.first_chunk()?;
         let short = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let word = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
         let bytes = short(2);
         let whole = (HEAD_BYTES..=packet.len()).contains(&usize::from(bytes));
-        (short(0) == MAGIC && whole).then(|| Head {
+        (short(0) == MAGIC && whole).then(|| PacketHead {
             bytes,
             job: word(4),
             from: word(8),
-            to: To::of(word(12), long(16)),
+            to: PacketDestination::of(word(12), long(16)),
             count: long(24),
         })
     }
@@ -143,28 +143,30 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn to() -> impl Strategy<Value = To> {
-        let group = (0..MULTICAST, any::<u64>())
-            .prop_map(|(group, bits)| To::Group { group: GroupId(group), addressed: Addressed(bits) });
-        prop_oneof![(0..MULTICAST).prop_map(To::Rank), group]
+    fn to() -> impl Strategy<Value = PacketDestination> {
+        let group = (0..MULTICAST, any::<u64>()).prop_map(|(group, bits)| PacketDestination::Group {
+            group: PacketGroup(group),
+            addressed: Addressed(bits),
+        });
+        prop_oneof![(0..MULTICAST).prop_map(PacketDestination::Rank), group]
     }
 
     proptest! {
         #[test]
         fn a_head_is_read_as_written(body in 0u16..2000, job: u32, from: u32, to in to(), count: u64) {
             let bytes = HEAD_BYTES as u16 + body;
-            let head = Head { bytes, job, from, to, count };
+            let head = PacketHead { bytes, job, from, to, count };
             let mut packet = vec![0; usize::from(bytes)];
             head.write(packet.first_chunk_mut().unwrap());
-            prop_assert_eq!(Head::parse(&packet), Some(head));
-            prop_assert_eq!(Head::parse(&packet[..packet.len() - 1]), None, "a byte is missing");
+            prop_assert_eq!(PacketHead::parse(&packet), Some(head));
+            prop_assert_eq!(PacketHead::parse(&packet[..packet.len() - 1]), None, "a byte is missing");
             packet.extend([0; 20]);
-            prop_assert_eq!(Head::parse(&packet), Some(head), "padding does not matter");
+            prop_assert_eq!(PacketHead::parse(&packet), Some(head), "padding does not matter");
         }
 
         #[test]
         fn any_bytes_are_a_head_or_none(packet in prop::collection::vec(any::<u8>(), 0..100)) {
-            if let Some(head) = Head::parse(&packet) {
+            if let Some(head) = PacketHead::parse(&packet) {
                 prop_assert!((HEAD_BYTES..=packet.len()).contains(&usize::from(head.bytes)));
             }
         }

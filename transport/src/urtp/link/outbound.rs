@@ -2,10 +2,10 @@
 
 use tern_mem::IoVec;
 
-use super::Packet;
+use super::PacketBody;
 use super::calls::{Datagram, piece};
-use super::head::{Head, To};
-use super::seal::Keys;
+use super::head::{PacketDestination, PacketHead};
+use super::seal::SealKeys;
 use crate::Peer;
 use crate::limits::{
     HEAD_BYTES, PACKETS_PER_CALL_MAX, PROTOCOL_HEAD_BYTES_MAX, SEALED_HEAD_BYTES, SEGMENTED_BYTES_MAX,
@@ -16,9 +16,9 @@ use crate::limits::{
 const HEADS_BYTES: usize = HEAD_BYTES + PROTOCOL_HEAD_BYTES_MAX;
 
 /// What is in the making.
-pub(crate) struct Outbound {
+pub(crate) struct OutboundPacket {
     me: Peer,
-    keys: Keys,
+    keys: SealKeys,
     /// Of the latest packet.
     count: u64,
     heads: Box<[u8]>,
@@ -27,10 +27,10 @@ pub(crate) struct Outbound {
     pub datagrams: Vec<Datagram>,
 }
 
-impl Outbound {
+impl OutboundPacket {
     /// `first` must be beyond all counts that this rank has used before in the job.
-    pub(crate) fn new(me: Peer, keys: Keys, first: u64) -> Outbound {
-        Outbound {
+    pub(crate) fn new(me: Peer, keys: SealKeys, first: u64) -> OutboundPacket {
+        OutboundPacket {
             me,
             keys,
             count: first,
@@ -41,7 +41,7 @@ impl Outbound {
     }
 
     /// Makes datagrams of the first packets. With `segmented`, runs of equal length become one.
-    pub(crate) fn load(&mut self, to: To, packets: &[Packet<'_>], segmented: bool) {
+    pub(crate) fn load(&mut self, to: PacketDestination, packets: &[PacketBody<'_>], segmented: bool) {
         self.pieces.clear();
         self.datagrams.clear();
         for (at, packet) in packets.iter().take(PACKETS_PER_CALL_MAX).enumerate() {
@@ -50,14 +50,15 @@ impl Outbound {
         }
     }
 
-    fn write(&mut self, at: usize, to: To, packet: &Packet<'_>) {
+    fn write(&mut self, at: usize, to: PacketDestination, packet: &PacketBody<'_>) {
         let bytes = HEAD_BYTES + packet.bytes();
         assert!(
             packet.head.len() <= PROTOCOL_HEAD_BYTES_MAX && bytes <= usize::from(u16::MAX),
             "a packet too long"
         );
         self.count += 1;
-        let head = Head { bytes: bytes as u16, job: self.keys.job, from: self.me, to, count: self.count };
+        let head =
+            PacketHead { bytes: bytes as u16, job: self.keys.job, from: self.me, to, count: self.count };
         let heads = &mut self.heads[at * HEADS_BYTES..][..HEAD_BYTES + packet.head.len()];
         let (link, protocol) = heads.split_at_mut(HEAD_BYTES);
         let (sealed, tag) = link.split_first_chunk_mut::<SEALED_HEAD_BYTES>().expect("a head is longer");
@@ -101,9 +102,9 @@ mod tests {
     fn shapes(bodies: &[usize], segmented: bool) -> Vec<(usize, usize)> {
         let payload = vec![0; 65_000];
         let packets: Vec<_> =
-            bodies.iter().map(|bytes| Packet { head: &[], payload: &payload[..*bytes] }).collect();
-        let mut outbound = Outbound::new(1, Keys::new(&[0; 32]), 0);
-        outbound.load(To::Rank(0), &packets, segmented);
+            bodies.iter().map(|bytes| PacketBody { head: &[], payload: &payload[..*bytes] }).collect();
+        let mut outbound = OutboundPacket::new(1, SealKeys::new(&[0; 32]), 0);
+        outbound.load(PacketDestination::Rank(0), &packets, segmented);
         assert_eq!(outbound.pieces.len(), 2 * bodies.len().min(PACKETS_PER_CALL_MAX));
         outbound.datagrams.iter().map(|datagram| (datagram.packets, datagram.bytes)).collect()
     }

@@ -17,19 +17,19 @@ pub(crate) type Tag = [u8; LINK_TAG_BYTES];
 
 /// What a job's ranks share.
 #[derive(Clone)]
-pub(crate) struct Keys {
+pub(crate) struct SealKeys {
     /// Tells packets of jobs apart before anybody looks at their tags. It is no secret.
     pub job: u32,
     key: [u8; 16],
 }
 
-impl Keys {
+impl SealKeys {
     /// Derived from the job's secret.
-    pub(crate) fn new(secret: &[u8]) -> Keys {
+    pub(crate) fn new(secret: &[u8]) -> SealKeys {
         let job = derived(secret, b"urtp job");
         let key = derived(secret, b"urtp key");
         let [a, b, c, d, ..] = job;
-        Keys { job: u32::from_be_bytes([a, b, c, d]), key: *key.first_chunk().expect("32 bytes have 16") }
+        SealKeys { job: u32::from_be_bytes([a, b, c, d]), key: *key.first_chunk().expect("32 bytes have 16") }
     }
 
     /// The tag of what `from` sends as its packet number `count`: head and body, in pieces.
@@ -63,14 +63,14 @@ fn derived(secret: &[u8], label: &[u8]) -> [u8; 32] {
 /// Which of a sender's latest packets have come, as in RFC 4303 section 3.4.3: a recorded packet must not count
 /// again once the protocol's numbers have gone round.
 #[derive(Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenPackets {
     /// The highest count.
     newest: u64,
     /// Bit (count mod window) of the counts up to there.
     bits: [u64; (REPLAY_WINDOW_PACKETS / 64) as usize],
 }
 
-impl Seen {
+impl SeenPackets {
     /// Notes a genuine packet. Whether it had not come before, nor is too old to tell.
     pub(crate) fn note(&mut self, count: u64) -> bool {
         if count > self.newest {
@@ -115,19 +115,19 @@ mod tests {
 
     #[test]
     fn a_tag_is_for_one_job_sender_count_and_text() {
-        let ours = Keys::new(&[1; 32]);
+        let ours = SealKeys::new(&[1; 32]);
         let tag = ours.seal(3, 7, &[b"head", b"and body"]);
         assert!(ours.is_genuine(3, 7, &[b"hea", b"dand bo", b"dy"], &tag), "pieces do not matter");
         assert!(!ours.is_genuine(4, 7, &[b"headand body"], &tag));
         assert!(!ours.is_genuine(3, 8, &[b"headand body"], &tag));
         assert!(!ours.is_genuine(3, 7, &[b"headand bodY"], &tag));
-        assert!(!Keys::new(&[2; 32]).is_genuine(3, 7, &[b"headand body"], &tag));
+        assert!(!SealKeys::new(&[2; 32]).is_genuine(3, 7, &[b"headand body"], &tag));
     }
 
     proptest! {
         #[test]
         fn each_packet_counts_once(start in 1u64..u64::MAX / 2, steps in prop::collection::vec(0u64..3000, 1..300)) {
-            let mut seen = Seen::default();
+            let mut seen = SeenPackets::default();
             let mut oracle = HashSet::new();
             let mut newest = 0;
             for step in steps {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::limits::*;
 
-const GROUP: GroupId = GroupId(7);
+const GROUP: PacketGroup = PacketGroup(7);
 
 /// Another for each job of each run of the tests: all share loop-back, and would hear each other.
 fn secret() -> Vec<u8> {
@@ -53,24 +53,25 @@ fn job_at(
 fn the_kernel_says_how_long_a_packet_has_waited() {
     let Some(mut links) = job(&secret(), 2, |_| {}) else { return };
     let payload = [7; 100];
-    send_all(&mut links[0], To::Rank(1), &[Packet { head: &[], payload: &payload }; 3]);
+    send_all(&mut links[0], PacketDestination::Rank(1), &[PacketBody { head: &[], payload: &payload }; 3]);
     std::thread::sleep(Duration::from_millis(30));
     let mut waited = Vec::new();
-    links[1].receive(&mut |arrival: Arrival<'_>| waited.push(arrival.waited)).unwrap();
+    links[1].receive(&mut |arrival: ArrivedPacket<'_>| waited.push(arrival.waited)).unwrap();
     let plausible = 25_000_000..10_000_000_000;
     assert!(waited.len() == 3 && waited.iter().all(|ns| plausible.contains(ns)), "{waited:?} ns");
 }
 
-fn group(ranks: &[Peer]) -> To {
-    To::Group { group: GROUP, addressed: Addressed::of(ranks.iter().copied()) }
+fn group(ranks: &[Peer]) -> PacketDestination {
+    PacketDestination::Group { group: GROUP, addressed: Addressed::of(ranks.iter().copied()) }
 }
 
 /// All that comes until it has been quiet for a while.
-fn received(link: &mut impl Link) -> Vec<(Peer, To, Vec<u8>)> {
+fn received(link: &mut impl Link) -> Vec<(Peer, PacketDestination, Vec<u8>)> {
     let mut all = Vec::new();
     let mut quiet = Instant::now();
     while quiet.elapsed() < Duration::from_millis(20) {
-        let mut take = |arrival: Arrival<'_>| all.push((arrival.from, arrival.to, arrival.body.to_vec()));
+        let mut take =
+            |arrival: ArrivedPacket<'_>| all.push((arrival.from, arrival.to, arrival.body.to_vec()));
         if link.receive(&mut take).unwrap() > 0 {
             quiet = Instant::now();
         }
@@ -78,7 +79,7 @@ fn received(link: &mut impl Link) -> Vec<(Peer, To, Vec<u8>)> {
     all
 }
 
-fn send_all(link: &mut impl Link, to: To, packets: &[Packet<'_>]) {
+fn send_all(link: &mut impl Link, to: PacketDestination, packets: &[PacketBody<'_>]) {
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut sent = 0;
     while sent < packets.len() {
@@ -87,7 +88,7 @@ fn send_all(link: &mut impl Link, to: To, packets: &[Packet<'_>]) {
     }
 }
 
-fn bodies(packets: &[Packet<'_>]) -> Vec<Vec<u8>> {
+fn bodies(packets: &[PacketBody<'_>]) -> Vec<Vec<u8>> {
     packets.iter().map(|packet| [packet.head, packet.payload].concat()).collect()
 }
 
@@ -99,8 +100,9 @@ fn a_run_of_packets_arrives_whole_whichever_way_the_kernel_takes_it() {
             (config.segment, config.coalesce, config.datagram_bytes_max) = (segment, coalesce, 1472);
         };
         let Some(mut links) = job(&secret(), 3, change) else { return };
-        let packets: Vec<_> = payload.chunks(1400).map(|payload| Packet { head: b"head", payload }).collect();
-        for to in [To::Rank(2), group(&[1, 2])] {
+        let packets: Vec<_> =
+            payload.chunks(1400).map(|payload| PacketBody { head: b"head", payload }).collect();
+        for to in [PacketDestination::Rank(2), group(&[1, 2])] {
             send_all(&mut links[0], to, &packets);
             let came = received(&mut links[2]);
             assert!(came.iter().all(|(from, at, _)| (*from, *at) == (0, to)));
@@ -116,8 +118,8 @@ fn a_kernel_that_cuts_no_datagrams_gets_packets() {
     let Some(mut links) = job(&secret(), 2, |config| config.datagram_bytes_max = 1472) else { return };
     // Without checksums it refuses to.
     crate::sockopt::set_option(links[0].own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &1i32).unwrap();
-    let packets = [Packet { head: b"head", payload: &[1; 1000] }; 100];
-    send_all(&mut links[0], To::Rank(1), &packets);
+    let packets = [PacketBody { head: b"head", payload: &[1; 1000] }; 100];
+    send_all(&mut links[0], PacketDestination::Rank(1), &packets);
     assert!(!links[0].is_segmenting());
     assert_eq!(received(&mut links[1]).len(), packets.len());
     assert_eq!((links[0].counters().sent, links[0].counters().refused), (100, 0));
@@ -129,8 +131,8 @@ fn lengths_may_change_within_a_run() {
     let full = links[0].limits().body_bytes_max;
     let payload = vec![3; full];
     let lengths = [0, 1, full, full, 17, full, 300, 300, 300, 299, 300];
-    let packets: Vec<_> = lengths.map(|len| Packet { head: &[], payload: &payload[..len] }).into();
-    send_all(&mut links[0], To::Rank(1), &packets);
+    let packets: Vec<_> = lengths.map(|len| PacketBody { head: &[], payload: &payload[..len] }).into();
+    send_all(&mut links[0], PacketDestination::Rank(1), &packets);
     let came: Vec<_> = received(&mut links[1]).into_iter().map(|(_, _, body)| body.len()).collect();
     assert_eq!(came, lengths);
 }
@@ -138,7 +140,7 @@ fn lengths_may_change_within_a_run() {
 #[test]
 fn the_kernel_drops_multicasts_for_others_and_own_copies() {
     let Some(mut links) = job(&secret(), 4, |_| ()) else { return };
-    let packet = [Packet { head: b"text", payload: &[] }];
+    let packet = [PacketBody { head: b"text", payload: &[] }];
     for _ in 0..5 {
         send_all(&mut links[0], group(&[1, 3]), &packet);
     }
@@ -157,9 +159,9 @@ fn two_jobs_at_one_address_do_not_see_each_other() {
     let (ours_at, theirs_at) = (ours[1].address().unwrap(), theirs[1].address().unwrap());
     theirs[0].set_peer(1, ours_at);
     theirs[0].groups = ours[0].groups.clone();
-    let packet = [Packet { head: b"theirs", payload: &[] }];
+    let packet = [PacketBody { head: b"theirs", payload: &[] }];
     send_all(&mut theirs[0], group(&[1]), &packet);
-    send_all(&mut theirs[0], To::Rank(1), &packet);
+    send_all(&mut theirs[0], PacketDestination::Rank(1), &packet);
     assert_eq!(received(&mut ours[1]), []);
     let counters = ours[1].counters();
     assert_eq!(
@@ -168,7 +170,7 @@ fn two_jobs_at_one_address_do_not_see_each_other() {
         "all were dropped in the kernel"
     );
     ours[0].set_peer(1, theirs_at);
-    send_all(&mut ours[0], To::Rank(1), &packet);
+    send_all(&mut ours[0], PacketDestination::Rank(1), &packet);
     assert_eq!(received(&mut theirs[1]), []);
 }
 
@@ -180,7 +182,7 @@ fn forged_and_repeated_packets_are_dropped_and_counted() {
     spy.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let rank_1 = links[1].address().unwrap();
     links[0].set_peer(1, spy.local_addr().unwrap());
-    send_all(&mut links[0], To::Rank(1), &[Packet { head: b"genuine", payload: &[] }]);
+    send_all(&mut links[0], PacketDestination::Rank(1), &[PacketBody { head: b"genuine", payload: &[] }]);
     let mut packet = [0; 200];
     let bytes = spy.recv(&mut packet).unwrap();
     let mut forged = packet;
@@ -197,10 +199,10 @@ fn forged_and_repeated_packets_are_dropped_and_counted() {
 fn what_overruns_the_queue_is_counted() {
     let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     let payload = vec![0; links[0].limits().body_bytes_max];
-    let packets = [Packet { head: &[], payload: &payload }; PACKETS_PER_CALL_MAX];
+    let packets = [PacketBody { head: &[], payload: &payload }; PACKETS_PER_CALL_MAX];
     let runs = 2 * RECEIVE_QUEUE_BYTES / (payload.len() * packets.len()) + 1;
     for _ in 0..2 * runs {
-        send_all(&mut links[0], To::Rank(1), &packets);
+        send_all(&mut links[0], PacketDestination::Rank(1), &packets);
     }
     let sure = links[1].limits().receive_queue_bytes;
     let came = received(&mut links[1]).iter().map(|(_, _, body)| body.len()).sum::<usize>();
@@ -212,10 +214,10 @@ fn what_overruns_the_queue_is_counted() {
 fn a_rank_sleeps_until_a_packet_comes() {
     let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
     assert!(!is_ready(links[1].fd(), 0));
-    send_all(&mut links[0], To::Rank(1), &[Packet { head: b"1", payload: &[] }]);
+    send_all(&mut links[0], PacketDestination::Rank(1), &[PacketBody { head: b"1", payload: &[] }]);
     assert!(is_ready(links[1].fd(), 5000));
     assert_eq!(received(&mut links[1]).len(), 1);
-    send_all(&mut links[0], group(&[1]), &[Packet { head: b"2", payload: &[] }]);
+    send_all(&mut links[0], group(&[1]), &[PacketBody { head: b"2", payload: &[] }]);
     assert!(is_ready(links[1].fd(), 5000));
     assert_eq!(received(&mut links[1]).len(), 1);
     assert!(!is_ready(links[1].fd(), 0));
@@ -230,10 +232,10 @@ fn is_ready(fd: RawFd, timeout_ms: u64) -> bool {
 #[test]
 fn whoever_leaves_a_group_hears_no_more_of_it() {
     let Some(mut links) = job(&secret(), 2, |_| ()) else { return };
-    let same_address = GroupId(GROUP.0 + MULTICAST_ADDRESSES);
+    let same_address = PacketGroup(GROUP.0 + MULTICAST_ADDRESSES);
     links[1].join(same_address).unwrap();
     links[1].leave(GROUP);
-    let packet = [Packet { head: b"text", payload: &[] }];
+    let packet = [PacketBody { head: b"text", payload: &[] }];
     send_all(&mut links[0], group(&[1]), &packet);
     assert_eq!(received(&mut links[1]).len(), 1, "another group listens there");
     links[1].leave(same_address);
@@ -244,8 +246,8 @@ fn whoever_leaves_a_group_hears_no_more_of_it() {
 #[test]
 fn ipv6_carries_the_same() {
     let Some(mut links) = job_at(Ipv6Addr::LOCALHOST.into(), &secret(), 3, |_| ()) else { return };
-    let packet = [Packet { head: b"text", payload: b" and more" }; 3];
-    send_all(&mut links[0], To::Rank(1), &packet);
+    let packet = [PacketBody { head: b"text", payload: b" and more" }; 3];
+    send_all(&mut links[0], PacketDestination::Rank(1), &packet);
     assert_eq!(received(&mut links[1]).len(), 3);
     send_all(&mut links[0], group(&[2]), &packet);
     if received(&mut links[2]).is_empty() {
@@ -258,14 +260,14 @@ fn ipv6_carries_the_same() {
 #[test]
 fn a_packet_to_nobody_is_lost_as_packets_are() {
     let Some(mut links) = job(&secret(), 3, |_| ()) else { return };
-    let packet = [Packet { head: b"text", payload: &[] }];
-    assert_eq!(links[0].send(To::Rank(9), &packet).unwrap(), 1);
+    let packet = [PacketBody { head: b"text", payload: &[] }];
+    assert_eq!(links[0].send(PacketDestination::Rank(9), &packet).unwrap(), 1);
     let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     links[0].set_peer(1, closed);
     let nowhere: SocketAddr = "255.255.255.255:9".parse().unwrap();
     links[0].set_peer(2, nowhere);
     for rank in [1, 2, 1, 2] {
-        assert_eq!(links[0].send(To::Rank(rank), &packet).unwrap(), 1);
+        assert_eq!(links[0].send(PacketDestination::Rank(rank), &packet).unwrap(), 1);
     }
     assert_eq!(received(&mut links[0]), []);
     assert!(links[0].counters().refused >= 3, "{:?}", links[0].counters());

@@ -1,7 +1,7 @@
 //! The link over UDP, which needs no privilege.
 //!
 //! A rank has two sockets: one with a port of its own, which sends everything and receives what is for this rank alone; and one
-//! with the port of the job's multicasts, which it shares with other ranks on this machine.
+//! with the port of the job's multicasts, which it shares with other ranks on this node.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -10,13 +10,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::calls::{Address, Intake, Sleeper, send};
-use super::filter::Wanted;
-use super::head::{GroupId, To};
-use super::inbound::Inbound;
-use super::outbound::Outbound;
-use super::seal::Keys;
-use super::{Arrival, Counters, Interface, Link, LinkLimits, Packet, doors, learn};
+use super::calls::{Intake, Sleeper, SocketAddress, send};
+use super::filter::WantedPackets;
+use super::head::{PacketDestination, PacketGroup};
+use super::inbound::PacketJudge;
+use super::outbound::OutboundPacket;
+use super::seal::SealKeys;
+use super::{ArrivedPacket, Interface, Link, LinkCounters, LinkLimits, PacketBody, doors, learn};
 use crate::Peer;
 use crate::limits::*;
 use crate::reach::Ports;
@@ -42,7 +42,7 @@ pub struct UdpConfig<'a> {
     pub interface: Interface,
     /// Where it may be reached.
     pub ports: Ports,
-    /// Whether other ranks of the job on this machine shall hear what this one multicasts.
+    /// Whether other ranks of the job on this node shall hear what this one multicasts.
     pub neighbours: bool,
     /// Bytes of a datagram at most, if fewer than the interface carries.
     pub datagram_bytes_max: usize,
@@ -80,19 +80,19 @@ pub struct UdpLink {
     pub(super) own: Socket,
     shared: Socket,
     /// Of the two.
-    backlogs: [Backlog; 2],
+    backlogs: [SocketBacklog; 2],
     sleeper: Sleeper,
     interface: Interface,
     /// By rank, of those that are known: an address takes 136 bytes.
-    peers: Vec<Option<Box<Address>>>,
+    peers: Vec<Option<Box<SocketAddress>>>,
     /// Multicast addresses, and how many groups listen to each.
-    pub(super) groups: Vec<(SocketAddr, Address, u32)>,
-    outbound: Outbound,
-    inbound: Inbound,
+    pub(super) groups: Vec<(SocketAddr, SocketAddress, u32)>,
+    outbound: OutboundPacket,
+    inbound: PacketJudge,
     intake: Intake,
     limits: LinkLimits,
     segment: bool,
-    counters: Counters,
+    counters: LinkCounters,
     /// Overruns of the host before the link was made.
     overrun_before: u64,
 }
@@ -100,9 +100,9 @@ pub struct UdpLink {
 impl UdpLink {
     /// Opens the sockets. Peers are told by [`UdpLink::set_peer`].
     pub fn new(config: &UdpConfig<'_>) -> io::Result<UdpLink> {
-        let keys = Keys::new(config.secret);
+        let keys = SealKeys::new(config.secret);
         let interface = config.interface.clone();
-        let wanted = Wanted { job: keys.job, me: config.me, lead: UDP_HEADER_BYTES as u32 };
+        let wanted = WantedPackets { job: keys.job, me: config.me, lead: UDP_HEADER_BYTES as u32 };
         let own = config.ports.bind(|port| open(config, wanted, SocketAddr::new(interface.address, port)))?;
         let shared = open_shared(config, wanted, keys.job)?;
         let coalesced = [&own, &shared].map(|socket| config.coalesce && coalesce(socket));
@@ -112,12 +112,12 @@ impl UdpLink {
             sleeper: Sleeper::new(&[own.as_raw_fd(), shared.as_raw_fd()])?,
             peers: vec![None; config.size as usize],
             groups: group_addresses(&interface, keys.job, multicast_port(config.ports, keys.job)),
-            outbound: Outbound::new(config.me, keys.clone(), first_count()),
-            inbound: Inbound::new(config.me, config.size, keys),
+            outbound: OutboundPacket::new(config.me, keys.clone(), first_count()),
+            inbound: PacketJudge::new(config.me, config.size, keys),
             intake: Intake::new(if coalesced.contains(&true) { 1 << 16 } else { datagram }),
             segment: config.segment,
-            backlogs: [Backlog::default(); 2],
-            counters: Counters::default(),
+            backlogs: [SocketBacklog::default(); 2],
+            counters: LinkCounters::default(),
             overrun_before: overruns(interface.address),
             own,
             shared,
@@ -136,7 +136,7 @@ impl UdpLink {
     /// Where a peer is reached.
     pub fn set_peer(&mut self, rank: Peer, address: SocketAddr) {
         if let Some(peer) = self.peers.get_mut(rank as usize) {
-            *peer = Some(Box::new(Address::of_socket(address)));
+            *peer = Some(Box::new(SocketAddress::of_socket(address)));
         }
     }
 
@@ -145,19 +145,19 @@ impl UdpLink {
         self.segment
     }
 
-    fn destination(&self, to: To) -> Option<Address> {
+    fn destination(&self, to: PacketDestination) -> Option<SocketAddress> {
         match to {
             // Its answer tells where it is.
-            To::Rank(rank) => {
+            PacketDestination::Rank(rank) => {
                 let known = self.peers.get(rank as usize)?.as_deref().copied();
                 Some(known.unwrap_or(self.groups[slot(doors(rank))].1))
             }
-            To::Group { group, .. } => Some(self.groups[slot(group)].1),
+            PacketDestination::Group { group, .. } => Some(self.groups[slot(group)].1),
         }
     }
 
     /// Sends what was loaded. Answers how many packets are no longer ours.
-    fn send_loaded(&mut self, to: &Address) -> io::Result<usize> {
+    fn send_loaded(&mut self, to: &SocketAddress) -> io::Result<usize> {
         let (mut datagrams, mut packets) = (0, 0);
         while datagrams < self.outbound.datagrams.len() {
             let rest = &self.outbound.datagrams[datagrams..];
@@ -182,7 +182,7 @@ impl UdpLink {
         Ok(packets)
     }
 
-    fn drain(&mut self, which: usize, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn drain(&mut self, which: usize, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize> {
         let socket = [&self.own, &self.shared][which].as_raw_fd();
         let got = self.intake.fill(socket)?;
         let backlog = &mut self.backlogs[which];
@@ -197,7 +197,7 @@ impl UdpLink {
         Ok(got)
     }
 
-    fn listen(&self, address: SocketAddr, joins: bool) -> io::Result<()> {
+    fn change_membership(&self, address: SocketAddr, joins: bool) -> io::Result<()> {
         let index = self.interface.index;
         match address.ip() {
             IpAddr::V4(group) => {
@@ -217,13 +217,13 @@ impl UdpLink {
 /// What was found in a socket's queue between two times that it was empty: tells whether it may have been full, since the
 /// kernel does not tell datagrams that it filters from those that overrun the queue.
 #[derive(Clone, Copy, Default)]
-struct Backlog {
+struct SocketBacklog {
     /// What the kernel counts for it, at most.
     bytes: usize,
     was_full: bool,
 }
 
-impl Backlog {
+impl SocketBacklog {
     /// A datagram takes a record besides, and its memory may be four times as long as it is.
     fn add(&mut self, datagram: usize) {
         self.bytes += 4 * datagram + 2048;
@@ -245,7 +245,7 @@ impl Link for UdpLink {
         self.limits
     }
 
-    fn send(&mut self, to: To, packets: &[Packet<'_>]) -> io::Result<usize> {
+    fn send(&mut self, to: PacketDestination, packets: &[PacketBody<'_>]) -> io::Result<usize> {
         let packets = &packets[..packets.len().min(PACKETS_PER_CALL_MAX)];
         let Some(address) = self.destination(to) else {
             self.counters.refused += packets.len() as u64;
@@ -261,7 +261,7 @@ impl Link for UdpLink {
         Ok(taken)
     }
 
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize> {
         let ready = self.sleeper.ready([&self.own, &self.shared].map(Socket::as_raw_fd));
         let mut got = 0;
         for which in [SHARED, OWN] {
@@ -273,23 +273,23 @@ impl Link for UdpLink {
         Ok(got)
     }
 
-    fn join(&mut self, group: GroupId) -> io::Result<()> {
+    fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         let (address, _, listeners) = self.groups[slot(group)];
         if listeners == 0 {
-            self.listen(address, true)?;
+            self.change_membership(address, true)?;
         }
         self.groups[slot(group)].2 += 1;
         Ok(())
     }
 
-    fn leave(&mut self, group: GroupId) {
+    fn leave(&mut self, group: PacketGroup) {
         let (address, _, listeners) = &mut self.groups[slot(group)];
         let address = *address;
         let last = *listeners == 1;
         *listeners = listeners.saturating_sub(1);
         if last {
             // The socket goes on listening at worst, and the filter drops what is for others.
-            self.listen(address, false).ok();
+            self.change_membership(address, false).ok();
         }
     }
 
@@ -305,7 +305,7 @@ impl Link for UdpLink {
         set_option(self.own.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes_per_s).ok();
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> LinkCounters {
         let dropped = [&self.own, &self.shared].map(drops);
         let suspect = |which: usize| {
             let was_full = self.backlogs[which].may_have_been_full(self.limits.receive_queue_bytes);
@@ -314,17 +314,17 @@ impl Link for UdpLink {
         let of_host = overruns(self.interface.address).wrapping_sub(self.overrun_before);
         let overrun = of_host.min(suspect(OWN) + suspect(SHARED));
         let dropped: u64 = dropped.iter().sum();
-        Counters { filtered: dropped - overrun, overrun, ..self.counters }
+        LinkCounters { filtered: dropped - overrun, overrun, ..self.counters }
     }
 }
 
 /// One of the multicast addresses.
-fn slot(group: GroupId) -> usize {
+fn slot(group: PacketGroup) -> usize {
     (group.0 % MULTICAST_ADDRESSES) as usize
 }
 
 /// A socket with all that both have.
-fn open(config: &UdpConfig<'_>, wanted: Wanted, bind: SocketAddr) -> io::Result<Socket> {
+fn open(config: &UdpConfig<'_>, wanted: WantedPackets, bind: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(bind), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
     let fd = socket.as_raw_fd();
     if config.filter {
@@ -368,7 +368,7 @@ fn prepare_multicast(socket: &Socket, config: &UdpConfig<'_>) -> io::Result<()> 
     }
 }
 
-fn open_shared(config: &UdpConfig<'_>, wanted: Wanted, job: u32) -> io::Result<Socket> {
+fn open_shared(config: &UdpConfig<'_>, wanted: WantedPackets, job: u32) -> io::Result<Socket> {
     let any: IpAddr = match config.interface.address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -386,7 +386,7 @@ fn multicast_port(ports: Ports, job: u32) -> u16 {
 }
 
 /// The job's multicast addresses: of the local scope of RFC 2365, and of a link for a time (RFC 4291 section 2.7).
-fn group_addresses(interface: &Interface, job: u32, port: u16) -> Vec<(SocketAddr, Address, u32)> {
+fn group_addresses(interface: &Interface, job: u32, port: u16) -> Vec<(SocketAddr, SocketAddress, u32)> {
     let [a, b, c, d] = job.to_be_bytes();
     let address = |slot: u32| -> SocketAddr {
         let last = (d & 0xf0) | slot as u8;
@@ -399,7 +399,7 @@ fn group_addresses(interface: &Interface, job: u32, port: u16) -> Vec<(SocketAdd
             }
         }
     };
-    let with_bytes = |address| (address, Address::of_socket(address), 0);
+    let with_bytes = |address| (address, SocketAddress::of_socket(address), 0);
     (0..MULTICAST_ADDRESSES).map(address).map(with_bytes).collect()
 }
 

@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::link::{Arrival, Counters, GroupId, Interface, LinkLimits, Packet, UdpConfig, UdpLink};
+use super::super::link::{
+    ArrivedPacket, Interface, LinkCounters, LinkLimits, PacketBody, PacketGroup, UdpConfig, UdpLink,
+};
 use super::*;
-use crate::conformance::{self, Keeper, World, buf_of, header, pattern, send};
+use crate::conformance::{self, ConformanceWorld, Keeper, buf_of, header, pattern, send};
 
 /// Jobs on the same addresses are told apart by their secrets; all tests have jobs of their own.
 fn secret() -> [u8; 32] {
@@ -34,10 +36,14 @@ impl Link for Lossy {
     fn limits(&self) -> LinkLimits {
         self.link.limits()
     }
-    fn send(&mut self, to: super::super::link::To, packets: &[Packet<'_>]) -> io::Result<usize> {
+    fn send(
+        &mut self,
+        to: super::super::link::PacketDestination,
+        packets: &[PacketBody<'_>],
+    ) -> io::Result<usize> {
         self.link.send(to, packets)
     }
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedPacket<'_>)) -> io::Result<usize> {
         let (random, one_in) = (&mut self.random, self.one_in);
         self.link.receive(&mut |arrival| {
             *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -46,14 +52,14 @@ impl Link for Lossy {
             }
         })
     }
-    fn join(&mut self, group: GroupId) -> io::Result<()> {
+    fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         if !self.may_join {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         self.listens.fetch_add(1, Ordering::Relaxed);
         self.link.join(group)
     }
-    fn leave(&mut self, group: GroupId) {
+    fn leave(&mut self, group: PacketGroup) {
         self.listens.fetch_sub(1, Ordering::Relaxed);
         self.link.leave(group);
     }
@@ -66,7 +72,7 @@ impl Link for Lossy {
     fn pace(&mut self, bytes_per_s: u64) {
         self.link.pace(bytes_per_s);
     }
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> LinkCounters {
         self.link.counters()
     }
 }
@@ -126,7 +132,7 @@ fn keepers(count: usize) -> Vec<Keeper> {
 
 struct Pair<const DATAGRAM: usize, const LOSS: u64>(Vec<Urtp>, Keeper);
 
-impl<const DATAGRAM: usize, const LOSS: u64> World for Pair<DATAGRAM, LOSS> {
+impl<const DATAGRAM: usize, const LOSS: u64> ConformanceWorld for Pair<DATAGRAM, LOSS> {
     type Transport = Urtp;
     fn new() -> Self {
         Pair(job(2, DATAGRAM, LOSS), Keeper::default())
@@ -160,9 +166,9 @@ mod with_loss {
 fn multicasts(mut ranks: Vec<Urtp>) {
     let mut keepers = keepers(4);
     let members = [0, 1, 2, 3];
-    let circles: Vec<_> = ranks.iter_mut().map(|rank| rank.circle(&members)).collect();
-    let circle = circles[0].as_ref().unwrap();
-    assert!(circles.iter().all(|other| other.as_ref() == Some(circle)));
+    let groups: Vec<_> = ranks.iter_mut().map(|rank| rank.multicast_group(&members)).collect();
+    let group = groups[0].as_ref().unwrap();
+    assert!(groups.iter().all(|other| other.as_ref() == Some(group)));
     let lengths = [0, 8, 40, 41, 1300, 5000, 100_000, 1_000_000, 17, 300_000];
     let mut bodies: Vec<_> = lengths.iter().enumerate().map(|(seed, len)| pattern(seed, *len)).collect();
     let mut kept = Vec::new();
@@ -173,7 +179,7 @@ fn multicasts(mut ranks: Vec<Urtp>) {
         let mut taken = Err(Full);
         poll_until(&mut ranks, &mut keepers, |ranks, _| {
             let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
-            taken = ranks[0].multicast(circle, to, &am, token);
+            taken = ranks[0].multicast(group, to, &am, token);
             taken.is_ok()
         });
         if taken == Ok(Taken::Kept) {
@@ -220,10 +226,10 @@ fn multicasts_reach_those_who_may_not_listen() {
 #[test]
 fn ranks_in_another_order_are_the_same_group() {
     let mut rank = job(4, 1472, 0).remove(1);
-    let first = rank.circle(&[0, 1, 2]).unwrap();
-    assert_eq!(rank.circle(&[2, 0, 1]), Some(first.clone()));
-    assert_ne!(rank.circle(&[3, 1, 2]), Some(first.clone()));
-    assert_eq!(rank.circle(&[1, 2, 0]), Some(first));
+    let first = rank.multicast_group(&[0, 1, 2]).unwrap();
+    assert_eq!(rank.multicast_group(&[2, 0, 1]), Some(first.clone()));
+    assert_ne!(rank.multicast_group(&[3, 1, 2]), Some(first.clone()));
+    assert_eq!(rank.multicast_group(&[1, 2, 0]), Some(first));
 }
 
 /// Rank 0 and others, a bit for each.
@@ -236,43 +242,43 @@ fn ranks_that_nobody_multicasts_to_any_more_are_forgotten() {
     let listens = Arc::default();
     let mut rank = job_that_listens(14, 1472, 0, |_| true, &listens).remove(0);
     let members = |bits| some_with_rank_0(bits);
-    let held: Vec<_> = (1..100).map(|bits| rank.circle(&members(bits)).unwrap()).collect();
+    let held: Vec<_> = (1..100).map(|bits| rank.multicast_group(&members(bits)).unwrap()).collect();
     for turn in 0..2 {
         for bits in 100..1 << 13 {
-            assert!(rank.circle(&members(bits)).is_some(), "turn {turn}");
+            assert!(rank.multicast_group(&members(bits)).is_some(), "turn {turn}");
             let known = rank.channel.endpoint.groups_known();
             assert!(known < 1200, "{known} groups are known of {bits}");
         }
     }
-    for (bits, circle) in (1..100).zip(&held) {
-        assert_eq!(rank.circle(&members(bits)).as_ref(), Some(circle));
+    for (bits, group) in (1..100).zip(&held) {
+        assert_eq!(rank.multicast_group(&members(bits)).as_ref(), Some(group));
     }
     let known = rank.channel.endpoint.groups_known() as u64;
     assert!(known > 100, "some may come again soon");
     assert_eq!(listens.load(Ordering::Relaxed), known);
-    let again = rank.circle(&members((1 << 13) - 1)).unwrap();
+    let again = rank.multicast_group(&members((1 << 13) - 1)).unwrap();
     assert_eq!(rank.channel.endpoint.groups_known() as u64, known, "the last one is still known");
     assert!(!held.contains(&again));
 }
 
-/// Its memory is lent until the last packet is in the protocol's buffers.
+/// Its memory is sent without a copy until the last packet is in the protocol's buffers.
 #[test]
-fn a_message_on_its_way_goes_on_when_nobody_wants_its_circle() {
+fn a_message_on_its_way_goes_on_when_nobody_wants_its_group() {
     let (mut ranks, mut keepers) = (job(4, 1472, 0), keepers(4));
     let mut bytes = pattern(1, 1_000_000);
     let body = buf_of(&mut bytes);
     let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1_000_000 };
-    let [circle, ..] = [0, 1, 2].map(|rank| ranks[rank].circle(&[0, 1, 2]).unwrap());
-    assert_eq!(ranks[0].multicast(&circle, &[1, 2], &am, Token(3)), Ok(Taken::Kept));
-    let group = ranks[0].circles.group(&circle);
-    drop(circle);
-    let Urtp { circles, outbox, .. } = &mut ranks[0];
-    assert!(circles.take_unwanted(|group| outbox.sends_to(group)).is_empty());
+    let [group, ..] = [0, 1, 2].map(|rank| ranks[rank].multicast_group(&[0, 1, 2]).unwrap());
+    assert_eq!(ranks[0].multicast(&group, &[1, 2], &am, Token(3)), Ok(Taken::Kept));
+    let index = ranks[0].multicast_groups.group(&group);
+    drop(group);
+    let Urtp { multicast_groups, outbox, .. } = &mut ranks[0];
+    assert!(multicast_groups.take_unwanted(|group| outbox.sends_to(group)).is_empty());
     poll_until(&mut ranks, &mut keepers, |_, keepers| {
         keepers[1].received.len() + keepers[2].received.len() == 2
     });
-    let Urtp { circles, outbox, .. } = &mut ranks[0];
-    assert_eq!(circles.take_unwanted(|group| outbox.sends_to(group)), [group]);
+    let Urtp { multicast_groups, outbox, .. } = &mut ranks[0];
+    assert_eq!(multicast_groups.take_unwanted(|group| outbox.sends_to(group)), [index]);
     assert!(keepers[1..3].iter().all(|keeper| keeper.received[0].payload == pattern(1, 1_000_000)));
 }
 
@@ -286,7 +292,7 @@ fn two_long_messages_to_one_rank_come_one_after_the_other() {
         let body = buf_of(body);
         poll_until(&mut ranks, &mut keepers, |ranks, _| {
             let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
-            ranks[0].lend(1, &am, Some(Token(seed as u64))).is_ok()
+            ranks[0].send_zero_copy(1, &am, Some(Token(seed as u64))).is_ok()
         });
     }
     poll_until(&mut ranks, &mut keepers, |_, keepers| {
@@ -330,18 +336,18 @@ fn a_hello_to_one_who_has_found_out_is_no_fault() {
 fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
     let mut ranks = job(2, 1472, 3);
     let mut keepers = keepers(2);
-    let circle = ranks[0].circle(&[0, 1]).unwrap();
-    let _known = ranks[1].circle(&[0, 1]).unwrap();
+    let group = ranks[0].multicast_group(&[0, 1]).unwrap();
+    let _known = ranks[1].multicast_group(&[0, 1]).unwrap();
     for seed in 0..40 {
         let mut body = pattern(seed, 100);
         let body = buf_of(&mut body);
         let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len: 100 };
-        assert_eq!(ranks[0].multicast(&circle, &[1], &am, Token(0)), Ok(Taken::Copied));
-        ranks[1].expect(0);
+        assert_eq!(ranks[0].multicast(&group, &[1], &am, Token(0)), Ok(Taken::Copied));
+        ranks[1].expect_multicast(0);
         poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == seed + 1);
     }
     poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_flushed());
-    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(|rank| !rank.has_residue()));
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks.iter().all(|rank| !rank.has_unsent()));
 }
 
 /// No socket tells of messages that have been read from it: whoever sleeps before they are handed up sleeps for good.
@@ -352,13 +358,13 @@ fn what_has_come_is_handed_up_at_each_poll_however_long_nothing_else_comes() {
     receiver.one_by_one = true;
     (0..20).for_each(|seed| send(&mut ranks[0], 1, seed, &mut pattern(seed, 8)).unwrap());
     let until = Instant::now() + Duration::from_secs(30);
-    while !ranks[1].has_unseen() && Instant::now() < until {
+    while !ranks[1].has_unsignaled() && Instant::now() < until {
         ranks[0].poll(&mut sender);
         ranks[1].poll(&mut receiver);
     }
     ranks[1].interest = 0;
     let before = receiver.received.len();
-    assert!(ranks[1].has_unseen() && before < 20);
+    assert!(ranks[1].has_unsignaled() && before < 20);
     for count in before..20 {
         assert_eq!(receiver.received.len(), count);
         assert!(ranks[1].poll_if_due(&mut receiver, false));

@@ -1,12 +1,12 @@
 //! What happens because time passes: the only place where the protocol tries again.
 
-use super::Endpoint;
+use super::UrtpEndpoint;
 use super::pair::due;
-use crate::limits::{ALONE_PROBES, DETOUR_AFTER_NS, REQUEST_NS_MAX, REQUEST_SHARE_NS};
-use crate::{NEVER, Nanos, Peer};
+use crate::limits::{ALONE_PROBES, REQUEST_NS_MAX, REQUEST_SHARE_NS, TUNNEL_AFTER_NS};
+use crate::{NEVER, Nanos, WorldRank};
 
-impl Endpoint {
-    /// When [`Endpoint::poll_transmit`] may have something though nothing else happens.
+impl UrtpEndpoint {
+    /// When [`UrtpEndpoint::poll_transmit`] may have something though nothing else happens.
     pub fn poll_timeout(&mut self) -> Option<Nanos> {
         if !self.control.is_empty() || !self.reports.is_empty() {
             return Some(0);
@@ -21,7 +21,7 @@ impl Endpoint {
     fn next_deadline(&mut self) -> Option<Nanos> {
         while let Some((at, owner)) = self.timers.next() {
             let deadline = match owner.checked_sub(self.config.size) {
-                Some(branch) => self.branches.get(branch).map_or(NEVER, |branch| branch.report_at),
+                Some(ack_tree) => self.ack_trees.get(ack_tree).map_or(NEVER, |ack_tree| ack_tree.report_at),
                 None => self.pair(owner).deadline(),
             };
             let looks_at_once = at == 0;
@@ -39,7 +39,7 @@ impl Endpoint {
     }
 
     /// Sees to it that a pair's next deadline is kept.
-    pub(super) fn plan(&mut self, peer: Peer) {
+    pub(super) fn plan(&mut self, peer: WorldRank) {
         let deadline = self.pair(peer).deadline();
         if deadline != NEVER {
             self.timers.call_by(peer, deadline);
@@ -52,7 +52,7 @@ impl Endpoint {
     pub(super) fn run_timers(&mut self, now: Nanos) {
         while let Some(owner) = self.timers.pop(now) {
             if let Some(at) = owner.checked_sub(self.config.size) {
-                self.branch_timer(at, now);
+                self.ack_tree_timer(at, now);
             } else {
                 self.pair_timer(owner, now);
                 self.plan(owner);
@@ -60,23 +60,23 @@ impl Endpoint {
         }
     }
 
-    fn branch_timer(&mut self, at: u32, now: Nanos) {
-        let Some(branch) = self.branches.get(at) else { return };
-        if branch.report_at <= now {
+    fn ack_tree_timer(&mut self, at: u32, now: Nanos) {
+        let Some(ack_tree) = self.ack_trees.get(at) else { return };
+        if ack_tree.report_at <= now {
             self.report(at);
-        } else if branch.report_at != NEVER {
-            self.timers.call_by(self.config.size + at, branch.report_at);
+        } else if ack_tree.report_at != NEVER {
+            self.timers.call_by(self.config.size + at, ack_tree.report_at);
         }
     }
 
-    fn pair_timer(&mut self, peer: Peer, now: Nanos) {
+    fn pair_timer(&mut self, peer: WorldRank, now: Nanos) {
         let pair = self.pair(peer);
         if pair.lost {
             return;
         }
         if pair.inn.ack_at <= now {
             pair.inn.ack_at = NEVER;
-            self.tell(now, peer);
+            self.tell_sender(now, peer);
         }
         if self.pair(peer).inn.request_at <= now {
             self.request(peer, now);
@@ -96,7 +96,7 @@ impl Endpoint {
     }
 
     /// Asks for what is missing, at growing intervals, and not so often that all members together flood the sender.
-    fn request(&mut self, peer: Peer, now: Nanos) {
+    fn request(&mut self, peer: WorldRank, now: Nanos) {
         let jitter = self.jitter();
         let via = self.pair(peer).inn.via;
         let members =
@@ -119,9 +119,9 @@ impl Endpoint {
 
     /// Nothing has been heard for too long: a packet goes again, and shall be answered. First the newest, since a receiver that lacks
     /// others before it then knows, and asks for all of them at once; after that the oldest, for which any receiver has room.
-    fn probe(&mut self, peer: Peer, now: Nanos) {
+    fn probe(&mut self, peer: WorldRank, now: Nanos) {
         let jitter = self.jitter();
-        let (timeout, detours) = (self.config.peer_timeout, self.config.detour);
+        let (timeout, tunnels) = (self.config.peer_timeout, self.config.tunnel);
         let pair = self.pair(peer);
         if pair.out.is_empty() && !pair.out.is_blocked() {
             pair.out.probe_at = NEVER;
@@ -130,9 +130,9 @@ impl Endpoint {
         if timeout.is_some_and(|timeout| now - pair.out.quiet_since > timeout) {
             return self.lose(peer);
         }
-        if detours && now.saturating_sub(pair.out.stands_since) >= DETOUR_AFTER_NS {
-            pair.detour.ask(now);
-            self.knows_detours = true;
+        if tunnels && now.saturating_sub(pair.out.stands_since) >= TUNNEL_AFTER_NS {
+            pair.tunnel.ask(now);
+            self.knows_tunnels = true;
         }
         let pair = self.pair(peer);
         pair.out.probe_at = pair.next_probe(now, jitter);

@@ -1,24 +1,24 @@
 //! What goes out: control packets, what was lost, what is new.
 
 use super::pair::due;
-use super::{Destination, Endpoint, Transmit};
+use super::{Destination, Transmit, UrtpEndpoint};
 use crate::group::GroupIndex;
 use crate::limits::MULTICAST_AGAIN_MIN;
 use crate::limits::{BLOCKS_PER_WINDOW, DIRECT_MEMBERS_MAX, GATHER_NS, GROUP_FRESH_NS, HEAD_BYTES};
 use crate::limits::{REQUEST_BITS_MAX, SPREAD_BYTES};
-use crate::slots::{SlotId, To};
-use crate::wire::numbers::Plan;
-use crate::wire::{ANSWER, BLOCK, Kind, Numbers, Packet, Repr, Spread};
-use crate::{NEVER, Nanos, Peer, expand, rtt};
+use crate::slots::{SlotDestination, SlotId};
+use crate::wire::numbers::NumbersPlan;
+use crate::wire::{ANSWER, BLOCK, PacketKind, PacketNumbers, PacketRepr, Spread, UrtpPacket};
+use crate::{NEVER, Nanos, WorldRank, expand, rtt};
 
-impl Endpoint {
+impl UrtpEndpoint {
     /// The next packet that goes out now, written to `out`, which has at least `config.body_bytes_max` bytes. `None`: nothing
-    /// until [`Endpoint::poll_timeout`], or until something else happens.
+    /// until [`UrtpEndpoint::poll_timeout`], or until something else happens.
     pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         let mut transmit = self.next_transmit(now, out)?;
-        if let (true, Destination::Rank(peer)) = (self.knows_detours, transmit.to) {
-            transmit.detour = self.pair(peer).detour.signs(now);
-            self.counters.detoured += u64::from(transmit.detour.is_some());
+        if let (true, Destination::Rank(peer)) = (self.knows_tunnels, transmit.to) {
+            transmit.tunnel = self.pair(peer).tunnel.reachability(now);
+            self.counters.tunneled += u64::from(transmit.tunnel.is_some());
         }
         Some(transmit)
     }
@@ -60,10 +60,10 @@ impl Endpoint {
             // Any packet acknowledges.
             pair.due &= !(what | due::ACK);
             let kind = match what {
-                due::REQUEST => Kind::Request,
-                due::POLL => Kind::Poll,
-                due::BYE => Kind::Bye,
-                _ => Kind::Ack,
+                due::REQUEST => PacketKind::Request,
+                due::POLL => PacketKind::Poll,
+                due::BYE => PacketKind::Bye,
+                _ => PacketKind::Ack,
             };
             let len = self.write_control(peer, kind, now, shared_left, out);
             return Some(Transmit::new(Destination::Rank(peer), len));
@@ -73,8 +73,8 @@ impl Endpoint {
 
     fn write_control(
         &mut self,
-        peer: Peer,
-        kind: Kind,
+        peer: WorldRank,
+        kind: PacketKind,
         now: Nanos,
         shared_left: usize,
         out: &mut [u8],
@@ -83,7 +83,7 @@ impl Endpoint {
         let mut repr = pair.head(kind, now, shared_left);
         let mut len = HEAD_BYTES;
         let counter = match kind {
-            Kind::Request => {
+            PacketKind::Request => {
                 repr.seq = repr.ack;
                 let mut bits = [0; REQUEST_BITS_MAX / 8];
                 let bytes = pair.inn.missing(&mut bits);
@@ -91,12 +91,12 @@ impl Endpoint {
                 len += bytes;
                 &mut self.counters.requests
             }
-            Kind::Poll => {
+            PacketKind::Poll => {
                 repr.flags = ANSWER;
                 &mut self.counters.polls
             }
             _ => {
-                repr.flags = if kind == Kind::Bye && !pair.bye_heard { ANSWER } else { 0 };
+                repr.flags = if kind == PacketKind::Bye && !pair.bye_heard { ANSWER } else { 0 };
                 &mut self.counters.acks
             }
         };
@@ -108,24 +108,31 @@ impl Endpoint {
     fn transmit_report(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         loop {
             let &at = self.reports.front()?;
-            let Some(branch) = self.branches.get_mut(at) else {
+            let Some(ack_tree) = self.ack_trees.get_mut(at) else {
                 self.reports.pop_front();
                 continue;
             };
-            let group = &self.groups[branch.group];
-            branch.latest(&mut self.numbers);
-            let Some(plan) = Plan::new(&self.numbers, branch.from) else {
-                branch.reported();
+            let group = &self.groups[ack_tree.group];
+            ack_tree.latest(&mut self.numbers);
+            let Some(plan) = NumbersPlan::new(&self.numbers, ack_tree.from) else {
+                ack_tree.reported();
                 self.reports.pop_front();
                 continue;
             };
-            let spread = Spread { check: group.check, about: branch.root as u16, place: 0, covered: false };
+            let spread = Spread { check: group.check, about: ack_tree.root as u16, place: 0, covered: false };
             let (len, seq) = spread.emit(&plan, out);
-            let (room, echo, rate) = branch.sum();
-            let repr = Repr { seq, room, echo, rate, stamp: rtt::stamp(now), ..Repr::of(Kind::Report) };
+            let (room, echo, rate) = ack_tree.sum();
+            let repr = PacketRepr {
+                seq,
+                room,
+                echo,
+                rate,
+                stamp: rtt::stamp(now),
+                ..PacketRepr::of(PacketKind::Report)
+            };
             out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
-            let to = group.member(group.parent(group.me, branch.root));
-            branch.from = plan.end();
+            let to = group.member(group.parent(group.me, ack_tree.root));
+            ack_tree.from = plan.end();
             self.counters.reports += 1;
             return Some(Transmit::new(Destination::Rank(to), len));
         }
@@ -136,7 +143,7 @@ impl Endpoint {
         while let Some(&slot) = self.again.front() {
             let kept = self.slots.get(slot);
             let transmit = match kept.to {
-                To::Group(group) if kept.wanting >= MULTICAST_AGAIN_MIN && !kept.alone => {
+                SlotDestination::Group(group) if kept.wanting >= MULTICAST_AGAIN_MIN && !kept.alone => {
                     self.again_to_many(slot, group, now, out)
                 }
                 _ => self.again_to_one(slot, now, out),
@@ -173,15 +180,15 @@ impl Endpoint {
     }
 
     /// A receiver of a kept packet, and the packet's number there.
-    fn receiver(&mut self, slot: SlotId, index: u32) -> Option<(Peer, u64)> {
+    fn receiver(&mut self, slot: SlotId, index: u32) -> Option<(WorldRank, u64)> {
         match self.slots.get(slot).to {
-            To::Rank(peer, seq) => Some((peer, seq)),
-            To::Group(group) => {
-                let number = Packet::new(self.slots.bytes(slot)).parse().ok()?.spread?.1.get(index)?;
+            SlotDestination::Rank(peer, seq) => Some((peer, seq)),
+            SlotDestination::Group(group) => {
+                let number = UrtpPacket::new(self.slots.bytes(slot)).parse().ok()?.spread?.1.get(index)?;
                 let peer = self.groups[group].member(index);
                 Some((peer, expand(number, self.pair(peer).out.next())?))
             }
-            To::Parity(_) => None,
+            SlotDestination::Parity(_) => None,
         }
     }
 
@@ -203,8 +210,8 @@ impl Endpoint {
             }
             numbers.push(lacking.map(|(_, seq)| seq as u32));
         }
-        let transmit =
-            Plan::new(&numbers, 0).map(|plan| self.write_multicast_again(slot, group, &plan, now, out));
+        let transmit = NumbersPlan::new(&numbers, 0)
+            .map(|plan| self.write_multicast_again(slot, group, &plan, now, out));
         if transmit.is_none() {
             (0..numbers.len() as u32).for_each(|index| self.slots.get_mut(slot).satisfy(index));
         }
@@ -216,7 +223,7 @@ impl Endpoint {
         &mut self,
         slot: SlotId,
         group: GroupIndex,
-        plan: &Plan<'_>,
+        plan: &NumbersPlan<'_>,
         now: Nanos,
         out: &mut [u8],
     ) -> Transmit {
@@ -230,7 +237,7 @@ impl Endpoint {
             (true, false) => BLOCK,
             _ => 0,
         };
-        let repr = Repr { seq, flags, stamp: rtt::stamp(now), ..Repr::of(Kind::Multicast) };
+        let repr = PacketRepr { seq, flags, stamp: rtt::stamp(now), ..PacketRepr::of(PacketKind::Multicast) };
         out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
         let payload = &self.slots.bytes(slot)[kept.head.into()..];
         let len = head + payload.len();
@@ -255,9 +262,9 @@ impl Endpoint {
         while let Some(slot) = self.fresh.pop_front() {
             let transmit = match self.slots.get(slot).to {
                 _ if self.slots.get(slot).unacked == 0 && !self.is_parity(slot) => None,
-                To::Rank(peer, seq) => Some(self.fresh_to_one(slot, peer, seq, now, out)),
-                To::Group(group) => self.fresh_to_group(slot, group, now, out),
-                To::Parity(group) => self.fresh_parity(slot, group, now, out),
+                SlotDestination::Rank(peer, seq) => Some(self.fresh_to_one(slot, peer, seq, now, out)),
+                SlotDestination::Group(group) => self.fresh_to_group(slot, group, now, out),
+                SlotDestination::Parity(group) => self.fresh_parity(slot, group, now, out),
             };
             self.slots.get_mut(slot).queues -= 1;
             self.slots.free_if_done(slot);
@@ -269,10 +276,17 @@ impl Endpoint {
     }
 
     fn is_parity(&self, slot: SlotId) -> bool {
-        matches!(self.slots.get(slot).to, To::Parity(_))
+        matches!(self.slots.get(slot).to, SlotDestination::Parity(_))
     }
 
-    fn fresh_to_one(&mut self, slot: SlotId, peer: Peer, seq: u64, now: Nanos, out: &mut [u8]) -> Transmit {
+    fn fresh_to_one(
+        &mut self,
+        slot: SlotId,
+        peer: WorldRank,
+        seq: u64,
+        now: Nanos,
+        out: &mut [u8],
+    ) -> Transmit {
         let pair = self.pair(peer);
         pair.out.since_block += 1;
         let ends =
@@ -288,7 +302,7 @@ impl Endpoint {
     fn write_data(
         &mut self,
         slot: SlotId,
-        peer: Peer,
+        peer: WorldRank,
         seq: u64,
         flags: u8,
         now: Nanos,
@@ -296,7 +310,7 @@ impl Endpoint {
     ) -> Transmit {
         let shared_left = self.held.shared_left();
         let pair = self.pair(peer);
-        let repr = Repr { seq: seq as u32, flags, ..pair.head(Kind::Data, now, shared_left) };
+        let repr = PacketRepr { seq: seq as u32, flags, ..pair.head(PacketKind::Data, now, shared_left) };
         pair.due &= !due::ACK;
         let rate = pair.pace.rate();
         out[..HEAD_BYTES].copy_from_slice(&repr.bytes());
@@ -310,7 +324,7 @@ impl Endpoint {
     }
 
     /// A packet goes out: unless something is heard, the sender will ask.
-    fn goes(&mut self, peer: Peer, seq: u64, now: Nanos) {
+    fn goes(&mut self, peer: WorldRank, seq: u64, now: Nanos) {
         let jitter = self.jitter();
         let pair = self.pair(peer);
         pair.out.goes(seq, now);
@@ -332,10 +346,10 @@ impl Endpoint {
         let bytes = self.slots.bytes(slot);
         let len = bytes.len();
         out[..len].copy_from_slice(bytes);
-        let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
-        let (addressed, to_deaf) = self.goes_to_members(group, &numbers, now);
-        if to_deaf {
-            self.goes_to_the_deaf(slot, group, &numbers, now);
+        let numbers = UrtpPacket::new(&out[..len]).parse().ok()?.spread?.1;
+        let (addressed, to_unreached) = self.goes_to_members(group, &numbers, now);
+        if to_unreached {
+            self.goes_to_the_unreached(slot, group, &numbers, now);
         }
         let g = &mut self.groups[group];
         g.since_block += 1;
@@ -350,26 +364,32 @@ impl Endpoint {
         Some(Transmit::new(Destination::Group { id, addressed }, len))
     }
 
-    /// The bits of those addressed, and whether one of them is deaf.
-    fn goes_to_members(&mut self, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) -> (u64, bool) {
-        let (mut addressed, mut to_deaf) = (0, false);
+    /// The bits of those addressed, and whether one of them is unreached.
+    fn goes_to_members(&mut self, group: GroupIndex, numbers: &PacketNumbers<'_>, now: Nanos) -> (u64, bool) {
+        let (mut addressed, mut to_unreached) = (0, false);
         for (index, number) in numbers.iter() {
             let peer = self.groups[group].member(index);
             addressed |= 1 << (peer % 64);
             if let Some(seq) = expand(number, self.pair(peer).out.next()) {
                 self.goes(peer, seq, now);
-                to_deaf |= self.pair(peer).is_deaf(now);
+                to_unreached |= self.pair(peer).is_unreached(now);
             }
         }
-        (addressed, to_deaf)
+        (addressed, to_unreached)
     }
 
     /// Those that hear no multicasts get the packet by itself, when others have gone as multicasts: packets to one address go
     /// through the kernel together.
-    fn goes_to_the_deaf(&mut self, slot: SlotId, group: GroupIndex, numbers: &Numbers<'_>, now: Nanos) {
+    fn goes_to_the_unreached(
+        &mut self,
+        slot: SlotId,
+        group: GroupIndex,
+        numbers: &PacketNumbers<'_>,
+        now: Nanos,
+    ) {
         for (index, _) in numbers.iter() {
             let peer = self.groups[group].member(index);
-            if self.pair(peer).is_deaf(now) {
+            if self.pair(peer).is_unreached(now) {
                 if self.again.is_empty() {
                     self.gather_until = now + GATHER_NS;
                 }
@@ -389,7 +409,7 @@ impl Endpoint {
         let bytes = self.slots.bytes(slot);
         let len = bytes.len();
         out[..len].copy_from_slice(bytes);
-        let numbers = Packet::new(&out[..len]).parse().ok()?.spread?.1;
+        let numbers = UrtpPacket::new(&out[..len]).parse().ok()?.spread?.1;
         let addressed = self.addressed(group, numbers.iter().map(|(index, _)| index as usize));
         let g = &self.groups[group];
         let (id, rate) = (g.id, g.rate);

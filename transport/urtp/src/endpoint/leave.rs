@@ -2,13 +2,14 @@
 //! Here a rank that has everything says so, and what it says acknowledges all that its peer has sent; it stays until all its
 //! peers have said the same, or for a bounded time for those that may still ask.
 
-use super::Endpoint;
+use super::UrtpEndpoint;
 use super::pair::due;
 use crate::limits::LINGER_NS;
-use crate::{NEVER, Nanos, Peer};
+use crate::{NEVER, Nanos, WorldRank};
 
-impl Endpoint {
-    /// This rank sends nothing new and takes nothing more. Go on with packets and time until [`Endpoint::is_closed`].
+impl UrtpEndpoint {
+    /// This rank sends nothing new and takes nothing more. Go on with packets and time until
+    /// [`UrtpEndpoint::is_closed`].
     pub fn close(&mut self, now: Nanos) {
         self.closing.get_or_insert(now);
         for peer in 0..self.config.size {
@@ -31,7 +32,7 @@ impl Endpoint {
     }
 
     /// A peer leaves. `unheard`: it does not know yet that this rank leaves as well.
-    pub(super) fn hear_bye(&mut self, from: Peer, now: Nanos, unheard: bool) {
+    pub(super) fn hear_bye(&mut self, from: WorldRank, now: Nanos, unheard: bool) {
         self.pair(from).bye_heard = true;
         if self.closing.is_some() {
             self.forget(from);
@@ -42,7 +43,7 @@ impl Endpoint {
     }
 
     /// A peer that leaves has taken all that it will take: what it has not acknowledged is nobody's any more.
-    pub(super) fn forget(&mut self, peer: Peer) {
+    pub(super) fn forget(&mut self, peer: WorldRank) {
         while !self.pair(peer).out.is_empty() {
             let slot = self.pair(peer).out.release();
             self.acknowledged(slot);
@@ -50,7 +51,7 @@ impl Endpoint {
         self.pair(peer).out.probe_at = NEVER;
     }
 
-    pub(super) fn bye_timer(&mut self, peer: Peer, now: Nanos) {
+    pub(super) fn bye_timer(&mut self, peer: WorldRank, now: Nanos) {
         let closing = self.closing;
         let pair = self.pair(peer);
         pair.bye_at = NEVER;

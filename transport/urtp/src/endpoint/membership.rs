@@ -1,14 +1,14 @@
 //! Which groups a rank knows: until when, see `groups.rs`.
 
-use super::Endpoint;
-use crate::Peer;
+use super::UrtpEndpoint;
+use crate::WorldRank;
 use crate::group::{GroupId, GroupIndex};
 use std::collections::BTreeSet;
 
-impl Endpoint {
-    /// Makes a group of these ranks known, and holds it until [`Endpoint::release_group`]. The same list is the same group. `None`: it
-    /// cannot be one, or its name of 63 bits is taken.
-    pub fn add_group(&mut self, members: &[Peer]) -> Option<GroupIndex> {
+impl UrtpEndpoint {
+    /// Makes a group of these ranks known, and holds it until [`UrtpEndpoint::release_group`]. The same list is the
+    /// same group. `None`: it cannot be one, or its name of 63 bits is taken.
+    pub fn add_group(&mut self, members: &[WorldRank]) -> Option<GroupIndex> {
         if members.iter().any(|peer| *peer >= self.config.size) {
             return None;
         }
@@ -17,7 +17,7 @@ impl Endpoint {
 
     /// This rank sends nothing more to a group, however often it was added, until it is added again. What was sent goes on its way.
     pub fn release_group(&mut self, group: GroupIndex) {
-        let reports = self.branches.bytes_of(group);
+        let reports = self.ack_trees.bytes_of(group);
         self.groups.release(group, reports);
     }
 
@@ -29,13 +29,13 @@ impl Endpoint {
             return;
         }
         let busy = self.busy_groups();
-        let branches = &mut self.branches;
+        let ack_trees = &mut self.ack_trees;
         // Some more than it must, since the look at all packets takes its time.
         self.groups.end(
             bytes_max / 2,
             |group| busy.contains(&group),
             |group, id| {
-                branches.end(group);
+                ack_trees.end(group);
                 ended(group, id);
             },
         );
@@ -44,7 +44,7 @@ impl Endpoint {
     /// Those to which packets go that are not acknowledged, and those of which a report is due.
     fn busy_groups(&self) -> BTreeSet<GroupIndex> {
         let run = self.run.as_ref().map(|run| run.group);
-        self.slots.groups().chain(self.branches.due()).chain(run).collect()
+        self.slots.groups().chain(self.ack_trees.due()).chain(run).collect()
     }
 
     /// Groups that are known.
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// A member's index in a group.
-    pub fn group_member(&self, group: GroupIndex, peer: Peer) -> Option<u32> {
+    pub fn group_member(&self, group: GroupIndex, peer: WorldRank) -> Option<u32> {
         self.groups.get(group)?.index_of(peer)
     }
 

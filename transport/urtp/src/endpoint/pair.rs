@@ -1,14 +1,14 @@
 //! What is known of one peer.
 
-use crate::config::Config;
-use crate::detour::Detour;
-use crate::hearing::Hearing;
-use crate::inbound::Inbound;
+use crate::config::UrtpConfig;
+use crate::fallback_tunnel::FallbackTunnel;
+use crate::inbound::InboundWindow;
 use crate::limits::{PROBE_NS_MAX, REPORT_DELAY_NS, WINDOW_MIN};
-use crate::outbound::Outbound;
+use crate::outbound::OutboundWindow;
 use crate::pace::Pace;
+use crate::reachability::MulticastReachability;
 use crate::rtt::{Rtt, stamp};
-use crate::wire::{Kind, Repr};
+use crate::wire::{PacketKind, PacketRepr};
 use crate::{NEVER, Nanos};
 
 /// Control packets that are due, as bits.
@@ -21,13 +21,13 @@ pub(super) mod due {
 
 /// A pair of ranks, seen from one of them.
 #[derive(Debug)]
-pub(super) struct Pair {
-    pub(super) out: Outbound,
-    pub(super) inn: Inbound,
+pub(super) struct RankPair {
+    pub(super) out: OutboundWindow,
+    pub(super) inn: InboundWindow,
     pub(super) rtt: Rtt,
     pub(super) pace: Pace,
-    pub(super) hearing: Hearing,
-    pub(super) detour: Detour,
+    pub(super) reachability: MulticastReachability,
+    pub(super) tunnel: FallbackTunnel,
     /// Control packets that are due.
     pub(super) due: u8,
     /// It stands in the queue of those.
@@ -38,15 +38,15 @@ pub(super) struct Pair {
     pub(super) bye_at: Nanos,
 }
 
-impl Pair {
-    pub(super) fn new(config: &Config) -> Pair {
-        Pair {
-            out: Outbound::new(config.window),
-            inn: Inbound::new(config.window),
+impl RankPair {
+    pub(super) fn new(config: &UrtpConfig) -> RankPair {
+        RankPair {
+            out: OutboundWindow::new(config.window),
+            inn: InboundWindow::new(config.window),
             rtt: Rtt::default(),
             pace: Pace::new(config.rate_first, config.rate),
-            hearing: Hearing::default(),
-            detour: Detour::default(),
+            reachability: MulticastReachability::default(),
+            tunnel: FallbackTunnel::default(),
             due: 0,
             queued: false,
             lost: false,
@@ -61,15 +61,15 @@ impl Pair {
     }
 
     /// What every point-to-point packet to this peer says, which is an acknowledgement as well.
-    pub(super) fn head(&mut self, kind: Kind, now: Nanos, shared_left: usize) -> Repr {
+    pub(super) fn head(&mut self, kind: PacketKind, now: Nanos, shared_left: usize) -> PacketRepr {
         let room = self.inn.room(shared_left);
-        self.inn.tell(room);
+        self.inn.told_sender(room);
         let (heard, at) = self.inn.stamp;
         let held_us = now.saturating_sub(at) / 1000;
         // What came long ago says nothing of the network now.
         let echo =
             if heard == 0 || held_us > 1_000_000 { 0 } else { heard.wrapping_add(held_us as u32).max(1) };
-        Repr {
+        PacketRepr {
             kind,
             flags: 0,
             room,
@@ -82,8 +82,8 @@ impl Pair {
     }
 
     /// Whether it hears no multicasts, or nothing at all.
-    pub(super) fn is_deaf(&self, now: Nanos) -> bool {
-        self.hearing.is_deaf(now) || self.detour.asks(now)
+    pub(super) fn is_unreached(&self, now: Nanos) -> bool {
+        self.reachability.is_unreached(now) || self.tunnel.asks(now)
     }
 
     /// A window that fills the way there and back twice, and the time for which acknowledgements are held.

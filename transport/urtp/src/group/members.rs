@@ -1,21 +1,21 @@
 //! A group's members by their indices, and their indices by rank, in little memory: most lists ascend, and most long ones
 //! without a gap.
 
-use crate::Peer;
+use crate::WorldRank;
 
 #[derive(Debug)]
 pub(crate) enum Members {
     /// So many ranks from the first on.
-    Run { first: Peer, count: u32 },
+    Run { first: WorldRank, count: u32 },
     /// In ascending order.
-    Ascending(Box<[Peer]>),
+    Ascending(Box<[WorldRank]>),
     /// In any order, and by rank with their indices.
-    Any(Box<[Peer]>, Box<[(Peer, u32)]>),
+    Any(Box<[WorldRank]>, Box<[(WorldRank, u32)]>),
 }
 
 impl Members {
     /// `None` if somebody is twice in the list.
-    pub(crate) fn new(list: &[Peer]) -> Option<Members> {
+    pub(crate) fn new(list: &[WorldRank]) -> Option<Members> {
         if list.is_sorted_by(|one, next| one.checked_add(1) == Some(*next)) {
             let first = list.first().copied().unwrap_or_default();
             return Some(Members::Run { first, count: list.len() as u32 });
@@ -37,7 +37,7 @@ impl Members {
     }
 
     /// The member with this index, which must be one.
-    pub(crate) fn get(&self, index: u32) -> Peer {
+    pub(crate) fn get(&self, index: u32) -> WorldRank {
         match self {
             Members::Run { first, count } => {
                 assert!(index < *count, "member {index} of {count}");
@@ -47,7 +47,7 @@ impl Members {
         }
     }
 
-    pub(crate) fn index_of(&self, peer: Peer) -> Option<u32> {
+    pub(crate) fn index_of(&self, peer: WorldRank) -> Option<u32> {
         match self {
             Members::Run { first, count } => peer.checked_sub(*first).filter(|index| index < count),
             Members::Ascending(list) => list.binary_search(&peer).ok().map(|at| at as u32),
@@ -59,7 +59,7 @@ impl Members {
     }
 
     /// Whether this is the list.
-    pub(crate) fn are(&self, list: &[Peer]) -> bool {
+    pub(crate) fn are(&self, list: &[WorldRank]) -> bool {
         self.len() == list.len() && list.iter().zip(0..).all(|(peer, index)| self.get(index) == *peer)
     }
 
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn members_are_found_by_index_and_by_rank_however_they_are_kept() {
-        let lists: [(&[Peer], usize); 5] =
+        let lists: [(&[WorldRank], usize); 5] =
             [(&[5, 6, 7, 8], 0), (&[2], 0), (&[1, 2, 4, 9], 16), (&[9, 2, 4], 36), (&[u32::MAX, 0], 24)];
         for (list, bytes) in lists {
             let members = Members::new(list).expect("nobody is twice");

@@ -8,7 +8,7 @@
 //!   multicast to the group there is none, and the numbers take `count`/8 bytes.
 //! - form 129, 130 or 132: for each of the `count` members 1, 2 or 4 bytes, to be added to the head's number.
 
-use super::{Malformed, half, word};
+use super::{MalformedPacket, half, word};
 use crate::limits::{MEMBERS_PER_PACKET_MAX, NUMBERS_BYTES_MAX};
 
 const EACH: u8 = 128;
@@ -16,7 +16,7 @@ const EXCEPTION_BYTES: usize = 6;
 
 /// The numbers in a packet that came.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Numbers<'a> {
+pub struct PacketNumbers<'a> {
     base: u32,
     form: u8,
     first: u16,
@@ -25,7 +25,7 @@ pub struct Numbers<'a> {
     list: &'a [u8],
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> PacketNumbers<'a> {
     /// Reads them from the front of `rest`, and returns what is behind.
     pub(crate) fn parse(
         base: u32,
@@ -33,22 +33,22 @@ impl<'a> Numbers<'a> {
         first: u16,
         count: u16,
         rest: &'a [u8],
-    ) -> Result<(Numbers<'a>, &'a [u8]), Malformed> {
+    ) -> Result<(PacketNumbers<'a>, &'a [u8]), MalformedPacket> {
         let members = usize::from(count);
         if members == 0 || members > MEMBERS_PER_PACKET_MAX || usize::from(first) + members > 1 << 16 {
-            return Err(Malformed::Range);
+            return Err(MalformedPacket::Range);
         }
-        let (bitmap, rest) = rest.split_at_checked(members.div_ceil(8)).ok_or(Malformed::Short)?;
+        let (bitmap, rest) = rest.split_at_checked(members.div_ceil(8)).ok_or(MalformedPacket::Short)?;
         let bytes = match form {
             exceptions if exceptions < EACH => usize::from(exceptions) * EXCEPTION_BYTES,
             129 | 130 | 132 => usize::from(form - EACH) * members,
-            _ => return Err(Malformed::Unknown),
+            _ => return Err(MalformedPacket::Unknown),
         };
-        let (list, rest) = rest.split_at_checked(bytes).ok_or(Malformed::Short)?;
-        let numbers = Numbers { base, form, first, count, bitmap, list };
+        let (list, rest) = rest.split_at_checked(bytes).ok_or(MalformedPacket::Short)?;
+        let numbers = PacketNumbers { base, form, first, count, bitmap, list };
         let surplus = members % 8 != 0 && bitmap[members / 8] >> (members % 8) != 0;
         if surplus || !numbers.exceptions_ascend() || bitmap.len() + bytes > NUMBERS_BYTES_MAX {
-            return Err(Malformed::Range);
+            return Err(MalformedPacket::Range);
         }
         Ok((numbers, rest))
     }
@@ -94,7 +94,7 @@ impl<'a> Numbers<'a> {
 
 /// How numbers will be written: the members `first..first + count` of `all`, which has a number for each addressed member.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub struct NumbersPlan<'a> {
     all: &'a [Option<u32>],
     pub(crate) first: u16,
     pub(crate) count: u16,
@@ -103,14 +103,14 @@ pub struct Plan<'a> {
     width: usize,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> NumbersPlan<'a> {
     /// As many members as fit, from the first addressed one at or after `from` on. `None`: none is left.
-    pub fn new(all: &'a [Option<u32>], from: usize) -> Option<Plan<'a>> {
+    pub fn new(all: &'a [Option<u32>], from: usize) -> Option<NumbersPlan<'a>> {
         let first = from + all.get(from..)?.iter().position(Option::is_some)?;
         let last = all.iter().rposition(Option::is_some)?;
         let mut count = (last + 1 - first).min(MEMBERS_PER_PACKET_MAX);
         loop {
-            let plan = Plan::of(all, first, count);
+            let plan = NumbersPlan::of(all, first, count);
             if plan.bytes() <= NUMBERS_BYTES_MAX {
                 return Some(plan);
             }
@@ -118,7 +118,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn of(all: &'a [Option<u32>], first: usize, count: usize) -> Plan<'a> {
+    fn of(all: &'a [Option<u32>], first: usize, count: usize) -> NumbersPlan<'a> {
         let part = || all[first..first + count].iter().flatten().copied();
         let most = majority(part());
         let exceptions = part().filter(|number| *number != most).count();
@@ -136,9 +136,9 @@ impl<'a> Plan<'a> {
         let (first, count) = (first as u16, count as u16);
         let short = exceptions < EACH.into() && exceptions * EXCEPTION_BYTES <= width * usize::from(count);
         if short {
-            Plan { all, first, count, base: most, exceptions, width: 0 }
+            NumbersPlan { all, first, count, base: most, exceptions, width: 0 }
         } else {
-            Plan { all, first, count, base, exceptions: 0, width }
+            NumbersPlan { all, first, count, base, exceptions: 0, width }
         }
     }
 

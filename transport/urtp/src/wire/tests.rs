@@ -1,13 +1,13 @@
 use super::*;
 use crate::limits::NUMBERS_BYTES_MAX;
-use numbers::Plan;
+use numbers::NumbersPlan;
 use proptest::prelude::*;
 
-fn heads(kinds: &'static [Kind]) -> impl Strategy<Value = Repr> {
+fn heads(kinds: &'static [PacketKind]) -> impl Strategy<Value = PacketRepr> {
     let words = any::<[u32; 5]>();
     (prop::sample::select(kinds), 0..=FLAGS, any::<u16>(), words).prop_map(|(kind, flags, room, words)| {
         let [seq, ack, stamp, echo, rate] = words;
-        Repr { kind, flags, room, seq, ack, stamp, echo, rate }
+        PacketRepr { kind, flags, room, seq, ack, stamp, echo, rate }
     })
 }
 
@@ -29,37 +29,40 @@ fn members() -> impl Strategy<Value = Vec<Option<u32>>> {
 }
 
 /// One packet for the members from `from` on.
-fn packet(repr: Repr, spread: Spread, plan: &Plan<'_>, payload: &[u8]) -> Vec<u8> {
+fn packet(repr: PacketRepr, spread: Spread, plan: &NumbersPlan<'_>, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEAD_BYTES + SPREAD_BYTES + plan.bytes()];
     let (len, seq) = spread.emit(plan, &mut bytes);
     assert_eq!(len, bytes.len());
-    bytes[..HEAD_BYTES].copy_from_slice(&Repr { seq, ..repr }.bytes());
+    bytes[..HEAD_BYTES].copy_from_slice(&PacketRepr { seq, ..repr }.bytes());
     bytes.extend_from_slice(payload);
     bytes
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(repr in heads(&[Kind::Data, Kind::Request]), payload in prop::collection::vec(any::<u8>(), 0..=32)) {
+    fn what_is_written_is_read(
+        repr in heads(&[PacketKind::Data, PacketKind::Request]),
+        payload in prop::collection::vec(any::<u8>(), 0..=32),
+    ) {
         let mut bytes = repr.bytes().to_vec();
         bytes.extend_from_slice(&payload);
-        let parsed = Packet::new(&bytes).parse();
-        prop_assert_eq!(parsed, Ok(Parsed { repr, spread: None, payload: &payload }));
+        let parsed = UrtpPacket::new(&bytes).parse();
+        prop_assert_eq!(parsed, Ok(ParsedPacket { repr, spread: None, payload: &payload }));
     }
 
     #[test]
     fn every_addressed_member_has_its_number_in_one_packet(
         all in members(),
-        repr in heads(&[Kind::Multicast]),
+        repr in heads(&[PacketKind::Multicast]),
         payload in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let spread = Spread { check: 5, about: 0, place: 3, covered: true };
         let (mut from, mut found) = (0, vec![None; all.len()]);
-        while let Some(plan) = Plan::new(&all, from) {
+        while let Some(plan) = NumbersPlan::new(&all, from) {
             prop_assert!(plan.bytes() <= NUMBERS_BYTES_MAX);
             from = plan.end();
             let bytes = packet(repr, spread, &plan, &payload);
-            let parsed = Packet::new(&bytes).parse().expect("a packet that was written");
+            let parsed = UrtpPacket::new(&bytes).parse().expect("a packet that was written");
             let (read, numbers) = parsed.spread.expect("members");
             prop_assert_eq!((read, parsed.payload), (spread, &payload[..]));
             for (index, number) in numbers.iter() {
@@ -78,7 +81,7 @@ proptest! {
         if let Some(flags) = bytes.get_mut(1) {
             *flags &= FLAGS;
         }
-        if let Ok(parsed) = Packet::new(&bytes).parse() {
+        if let Ok(parsed) = UrtpPacket::new(&bytes).parse() {
             prop_assert!(parsed.payload.len() <= bytes.len() - HEAD_BYTES);
             prop_assert_eq!(&parsed.repr.bytes()[..], &bytes[..HEAD_BYTES]);
             if let Some((_, numbers)) = parsed.spread {
@@ -91,18 +94,18 @@ proptest! {
 
     #[test]
     fn a_packet_cut_short_is_found(all in members(), cut in 1usize..40) {
-        let Some(plan) = Plan::new(&all, 0) else { return Ok(()) };
+        let Some(plan) = NumbersPlan::new(&all, 0) else { return Ok(()) };
         let spread = Spread { check: 5, about: 0, place: 0, covered: false };
-        let bytes = packet(Repr::of(Kind::Multicast), spread, &plan, &[]);
+        let bytes = packet(PacketRepr::of(PacketKind::Multicast), spread, &plan, &[]);
         let end = bytes.len().saturating_sub(cut);
-        prop_assert!(Packet::new(&bytes[..end]).parse().is_err());
+        prop_assert!(UrtpPacket::new(&bytes[..end]).parse().is_err());
     }
 }
 
 #[test]
 fn members_with_one_number_cost_a_bit_each() {
     let all = vec![Some(9); 1024];
-    let plan = Plan::new(&all, 0).expect("members");
+    let plan = NumbersPlan::new(&all, 0).expect("members");
     assert_eq!((plan.bytes(), plan.end()), (128, 1024));
 }
 
@@ -110,16 +113,16 @@ fn members_with_one_number_cost_a_bit_each() {
 fn few_members_with_other_numbers_still_go_in_one_packet() {
     let mut all = vec![Some(9); 1024];
     (0..10).for_each(|at| all[at * 100] = Some(1 << at));
-    let plan = Plan::new(&all, 0).expect("members");
+    let plan = NumbersPlan::new(&all, 0).expect("members");
     assert_eq!((plan.bytes(), plan.end()), (188, 1024));
 }
 
 #[test]
 fn only_some_packets_have_a_payload() {
-    for kind in [Kind::Ack, Kind::Poll, Kind::Bye] {
-        let mut bytes = Repr::of(kind).bytes().to_vec();
-        assert!(Packet::new(&bytes).parse().is_ok());
+    for kind in [PacketKind::Ack, PacketKind::Poll, PacketKind::Bye] {
+        let mut bytes = PacketRepr::of(kind).bytes().to_vec();
+        assert!(UrtpPacket::new(&bytes).parse().is_ok());
         bytes.push(0);
-        assert_eq!(Packet::new(&bytes).parse(), Err(Malformed::Range));
+        assert_eq!(UrtpPacket::new(&bytes).parse(), Err(MalformedPacket::Range));
     }
 }

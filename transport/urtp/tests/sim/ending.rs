@@ -4,7 +4,7 @@ use crate::network::Weather;
 use crate::world::{Action, Plan, World};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tern_urtp::{Config, Destination, Endpoint, Nanos, Peer};
+use tern_urtp::{Destination, Nanos, UrtpConfig, UrtpEndpoint, WorldRank};
 
 const MS: Nanos = 1_000_000;
 
@@ -12,7 +12,7 @@ const MS: Nanos = 1_000_000;
 fn plan(seed: u64, size: u32) -> Plan {
     let mut random = Rng::with_seed(seed);
     let weather = Weather::random(&mut random);
-    let mut config = Config::new(0, size);
+    let mut config = UrtpConfig::new(0, size);
     config.body_bytes_max = 800;
     config.window = [16, 32][random.usize(..2)];
     config.parity = [None, None, Some(4)][random.usize(..3)];
@@ -31,7 +31,7 @@ fn plan(seed: u64, size: u32) -> Plan {
 }
 
 /// Most of them, so that groups of many are large ones.
-fn members(size: u32, random: &mut Rng) -> Vec<Peer> {
+fn members(size: u32, random: &mut Rng) -> Vec<WorldRank> {
     let mut members: Vec<_> = (0..size).filter(|_| random.u64(..8) > 0).collect();
     if random.u64(..3) == 0 {
         random.shuffle(&mut members);
@@ -39,7 +39,7 @@ fn members(size: u32, random: &mut Rng) -> Vec<Peer> {
     members
 }
 
-fn actions(rank: Peer, groups: &[Vec<Peer>], size: u32, random: &mut Rng) -> Vec<Action> {
+fn actions(rank: WorldRank, groups: &[Vec<WorldRank>], size: u32, random: &mut Rng) -> Vec<Action> {
     let mut actions = Vec::new();
     let own: Vec<_> = (0..groups.len()).filter(|group| groups[*group].contains(&rank)).collect();
     for _ in 0..random.usize(..1 + 200 / size as usize) {
@@ -107,7 +107,7 @@ fn nothing_is_lost_either_where_members_report_to_members() {
 /// Ranks without anything in between, which look at what has come only now and then: all questions of the sender come together.
 #[test]
 fn who_does_not_know_the_group_gets_what_it_lacks_however_many_these_are() {
-    let mut ranks: Vec<_> = (0..6).map(|me| Endpoint::new(Config::new(me, 6))).collect();
+    let mut ranks: Vec<_> = (0..6).map(|me| UrtpEndpoint::new(UrtpConfig::new(me, 6))).collect();
     let group = ranks[0].add_group(&[0, 1, 2, 3, 4, 5]).expect("a group");
     ranks[0].multicast(group, |_| true, b"to all").expect("room");
     let mut packet = vec![0; ranks[0].config().body_bytes_max];
@@ -121,7 +121,7 @@ fn who_does_not_know_the_group_gets_what_it_lacks_however_many_these_are() {
                 };
                 for to in to {
                     ranks[to as usize]
-                        .handle(now, me as Peer, id, &packet[..transmit.len])
+                        .handle(now, me as WorldRank, id, &packet[..transmit.len])
                         .expect("a packet");
                 }
             }
@@ -136,8 +136,8 @@ fn who_does_not_know_the_group_gets_what_it_lacks_however_many_these_are() {
 /// A rank that is asked to multicast to a group that has ended says so, and one that has packets on their way does not end.
 #[test]
 fn a_group_ends_when_the_last_packet_is_acknowledged() {
-    let config = |me| Config { idle_groups_bytes: 0, ..Config::new(me, 3) };
-    let (mut root, mut member) = (Endpoint::new(config(0)), Endpoint::new(config(1)));
+    let config = |me| UrtpConfig { idle_groups_bytes: 0, ..UrtpConfig::new(me, 3) };
+    let (mut root, mut member) = (UrtpEndpoint::new(config(0)), UrtpEndpoint::new(config(1)));
     let group = root.add_group(&[0, 1]).expect("a group");
     let known = member.add_group(&[0, 1]).expect("a group");
     root.multicast(group, |_| true, b"hello").expect("room");

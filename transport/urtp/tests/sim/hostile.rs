@@ -1,13 +1,13 @@
 //! Whatever comes, nothing panics, nothing is believed that cannot be, and memory stays within its bounds.
 
 use proptest::prelude::*;
-use tern_urtp::wire::{Kind, Repr};
-use tern_urtp::{Config, Destination, Endpoint};
+use tern_urtp::wire::{PacketKind, PacketRepr};
+use tern_urtp::{Destination, UrtpConfig, UrtpEndpoint};
 
-fn victim() -> (Endpoint, tern_urtp::GroupId) {
-    let mut config = Config::new(0, 40);
+fn victim() -> (UrtpEndpoint, tern_urtp::GroupId) {
+    let mut config = UrtpConfig::new(0, 40);
     (config.window, config.shared_buffers, config.send_buffers) = (16, 20, 16);
-    let mut victim = Endpoint::new(config);
+    let mut victim = UrtpEndpoint::new(config);
     let all: Vec<_> = (0..40).collect();
     let group = victim.add_group(&all).expect("a group");
     victim.multicast(group, |_| true, b"to all").expect("room");
@@ -22,8 +22,9 @@ fn heads() -> impl Strategy<Value = Vec<u8>> {
     let words = [small.clone(), small.clone(), small.clone(), small.clone(), small];
     (0u8..10, 0u8..4, any::<u16>(), words, prop::collection::vec(any::<u8>(), 0..80)).prop_map(
         |(kind, flags, room, [seq, ack, stamp, echo, rate], rest)| {
-            let mut bytes =
-                Repr { kind: Kind::Data, flags, room, seq, ack, stamp, echo, rate }.bytes().to_vec();
+            let mut bytes = PacketRepr { kind: PacketKind::Data, flags, room, seq, ack, stamp, echo, rate }
+                .bytes()
+                .to_vec();
             bytes[0] = kind;
             bytes.extend(rest);
             bytes
@@ -61,7 +62,7 @@ proptest! {
         let (mut sender, id) = victim();
         let mut config = sender.config().clone();
         config.me = 3;
-        let mut receiver = Endpoint::new(config);
+        let mut receiver = UrtpEndpoint::new(config);
         let all: Vec<_> = (0..40).collect();
         receiver.add_group(&all).expect("a group");
         let mut out = vec![0; sender.config().body_bytes_max];
@@ -79,7 +80,7 @@ proptest! {
 #[test]
 fn a_packet_from_nobody_is_refused() {
     let (mut victim, id) = victim();
-    let data = Repr::of(Kind::Data).bytes();
+    let data = PacketRepr::of(PacketKind::Data).bytes();
     assert!(victim.handle(1, 0, None, &data).is_err(), "from itself");
     assert!(victim.handle(1, 40, None, &data).is_err(), "from a rank that is not there");
     assert!(victim.handle(1, 7, Some(id), &data).is_err(), "a single packet that was multicast");
@@ -92,7 +93,7 @@ fn a_lost_packet_goes_to_nobody_who_was_not_addressed() {
     let mut out = vec![0; victim.config().body_bytes_max];
     while victim.poll_transmit(1, &mut out).is_some() {}
     // Rank 9 has only the multicast; it asks for a second packet that was never sent.
-    let mut request = Repr::of(Kind::Request);
+    let mut request = PacketRepr::of(PacketKind::Request);
     (request.seq, request.ack) = (1, 1);
     victim.handle(50_000_000, 9, None, &request.bytes()).expect("a request");
     assert_eq!(victim.counters().requests_unsent, 1);

@@ -2,13 +2,13 @@
 
 use crate::network::Weather;
 use crate::world::{Action, Plan, World};
-use tern_urtp::{Config, Counters, Nanos};
+use tern_urtp::{Nanos, UrtpConfig, UrtpCounters};
 
 const MS: Nanos = 1_000_000;
 
 /// A root multicasts so many packets to `size - 1` receivers that wait for them. What the root has counted, and how long it took.
-fn multicast(size: u32, packets: usize, weather: Weather, shared_buffers: usize) -> (Counters, Nanos) {
-    let mut config = Config::new(0, size);
+fn multicast(size: u32, packets: usize, weather: Weather, shared_buffers: usize) -> (UrtpCounters, Nanos) {
+    let mut config = UrtpConfig::new(0, size);
     config.window = 128;
     config.shared_buffers = shared_buffers;
     let mut plan = Plan::new(config, weather, 2 * u64::from(size));
@@ -54,7 +54,7 @@ fn the_time_does_not_depend_on_the_number_of_receivers() {
 
 #[test]
 fn reserved_buffers_alone_are_enough() {
-    let mut config = Config::new(0, 64);
+    let mut config = UrtpConfig::new(0, 64);
     (config.window, config.shared_buffers) = (16, 0);
     let mut plan = Plan::new(config, weather(0.05), 5);
     plan.groups = vec![(0..64).collect()];

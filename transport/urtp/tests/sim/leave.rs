@@ -2,13 +2,13 @@
 
 use crate::network::Weather;
 use crate::world::{Action, Plan, World};
-use tern_urtp::{Config, Nanos};
+use tern_urtp::{Nanos, UrtpConfig};
 
 const MS: Nanos = 1_000_000;
 
 fn time_to_leave(loss: f64, seed: u64) -> Nanos {
     let weather = Weather { loss, delay_ns: 50_000, jitter_ns: 20_000, ..Weather::default() };
-    let mut plan = Plan::new(Config::new(0, 8), weather, seed);
+    let mut plan = Plan::new(UrtpConfig::new(0, 8), weather, seed);
     plan.groups = vec![(0..8).collect()];
     plan.actions =
         (0..8).map(|_| vec![Action::Multicast { group: 0, addressed: u64::MAX, len: 10 }; 3]).collect();

@@ -2,7 +2,7 @@
 
 use crate::network::Weather;
 use crate::world::{Action, Plan, World};
-use tern_urtp::{Config, Counters, Nanos};
+use tern_urtp::{Nanos, UrtpConfig, UrtpCounters};
 
 const MS: Nanos = 1_000_000;
 
@@ -13,18 +13,18 @@ fn gigabit(loss: f64) -> Weather {
 }
 
 /// Multicasts 4 MiB to seven receivers. How long it took, what the root counted, and how many packets its queue dropped.
-fn broadcast(weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, Counters, u64) {
+fn broadcast(weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, UrtpCounters, u64) {
     broadcast_of(4, weather, rate, parity)
 }
 
-fn broadcast_of(seed: u64, weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, Counters, u64) {
+fn broadcast_of(seed: u64, weather: Weather, rate: u64, parity: Option<u8>) -> (Nanos, UrtpCounters, u64) {
     let mut world = World::new(four_megabytes(seed, weather, rate, parity));
     let time = world.deliver(10_000 * MS);
     (time, *world.endpoint(0).counters(), world.network.overflowed)
 }
 
 fn four_megabytes(seed: u64, weather: Weather, rate: u64, parity: Option<u8>) -> Plan {
-    let mut config = Config::new(0, 8);
+    let mut config = UrtpConfig::new(0, 8);
     (config.rate, config.parity) = (rate, parity);
     let len = config.multicast_bytes_max(8) - 4;
     let mut plan = Plan::new(config, weather, seed);
@@ -55,16 +55,16 @@ fn a_loss_of_one_in_a_hundred_costs_little() {
 #[test]
 fn who_hears_no_multicasts_any_more_gets_them_by_themselves() {
     let clean = broadcast(gigabit(0.0), 125_000_000, None).0;
-    for (deaf, copies) in [(0b1000_u64, 2), (0b1110, 4), (0b1111_1110, 8)] {
+    for (unreached, copies) in [(0b1000_u64, 2), (0b1110, 4), (0b1111_1110, 8)] {
         for seed in 0..4 {
             let mut plan = four_megabytes(seed, gigabit(0.0), 125_000_000, None);
-            plan.deaf = Some((deaf, clean / 2));
+            plan.unreached = Some((unreached, clean / 2));
             let mut world = World::new(plan);
             let time = world.deliver(10_000 * MS);
             let root = world.endpoint(0).counters();
             // Half of it goes as multicasts. Then it must be found out; what waits for others is asked for too early at times.
             let bound = clean / 2 + clean / 2 * copies * 3 / 2 + 100 * MS;
-            assert!(time < bound, "seed {seed}, {deaf:b} deaf: {time} ns, not {bound}, {root:?}");
+            assert!(time < bound, "seed {seed}, {unreached:b} unreached: {time} ns, not {bound}, {root:?}");
         }
     }
 }
@@ -84,7 +84,7 @@ fn a_sender_that_is_too_fast_learns_it() {
 
 #[test]
 fn a_receiver_that_waits_for_hours_asks_rarely() {
-    let mut config = Config::new(0, 2);
+    let mut config = UrtpConfig::new(0, 2);
     config.window = 16;
     let weather = Weather { delay_ns: 50_000, ..Weather::default() };
     let mut plan = Plan::new(config, weather, 6);
@@ -104,7 +104,7 @@ fn a_receiver_that_waits_for_hours_asks_rarely() {
 fn parity_restores_without_a_request() {
     let with = broadcast(gigabit(0.002), 125_000_000, Some(8)).1;
     let without = broadcast(gigabit(0.002), 125_000_000, None).1;
-    let again = |root: &Counters| root.resent + root.multicast_again;
+    let again = |root: &UrtpCounters| root.resent + root.multicast_again;
     assert!(again(&with) * 3 < again(&without), "{with:?} {without:?}");
 }
 

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
-use tern_urtp::{GroupId, Nanos, Peer, Signs};
+use tern_urtp::{GroupId, Nanos, Reachability, WorldRank};
 
 /// What packets meet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,11 +38,11 @@ impl Weather {
 /// What happens.
 #[derive(Clone)]
 pub enum Happening {
-    Arrive { from: Peer, to: Peer, group: Option<GroupId>, body: Rc<[u8]> },
-    Detour { from: Peer, to: Peer, signs: Signs, body: Rc<[u8]> },
-    Wake(Peer),
-    Take(Peer),
-    Vanish(Peer),
+    Arrive { from: WorldRank, to: WorldRank, group: Option<GroupId>, body: Rc<[u8]> },
+    Tunnel { from: WorldRank, to: WorldRank, reachability: Reachability, body: Rc<[u8]> },
+    Wake(WorldRank),
+    Take(WorldRank),
+    Vanish(WorldRank),
 }
 
 struct Entry(Nanos, u64, Happening);
@@ -104,7 +104,7 @@ impl Network {
     }
 
     /// A packet goes out to these receivers at once: the link carries it once.
-    pub fn send(&mut self, from: Peer, to: &[Peer], group: Option<GroupId>, body: &[u8]) {
+    pub fn send(&mut self, from: WorldRank, to: &[WorldRank], group: Option<GroupId>, body: &[u8]) {
         self.carried += 1;
         let Some(leaves) = self.leaves(from, body.len() as u64 + 114) else {
             self.overflowed += 1;
@@ -124,7 +124,7 @@ impl Network {
         }
     }
 
-    fn leaves(&mut self, from: Peer, bytes: u64) -> Option<Nanos> {
+    fn leaves(&mut self, from: WorldRank, bytes: u64) -> Option<Nanos> {
         let Some(rate) = self.weather.rate else { return Some(self.now) };
         let busy = &mut self.busy[from as usize];
         let time = |bytes: u64| bytes * 1_000_000_000 / rate;

@@ -4,7 +4,7 @@ use crate::network::Weather;
 use crate::world::{Action, Plan, World};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tern_urtp::{Config, Nanos};
+use tern_urtp::{Nanos, UrtpConfig};
 
 const MS: Nanos = 1_000_000;
 
@@ -13,7 +13,7 @@ fn plan(seed: u64) -> Plan {
     let mut random = Rng::with_seed(seed);
     let size = 2 + random.u32(..7);
     let weather = Weather::random(&mut random);
-    let mut config = Config::new(0, size);
+    let mut config = UrtpConfig::new(0, size);
     config.body_bytes_max = 600;
     config.window = [16, 32, 64][random.usize(..3)];
     config.parity = [None, None, Some(4), Some(8)][random.usize(..4)];
@@ -35,7 +35,7 @@ fn plan(seed: u64) -> Plan {
         plan.config.peer_timeout = Some(20_000 * MS);
     }
     if random.u64(..8) == 0 {
-        plan.deaf = Some((random.u64(..u64::MAX), random.u64(..20 * MS)));
+        plan.unreached = Some((random.u64(..u64::MAX), random.u64(..20 * MS)));
     }
     plan
 }

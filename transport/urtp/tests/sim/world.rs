@@ -3,13 +3,13 @@
 use crate::network::{Happening, Network, Weather};
 use std::collections::VecDeque;
 use std::ops::Range;
-use tern_urtp::{Config, Destination, Endpoint, Event, GroupIndex, Nanos, Peer, SendError};
+use tern_urtp::{Destination, GroupIndex, Nanos, SendError, UrtpConfig, UrtpEndpoint, UrtpEvent, WorldRank};
 
 /// What a rank does, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     Send {
-        to: Peer,
+        to: WorldRank,
         len: usize,
     },
     /// To the members whose index modulo 64 is a bit.
@@ -26,43 +26,43 @@ pub enum Action {
 
 /// What will happen.
 pub struct Plan {
-    pub config: Config,
+    pub config: UrtpConfig,
     pub weather: Weather,
     pub seed: u64,
-    pub groups: Vec<Vec<Peer>>,
+    pub groups: Vec<Vec<WorldRank>>,
     /// Ranks hold their groups from the start.
     pub holds: bool,
     pub actions: Vec<Vec<Action>>,
     /// Whether each rank asks for what it waits for.
     pub expects: Vec<bool>,
     /// A rank that takes one packet in so many nanoseconds.
-    pub slow: Option<(Peer, Nanos)>,
+    pub slow: Option<(WorldRank, Nanos)>,
     /// A rank that is gone from some moment on.
-    pub vanishes: Option<(Peer, Nanos)>,
+    pub vanishes: Option<(WorldRank, Nanos)>,
     /// Ranks, a bit each, that hear no multicasts from some moment on.
-    pub deaf: Option<(u64, Nanos)>,
+    pub unreached: Option<(u64, Nanos)>,
     pub wall: Option<Wall>,
 }
 
 /// Drops all packets between some ranks.
 pub struct Wall {
     /// Senders and receivers.
-    pub pairs: Vec<(Peer, Peer)>,
+    pub pairs: Vec<(WorldRank, WorldRank)>,
     pub time: Range<Nanos>,
-    /// How long a packet takes by the detour.
-    pub detour_ns: Nanos,
+    /// How long a packet takes through the fallback tunnel.
+    pub tunnel_ns: Nanos,
 }
 
 impl Plan {
-    pub fn new(config: Config, weather: Weather, seed: u64) -> Plan {
+    pub fn new(config: UrtpConfig, weather: Weather, seed: u64) -> Plan {
         let (groups, actions, expects) = (Vec::new(), Vec::new(), Vec::new());
-        let (slow, vanishes, deaf, wall) = (None, None, None, None);
-        Plan { config, weather, seed, groups, holds: true, actions, expects, slow, vanishes, deaf, wall }
+        let (slow, vanishes, unreached, wall) = (None, None, None, None);
+        Plan { config, weather, seed, groups, holds: true, actions, expects, slow, vanishes, unreached, wall }
     }
 }
 
 struct Rank {
-    endpoint: Endpoint,
+    endpoint: UrtpEndpoint,
     /// Those that are held.
     groups: Vec<Option<GroupIndex>>,
     todo: VecDeque<Action>,
@@ -70,7 +70,7 @@ struct Rank {
     /// What is to come from each rank: the numbers of messages.
     awaited: Vec<VecDeque<u32>>,
     /// Ranks of which something can be taken.
-    ready: VecDeque<Peer>,
+    ready: VecDeque<WorldRank>,
     wakes_at: Nanos,
     gone: bool,
 }
@@ -95,7 +95,7 @@ impl World {
         World { plan, network, ranks, messages: 0, heard_at: 0, buffer }
     }
 
-    pub fn endpoint(&self, rank: Peer) -> &Endpoint {
+    pub fn endpoint(&self, rank: WorldRank) -> &UrtpEndpoint {
         &self.ranks[rank as usize].endpoint
     }
 
@@ -131,9 +131,9 @@ impl World {
         let now = self.network.now;
         match event {
             Happening::Arrive { from, to, .. } if self.is_walled(from, to) => {}
-            Happening::Detour { from, to, signs, body } => {
+            Happening::Tunnel { from, to, reachability, body } => {
                 let endpoint = &mut self.ranks[to as usize].endpoint;
-                endpoint.handle_detoured(now, from, signs, &body).expect("a packet of this version");
+                endpoint.handle_tunneled(now, from, reachability, &body).expect("a packet of this version");
                 self.turn(to);
             }
             Happening::Arrive { from, to, group, body } => {
@@ -166,14 +166,14 @@ impl World {
     }
 
     /// A rank does what it can do now.
-    fn turn(&mut self, rank: Peer) {
+    fn turn(&mut self, rank: WorldRank) {
         if self.ranks[rank as usize].gone {
             return;
         }
         self.act(rank);
         self.collect(rank);
         self.transmit(rank);
-        while let Some(Event::Lost(lost)) = self.ranks[rank as usize].endpoint.poll_event() {
+        while let Some(UrtpEvent::Lost(lost)) = self.ranks[rank as usize].endpoint.poll_event() {
             assert!(self.ranks[lost as usize].gone, "rank {rank} has lost rank {lost}: {}", self.standing());
             // What waited for the lost one can go on.
             self.act(rank);
@@ -193,7 +193,7 @@ impl World {
         }
     }
 
-    fn act(&mut self, rank: Peer) {
+    fn act(&mut self, rank: WorldRank) {
         while self.ranks[rank as usize].resume_at <= self.network.now {
             let Some(action) = self.ranks[rank as usize].todo.front().copied() else { return };
             let result = match action {
@@ -220,7 +220,7 @@ impl World {
         }
     }
 
-    fn send(&mut self, rank: Peer, to: Peer, len: usize) -> Result<(), SendError> {
+    fn send(&mut self, rank: WorldRank, to: WorldRank, len: usize) -> Result<(), SendError> {
         let id = self.messages;
         let fill = |bytes: &mut [u8]| bytes.copy_from_slice(&message(id, len));
         self.ranks[rank as usize].endpoint.send(to, len + 4, fill)?;
@@ -229,7 +229,13 @@ impl World {
         Ok(())
     }
 
-    fn multicast(&mut self, rank: Peer, group: usize, addressed: u64, len: usize) -> Result<(), SendError> {
+    fn multicast(
+        &mut self,
+        rank: WorldRank,
+        group: usize,
+        addressed: u64,
+        len: usize,
+    ) -> Result<(), SendError> {
         let id = self.messages;
         let wanted = |index: u32| addressed >> (index % 64) & 1 == 1;
         let index = self.hold(rank, group);
@@ -244,7 +250,7 @@ impl World {
         Ok(())
     }
 
-    fn hold(&mut self, rank: Peer, group: usize) -> GroupIndex {
+    fn hold(&mut self, rank: WorldRank, group: usize) -> GroupIndex {
         let (members, r) = (&self.plan.groups[group], &mut self.ranks[rank as usize]);
         let index = r.endpoint.add_group(members).expect("a group of this rank");
         assert!(r.groups[group].is_none_or(|held| held == index), "a group that is held has ended");
@@ -252,7 +258,7 @@ impl World {
         index
     }
 
-    fn release(&mut self, rank: Peer, group: usize) {
+    fn release(&mut self, rank: WorldRank, group: usize) {
         let r = &mut self.ranks[rank as usize];
         if let Some(index) = r.groups[group].take() {
             r.endpoint.release_group(index);
@@ -280,7 +286,7 @@ impl World {
         }
     }
 
-    fn await_message(&mut self, from: Peer, to: Peer, id: u32) {
+    fn await_message(&mut self, from: WorldRank, to: WorldRank, id: u32) {
         let now = self.network.now;
         let gone = self.ranks[from as usize].gone;
         let receiver = &mut self.ranks[to as usize];
@@ -289,7 +295,7 @@ impl World {
         }
         receiver.awaited[from as usize].push_back(id);
         if self.plan.expects.get(to as usize) == Some(&true) {
-            receiver.endpoint.expect(from, now);
+            receiver.endpoint.expect_multicast(from, now);
             let at = receiver.endpoint.poll_timeout().unwrap_or(now);
             self.network.at(at, Happening::Wake(to));
             receiver.wakes_at = receiver.wakes_at.min(at.max(now + 1));
@@ -297,7 +303,7 @@ impl World {
     }
 
     /// Takes what has come; a slow rank later, one by one.
-    fn collect(&mut self, rank: Peer) {
+    fn collect(&mut self, rank: WorldRank) {
         let r = &mut self.ranks[rank as usize];
         while let Some(from) = r.endpoint.poll_ready() {
             r.ready.push_back(from);
@@ -310,7 +316,7 @@ impl World {
         }
     }
 
-    fn take_one(&mut self, rank: Peer) -> bool {
+    fn take_one(&mut self, rank: WorldRank) -> bool {
         let now = self.network.now;
         let r = &mut self.ranks[rank as usize];
         let Some(&from) = r.ready.front() else { return false };
@@ -327,7 +333,7 @@ impl World {
     }
 
     /// Judges what a rank has taken.
-    fn hear(&mut self, rank: Peer, from: Peer, heard: &[u8]) {
+    fn hear(&mut self, rank: WorldRank, from: WorldRank, heard: &[u8]) {
         let now = self.network.now;
         self.heard_at = now;
         let id = u32::from_le_bytes(heard[..4].try_into().expect("a number"));
@@ -340,11 +346,11 @@ impl World {
         }
         let more = &mut self.ranks[rank as usize];
         if !more.awaited[from as usize].is_empty() && self.plan.expects.get(rank as usize) == Some(&true) {
-            more.endpoint.expect(from, now);
+            more.endpoint.expect_multicast(from, now);
         }
     }
 
-    fn transmit(&mut self, rank: Peer) {
+    fn transmit(&mut self, rank: WorldRank) {
         let now = self.network.now;
         let mut buffer = std::mem::take(&mut self.buffer);
         while let Some(transmit) = self.ranks[rank as usize].endpoint.poll_transmit(now, &mut buffer) {
@@ -352,17 +358,18 @@ impl World {
             match transmit.to {
                 Destination::Rank(to) => {
                     self.network.send(rank, &[to], None, body);
-                    if let (Some(signs), Some(wall)) = (transmit.detour, &self.plan.wall) {
-                        let (at, body) = (now + wall.detour_ns, body.into());
-                        self.network.at(at, Happening::Detour { from: rank, to, signs, body });
+                    if let (Some(reachability), Some(wall)) = (transmit.tunnel, &self.plan.wall) {
+                        let (at, body) = (now + wall.tunnel_ns, body.into());
+                        self.network.at(at, Happening::Tunnel { from: rank, to, reachability, body });
                     }
                 }
                 Destination::Group { id, addressed } => {
                     // The network's address has more listeners than the group: what the kernel would drop comes as well.
-                    let deaf = self.plan.deaf.filter(|(_, from)| *from <= now).map_or(0, |(ranks, _)| ranks);
-                    let hears = |to: &Peer| {
+                    let unreached =
+                        self.plan.unreached.filter(|(_, from)| *from <= now).map_or(0, |(ranks, _)| ranks);
+                    let hears = |to: &WorldRank| {
                         *to != rank
-                            && (*to >= 64 || deaf >> to & 1 == 0)
+                            && (*to >= 64 || unreached >> to & 1 == 0)
                             && (addressed >> (to % 64) & 1 == 1 || self.plan.seed % 2 == 0)
                     };
                     let all: Vec<_> = (0..self.plan.config.size).filter(hears).collect();
@@ -375,19 +382,19 @@ impl World {
         self.buffer = buffer;
     }
 
-    fn is_walled(&self, from: Peer, to: Peer) -> bool {
+    fn is_walled(&self, from: WorldRank, to: WorldRank) -> bool {
         let Some(wall) = &self.plan.wall else { return false };
         wall.time.contains(&self.network.now) && wall.pairs.contains(&(from, to))
     }
 
-    fn vanish(&mut self, rank: Peer) {
+    fn vanish(&mut self, rank: WorldRank) {
         self.ranks[rank as usize].gone = true;
         self.ranks.iter_mut().for_each(|other| other.awaited[rank as usize].clear());
         self.ranks[rank as usize].awaited.iter_mut().for_each(VecDeque::clear);
     }
 
     /// What an endpoint may have cost, whatever it met.
-    fn judge(&self, rank: Peer) {
+    fn judge(&self, rank: WorldRank) {
         let counters = self.endpoint(rank).counters();
         assert_eq!(counters.malformed, 0);
         assert!(counters.held_max <= self.plan.config.receive_buffers_max());
@@ -441,10 +448,10 @@ impl World {
 }
 
 impl Rank {
-    fn new(me: Peer, plan: &Plan) -> Rank {
-        let config = Config { me, seed: plan.seed ^ u64::from(me) << 32, ..plan.config.clone() };
-        let mut endpoint = Endpoint::new(config);
-        let add = |members: &Vec<Peer>| if plan.holds { endpoint.add_group(members) } else { None };
+    fn new(me: WorldRank, plan: &Plan) -> Rank {
+        let config = UrtpConfig { me, seed: plan.seed ^ u64::from(me) << 32, ..plan.config.clone() };
+        let mut endpoint = UrtpEndpoint::new(config);
+        let add = |members: &Vec<WorldRank>| if plan.holds { endpoint.add_group(members) } else { None };
         let groups = plan.groups.iter().map(add).collect();
         let todo = plan.actions.get(me as usize).into_iter().flatten().copied().collect();
         let awaited = vec![VecDeque::new(); plan.config.size as usize];

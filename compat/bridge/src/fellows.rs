@@ -1,0 +1,201 @@
+//! Other MPI libraries in the same process. Handles of one mean nothing to another, so a program that has two is refused
+//! when it starts MPI, with the names of both.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+use crate::foreign::ForeignAbi;
+use crate::tern::give_up;
+
+/// Beginnings of the names of libraries that are an MPI, each with whose ABI it has.
+const MPI_LIBRARIES: [(&str, Whose); 7] = [
+    ("libmpi.so.12", Whose::Mpich),
+    ("libmpich.so.", Whose::Mpich),
+    ("libmpifort.so.", Whose::Mpich),
+    ("libmpichfort.so.", Whose::Mpich),
+    ("libmpi.so.40", Whose::OpenMpi),
+    ("libopen-pal.so.", Whose::OpenMpi),
+    ("libmpi_mpifh.so.", Whose::OpenMpi),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    Mpich,
+    OpenMpi,
+}
+
+/// A loaded library or the program, and what it needs.
+#[derive(Default)]
+struct LoadedObject {
+    path: String,
+    needs: Vec<String>,
+}
+
+impl LoadedObject {
+    fn name(&self) -> &str {
+        Path::new(&self.path).file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Path::new(&self.path).parent()
+    }
+}
+
+/// Ends the process if it has another MPI beside this one.
+pub fn refuse<F: ForeignAbi>() {
+    if let Some(why) = conflict(F::NAME, F::LIBRARY, own_folder().as_deref(), &loaded()) {
+        give_up(&why);
+    }
+}
+
+/// The folder of this library, which may have been loaded by another name of its file.
+fn own_folder() -> Option<PathBuf> {
+    // SAFETY: the address is one of this library's, and the answer is a place of the right size.
+    let path = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let found = libc::dladdr(own_folder as fn() -> Option<PathBuf> as *const c_void, &mut info);
+        if found == 0 { String::new() } else { text(info.dli_fname) }
+    };
+    Some(Path::new(&path).parent()?.to_owned())
+}
+
+/// What is wrong with these libraries, for the one of this name.
+fn conflict(abi: &str, library: &str, folder: Option<&Path>, objects: &[LoadedObject]) -> Option<String> {
+    let own = whose(library);
+    if let Some(other) =
+        objects.iter().find(|object| whose(object.name()).is_some_and(|found| Some(found) != own))
+    {
+        return Some(format!(
+            "two MPI libraries are in this process: {library}, for programs built with {abi}, and {}. \
+             Their handles mean nothing to each other: build all parts of the program with one of them",
+            other.path
+        ));
+    }
+    let mixed = objects.iter().find(|object| {
+        object.needs.iter().any(|need| need == "libmpi_abi.so.1")
+            && whose(object.name()).is_none()
+            && object.folder() != folder
+            && !object.name().starts_with("libmpifort_abi.so")
+    })?;
+    let name = if mixed.path.is_empty() { "the program" } else { &mixed.path };
+    Some(format!(
+        "this process mixes two ABIs: {name} is linked with libmpi_abi.so.1, of the standard ABI, and something else with \
+         {library}, of {abi}. Build all parts of the program with one of them"
+    ))
+}
+
+fn whose(name: &str) -> Option<Whose> {
+    MPI_LIBRARIES.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|&(_, whose)| whose)
+}
+
+/// All that the loader has loaded.
+fn loaded() -> Vec<LoadedObject> {
+    let mut objects: Vec<LoadedObject> = Vec::new();
+    // SAFETY: the function gets the address of the list, which lives through the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut objects).cast()) };
+    objects
+}
+
+unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, objects: *mut c_void) -> c_int {
+    // SAFETY: the loader describes an object that is loaded, and `loaded` passes its list.
+    unsafe {
+        let (info, objects) = (&*info, &mut *objects.cast::<Vec<LoadedObject>>());
+        let path = text(info.dlpi_name);
+        // The kernel's own library has no dynamic section that the loader has adjusted.
+        if !path.starts_with("linux-vdso") {
+            objects.push(LoadedObject { path, needs: needs(info) });
+        }
+    }
+    0
+}
+
+/// A tag of the dynamic section, and its value.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: usize,
+}
+
+const DT_NULL: i64 = 0;
+const DT_NEEDED: i64 = 1;
+const DT_STRTAB: i64 = 5;
+
+/// The libraries that an object names as its needs.
+unsafe fn needs(info: &libc::dl_phdr_info) -> Vec<String> {
+    // SAFETY: the loader describes an object that is loaded: its headers, and a dynamic section that ends in a null. It
+    // has made an address of the place of the names.
+    unsafe {
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+        let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else {
+            return Vec::new();
+        };
+        let mut entry = (info.dlpi_addr as usize + header.p_vaddr as usize) as *const Dynamic;
+        let (mut names, mut offsets) = (0, Vec::new());
+        while (*entry).tag != DT_NULL {
+            match (*entry).tag {
+                DT_NEEDED => offsets.push((*entry).value),
+                DT_STRTAB => names = (*entry).value,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        if names < info.dlpi_addr as usize || names == 0 {
+            return Vec::new();
+        }
+        offsets.into_iter().map(|offset| text((names + offset) as *const c_char)).collect()
+    }
+}
+
+unsafe fn text(at: *const c_char) -> String {
+    if at.is_null() {
+        return String::new();
+    }
+    // SAFETY: a text of the loader's.
+    unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(path: &str, needs: &[&str]) -> LoadedObject {
+        LoadedObject { path: path.into(), needs: needs.iter().map(|need| need.to_string()).collect() }
+    }
+
+    #[test]
+    fn one_library_with_its_helpers_is_no_conflict() {
+        let objects = [
+            object("", &["libmpi.so.12", "libc.so.6"]),
+            object("/t/lib/mpich/libmpi.so", &["libmpi_abi.so.1"]),
+            object("/t/lib/mpich/libmpifort.so.12", &["libmpi.so.12", "libmpi_abi.so.1"]),
+            object("/t/lib/libmpi_abi.so.1", &["libc.so.6"]),
+        ];
+        assert_eq!(conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects), None);
+    }
+
+    #[test]
+    fn a_second_library_and_a_mixed_program_are_named() {
+        let objects = [
+            object("", &["libmpi.so.12", "libmpi_abi.so.1"]),
+            object("/t/lib/mpich/libmpi.so.12", &["libmpi_abi.so.1"]),
+        ];
+        assert!(
+            conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects)
+                .unwrap()
+                .contains("the program is linked with")
+        );
+        let objects = [object("", &["libmpi.so.12"]), object("/usr/lib/libmpi.so.40", &[])];
+        assert!(
+            conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects)
+                .unwrap()
+                .contains("/usr/lib/libmpi.so.40")
+        );
+    }
+
+    #[test]
+    fn this_process_has_its_program_and_the_c_library() {
+        let objects = loaded();
+        assert!(objects.iter().any(|object| object.name().starts_with("libc.so")), "the C library is loaded");
+        assert!(objects[0].needs.iter().any(|need| need.starts_with("libc.so")), "{:?}", objects[0].needs);
+    }
+}

@@ -1,0 +1,28 @@
+//! Gives the library its name, and names the library that it needs. That one may not be built yet, so an empty library of
+//! its name is linked with: the functions are found when the program starts.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let folder = std::env::var("OUT_DIR").expect("cargo names a folder");
+    let empty = Path::new(&folder).join("libmpi_abi.so");
+    let compiler =
+        std::env::var("TERN_CROSS_CC").or_else(|_| std::env::var("CC")).unwrap_or_else(|_| "cc".into());
+    let made = Command::new(&compiler)
+        .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-Wl,-soname,libmpi_abi.so.1", "-o"])
+        .arg(&empty)
+        .status();
+    assert!(made.is_ok_and(|status| status.success()), "{compiler} cannot make {}", empty.display());
+    for argument in [
+        "-Wl,-soname,libmpi.so.12",
+        &format!("-L{folder}"),
+        "-Wl,--no-as-needed",
+        "-lmpi_abi",
+        "-Wl,-rpath,$ORIGIN:$ORIGIN/..",
+        "-Wl,--enable-new-dtags",
+    ] {
+        println!("cargo:rustc-cdylib-link-arg={argument}");
+    }
+}

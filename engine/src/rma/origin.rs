@@ -1,0 +1,248 @@
+//! The origin's side: how an access leaves.
+
+use super::ACCESS_CONTEXT;
+use super::outbound::{OutboundRma, Then};
+use super::wire::{FLAG_BARE, FLAG_OPENED};
+use super::{WindowId, WindowMember};
+use crate::engine::Engine;
+use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, LAYOUTS_MAX, LEAD_BYTES_MAX};
+use crate::matching::Pattern;
+use crate::request::{RequestId, RequestOwner, RequestState, Status};
+use crate::wire::{HeaderKind, Lead};
+use std::sync::Arc;
+use tern_mem::op::PredefinedOp;
+use tern_mem::{Basic, Layout, UserBuf};
+use tern_transport::{Header, Peer, Transport};
+
+/// Elements in the memory of another rank.
+#[derive(Clone, Debug)]
+pub struct Far {
+    /// The window.
+    pub window: WindowId,
+    /// The rank in it.
+    pub rank: u32,
+    /// Displacement in bytes: of the first byte, or of where the elements begin if they have a shape.
+    pub at: i64,
+    /// What they are, unless they are one run of bytes.
+    pub shape: Option<GappedElements>,
+}
+
+/// Elements with gaps.
+#[derive(Clone, Debug)]
+pub struct GappedElements {
+    /// How many.
+    pub count: u64,
+    /// Each.
+    pub layout: Arc<Layout>,
+}
+
+/// How elements are combined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Combination {
+    /// The operation.
+    pub op: PredefinedOp,
+    /// The type of each element.
+    pub basic: Basic,
+}
+
+/// Why an access cannot be begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CannotBegin {
+    /// There is no such window or rank.
+    NoTarget,
+    /// The description of the target's elements has so many bytes, which are too many.
+    LongDescription(usize),
+}
+
+type Begun = Result<Option<RequestId>, CannotBegin>;
+
+impl<T: Transport> Engine<T> {
+    /// Writes `from` to another rank's memory. If it is `asked` for, the request ends when `from` may be changed.
+    pub fn put_to(&mut self, far: &Far, from: &UserBuf, asked: bool) -> Begun {
+        let (peer, header) = self.aim(far, HeaderKind::RmaPut, true)?;
+        let most = self.peer_state(peer).limits.eager_bytes_max;
+        let contiguous = from.len() > most && from.as_contiguous().is_some();
+        let zero_copy_bytes = if contiguous { self.transport.zero_copy_fragment_bytes_max(peer) } else { 0 };
+        let piece = if zero_copy_bytes > 0 { zero_copy_bytes } else { most };
+        let out = OutboundRma {
+            header,
+            zero_copy: zero_copy_bytes > 0,
+            ..OutboundRma::bare(HeaderKind::RmaPut, 0, 0, Lead::EMPTY)
+        };
+        Ok(self.launch(far, peer, out.with(from.clone(), piece.max(1)), asked))
+    }
+
+    /// Reads from another rank's memory to `into`. The request ends when all is there.
+    pub fn get_from(&mut self, far: &Far, into: &UserBuf, asked: bool) -> Begun {
+        let (peer, header) = self.aim(far, HeaderKind::RmaGet, false)?;
+        let id = self.await_result(far, peer, into, asked);
+        let lead = Lead::EMPTY.with_id(id).with(into.len() as u64);
+        self.post(peer, OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaGet, 0, 0, lead) });
+        Ok(asked.then_some(id))
+    }
+
+    /// Combines `from` with what is in another rank's memory.
+    pub fn accumulate(&mut self, far: &Far, how: Combination, from: &UserBuf, asked: bool) -> Begun {
+        let (peer, header) = self.aim(far, HeaderKind::RmaCombine, true)?;
+        let header = Header { tag: how.tag(), ..header };
+        let piece = self.elements_per_piece(peer, how.basic);
+        let out = OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaCombine, 0, 0, Lead::EMPTY) };
+        Ok(self.launch(far, peer, out.with(from.clone(), piece), asked))
+    }
+
+    /// The same, and what was there before goes to `into`. Without `from`, it only fetches.
+    pub fn fetch(
+        &mut self,
+        far: &Far,
+        how: Combination,
+        from: Option<&UserBuf>,
+        into: &UserBuf,
+        asked: bool,
+    ) -> Begun {
+        let (peer, header) = self.aim(far, HeaderKind::RmaFetch, from.is_some())?;
+        let id = self.await_result(far, peer, into, asked);
+        let piece = self.elements_per_piece(peer, how.basic);
+        let (then, flags) = match from {
+            Some(_) => (Then::Offset, header.flags),
+            None => (Then::OffsetAndBytes, header.flags | FLAG_BARE),
+        };
+        let header = Header { tag: how.tag(), flags, ..header };
+        let out = OutboundRma {
+            header,
+            then,
+            ..OutboundRma::bare(HeaderKind::RmaFetch, 0, 0, Lead::EMPTY.with_id(id))
+        };
+        let body = from.cloned().unwrap_or_else(UserBuf::empty);
+        self.post(peer, OutboundRma { until: into.len(), ..out.with(body, piece) });
+        Ok(asked.then_some(id))
+    }
+
+    /// Puts `new` into another rank's memory if `compared` is there; what was there goes to `into`.
+    pub fn swap(
+        &mut self,
+        far: &Far,
+        basic: Basic,
+        (compared, new): (&UserBuf, &UserBuf),
+        into: &UserBuf,
+    ) -> Begun {
+        let (peer, header) = self.aim(far, HeaderKind::RmaSwap, true)?;
+        let id = self.await_result(far, peer, into, false);
+        let size = basic.size();
+        let both = UserBuf::owned(2 * size);
+        UserBuf::copy(compared, 0, &both, 0, size);
+        UserBuf::copy(new, 0, &both, size, size);
+        let header = Header { tag: Combination { op: PredefinedOp::Replace, basic }.tag(), ..header };
+        let out =
+            OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaSwap, 0, 0, Lead::EMPTY.with_id(id)) };
+        self.post(peer, out.with(both, 2 * size));
+        Ok(None)
+    }
+
+    /// Peer and header of an access; what comes before it is sent.
+    fn aim(&mut self, far: &Far, kind: HeaderKind, writes: bool) -> Result<(Peer, Header), CannotBegin> {
+        let (peer, source) = self.member_of(far).ok_or(CannotBegin::NoTarget)?;
+        let header = Header { kind: kind as u8, source, ..Header::default() };
+        let Some(GappedElements { count, layout }) = &far.shape else {
+            self.note_access(far, peer, kind);
+            return Ok((peer, Header { context: far.at as u64, ..header }));
+        };
+        let place = self.teach(peer, layout)?;
+        let lead = Lead::EMPTY.with(far.at as u64).with(*count).with(place as u64);
+        self.post(peer, OutboundRma::bare(HeaderKind::RmaOpen, source, i32::from(writes), lead));
+        self.note_access(far, peer, kind);
+        Ok((peer, Header { flags: FLAG_OPENED, ..header }))
+    }
+
+    /// The process of a rank, and what it calls the window.
+    pub(super) fn member_of(&mut self, far: &Far) -> Option<(Peer, u32)> {
+        let window = self.core.rma.get().windows.get_mut(far.window)?;
+        let number = *window.numbers.get(far.rank as usize)?;
+        let peer = window.group.as_ref()?.peer(far.rank)?;
+        window.member(peer)?;
+        Some((peer, number))
+    }
+
+    /// What comes back says by itself that it has been done; all else has to be asked for.
+    fn note_access(&mut self, far: &Far, peer: Peer, kind: HeaderKind) {
+        if let Some(member) = self.member_state(far.window, peer) {
+            member.unasked += u64::from(matches!(kind, HeaderKind::RmaPut | HeaderKind::RmaCombine));
+        }
+    }
+
+    pub(super) fn member_state(&mut self, window: WindowId, peer: Peer) -> Option<&mut WindowMember> {
+        self.core.rma.get().windows.get_mut(window)?.member(peer)
+    }
+
+    /// Where a peer keeps a layout; it is described to it unless it knows it.
+    fn teach(&mut self, peer: Peer, layout: &Arc<Layout>) -> Result<usize, CannotBegin> {
+        let taught = self.core.rma.get().taught.entry(peer).or_default();
+        if let Some(place) = taught.layouts.iter().position(|known| Arc::ptr_eq(known, layout)) {
+            return Ok(place);
+        }
+        let bytes = layout.describe();
+        if bytes.len() > DESCRIPTION_BYTES_MAX {
+            return Err(CannotBegin::LongDescription(bytes.len()));
+        }
+        let place = taught.next;
+        taught.next = (place + 1) % LAYOUTS_MAX;
+        match taught.layouts.get_mut(place) {
+            Some(known) => *known = layout.clone(),
+            None => taught.layouts.push(layout.clone()),
+        }
+        let description = UserBuf::owned(bytes.len());
+        description.write(0, &bytes);
+        let source = place as u32 | (bytes.len() as u32) << LAYOUTS_MAX.trailing_zeros();
+        let piece = self.peer_state(peer).limits.eager_bytes_max.max(1);
+        self.post(
+            peer,
+            OutboundRma::bare(HeaderKind::RmaLayout, source, 0, Lead::EMPTY).with(description, piece),
+        );
+        Ok(place)
+    }
+
+    /// Whole elements, as many as a message takes and its execution should hold up others.
+    fn elements_per_piece(&mut self, peer: Peer, basic: Basic) -> usize {
+        let room = self.peer_state(peer).limits.eager_bytes_max.saturating_sub(LEAD_BYTES_MAX);
+        (room.min(COMBINED_BYTES_MAX) / basic.size()).max(1) * basic.size()
+    }
+
+    /// Sends an access that brings nothing back. It needs a request if it cannot be sent at once, or if one was asked for.
+    fn launch(&mut self, far: &Far, peer: Peer, mut out: OutboundRma, asked: bool) -> Option<RequestId> {
+        out.window = Some(far.window);
+        let is_free = !out.zero_copy && out.until <= out.piece && self.peer_state(peer).backlog.is_empty();
+        if is_free && !asked && self.push(peer, &mut out).is_ok() {
+            return None;
+        }
+        let id = self.begin_access(far, peer, UserBuf::empty(), RequestState::Accesses, asked);
+        out.request = Some(id);
+        self.post(peer, out);
+        asked.then_some(id)
+    }
+
+    /// A request that is done when the target has sent all that `into` takes.
+    fn await_result(&mut self, far: &Far, peer: Peer, into: &UserBuf, asked: bool) -> RequestId {
+        let state = RequestState::AwaitsData { begun: 0, arrived: 0, until: into.len() as u64 };
+        self.begin_access(far, peer, into.clone(), state, asked)
+    }
+
+    fn begin_access(
+        &mut self,
+        far: &Far,
+        peer: Peer,
+        buf: UserBuf,
+        state: RequestState,
+        asked: bool,
+    ) -> RequestId {
+        let context = ACCESS_CONTEXT | u64::from(far.window.raw());
+        let pattern = Pattern { context, source: far.rank, tag: 0 };
+        let (id, request) = self.core.requests.occupy();
+        request.begin(state, pattern, buf, 0);
+        request.status = Status { context: pattern.context, source: far.rank, ..Status::EMPTY };
+        request.peer = peer;
+        request.owner = if asked { RequestOwner::Access } else { RequestOwner::AccessOfNobody };
+        if let Some(member) = self.member_state(far.window, peer) {
+            member.unfinished += 1;
+        }
+        id
+    }
+}

@@ -1,0 +1,180 @@
+//! Files of the system, by vectored reads and writes at offsets.
+
+use crate::limits::{CALL_BYTES_MAX, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL};
+use crate::size_limit;
+use crate::storage::Storage;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use tern_mem::{IoVec, UserBuf};
+
+/// An open file.
+#[derive(Debug)]
+pub struct PosixFile(pub File);
+
+impl PosixFile {
+    /// Its descriptor.
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Lets nobody else who asks access bytes `[from, to)` until they are unlocked; `to` 0: to the end. Waits for others.
+    pub fn lock_range(&self, from: u64, to: u64, exclusive: bool) -> io::Result<()> {
+        self.set_lock(if exclusive { libc::F_WRLCK } else { libc::F_RDLCK }, from, to)
+    }
+
+    /// A lock of the open file, not of the process: other ranks and other threads' files are told apart.
+    fn set_lock(&self, kind: i32, from: u64, to: u64) -> io::Result<()> {
+        // SAFETY: all zeros is a value of this structure.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = kind as libc::c_short;
+        lock.l_whence = libc::SEEK_SET as libc::c_short;
+        lock.l_start = from as libc::off_t;
+        lock.l_len = to.saturating_sub(from) as libc::off_t;
+        loop {
+            // SAFETY: a plain system call on an open descriptor, with a structure that lives through it.
+            if unsafe { libc::fcntl(self.fd(), libc::F_OFD_SETLKW, &raw mut lock) } == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Makes sure that the first `size` bytes have room on the medium. The file becomes no shorter.
+    pub fn preallocate(&self, size: u64) -> io::Result<()> {
+        loop {
+            // SAFETY: a plain system call on an open descriptor.
+            match unsafe { libc::posix_fallocate(self.fd(), 0, size as libc::off_t) } {
+                0 => return Ok(()),
+                libc::EINTR => {}
+                error => return Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+    }
+}
+
+/// IoPieces of memory for one call, or that they are too small for that.
+enum IoPieces {
+    Listed(usize),
+    Small,
+}
+
+fn pieces(buf: &UserBuf, at: usize, len: usize, out: &mut [IoVec]) -> IoPieces {
+    let (count, covered) = buf.iovecs(at, len, out);
+    if count > 1 && covered / count < PACK_PIECE_BYTES { IoPieces::Small } else { IoPieces::Listed(count) }
+}
+
+fn moved(bytes: isize) -> io::Result<usize> {
+    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+}
+
+impl Storage for PosixFile {
+    fn read(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        let len = len.min(CALL_BYTES_MAX);
+        if let Some(to) = buf.contiguous_at(at, len) {
+            // SAFETY: these are bytes of the buffer, whose maker has promised them.
+            return moved(unsafe { libc::pread(self.fd(), to.cast(), len, offset as libc::off_t) });
+        }
+        let mut list = [IoVec::default(); PIECES_PER_CALL];
+        let IoPieces::Listed(count) = pieces(buf, at, len, &mut list) else {
+            let together = UserBuf::owned(len.min(PACK_BYTES));
+            let bytes = self.read(&together, 0, together.len(), offset)?;
+            UserBuf::copy(&together, 0, buf, at, bytes);
+            return Ok(bytes);
+        };
+        // SAFETY: the pieces are of the buffer, whose maker has promised it; `IoVec` has the layout of `iovec`.
+        moved(unsafe { libc::preadv(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
+    }
+
+    fn lock(&self, from: u64, to: u64) -> io::Result<()> {
+        self.lock_range(from, to, true)
+    }
+
+    fn unlock(&self, from: u64, to: u64) -> io::Result<()> {
+        self.set_lock(libc::F_UNLCK, from, to)
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.fd())
+    }
+
+    fn write(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        let len = size_limit::allowed(offset, len.min(CALL_BYTES_MAX))?;
+        if let Some(from) = buf.contiguous_at(at, len) {
+            // SAFETY: as in `read`.
+            return moved(unsafe { libc::pwrite(self.fd(), from.cast(), len, offset as libc::off_t) });
+        }
+        let mut list = [IoVec::default(); PIECES_PER_CALL];
+        let IoPieces::Listed(count) = pieces(buf, at, len, &mut list) else {
+            let together = UserBuf::owned(len.min(PACK_BYTES));
+            UserBuf::copy(buf, at, &together, 0, together.len());
+            return self.write(&together, 0, together.len(), offset);
+        };
+        // SAFETY: as in `read`.
+        moved(unsafe { libc::pwritev(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{read_all, write_all};
+    use std::sync::Arc;
+    use tern_mem::Datatype;
+    use tern_mem::basic::Basic;
+    use tern_mem::datatype::ConstructorForm;
+
+    fn scratch(name: &str) -> PosixFile {
+        let path = std::env::temp_dir().join(format!("tern-io-{}-{name}", std::process::id()));
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        PosixFile(file)
+    }
+
+    fn typed(bytes: &mut [u8], of: &Arc<Datatype>, count: u64) -> UserBuf {
+        // SAFETY: the tests keep the bytes for as long as the buffer, and use types that stay within.
+        unsafe { of.buffer(bytes.as_mut_ptr(), count) }
+    }
+
+    #[test]
+    fn buffers_with_gaps_go_out_and_come_back() {
+        let file = scratch("gaps");
+        for block in [1i64, 8, 3000] {
+            let tile = Datatype::vector(
+                ConstructorForm::Int,
+                400,
+                block,
+                2 * block,
+                Datatype::predefined(Basic::Byte),
+            );
+            let tile = tile.unwrap();
+            let mut from: Vec<u8> = (0..tile.extent()).map(|at| (at * 7 % 251) as u8).collect();
+            let mut to = vec![0; from.len()];
+            let len = tile.size() as usize;
+            let (out, back) = (typed(&mut from, &tile, 1), typed(&mut to, &tile, 1));
+            assert_eq!(write_all(&file, &out, 0, len, 77).0, len);
+            assert_eq!(read_all(&file, &back, 0, len, 77).0, len);
+            for (at, (sent, read)) in from.iter().zip(&to).enumerate() {
+                let is_data = (at as i64 / block) % 2 == 0;
+                assert_eq!(*read, if is_data { *sent } else { 0 }, "{at} of blocks of {block}");
+            }
+        }
+    }
+
+    #[test]
+    fn reads_end_where_the_file_ends() {
+        let file = scratch("end");
+        let buf = UserBuf::owned(100);
+        assert_eq!(write_all(&file, &buf, 0, 30, 0).0, 30);
+        let (bytes, outcome) = read_all(&file, &buf, 0, 100, 10);
+        assert!(bytes == 20 && outcome.is_ok());
+        file.preallocate(50).unwrap();
+        assert_eq!(file.0.metadata().unwrap().len(), 50);
+        file.lock(0, 10).unwrap();
+        file.unlock(0, 10).unwrap();
+    }
+}

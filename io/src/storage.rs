@@ -1,0 +1,71 @@
+//! What holds a file's bytes: the system's files, and in tests memory that fails on purpose.
+
+use std::io;
+use tern_mem::UserBuf;
+
+/// A file as reads and writes see it. Each call may move fewer bytes than it is asked for.
+pub trait Storage: Send + Sync {
+    /// Reads at most `len` bytes from `offset` of the file to `at` of the buffer. How many; 0 at the end of the file.
+    fn read(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize>;
+
+    /// Writes at most `len` bytes from `at` of the buffer to `offset` of the file. How many.
+    fn write(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize>;
+
+    /// Keeps others who ask away from bytes `[from, to)`; waits for those who have them.
+    fn lock(&self, _from: u64, _to: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives them back.
+    fn unlock(&self, _from: u64, _to: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The system's file behind it, if there is one.
+    fn descriptor(&self) -> Option<std::os::fd::RawFd> {
+        None
+    }
+}
+
+/// Reads as much as there is of `len` bytes. How many, and the error that ended it.
+pub fn read_all(
+    storage: &dyn Storage,
+    buf: &UserBuf,
+    at: usize,
+    len: usize,
+    offset: u64,
+) -> (usize, io::Result<()>) {
+    move_all(len, |done| storage.read(buf, at + done, len - done, offset + done as u64), Ok(()))
+}
+
+/// Writes `len` bytes. How many were written, and the error that ended it.
+pub fn write_all(
+    storage: &dyn Storage,
+    buf: &UserBuf,
+    at: usize,
+    len: usize,
+    offset: u64,
+) -> (usize, io::Result<()>) {
+    // A write of nothing, without an error, would come again and again.
+    let stuck = || Err(io::Error::from_raw_os_error(libc::EIO));
+    let write = |done| storage.write(buf, at + done, len - done, offset + done as u64);
+    let (done, outcome) = move_all(len, write, Ok(()));
+    if done < len && outcome.is_ok() { (done, stuck()) } else { (done, outcome) }
+}
+
+fn move_all(
+    len: usize,
+    mut step: impl FnMut(usize) -> io::Result<usize>,
+    at_end: io::Result<()>,
+) -> (usize, io::Result<()>) {
+    let mut done = 0;
+    while done < len {
+        match step(done) {
+            Ok(0) => return (done, at_end),
+            Ok(more) => done += more.min(len - done),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (done, Err(error)),
+        }
+    }
+    (done, Ok(()))
+}

@@ -1,0 +1,75 @@
+//! Why a process could not become a rank, for a person.
+
+use crate::descriptor::{DESCRIPTOR_VARIABLE, DescriptorError};
+
+/// Why a process could not become a rank.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// `TERN_JOB` holds something that `mpirun` did not write.
+    #[error(
+        "the environment variable {DESCRIPTOR_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {DESCRIPTOR_VARIABLE} and PMI_RANK to run it alone"
+    )]
+    Damaged {
+        /// What the variable holds.
+        value: String,
+        /// What is wrong with it.
+        reason: DescriptorError,
+    },
+    /// What the job descriptor names can no longer be reached.
+    #[error(
+        "the environment variable {DESCRIPTOR_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {DESCRIPTOR_VARIABLE} and PMI_RANK to run it alone"
+    )]
+    Unreachable {
+        /// Rank in the job descriptor.
+        rank: u32,
+        /// Size in the job descriptor.
+        size: u32,
+        /// The launcher's process id.
+        launcher: u32,
+        /// Which descriptor.
+        what: &'static str,
+        /// Its number.
+        number: i32,
+    },
+    /// Another process is this rank already, as when a script runs two MPI programs one after the other.
+    #[error(
+        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {DESCRIPTOR_VARIABLE} and PMI_RANK"
+    )]
+    SeatTaken {
+        /// The rank.
+        rank: u32,
+        /// The process that was it first.
+        pid: u32,
+    },
+    /// A launcher that speaks PMI-1 has started this process as one of several, and something went wrong with it.
+    #[error(
+        "a launcher that speaks PMI, as MPICH's or Intel's mpiexec, started this process as one of several ({invitation}), but this process cannot join the others: {reason}. Start the program with Tern's own mpirun instead; to run it alone, unset {}",
+        crate::pmi::RANK_VARIABLE
+    )]
+    Pmi {
+        /// What the environment says.
+        invitation: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A launcher that speaks PMIx has started this process, and something went wrong with it.
+    #[error(
+        "a launcher that speaks PMIx, as Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun, started this process ({invitation}), but this process cannot join the others: {reason}. Set LD_LIBRARY_PATH to the folder of the launcher's libpmix.so.2, or start the program with Tern's own mpirun; to run it alone, unset PMIX_RANK"
+    )]
+    Pmix {
+        /// What the environment says.
+        invitation: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// Another launcher started this process as one of several, in a protocol that Tern does not speak.
+    #[error("{launcher} started this process as one of several ({evidence}), and gave it no way to find the others: every rank would believe to be alone. {advice}; to run it alone, unset {}", evidence.split('=').next().unwrap_or_default())]
+    Foreign {
+        /// The launcher.
+        launcher: &'static str,
+        /// The variable that gave it away, with its value.
+        evidence: String,
+        /// How to start it.
+        advice: &'static str,
+    },
+}

@@ -1,0 +1,149 @@
+//! A rank under a launcher that speaks PMI-1: MPICH's and Intel's `mpiexec`, Slurm's plugin `pmi2`, Flux.
+
+pub mod client;
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
+use crate::bootstrap::pmi1::client::{Pmi1Client, PmiLink};
+use crate::bootstrap::voice::Voice;
+use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError, text};
+use crate::job::Job;
+use crate::limits::RANKS_MAX;
+use crate::node_map::NodeMap;
+use crate::pmi::{FD_VARIABLE, MAPPING_KEY, RANK_VARIABLE, SIZE_VARIABLE, SPAWNED_VARIABLE, parse_mapping};
+
+/// A rank whose launcher has handed down a socket.
+pub(super) struct Pmi1;
+
+impl Bootstrap for Pmi1 {
+    fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>> {
+        let invitation = Invitation::find(|name| text(environment, name))?;
+        let joined = Pmi1Launcher::connect(invitation).and_then(|launcher| assemble(Box::new(launcher)));
+        Some(joined.map_err(|error| JoinError::Pmi {
+            invitation: invitation.to_string(),
+            reason: error.to_string(),
+        }))
+    }
+}
+
+/// What the environment says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Invitation {
+    descriptor: i32,
+    rank: u32,
+    size: u32,
+}
+
+impl Invitation {
+    /// Reads the environment by `get`: `None` if no launcher has handed down a PMI socket to one of several ranks.
+    pub fn find(get: impl Fn(&str) -> Option<String>) -> Option<Invitation> {
+        let number = |name| get(name)?.trim().parse::<u32>().ok();
+        // One that was started by another program has somebody to meet, though it be the only rank.
+        let least = if get(SPAWNED_VARIABLE).is_some_and(|spawned| spawned.trim() == "1") { 1 } else { 2 };
+        let size = number(SIZE_VARIABLE).filter(|size| (least..=RANKS_MAX).contains(size))?;
+        let rank = number(RANK_VARIABLE).filter(|&rank| rank < size)?;
+        let descriptor = number(FD_VARIABLE).and_then(|number| i32::try_from(number).ok())?;
+        Some(Invitation { descriptor, rank, size })
+    }
+}
+
+impl fmt::Display for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Invitation { descriptor, rank, size } = self;
+        write!(f, "{RANK_VARIABLE}={rank}, {SIZE_VARIABLE}={size}, {FD_VARIABLE}={descriptor}")
+    }
+}
+
+/// The launcher's services to one of several ranks.
+struct Pmi1Launcher {
+    client: Pmi1Client,
+    identity: LaunchedRank,
+    places: NodeMap,
+}
+
+impl Pmi1Launcher {
+    fn connect(invitation: Invitation) -> io::Result<Pmi1Launcher> {
+        let Invitation { descriptor, rank, size } = invitation;
+        let mut client = Pmi1Client::connect(descriptor)?;
+        if client.store().starts_with("tern_") {
+            return Err(io::Error::other(
+                "the launcher is Tern's own mpirun, but TERN_JOB is not set: something removed it",
+            ));
+        }
+        let (appnum, universe) = (client.appnum(), client.universe());
+        let places = places(&mut client, size)?;
+        Ok(Pmi1Launcher { client, identity: LaunchedRank { rank, size, appnum, universe }, places })
+    }
+}
+
+/// A launcher that does not say which ranks share a host has them on hosts of their own.
+fn places(client: &mut Pmi1Client, size: u32) -> io::Result<NodeMap> {
+    let mapping = client.get(MAPPING_KEY)?;
+    Ok(mapping.and_then(|text| parse_mapping(&text, size)).unwrap_or_else(|| NodeMap::of(0..size)))
+}
+
+/// All ranks share one store, so that the owner of a value is in its key.
+fn key_of(owner: u32, key: &str) -> String {
+    format!("{key}-{owner}")
+}
+
+impl LauncherExchange for Pmi1Launcher {
+    fn identity(&self) -> LaunchedRank {
+        self.identity
+    }
+
+    fn local_ranks(&mut self) -> io::Result<Vec<u32>> {
+        Ok(self.places.ranks_of(self.places.host_of(self.identity.rank)).collect())
+    }
+
+    fn places(&mut self) -> io::Result<Option<NodeMap>> {
+        Ok(Some(self.places.clone()))
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> io::Result<()> {
+        self.client.put(&key_of(self.identity.rank, key), value)
+    }
+
+    fn fence(&mut self) -> io::Result<()> {
+        self.client.barrier()
+    }
+
+    fn get(&mut self, owner: u32, key: &str) -> io::Result<Option<String>> {
+        self.client.get(&key_of(owner, key))
+    }
+
+    fn voice(&self) -> Arc<dyn Voice> {
+        Arc::new(self.client.voice())
+    }
+
+    fn into_directory(self: Box<Self>) -> io::Result<Onward> {
+        let link = Arc::new(Mutex::new(PmiLink::new(self.client, self.identity.rank)));
+        Ok((Box::new(link.clone()), Some(link)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(environment: &[(&str, &str)]) -> Option<Invitation> {
+        let value = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        Invitation::find(|name| value(name).map(String::from))
+    }
+
+    #[test]
+    fn only_one_of_several_is_invited() {
+        let full = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "9")];
+        assert_eq!(found(&full), Some(Invitation { descriptor: 9, rank: 1, size: 2 }));
+        assert_eq!(found(&full[..2]), None);
+        let spawned = [("PMI_RANK", "0"), ("PMI_SIZE", "1"), ("PMI_FD", "9"), ("PMI_SPAWNED", "1")];
+        assert!(found(&spawned).is_some() && found(&spawned[..3]).is_none());
+        for changed in [("PMI_RANK", "2"), ("PMI_SIZE", "1"), ("PMI_FD", "-1"), ("PMI_SIZE", "many")] {
+            let environment: Vec<_> = std::iter::once(changed).chain(full).collect();
+            assert_eq!(found(&environment), None, "{changed:?}");
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! `TERN_CHECK=windows`: what accesses to a window may do to each other, and what a person is told.
+//!
+//! An access is open at its target until a synchronization of its kind ends it. Two open accesses to the same bytes conflict, unless
+//! both only read, or both are atomic in the same way (MPI 5.0 section 12.7). Where the open accesses are kept, `rma::watch` says.
+
+use crate::rma::call::RmaCall;
+use std::collections::{BTreeSet, VecDeque};
+use tern_abi::*;
+use tern_mem::UserBuf;
+use tern_mem::op::PredefinedOp;
+
+/// Accesses whose buffers are looked at again; of older ones nothing is known.
+const HELD_MAX: usize = 4096;
+
+/// What a rank remembers of its accesses to a window.
+#[derive(Debug)]
+pub struct WindowWatch {
+    /// A window of the library's own, which has the table of open accesses of each rank.
+    pub tables: MPI_Win,
+    /// This rank's accesses whose buffers may not be used yet.
+    held: VecDeque<HeldAccess>,
+    /// Targets that have accesses of this rank which a flush ends.
+    pub entered: BTreeSet<u32>,
+    /// A thread has one of the tables.
+    pub is_busy: bool,
+}
+
+/// What ends an access at its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessEnd {
+    /// `MPI_Win_fence`.
+    Fence,
+    /// `MPI_Win_wait` of the target; here, `MPI_Win_complete`.
+    Complete,
+    /// `MPI_Win_flush` and `MPI_Win_unlock`, with one rank or all.
+    Flush,
+}
+
+impl AccessEnd {
+    const ALL: [AccessEnd; 3] = [AccessEnd::Fence, AccessEnd::Complete, AccessEnd::Flush];
+}
+
+/// One run of bytes that an open access uses at its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessedBytes {
+    /// The call.
+    pub call: RmaCall,
+    /// Its operation, if it combines.
+    pub op: MPI_Op,
+    /// The type of its elements, if it combines.
+    pub element: MPI_Datatype,
+    /// What ends it.
+    pub ends: AccessEnd,
+    /// Accesses of its origin to one element are ordered (`accumulate_ordering`).
+    pub is_ordered: bool,
+    /// The rank that makes it.
+    pub origin: u32,
+    /// The first byte, counted from the beginning of the target's memory; in a dynamic window, its address.
+    pub low: u64,
+    /// The byte behind the last.
+    pub high: u64,
+    /// A hash of the bytes as the access left them, if they must not change until it ends.
+    pub content: Option<u64>,
+}
+
+/// Words of an entry in the table.
+const WORDS: usize = 8;
+
+impl AccessedBytes {
+    /// Bytes of an entry in the table.
+    pub const BYTES: usize = WORDS * 8;
+
+    /// For the table.
+    pub fn bytes(&self) -> [u8; AccessedBytes::BYTES] {
+        let words: [u64; WORDS] = [
+            self.call as u64,
+            self.op.0 as u64,
+            self.element.0 as u64,
+            self.ends as u64 | u64::from(self.is_ordered) << 8 | u64::from(self.content.is_some()) << 9,
+            self.origin.into(),
+            self.low,
+            self.high,
+            self.content.unwrap_or(0),
+        ];
+        let mut bytes = [0; AccessedBytes::BYTES];
+        for (word, to) in words.iter().zip(bytes.chunks_exact_mut(8)) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// From the table; `None` if nobody wrote such an entry.
+    pub fn read(bytes: &[u8]) -> Option<AccessedBytes> {
+        let word = |at: usize| {
+            Some(u64::from_le_bytes(bytes.get(at * 8..at * 8 + 8)?.try_into().expect("eight bytes")))
+        };
+        let flags = word(3)?;
+        Some(AccessedBytes {
+            call: RmaCall::from_number(word(0)?)?,
+            op: MPI_Op(word(1)? as usize),
+            element: MPI_Datatype(word(2)? as usize),
+            ends: *AccessEnd::ALL.get((flags & 0xff) as usize)?,
+            is_ordered: flags & 1 << 8 != 0,
+            origin: word(4)? as u32,
+            low: word(5)?,
+            high: word(6)?,
+            content: if flags & 1 << 9 != 0 { Some(word(7)?) } else { None },
+        })
+    }
+
+    fn only_reads(&self) -> bool {
+        self.call.is_get() || self.op == MPI_NO_OP
+    }
+
+    fn is_atomic(&self) -> bool {
+        !self.call.is_get() && !self.call.is_put()
+    }
+
+    /// Whether a later access conflicts with this one, which is open.
+    pub fn conflicts(&self, later: &AccessedBytes) -> bool {
+        if self.low >= later.high || later.low >= self.high || (self.only_reads() && later.only_reads()) {
+            return false;
+        }
+        !(self.is_atomic() && later.is_atomic() && self.fits(later))
+    }
+
+    /// Whether two atomic accesses may meet: with the same operation, or where one comes after the other anyway. A comparison that swaps may
+    /// meet any, as in locks that are made of it.
+    fn fits(&self, later: &AccessedBytes) -> bool {
+        let compares = |entry: &AccessedBytes| entry.call == RmaCall::CompareAndSwap;
+        self.element == later.element
+            && (self.op == later.op
+                || self.only_reads()
+                || later.only_reads()
+                || compares(self)
+                || compares(later)
+                || (self.origin == later.origin && self.is_ordered && later.is_ordered))
+    }
+
+    fn described(&self) -> String {
+        let op = match PredefinedOp::from_handle(self.op.0) {
+            Some(op) if self.is_atomic() && self.call != RmaCall::CompareAndSwap => format!(" with {op}"),
+            _ => String::new(),
+        };
+        format!("{}{op} of rank {} to {}", self.call.name(), self.origin, span(self.low, self.high))
+    }
+}
+
+fn span(low: u64, high: u64) -> String {
+    if high - low == 1 { format!("byte {low}") } else { format!("bytes {low} to {}", high - 1) }
+}
+
+/// The first open access that one of the later runs conflicts with, and that run.
+pub fn find_conflict<'a>(
+    open: &'a [AccessedBytes],
+    later: &'a [AccessedBytes],
+) -> Option<(&'a AccessedBytes, &'a AccessedBytes)> {
+    later.iter().find_map(|run| Some((open.iter().find(|open| open.conflicts(run))?, run)))
+}
+
+const WHERE: &str = "(TERN_CHECK=windows, MPI 5.0 section 12.7)";
+
+/// What a person is told of a conflict at rank `target` of a window.
+pub fn conflict(open: &AccessedBytes, later: &AccessedBytes, target: u32, window: &str) -> String {
+    let what = match open.ends {
+        AccessEnd::Fence => "put MPI_Win_fence between them",
+        AccessEnd::Complete => "let them come in different exposure epochs of the target",
+        AccessEnd::Flush if open.origin == later.origin => "put MPI_Win_flush between them",
+        AccessEnd::Flush => {
+            "end the first by MPI_Win_flush or MPI_Win_unlock, and tell the other rank of it, or lock exclusively"
+        }
+    };
+    format!(
+        "at rank {target} of {window}, {} meets {}, which is still open: {what} {WHERE}",
+        later.described(),
+        open.described()
+    )
+}
+
+/// What a person is told of bytes that changed while an access was open.
+pub fn stored(entry: &AccessedBytes, me: u32, window: &str) -> String {
+    let did = if entry.call.is_get() { "read" } else { "written" };
+    format!(
+        "{} of rank {me} in {window}, which {} of rank {} has {did}, were changed by a store before the epoch ended: a fence, or \
+         MPI_Win_wait, has to come first {WHERE}",
+        span(entry.low, entry.high),
+        entry.call.name(),
+        entry.origin
+    )
+}
+
+/// An access whose buffers are in use.
+#[derive(Debug)]
+pub struct HeldAccess {
+    /// The call.
+    pub call: RmaCall,
+    /// Its target.
+    pub target: u32,
+    /// What ends it.
+    pub ends: AccessEnd,
+    /// The bytes that it uses there: the first, and the one behind the last.
+    pub there: (u64, u64),
+    /// The buffers here.
+    pub buffers: Vec<Lent>,
+}
+
+/// A buffer of an access.
+#[derive(Clone, Debug)]
+pub struct Lent {
+    /// It.
+    pub buffer: UserBuf,
+    /// The access writes it.
+    pub is_written: bool,
+    /// A hash of what was in it when the call returned.
+    pub content: u64,
+}
+
+impl HeldAccess {
+    fn described(&self) -> String {
+        format!("{} to {} of rank {}", self.call.name(), span(self.there.0, self.there.1), self.target)
+    }
+}
+
+impl Lent {
+    fn described(&self) -> String {
+        match self.buffer.as_contiguous() {
+            Some((at, len)) => format!("{len} bytes at {at:#x}"),
+            None => format!("{} bytes with gaps", self.buffer.len()),
+        }
+    }
+
+    /// Only runs are compared: gaps would have to be, too.
+    fn overlaps(&self, other: &Lent) -> bool {
+        let (Some((a, a_len)), Some((b, b_len))) =
+            (self.buffer.as_contiguous(), other.buffer.as_contiguous())
+        else {
+            return false;
+        };
+        a < b + b_len && b < a + a_len
+    }
+
+    fn has_changed(&self) -> bool {
+        !self.buffer.is_there(false) || content(&self.buffer, 0, self.buffer.len()) != self.content
+    }
+}
+
+/// Which accesses of this rank a call ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndedAccesses {
+    /// Of this kind.
+    pub ends: AccessEnd,
+    /// To this rank, or to all.
+    pub target: Option<u32>,
+}
+
+impl EndedAccesses {
+    fn has(self, held: &HeldAccess) -> bool {
+        held.ends == self.ends && self.target.is_none_or(|target| target == held.target)
+    }
+}
+
+impl WindowWatch {
+    /// Of a window that has its tables in another.
+    pub fn new(tables: MPI_Win) -> WindowWatch {
+        WindowWatch { tables, held: VecDeque::new(), entered: BTreeSet::new(), is_busy: false }
+    }
+
+    /// What a person is told if a call uses a buffer that an access still has.
+    pub fn reuse(&self, call: RmaCall, buffers: &[Lent]) -> Option<String> {
+        for held in &self.held {
+            for (lent, new) in held.buffers.iter().flat_map(|lent| buffers.iter().map(move |new| (lent, new)))
+            {
+                if lent.overlaps(new) && (lent.is_written || new.is_written || lent.has_changed()) {
+                    return Some(format!(
+                        "{} uses {} which {} still has: it was not completed by a flush, or by the end of its epoch {WHERE}",
+                        call.name(),
+                        new.described(),
+                        held.described()
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// An access has been made.
+    pub fn hold(&mut self, held: HeldAccess) {
+        if self.held.len() == HELD_MAX {
+            self.held.pop_front();
+        }
+        self.held.push_back(held);
+    }
+
+    /// A call ends accesses: what a person is told if a buffer was used too early.
+    pub fn release(&mut self, call: &str, which: EndedAccesses) -> Option<String> {
+        let mut complaint = None;
+        self.held.retain(|held| {
+            if !which.has(held) {
+                return true;
+            }
+            let changed = held.buffers.iter().find(|lent| lent.has_changed());
+            if let (None, Some(lent)) = (&complaint, changed) {
+                complaint = Some(format!(
+                    "the buffer of {}, {}, was changed before {call} completed it: a flush, or the end of the epoch, has to come first \
+                     {WHERE}",
+                    held.described(),
+                    lent.described()
+                ));
+            }
+            false
+        });
+        complaint
+    }
+}
+
+/// A hash of some packed bytes of a buffer.
+pub fn content(buffer: &UserBuf, from: usize, bytes: usize) -> u64 {
+    const CHUNK: usize = 4096;
+    let (mut chunk, mut hash, mut at) = ([0; CHUNK], 0xcbf2_9ce4_8422_2325u64, 0);
+    while at < bytes {
+        let part = CHUNK.min(bytes - at);
+        chunk[part..].fill(0);
+        buffer.read(from + at, &mut chunk[..part]);
+        for word in chunk[..part.next_multiple_of(8)].chunks_exact(8) {
+            let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+            hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        }
+        at += part;
+    }
+    hash ^ bytes as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(call: RmaCall, origin: u32, low: u64, high: u64) -> AccessedBytes {
+        let op = if call.is_get() || call.is_put() { MPI_OP_NULL } else { MPI_SUM };
+        let element = if op == MPI_SUM { MPI_INT64_T } else { MPI_DATATYPE_NULL };
+        AccessedBytes {
+            call,
+            op,
+            element,
+            ends: AccessEnd::Fence,
+            is_ordered: true,
+            origin,
+            low,
+            high,
+            content: None,
+        }
+    }
+
+    #[test]
+    fn entries_come_back_from_the_table() {
+        let put = AccessedBytes { content: Some(7), ends: AccessEnd::Flush, ..entry(RmaCall::Put, 3, 8, 16) };
+        for entry in [put, entry(RmaCall::GetAccumulate, 1, 0, u64::MAX)] {
+            assert_eq!(AccessedBytes::read(&entry.bytes()), Some(entry));
+        }
+        assert_eq!(AccessedBytes::read(&[0xff; AccessedBytes::BYTES]), None);
+        assert_eq!(AccessedBytes::read(&[0; 5]), None);
+    }
+
+    #[test]
+    fn accesses_conflict_where_they_meet_and_one_writes() {
+        let put = entry(RmaCall::Put, 0, 0, 8);
+        assert!(put.conflicts(&entry(RmaCall::Put, 1, 7, 9)) && put.conflicts(&entry(RmaCall::Get, 0, 0, 1)));
+        assert!(!put.conflicts(&entry(RmaCall::Put, 1, 8, 9)), "beside it");
+        let get = entry(RmaCall::Get, 0, 0, 8);
+        assert!(!get.conflicts(&entry(RmaCall::Get, 1, 0, 8)) && get.conflicts(&put));
+    }
+
+    #[test]
+    fn atomic_accesses_meet_with_one_operation_and_type() {
+        let sum = entry(RmaCall::Accumulate, 0, 0, 8);
+        let other = |change: fn(&mut AccessedBytes)| {
+            let mut other = entry(RmaCall::FetchAndOp, 1, 0, 8);
+            change(&mut other);
+            sum.conflicts(&other)
+        };
+        assert!(!other(|_| {}) && !other(|entry| entry.op = MPI_NO_OP));
+        assert!(!other(|entry| entry.call = RmaCall::CompareAndSwap));
+        assert!(other(|entry| entry.op = MPI_MAX) && other(|entry| entry.element = MPI_DOUBLE));
+        assert!(!other(|entry| (entry.op, entry.origin) = (MPI_MAX, 0)), "in the order of the calls");
+        assert!(sum.conflicts(&entry(RmaCall::Put, 0, 0, 8)) && sum.conflicts(&entry(RmaCall::Get, 1, 0, 8)));
+        assert!(
+            !entry(RmaCall::Get, 1, 0, 8).conflicts(&AccessedBytes { op: MPI_NO_OP, ..sum }),
+            "both only read"
+        );
+    }
+
+    #[test]
+    fn a_conflict_is_told_with_both_calls_ranks_and_bytes() {
+        let (put, sum) = (entry(RmaCall::Put, 0, 0, 8), entry(RmaCall::Accumulate, 2, 4, 5));
+        let said = conflict(&put, &sum, 1, "window grid");
+        assert!(said.starts_with(
+            "at rank 1 of window grid, MPI_Accumulate with MPI_SUM of rank 2 to byte 4 meets MPI_Put of rank 0 to bytes 0 to 7, which"
+        ), "{said}");
+    }
+
+    #[test]
+    fn buffers_are_held_until_their_kind_of_end() {
+        let mut watch = WindowWatch::new(MPI_WIN_NULL);
+        let lent = |is_written, buffer: &UserBuf| Lent {
+            buffer: buffer.clone(),
+            is_written,
+            content: content(buffer, 0, buffer.len()),
+        };
+        let buffer = UserBuf::owned(20);
+        let held = |target| HeldAccess {
+            call: RmaCall::Put,
+            target,
+            ends: AccessEnd::Flush,
+            there: (0, 20),
+            buffers: vec![lent(false, &buffer)],
+        };
+        watch.hold(held(1));
+        watch.hold(held(2));
+        assert_eq!(watch.reuse(RmaCall::Put, &[lent(false, &buffer)]), None, "both read it");
+        assert!(
+            watch
+                .reuse(RmaCall::Get, &[lent(true, &buffer)])
+                .unwrap()
+                .contains("which MPI_Put to bytes 0 to 19 of rank 1")
+        );
+        let which = |target| EndedAccesses { ends: AccessEnd::Flush, target };
+        assert_eq!(watch.release("MPI_Win_flush", which(Some(1))), None);
+        buffer.write(19, &[1]);
+        assert!(watch.reuse(RmaCall::Put, &[lent(false, &buffer)]).is_some(), "it was changed meanwhile");
+        assert_eq!(
+            watch.release("MPI_Win_fence", EndedAccesses { ends: AccessEnd::Fence, target: None }),
+            None
+        );
+        assert!(
+            watch
+                .release("MPI_Win_unlock_all", which(None))
+                .unwrap()
+                .contains("before MPI_Win_unlock_all completed")
+        );
+        assert_eq!(watch.reuse(RmaCall::Get, &[lent(true, &buffer)]), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! How a thread enters the library: the phases of the process, the one lock, and the guard.
+
+use super::Process;
+use parking_lot::RawMutex;
+use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+/// How far this process is (MPI 5.0 section 11.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Phase {
+    /// `MPI_Init` has not been called.
+    Before,
+    /// Initialised.
+    Running,
+    /// `MPI_Finalize` has been called.
+    Finalized,
+    /// This is a child of the process that called `MPI_Init`, see [`crate::core::forked`].
+    Forked,
+}
+
+static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
+
+/// How far this process is.
+pub fn phase() -> Phase {
+    match PHASE.load(Ordering::Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Running,
+        2 => Phase::Finalized,
+        _ => Phase::Forked,
+    }
+}
+
+/// The process has come so far.
+pub fn set_phase(phase: Phase) {
+    PHASE.store(phase as u8, Ordering::Release);
+}
+
+struct SharedProcess(UnsafeCell<Process>);
+
+// SAFETY: reached only through `enter`, which gives out one `LockGuard` at a time: by the lock when the program may
+// call from several threads, otherwise by the program's promise to the standard (section 11.6: below
+// MPI_THREAD_MULTIPLE no two threads are in MPI at once).
+unsafe impl Sync for SharedProcess {}
+
+static PROCESS: SharedProcess = SharedProcess(UnsafeCell::new(Process::new()));
+static LOCK: RawMutex = RawMutex::INIT;
+
+/// Whether several threads may call. True until `MPI_Init_thread` has said otherwise: before, any may create info
+/// objects and the like.
+static THREADED: AtomicBool = AtomicBool::new(true);
+
+/// Decides whether the lock is used. Called by `MPI_Init_thread`, alone.
+pub fn set_threaded(threaded: bool) {
+    THREADED.store(threaded, Ordering::Release);
+}
+
+/// Whether several threads may call.
+#[inline]
+pub fn threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
+/// A thread is in the library, while no lock is used: a second one must not come in.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// The thread that sleeps in the library meanwhile, by [`thread_token`]; 0: none.
+static ASLEEP: AtomicUsize = AtomicUsize::new(0);
+
+/// A number of this thread's, which no other that lives has.
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| ptr::from_ref(token).addr())
+}
+
+/// The right to use the process's state.
+pub struct LockGuard {
+    locked: bool,
+    /// [`BUSY`] is this guard's.
+    counted: bool,
+    events: u64,
+    /// The thread is among the sleepers already: it has looked at everything.
+    sleeps: bool,
+}
+
+/// Enters the library. A thread that is in it already must not enter again: with assertions on, that is a panic.
+#[inline]
+#[cfg_attr(debug_assertions, track_caller)]
+pub fn enter() -> LockGuard {
+    holder::assert_absent();
+    if threaded() {
+        LOCK.lock();
+        return entered();
+    }
+    if BUSY.load(Ordering::Relaxed) {
+        come_back_or_meet_another();
+    }
+    BUSY.store(true, Ordering::Relaxed);
+    holder::arrive();
+    LockGuard { locked: false, counted: true, events: 0, sleeps: false }
+}
+
+/// Whether this thread has a guard: one with two would have the state twice, as two exclusive references. Empty without assertions.
+mod holder {
+    #[cfg(debug_assertions)]
+    use std::cell::Cell;
+
+    #[cfg(debug_assertions)]
+    thread_local!(static IS_HERE: Cell<bool> = const { Cell::new(false) });
+
+    /// Panics if this thread has a guard.
+    #[inline(always)]
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn assert_absent() {
+        #[cfg(debug_assertions)]
+        assert!(!IS_HERE.get(), "this thread is in the library already, and enters it again");
+    }
+
+    /// This thread has come in.
+    #[inline(always)]
+    pub fn arrive() {
+        #[cfg(debug_assertions)]
+        IS_HERE.set(true);
+    }
+
+    /// This thread goes.
+    #[inline(always)]
+    pub fn leave() {
+        #[cfg(debug_assertions)]
+        IS_HERE.set(false);
+    }
+}
+
+/// A thread is in the library: the one that calls, which has slept there, or another one. (Not in line: the address of a
+/// thread's own variable is a call, which a compiler may make beforehand.)
+#[cold]
+#[inline(never)]
+fn come_back_or_meet_another() {
+    crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+}
+
+/// This thread sleeps in the library.
+#[cold]
+#[inline(never)]
+fn fall_asleep() {
+    ASLEEP.store(thread_token(), Ordering::Relaxed);
+}
+
+/// Enters the library for a call that any thread may make at any time, whatever level was asked for (MPI 5.0 section 11.4.1).
+#[cfg_attr(debug_assertions, track_caller)]
+pub fn enter_anyway() -> LockGuard {
+    holder::assert_absent();
+    if threaded() {
+        LOCK.lock();
+        return entered();
+    }
+    holder::arrive();
+    LockGuard { locked: false, counted: false, events: 0, sleeps: false }
+}
+
+/// Enters the library unless somebody else is in it, where the lock is used.
+pub fn try_enter() -> Option<LockGuard> {
+    (threaded() && LOCK.try_lock()).then(entered)
+}
+
+/// Enters the library unless somebody is in it: another thread, or this one, which a signal has interrupted.
+pub fn try_look() -> Option<LockGuard> {
+    if threaded() {
+        return try_enter();
+    }
+    (!BUSY.load(Ordering::Relaxed)).then(enter)
+}
+
+/// From now on the lock is used: threads that are not the program's may look. Not while a thread is in the library without it.
+pub fn use_lock() {
+    if !BUSY.load(Ordering::Relaxed) {
+        set_threaded(true);
+    }
+}
+
+/// The lock has been taken.
+#[inline]
+fn entered() -> LockGuard {
+    holder::arrive();
+    let mut guard = LockGuard { locked: true, counted: false, events: 0, sleeps: false };
+    guard.waiting.entries = guard.waiting.entries.wrapping_add(1);
+    guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
+    guard
+}
+
+impl Deref for LockGuard {
+    type Target = Process;
+
+    #[inline]
+    fn deref(&self) -> &Process {
+        // SAFETY: one guard at a time (see `SharedProcess`), and the reference does not outlive it.
+        unsafe { &*PROCESS.0.get() }
+    }
+}
+
+impl DerefMut for LockGuard {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Process {
+        // SAFETY: one guard at a time (see `SharedProcess`), and the reference does not outlive it.
+        unsafe { &mut *PROCESS.0.get() }
+    }
+}
+
+impl Drop for LockGuard {
+    #[inline]
+    fn drop(&mut self) {
+        if self.locked {
+            leave_locked(self.events, self.sleeps);
+        } else if self.counted {
+            self.leave_alone();
+        } else {
+            holder::leave();
+        }
+    }
+}
+
+/// What a guard does at its end where the lock is used. Not in line, and without a reference to the guard: where no lock is used, the
+/// guard stays in registers, and a call of MPI saves no more of them than it needs.
+#[inline(never)]
+fn leave_locked(events: u64, sleeps: bool) {
+    let mut guard = ManuallyDrop::new(LockGuard { locked: true, counted: false, events, sleeps });
+    guard.wake_sleepers();
+    crate::core::progress::leaving(&mut guard);
+    let heard = crate::tool::is_heard();
+    if heard {
+        crate::tool::collect(&mut guard);
+    }
+    holder::leave();
+    // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
+    unsafe { LOCK.unlock_fair() };
+    if heard {
+        crate::tool::deliver();
+    }
+}
+
+impl LockGuard {
+    /// The thread leaves to sleep, counted among the sleepers, and needs no waking for what it has seen.
+    pub fn leave_to_sleep(mut self) {
+        self.sleeps = true;
+    }
+
+    /// Leaves the library to others; a thread that only sleeps stays the one that is in it.
+    #[inline]
+    fn leave_alone(&self) {
+        holder::leave();
+        if self.sleeps {
+            fall_asleep();
+        } else {
+            BUSY.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// A thread that sleeps may wait for what this one has just completed or come upon, or for what it has left unseen.
+    fn wake_sleepers(&mut self) {
+        if self.waiting.sleepers > u32::from(self.sleeps) {
+            self.wake_for_events();
+        }
+    }
+
+    #[cold]
+    fn wake_for_events(&mut self) {
+        let before = self.events;
+        let news = self
+            .engine_mut()
+            .is_some_and(|engine| engine.events() != before || engine.transport().has_unsignaled());
+        if let Some(bell) = self.waiting.bell.as_ref().filter(|_| news) {
+            bell.ring();
+        }
+    }
+}
+
+/// The state of a child that has just been forked.
+pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
+    BUSY.store(false, Ordering::Relaxed);
+    // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
+    // calls without a guard.
+    change(unsafe { &mut *PROCESS.0.get() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "enters it again")]
+    fn a_thread_that_enters_twice_is_noticed() {
+        let _first = enter();
+        let _second = enter();
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "enters it again")]
+    fn a_call_that_may_be_made_at_any_time_is_no_second_entry() {
+        let _first = enter_anyway();
+        let _second = enter_anyway();
+    }
+
+    #[test]
+    fn a_thread_that_has_left_may_enter_again() {
+        drop(enter());
+        drop(enter());
+    }
+}

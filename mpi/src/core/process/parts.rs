@@ -1,0 +1,136 @@
+//! The smaller parts of the process's state.
+
+use crate::core::multicast::MulticastVerdict;
+use crate::core::wait::{Asleep, Polling, Yielding};
+use crate::limits::{SPIN_POLLS_MAX, YIELDS_MAX};
+use std::sync::Arc;
+use std::time::Duration;
+use tern_transport::{Doorbell, Medium, TransportSetting};
+
+/// How this process waits.
+pub struct ProcessWaits {
+    /// The doorbell of this rank.
+    pub bell: Option<Arc<dyn Doorbell>>,
+    /// Threads of this process that sleep in a call.
+    pub sleepers: u32,
+    /// What those of them wait for that have slept long.
+    pub asleep: Asleep,
+    /// Counts the times that a thread has entered, where several may.
+    pub entries: u64,
+    /// Counts the times that somebody has taken what had arrived.
+    pub polls: u64,
+    /// How long calls have yielded or slept, while a tool counts.
+    pub blocked: Duration,
+    /// Ranks outnumber the cores: waiting must not spin.
+    pub oversubscribed: bool,
+    /// Empty polls after which a wait that spins offers the core to others; 0: it does not.
+    pub polls_per_yield: u32,
+    /// Yields before a wait sleeps.
+    pub yields_max: u32,
+    /// A wait for one peer's message gives that peer the core first, and looks at it alone, most times.
+    pub listens: bool,
+    /// Polls of a blocking receive before it needs a request.
+    pub polls_at_once: u32,
+    /// Empty polls before a wait stops spinning: what the last waits have taught.
+    pub spin_polls_max: u32,
+    /// What it is at most.
+    pub spin_polls_most: u32,
+    /// What a loop over calls that ask says of itself.
+    pub polling: Polling,
+    /// Whether waits yield before they sleep.
+    pub yielding: Yielding,
+    /// `TERN_PROGRESS=thread`.
+    pub progress_thread: bool,
+    /// Nobody uses MPI here, for now: what peers still need of this rank, the progress thread does.
+    pub away: bool,
+}
+
+impl ProcessWaits {
+    /// As before the settings are read.
+    pub const fn new() -> Self {
+        ProcessWaits {
+            bell: None,
+            sleepers: 0,
+            asleep: Asleep::new(),
+            entries: 0,
+            polls: 0,
+            blocked: Duration::ZERO,
+            oversubscribed: false,
+            polls_per_yield: 0,
+            yields_max: YIELDS_MAX,
+            listens: false,
+            polls_at_once: 1,
+            spin_polls_max: SPIN_POLLS_MAX,
+            spin_polls_most: SPIN_POLLS_MAX,
+            polling: Polling::new(),
+            yielding: Yielding::new(),
+            progress_thread: false,
+            away: false,
+        }
+    }
+}
+
+/// `TERN_CHECK`: which checks are on.
+pub struct Checks {
+    /// Types of messages.
+    pub types: bool,
+    /// Threads. The lock is used then, whatever level was asked for.
+    pub threads: bool,
+    /// Collectives. They go by schedules then, whatever shorter way there is.
+    pub collectives: bool,
+    /// Windows that are made from now on.
+    pub windows: bool,
+    /// Types are checked, or messages are counted: the shortest ways of messages are not taken.
+    pub watched: bool,
+}
+
+impl Checks {
+    /// None is on.
+    pub const fn new() -> Self {
+        Checks { types: false, threads: false, collectives: false, windows: false, watched: false }
+    }
+}
+
+/// What is known of multicast.
+pub struct MulticastState {
+    /// Whether it works.
+    pub verdict: MulticastVerdict,
+    /// What multicasts shall go by.
+    pub medium: Medium,
+    /// Collectives count each rank as a node of its own: a way to try multicasts on one.
+    pub ranks_apart: bool,
+}
+
+impl MulticastState {
+    /// Nobody has asked yet.
+    pub const fn new() -> Self {
+        MulticastState { verdict: MulticastVerdict::Open, medium: Medium::Udp, ranks_apart: false }
+    }
+}
+
+/// What the choice of collective algorithms needs to know.
+pub struct CollectiveState {
+    /// `TERN_TRANSPORT`.
+    pub transport: TransportSetting,
+    /// `TERN_COPIES`, as it is on this node.
+    pub by_cells: bool,
+    /// `TERN_COLL_TABLE`: the rows that come before the built-in choice.
+    pub rows: Vec<tern_coll::TableRow>,
+    /// Counts the contexts that this process has led into being.
+    pub contexts_led: u32,
+    /// Slots for the teams that this process leads, once it has led one other than the world's.
+    pub teams_led: Vec<crate::coll::team_place::Led>,
+}
+
+impl CollectiveState {
+    /// As before the settings are read.
+    pub const fn new() -> Self {
+        CollectiveState {
+            transport: TransportSetting::Auto,
+            by_cells: false,
+            rows: Vec::new(),
+            contexts_led: 0,
+            teams_led: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a call waits for, for a person who asks.
+
+use tern_abi::MPI_Request;
+use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
+
+/// What a call waits for, for a person.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The call.
+    pub call: &'static str,
+    /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
+    pub peer: i32,
+    /// Tag, `ANY_TAG` or [`NO_TAG`] of the status page.
+    pub tag: i32,
+    /// Context of the communicator, if there is one.
+    pub context: Option<u64>,
+    /// Bytes of the message or buffer.
+    pub bytes: Option<u64>,
+    /// The collective that the call is or completes; empty if it is none.
+    pub collective: &'static str,
+    /// Its root, as the status page has it.
+    pub root: i32,
+    /// What is waited for is a message to this rank.
+    pub receives: bool,
+    /// The requests that are waited for, as far as there are any.
+    pub requests: Vec<MPI_Request>,
+    /// More.
+    pub detail: String,
+    /// More, in a line of its own. May be empty.
+    pub further: String,
+}
+
+impl Waiting {
+    /// In a call of which nothing more is known.
+    pub fn on(call: &'static str) -> Self {
+        Waiting {
+            call,
+            peer: NO_PEER,
+            tag: NO_TAG,
+            context: None,
+            bytes: None,
+            collective: "",
+            root: NO_ROOT,
+            receives: false,
+            requests: Vec::new(),
+            detail: String::new(),
+            further: String::new(),
+        }
+    }
+
+    /// In a collective.
+    pub fn collective(call: &'static str, context: u64) -> Self {
+        Waiting { context: Some(context), collective: call, ..Waiting::on(call) }
+    }
+
+    /// In a call that sends to or receives from a peer; wildcards as in the standard.
+    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
+        let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
+        Waiting { peer, tag, context: Some(context), bytes: Some(bytes), ..Waiting::on(call) }
+    }
+
+    /// For a message to this rank.
+    pub fn to_receive(self) -> Self {
+        Waiting { receives: true, ..self }
+    }
+
+    /// For this request.
+    pub fn of(self, request: MPI_Request) -> Self {
+        Waiting { requests: vec![request], ..self }
+    }
+}

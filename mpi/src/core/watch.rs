@@ -1,0 +1,43 @@
+//! A thread that notices the death of other ranks, under launchers that let a job go on without one.
+
+use crate::core::process::complain;
+use crate::core::stdio;
+use crate::limits::CARRYING_TIME;
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+use tern_job::watch::{Stop, Watch};
+use tern_transport::threads::Serving;
+
+static THREAD: Mutex<Option<(Stop, JoinHandle<()>)>> = Mutex::new(None);
+
+fn thread() -> std::sync::MutexGuard<'static, Option<(Stop, JoinHandle<()>)>> {
+    THREAD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Starts it. Without a thread, which a limit of the system may forbid, the launcher alone notices deaths.
+pub fn start(mut watch: Watch) {
+    let (serving, stop) = (Serving::start(), watch.stop());
+    let run = move || {
+        serving.begin();
+        if let Some(verdict) = watch.run() {
+            stdio::flush_streams();
+            if let Some(message) = &verdict.message {
+                complain(message);
+                // A launcher that is told to end its job may drop what it has not carried yet.
+                std::thread::sleep(CARRYING_TIME);
+            }
+            watch.end_job(&verdict);
+            // SAFETY: _exit has no preconditions.
+            unsafe { libc::_exit(tern_job::exit_status(verdict.code)) };
+        }
+    };
+    let handle = std::thread::Builder::new().name("tern-watch".into()).spawn(run).ok();
+    *thread() = handle.map(|handle| (stop, handle));
+}
+
+/// Ends it: this rank uses MPI no more, and has said so on the status page.
+pub fn stop() {
+    let Some((stop, handle)) = thread().take() else { return };
+    stop.stop();
+    let _ = handle.join();
+}

@@ -1,0 +1,146 @@
+//! What stays as it was when a file was opened, and what all its ranks do together.
+
+use super::fault::{agree, expect_same};
+use super::shared_pointer::SharedPointer;
+use super::together::Together;
+use crate::comm::agree::{Participants, SourceNumbering};
+use crate::comm::object::shown;
+use crate::core::error::{Result, fail};
+use crate::limits::AGREEMENT_TAG;
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tern_abi::*;
+use tern_engine::Group;
+use tern_io::{FileSystem, Plan, PosixFile};
+use tern_job::status_page::count_of_ranks;
+
+/// What does not change while a file is open. Accesses that go on have it.
+pub struct FileFacts {
+    /// Path as the program gave it, without a prefix that names a file system.
+    pub path: String,
+    /// Access mode.
+    pub amode: c_int,
+    /// This process's rank.
+    pub me: u32,
+    /// Its ranks.
+    pub group: Group,
+    /// Context of messages among them.
+    pub context: u64,
+    /// The host of each.
+    pub hosts: Vec<u32>,
+    /// The system's file.
+    pub storage: Arc<PosixFile>,
+    /// What it lies on.
+    pub filesystem: FileSystem,
+    /// Bytes that the file system likes to have together.
+    pub block_bytes: u64,
+    /// The pointer that all ranks share.
+    pub shared: SharedPointer,
+    /// What collective accesses go by.
+    pub together: Together,
+    /// Non-blocking accesses under way.
+    pub pending: AtomicUsize,
+}
+
+impl FileFacts {
+    /// Ranks of the file.
+    pub fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// Where its ranks agree about something.
+    pub fn participants(&self, call: &'static str) -> Participants {
+        let context = self.context | crate::comm::object::Lane::Local as u64;
+        Participants {
+            call,
+            group: self.group.clone(),
+            rank: self.me,
+            context,
+            tag: AGREEMENT_TAG,
+            numbering: SourceNumbering::Ranks,
+        }
+    }
+
+    /// Name and size, for a message to a person.
+    pub fn described(&self) -> String {
+        let name = shown(&self.path, "");
+        format!("file '{name}' ({}, this is {})", count_of_ranks(self.size()), self.me)
+    }
+
+    /// The number of the domain that this rank aggregates, if it does.
+    pub fn domain_of(&self, plan: &Plan) -> Option<usize> {
+        plan.domains.iter().position(|(rank, _)| *rank == self.me)
+    }
+
+    /// Whether all ranks run on one host.
+    pub fn is_on_one_host(&self) -> bool {
+        self.hosts.iter().all(|host| *host == self.hosts[0])
+    }
+
+    /// Whether it was opened with one of these modes.
+    pub fn may(&self, modes: c_int) -> bool {
+        self.amode & modes != 0
+    }
+
+    /// Whether it was opened for writing.
+    pub fn writes(&self) -> bool {
+        self.may(MPI_MODE_WRONLY | MPI_MODE_RDWR)
+    }
+
+    /// Refuses what the mode does not allow.
+    pub fn expect(&self, writes: bool) -> Result {
+        if writes && !self.writes() {
+            return Err(fail(
+                MPI_ERR_READ_ONLY,
+                "the file was opened with MPI_MODE_RDONLY: it cannot be written",
+            ));
+        }
+        if !writes && self.may(MPI_MODE_WRONLY) {
+            return Err(fail(MPI_ERR_ACCESS, "the file was opened with MPI_MODE_WRONLY: it cannot be read"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a place in a file that was opened for sequential access.
+    pub fn expect_places(&self) -> Result {
+        if self.may(MPI_MODE_SEQUENTIAL) {
+            return Err(fail(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                "the file was opened with MPI_MODE_SEQUENTIAL: only accesses by the shared pointer are possible",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> Result<u64> {
+        let found = self.storage.0.metadata();
+        found.map(|found| found.len()).map_err(|error| super::fault::of_system(&error, &self.path))
+    }
+
+    /// No non-blocking access is under way.
+    pub fn expect_idle(&self) -> Result {
+        match self.pending.load(Ordering::Acquire) {
+            0 => Ok(()),
+            n => Err(fail(
+                MPI_ERR_OTHER,
+                format!("{n} non-blocking accesses are under way: complete their requests first"),
+            )),
+        }
+    }
+}
+
+/// All ranks arrive; then rank 0 does something for all; then all know how it ended.
+pub fn once<T>(
+    call: &'static str,
+    facts: &FileFacts,
+    (mine, numbers): (Result<T>, &[u64]),
+    work: impl FnOnce(&T) -> Result,
+) -> Result<T> {
+    let participants = facts.participants(call);
+    let (mine, told) = agree(&participants, mine, numbers)?;
+    let mine = expect_same(mine, &told)?;
+    let done = if facts.me == 0 { work(&mine) } else { Ok(()) };
+    agree(&participants, done, &[]).map(|_| mine)
+}

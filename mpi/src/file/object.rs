@@ -1,0 +1,186 @@
+//! Files: the object behind a handle (MPI 5.0 chapter 14).
+
+use super::datarep::{ConvertedTransfer, Representation};
+use super::facts::FileFacts;
+use super::request::Completion;
+use crate::core::error::{Error, Result, fail};
+use crate::core::handle::HandleKind;
+use crate::core::process::{Process, outside};
+use crate::core::table::Table;
+use std::sync::Arc;
+use tern_abi::*;
+use tern_io::access::StreamPart;
+use tern_io::{Hints, Switch, Tuning, View};
+use tern_mem::{Datatype, UserBuf};
+
+/// A file.
+pub struct File {
+    /// What stays as it was when the file was opened.
+    pub facts: Arc<FileFacts>,
+    /// A communicator of its own, which the program does not know.
+    pub comm: MPI_Comm,
+    /// Its error handler.
+    pub errhandler: MPI_Errhandler,
+    /// Hints in use.
+    pub hints: Hints,
+    /// The view of this rank.
+    pub view: Arc<FileView>,
+    /// This rank's pointer, in elementary types of the view.
+    pub position: u64,
+    /// `MPI_File_set_atomicity`.
+    pub is_atomic: bool,
+    /// A split collective that has begun and not ended (section 14.4.5).
+    pub split: Option<Split>,
+}
+
+/// A view as the program set it.
+pub struct FileView {
+    /// Where the bytes of the stream lie.
+    pub view: View,
+    /// The elementary type.
+    pub etype: Arc<Datatype>,
+    /// The file type.
+    pub filetype: Arc<Datatype>,
+    /// How data look in the file.
+    pub representation: Representation,
+}
+
+/// A split collective that has begun.
+pub struct Split {
+    /// The call that began it.
+    pub began: &'static str,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Its buffer.
+    pub transfer: ConvertedTransfer,
+    /// How it ends.
+    pub completion: Arc<Completion>,
+}
+
+impl File {
+    /// How an access of this rank alone is made.
+    pub fn tuning(&self) -> Tuning {
+        let bytes = |switch: Switch, bytes, automatic| match switch {
+            Switch::Enable => bytes,
+            Switch::Disable => 0,
+            Switch::Automatic => automatic,
+        };
+        let hints = &self.hints;
+        Tuning {
+            sieve_read: bytes(hints.ds_read, hints.ind_rd_buffer_size, hints.ind_rd_buffer_size),
+            // It needs locks and writes what is not in the request, so only who asks for it gets it; and it reads.
+            sieve_write: match self.facts.may(MPI_MODE_RDWR) {
+                true => bytes(hints.ds_write, hints.ind_wr_buffer_size, 0),
+                false => 0,
+            },
+            sieve_always: false,
+        }
+    }
+
+    /// The part of this rank's stream from an elementary type on, for a buffer.
+    pub fn part(&self, position: u64, buf: UserBuf) -> Result<StreamPart> {
+        let view = &self.view.view;
+        let from = position.checked_mul(view.etype_bytes());
+        let to = from.and_then(|from| from.checked_add(buf.len() as u64));
+        match (from, to) {
+            (Some(from), Some(to)) if buf.is_empty() || view.reaches(to) => {
+                Ok(StreamPart { view: view.clone(), from, buf })
+            }
+            _ if view.is_empty() => Err(fail(MPI_ERR_IO, "the filetype of the view has no bytes to access")),
+            _ if view.is_single() => Err(fail(
+                MPI_ERR_ARG,
+                "the access goes beyond one filetype, and the next one would overlap it: its extent is too small",
+            )),
+            _ => Err(fail(
+                MPI_ERR_ARG,
+                format!("{} bytes from offset {position} are beyond the largest file", buf.len()),
+            )),
+        }
+    }
+
+    /// Refuses a buffer that is no whole number of elementary types.
+    pub fn expect_whole(&self, buf: &UserBuf) -> Result<u64> {
+        let (bytes, etype) = (buf.len() as u64, self.view.view.etype_bytes());
+        if bytes.is_multiple_of(etype) {
+            return Ok(bytes / etype);
+        }
+        Err(fail(
+            MPI_ERR_IO,
+            format!("{bytes} bytes are no whole number of the view's elementary types of {etype} bytes"),
+        ))
+    }
+}
+
+/// All files, and what is under way in them.
+pub struct OpenFiles {
+    /// By handle.
+    pub table: Table<Box<File>>,
+    /// Collective accesses that are requests, and other things to be served while any call waits.
+    pub served: Vec<super::serve::Served>,
+    /// What does non-blocking accesses.
+    pub workers: Option<tern_io::Workers>,
+    /// Settings.
+    pub settings: tern_settings::FileSettings,
+    /// Requests that were freed while they were under way.
+    pub freed: Vec<super::request::PendingAccess>,
+    /// Representations that the program has registered.
+    pub representations: Vec<Arc<super::datarep::Registered>>,
+}
+
+impl OpenFiles {
+    /// None.
+    pub const fn new() -> Self {
+        OpenFiles {
+            table: Table::new(HandleKind::File),
+            served: Vec::new(),
+            workers: None,
+            settings: tern_settings::FileSettings::DEFAULT,
+            freed: Vec::new(),
+            representations: Vec::new(),
+        }
+    }
+
+    /// MPI ends: files that are still open are gone.
+    pub fn forget(&mut self) {
+        self.workers.take().iter().for_each(tern_io::Workers::end);
+        self.table = Table::new(HandleKind::File);
+        self.served.clear();
+    }
+
+    /// Forgets requests that were freed and have ended since.
+    pub fn sweep(&mut self) {
+        self.freed.retain_mut(|access| !access.look());
+    }
+
+    /// The threads that do non-blocking accesses.
+    pub fn workers(&mut self) -> tern_io::Workers {
+        self.workers.get_or_insert_with(|| tern_io::Workers::new(self.settings.backend)).clone()
+    }
+}
+
+impl Process {
+    /// The file of a handle.
+    #[inline]
+    pub fn file(&self, fh: MPI_File) -> Result<&File> {
+        self.objects.files.table.get(fh.0).map(|file| &**file).ok_or_else(|| self.no_file(fh))
+    }
+
+    /// The file of a handle, to change it.
+    pub fn file_mut(&mut self, fh: MPI_File) -> Result<&mut File> {
+        if self.objects.files.table.get(fh.0).is_none() {
+            return Err(self.no_file(fh));
+        }
+        Ok(self.objects.files.table.get_mut(fh.0).expect("just found"))
+    }
+
+    #[cold]
+    fn no_file(&self, fh: MPI_File) -> Box<Error> {
+        if self.engine_ref().is_none() {
+            return outside();
+        }
+        if fh == MPI_FILE_NULL {
+            return fail(MPI_ERR_FILE, "the file is MPI_FILE_NULL");
+        }
+        fail(MPI_ERR_FILE, format!("{:#x} is no file: it was closed or never was one", fh.0))
+    }
+}

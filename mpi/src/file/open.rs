@@ -1,0 +1,347 @@
+//! Opening, closing and deleting files (MPI 5.0 sections 14.2.1 to 14.2.3).
+
+use super::datarep::Representation;
+
+use super::facts::{FileFacts, once};
+use super::fault::{agree, expect_same, of_system};
+use super::manage::sync;
+use super::object::{File, FileView};
+use super::serve;
+use super::shared_pointer::SharedPointer;
+use super::together::Together;
+use crate::coll::met;
+use crate::comm::agree::Participants;
+use crate::comm::make::child_context;
+use crate::comm::object::Comm;
+use crate::core::boundary::Handed;
+use crate::core::entry::entry;
+use crate::core::error::{Error, ErrorObject, Result, fail};
+use crate::core::process::enter;
+use crate::env::hints::Info;
+use std::borrow::Cow;
+use std::ffi::c_int;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use tern_abi::*;
+use tern_io::{FileSystem, Hints, PosixFile, View};
+use tern_mem::Datatype;
+use tern_mem::basic::Basic;
+
+entry! {
+    /// Opens a file; all ranks of the communicator call.
+    safe fn MPI_File_open(
+        comm: MPI_Comm, filename: Result<Cow<'_, str>>, amode: c_int, info: MPI_Info, fh: Result<Handed<'_, MPI_File>>,
+    ) on MPI_FILE_NULL {
+        let arguments = fh.and_then(|fh| {
+            let wanted = OpenArguments { path: path(&filename?)?, amode: checked(amode)?, info: enter().hints(info)? };
+            Ok((fh, wanted))
+        });
+        let own = own_comm(comm)?;
+        let opened = open(own, arguments);
+        if opened.is_err() {
+            enter().objects.comms.remove(own);
+        }
+        let (fh, opened) = opened?;
+        fh.set(opened);
+        Ok(())
+    }
+
+    /// Closes a file, when all ranks have called.
+    safe fn MPI_File_close(fh: &mut MPI_File) on (named(fh)) {
+        let (facts, split) = {
+            let process = enter();
+            let file = process.file(*fh)?;
+            (file.facts.clone(), file.split.as_ref().map(|split| split.began))
+        };
+        let ready = match split {
+            None => facts.expect_idle(),
+            Some(began) => Err(fail(MPI_ERR_OTHER, format!("{began} was called, and its end was not"))),
+        };
+        let ready = met("MPI_File_close", enter_comm(*fh)?, Ok(ready))?;
+        let participants = facts.participants("MPI_File_close");
+        agree(&participants, ready, &[])?;
+        let deletes = facts.me == 0 && facts.amode & MPI_MODE_DELETE_ON_CLOSE != 0;
+        let last = if deletes { remove(&facts.path) } else { told_by_server(&facts) };
+        let outcome = agree(&participants, last, &[]);
+        // The file is closed, even if it could not be deleted or written.
+        free(*fh);
+        *fh = MPI_FILE_NULL;
+        outcome.map(|_| ())
+    }
+
+    /// Deletes a file; one process calls.
+    safe fn MPI_File_delete(filename: Cow<'_, str>, info: MPI_Info) on MPI_FILE_NULL {
+        let path = path(&filename)?;
+        enter().hints(info)?;
+        enter().engine()?;
+        remove(&path)
+    }
+}
+
+/// An NFS server may refuse data long after they were written; the system would tell it when the file is closed, where nobody listens.
+fn told_by_server(facts: &FileFacts) -> Result {
+    if facts.filesystem == FileSystem::Nfs && facts.amode & MPI_MODE_DELETE_ON_CLOSE == 0 {
+        return sync(facts);
+    }
+    Ok(())
+}
+
+fn remove(path: &str) -> Result {
+    std::fs::remove_file(path).map_err(|error| match error.raw_os_error() {
+        // What Linux says of a directory is what POSIX says of no permission.
+        Some(libc::EISDIR) => fail(MPI_ERR_BAD_FILE, format!("'{path}' is a directory")),
+        _ => of_system(&error, path),
+    })
+}
+
+/// What a rank wants.
+struct OpenArguments {
+    path: String,
+    amode: c_int,
+    info: Info,
+}
+
+/// The file that a call was to close, whose error handler decides.
+///
+/// # Safety
+/// What `fh` points to, unless it is null, can be read.
+unsafe fn named(fh: *mut MPI_File) -> ErrorObject {
+    // SAFETY: the caller's promise.
+    unsafe { fh.as_ref() }.map_or(ErrorObject::File(MPI_FILE_NULL), |fh| ErrorObject::File(*fh))
+}
+
+fn enter_comm(fh: MPI_File) -> Result<MPI_Comm> {
+    Ok(enter().file(fh)?.comm)
+}
+
+/// Prefixes by which users of ROMIO name a file system; it is recognized here without.
+const PREFIXES: [&str; 9] =
+    ["ufs:", "nfs:", "lustre:", "gpfs:", "panfs:", "xfs:", "pvfs2:", "bglockless:", "testfs:"];
+
+/// The path of a file name.
+fn path(given: &str) -> Result<String> {
+    let path = PREFIXES.iter().find_map(|prefix| given.strip_prefix(prefix)).unwrap_or(given);
+    if path.is_empty() {
+        return Err(fail(MPI_ERR_BAD_FILE, "filename is empty"));
+    }
+    Ok(path.to_owned())
+}
+
+fn checked(amode: c_int) -> Result<c_int> {
+    let has = |mode| amode & mode != 0;
+    let ways =
+        [MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR].into_iter().filter(|mode| has(*mode)).count();
+    let known = AMODE_NAMES.iter().fold(0, |all, (value, _)| all | value);
+    let wrong = match () {
+        () if amode & !known != 0 => format!("has bits that are no mode: {:#x}", amode & !known),
+        () if ways != 1 => {
+            "must have exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR".to_owned()
+        }
+        () if has(MPI_MODE_RDONLY) && (has(MPI_MODE_CREATE) || has(MPI_MODE_EXCL)) => {
+            "has MPI_MODE_RDONLY, which excludes MPI_MODE_CREATE and MPI_MODE_EXCL".to_owned()
+        }
+        () if has(MPI_MODE_RDWR) && has(MPI_MODE_SEQUENTIAL) => {
+            "has MPI_MODE_RDWR, which excludes MPI_MODE_SEQUENTIAL".to_owned()
+        }
+        () => return Ok(amode),
+    };
+    Err(fail(MPI_ERR_AMODE, format!("amode is {amode}: it {wrong}")))
+}
+
+/// A communicator for the file alone.
+fn own_comm(comm: MPI_Comm) -> Result<MPI_Comm> {
+    const CALL: &str = "MPI_File_open";
+    if enter().comm(comm)?.remote.is_some() {
+        return Err(fail(MPI_ERR_COMM, "this is an intercommunicator; a file needs an intracommunicator"));
+    }
+    met(CALL, comm, Ok(()))?;
+    let (context, children) = child_context(CALL, comm)?;
+    let mut process = enter();
+    let this = process.comm(comm)?;
+    let mut own = Comm::new(context, this.rank, this.group.clone(), None);
+    own.children = children;
+    own.name = format!("the communicator of a file on {}", this.name);
+    let handle = process.objects.comms.insert(own);
+    handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn open<'a>(
+    comm: MPI_Comm,
+    arguments: Result<(Handed<'a, MPI_File>, OpenArguments)>,
+) -> Result<(Handed<'a, MPI_File>, MPI_File)> {
+    const CALL: &str = "MPI_File_open";
+    let (participants, group, context, host) = {
+        let process = enter();
+        let own = process.comm(comm)?;
+        (
+            Participants::local(CALL, own),
+            own.group.clone(),
+            own.context,
+            process.host_among(own.group.members()),
+        )
+    };
+    let hints = match &arguments {
+        Ok((_, wanted)) => hints_of(&wanted.info),
+        Err(_) => Hints::default(),
+    };
+    let (amode, name) = arguments.as_ref().map_or((0, 0), |(_, wanted)| (wanted.amode, hash(&wanted.path)));
+    let same = [&[amode as u64, name][..], &hints.shared()].concat();
+    let ((fh, wanted), told) = agree(&participants, arguments, &same)?;
+    expect_same((), &told)?;
+    let (storage, made) = open_everywhere(&participants, &wanted, &hints)?;
+    let facts = facts(&participants, (group, context, host), &wanted, storage, &hints);
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(error) => return Err(unmake(made, &wanted.path, error)),
+    };
+    let end = if amode & MPI_MODE_APPEND != 0 { facts.bytes() } else { Ok(0) };
+    let position = once(CALL, &facts, (end, &[]), |end| facts.shared.set(&facts, *end))?;
+    let view = Arc::new(FileView {
+        view: View::bytes(),
+        etype: Datatype::predefined(Basic::Byte).clone(),
+        filetype: Datatype::predefined(Basic::Byte).clone(),
+        representation: Representation::Native,
+    });
+    let mut process = enter();
+    let errhandler = process.objects.errhandlers.for_files();
+    process.objects.errhandlers.retain(errhandler);
+    serve::begin(&mut process, &facts);
+    let file = File { facts, comm, errhandler, hints, view, position, is_atomic: false, split: None };
+    super::verbose::opened(&process, &file);
+    let handle = process.objects.files.table.insert(Box::new(file)).map(MPI_File);
+    let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 files are open: close some"))?;
+    Ok((fh, handle))
+}
+
+/// Hints of the program, above those of the settings.
+fn hints_of(info: &Info) -> Hints {
+    let mut hints = enter().objects.files.settings.hints();
+    super::info::take(&mut hints, info);
+    hints
+}
+
+/// Rank 0 opens the file first, and makes it if it is to be made; the others then find it. Whether rank 0 has made it.
+fn open_everywhere(
+    participants: &Participants,
+    wanted: &OpenArguments,
+    hints: &Hints,
+) -> Result<(PosixFile, bool)> {
+    let first = if participants.rank == 0 { open_first(wanted, hints).map(Some) } else { Ok(None) };
+    let made = matches!(first, Ok(Some((_, true))));
+    let (first, _) = agree(participants, first, &[])?;
+    let opened = match first {
+        Some((file, _)) => Ok(file),
+        None => open_here(wanted, &mut options(wanted.amode)).map_err(|error| unseen(error, &wanted.path)),
+    };
+    match agree(participants, opened, &[]) {
+        Ok((file, _)) => Ok((PosixFile(file), made)),
+        Err(error) => Err(unmake(made, &wanted.path, error)),
+    }
+}
+
+/// Nothing is left of a file that this call has made and not all ranks could open.
+fn unmake(made: bool, path: &str, error: Box<Error>) -> Box<Error> {
+    if made {
+        let _ = std::fs::remove_file(path);
+    }
+    error
+}
+
+fn unseen(error: io::Error, path: &str) -> Box<Error> {
+    if error.kind() != io::ErrorKind::NotFound {
+        return of_system(&error, path);
+    }
+    let host = crate::env::inquiry::host_name();
+    fail(
+        MPI_ERR_NO_SUCH_FILE,
+        format!(
+            "'{path}' is open at rank 0, but host {host} does not see it: is it on a file system that all hosts share?"
+        ),
+    )
+}
+
+fn options(amode: c_int) -> std::fs::OpenOptions {
+    let mut options = std::fs::File::options();
+    let has = |mode| amode & mode != 0;
+    options.read(!has(MPI_MODE_WRONLY)).write(!has(MPI_MODE_RDONLY));
+    options
+}
+
+fn open_here(wanted: &OpenArguments, options: &mut std::fs::OpenOptions) -> io::Result<std::fs::File> {
+    let file = options.open(&wanted.path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::from_raw_os_error(libc::EISDIR));
+    }
+    Ok(file)
+}
+
+/// The file, and whether it was made by this.
+fn open_first(wanted: &OpenArguments, hints: &Hints) -> Result<(std::fs::File, bool)> {
+    let refused = |error| of_system(&error, &wanted.path);
+    let has = |mode| wanted.amode & mode != 0;
+    if has(MPI_MODE_CREATE) {
+        let mut create = options(wanted.amode);
+        create.create_new(true).mode(hints.file_perm.unwrap_or(0o666));
+        match open_here(wanted, &mut create) {
+            Ok(file) => return Ok((file, true)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !has(MPI_MODE_EXCL) => {}
+            // A file system may refuse to make what is there already by another word.
+            Err(error) if !has(MPI_MODE_EXCL) && std::path::Path::new(&wanted.path).exists() => drop(error),
+            Err(error) => return Err(refused(error)),
+        }
+    }
+    open_here(wanted, &mut options(wanted.amode)).map(|file| (file, false)).map_err(refused)
+}
+
+/// All that the ranks have to know of each other.
+fn facts(
+    participants: &Participants,
+    (group, context, host): (tern_engine::Group, u64, u32),
+    wanted: &OpenArguments,
+    storage: PosixFile,
+    hints: &Hints,
+) -> Result<Arc<FileFacts>> {
+    tern_io::size_limit::ask();
+    let found = storage.0.metadata().map_err(|error| of_system(&error, &wanted.path));
+    let filesystem = FileSystem::of(storage.0.as_raw_fd()).unwrap_or(FileSystem::Local);
+    let block_bytes = found.as_ref().map_or(0, |found| found.blksize());
+    let (_, hosts) = agree(participants, found, &[host.into()])?;
+    let hosts: Vec<u32> = hosts.iter().map(|words| words[0] as u32).collect();
+    let together = Together::new(participants, &hosts, hints)?;
+    let shared = SharedPointer::new(participants, &hosts)?;
+    Ok(Arc::new(FileFacts {
+        path: wanted.path.clone(),
+        amode: wanted.amode,
+        me: participants.rank,
+        group,
+        context,
+        hosts,
+        storage: Arc::new(storage),
+        filesystem,
+        block_bytes,
+        shared,
+        together,
+        pending: AtomicUsize::new(0),
+    }))
+}
+
+/// Nobody uses the file any more.
+fn free(fh: MPI_File) {
+    let mut process = enter();
+    let Some(file) = process.objects.files.table.remove(fh.0) else { return };
+    serve::end(&mut process, &file.facts);
+    process.objects.errhandlers.release(file.errhandler);
+    if let Some(comm) = process.objects.comms.remove(file.comm) {
+        process.leave_team(comm.team);
+    }
+}

@@ -1,0 +1,78 @@
+//! Pointers: seeking and asking (MPI 5.0 sections 14.4.3 and 14.4.4).
+
+use super::facts::once;
+use super::manage::{comm, compared, facts};
+use super::object::File;
+use crate::core::boundary::Out;
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
+use std::ffi::c_int;
+use tern_abi::*;
+
+entry! {
+    /// Moves this rank's pointer.
+    safe fn MPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
+        let mut process = enter();
+        let file = process.file_mut(fh)?;
+        file.facts.expect_places()?;
+        file.position = sought(file, file.position, offset, whence)?;
+        Ok(())
+    }
+
+    /// Where this rank's pointer is, in elementary types of the view.
+    safe fn MPI_File_get_position(fh: MPI_File, offset: Out<'_, MPI_Offset>) on fh {
+        let process = enter();
+        let file = process.file(fh)?;
+        file.facts.expect_places()?;
+        offset.set(file.position as MPI_Offset);
+        Ok(())
+    }
+
+    /// Moves the pointer of all ranks, who all call.
+    safe fn MPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
+        let facts = facts(fh)?;
+        let target = facts.expect_places().and_then(|()| {
+            // Rank 0 alone knows where the pointer is without asking; the others' word does not count.
+            let now = if facts.me == 0 { facts.shared.get("MPI_File_seek_shared", &facts)? } else { 0 };
+            let process = enter();
+            let file = process.file(fh)?;
+            if facts.me == 0 || whence != MPI_SEEK_CUR { sought(file, now, offset, whence) } else { Ok(0) }
+        });
+        let target = compared("MPI_File_seek_shared", comm(fh)?, target)?;
+        let same = [offset as u64, whence as u64];
+        once("MPI_File_seek_shared", &facts, (target, &same), |target| facts.shared.set(&facts, *target))?;
+        Ok(())
+    }
+
+    /// Where the pointer of all ranks is.
+    safe fn MPI_File_get_position_shared(fh: MPI_File, offset: Out<'_, MPI_Offset>) on fh {
+        let facts = facts(fh)?;
+        facts.expect_places()?;
+        offset.set(facts.shared.get("MPI_File_get_position_shared", &facts)? as MPI_Offset);
+        Ok(())
+    }
+}
+
+fn sought(file: &File, now: u64, offset: MPI_Offset, whence: c_int) -> Result<u64> {
+    let (base, what) = match whence {
+        MPI_SEEK_SET => (0, "the view's beginning"),
+        MPI_SEEK_CUR => (now, "where the pointer is"),
+        MPI_SEEK_END => (end(file)?, "the end of the file"),
+        _ => {
+            return Err(fail(
+                MPI_ERR_ARG,
+                format!("whence is {whence}, but must be MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END"),
+            ));
+        }
+    };
+    base.checked_add_signed(offset).ok_or_else(|| {
+        fail(MPI_ERR_ARG, format!("offset {offset} from {what} ({base}) lies before the view's beginning"))
+    })
+}
+
+/// The end of the file in elementary types of the view; one that is only begun counts.
+fn end(file: &File) -> Result<u64> {
+    let view = &file.view.view;
+    Ok(view.stream_before(file.facts.bytes()?).div_ceil(view.etype_bytes()))
+}

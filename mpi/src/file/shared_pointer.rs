@@ -1,0 +1,170 @@
+//! The pointer that all ranks of a file share (MPI 5.0 section 14.4.4), in elementary types.
+//!
+//! On one host it is a word of memory that the ranks share. Otherwise rank 0 has it, and answers who asks, while it waits in any call or by
+//! its progress thread. No file holds it.
+
+use super::facts::FileFacts;
+use super::fault::agree;
+use crate::comm::agree::{Participants, number, record};
+use crate::core::error::{Result, fail};
+use crate::core::process::{Process, enter};
+use crate::core::wait::{self, Waiting};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tern_abi::*;
+use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedSend};
+use tern_mem::UserBuf;
+use tern_transport::{Reservation, SharedRange};
+
+/// Tags of messages about the pointer, on the file's own context.
+const ASK_TAG: i32 = 1;
+const ANSWER_TAG: i32 = 2;
+
+/// Where the pointer is.
+pub enum SharedPointer {
+    /// In memory of the job's; rank 0 gives it back in the end.
+    Word(SharedRange, Option<Reservation>),
+    /// At rank 0.
+    AtFirst(AtomicU64),
+}
+
+impl SharedPointer {
+    /// A new one; all ranks call.
+    pub fn new(participants: &Participants, hosts: &[u32]) -> Result<SharedPointer> {
+        let memory = {
+            let mut process = enter();
+            process.engine()?.transport().memory()
+        };
+        let mine = match &memory {
+            Ok(memory) if participants.rank == 0 => memory.reserve(8).ok(),
+            _ => None,
+        };
+        let has_memory = u64::from(memory.is_ok());
+        let place = mine.as_ref().map_or(u64::MAX, Reservation::place);
+        let (_, told) = agree(participants, Ok(()), &[has_memory, place])?;
+        let alike = hosts.iter().all(|host| *host == hosts[0]) && told.iter().all(|words| words[0] == 1);
+        let range = match memory {
+            Ok(memory) if alike && told[0][1] != u64::MAX => memory.map(told[0][1], 8).ok(),
+            _ => None,
+        };
+        let (_, told) = agree(participants, Ok(()), &[u64::from(range.is_some())])?;
+        Ok(match range {
+            Some(range) if told.iter().all(|words| words[0] == 1) => SharedPointer::Word(range, mine),
+            _ => SharedPointer::AtFirst(AtomicU64::new(0)),
+        })
+    }
+
+    fn word(&self) -> &AtomicU64 {
+        match self {
+            SharedPointer::Word(range, _) => range.word(0),
+            SharedPointer::AtFirst(word) => word,
+        }
+    }
+
+    fn is_here(&self, facts: &FileFacts) -> bool {
+        matches!(self, SharedPointer::Word(..)) || facts.me == 0
+    }
+
+    /// Sets it; for rank 0, while no other rank uses it.
+    pub fn set(&self, facts: &FileFacts, value: u64) -> Result {
+        debug_assert_eq!(facts.me, 0);
+        self.word().store(value, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Where it is, after `more` elements were added.
+    pub fn advance(&self, call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
+        if self.is_here(facts) {
+            return Ok(self.word().fetch_add(more, Ordering::SeqCst));
+        }
+        ask(call, facts, more)
+    }
+
+    /// Where it is.
+    pub fn get(&self, call: &'static str, facts: &FileFacts) -> Result<u64> {
+        self.advance(call, facts, 0)
+    }
+}
+
+/// Asks rank 0.
+fn ask(call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
+    let answer = UserBuf::owned(8);
+    let mut process = enter();
+    let engine = process.engine()?;
+    let pattern = Pattern { context: facts.context, source: 0, tag: ANSWER_TAG };
+    let received = engine.receive(pattern, &answer, 0);
+    let question = UserBuf::owned(8);
+    question.write(0, &record(&[more]));
+    let envelope = Envelope { context: facts.context, source: facts.me, tag: ASK_TAG };
+    let first = facts.group.peer(0).expect("a file has a rank 0");
+    let sent = engine.send(Mode::Standard, first, envelope, &question, 0);
+    process.detach_started(sent);
+    let waiting = |_: &Process| Waiting {
+        detail: "for the shared file pointer, which rank 0 has".into(),
+        ..Waiting::collective(call, facts.context)
+    };
+    let status = wait::until(process, waiting, |process| process.take_started(received));
+    if status.fault.is_some() {
+        return Err(fail(MPI_ERR_INTERN, "rank 0 has not told where the shared pointer is"));
+    }
+    let mut bytes = [0; 8];
+    answer.read(0, &mut bytes);
+    Ok(number(&bytes, 0))
+}
+
+/// What rank 0 does for the others.
+pub struct SharedPointerServer {
+    facts: Arc<FileFacts>,
+    question: UserBuf,
+    asked: Option<StartedSend>,
+}
+
+impl SharedPointerServer {
+    /// One, if this rank is asked about the pointer of this file.
+    pub fn of(facts: &Arc<FileFacts>) -> Option<SharedPointerServer> {
+        let is_asked = facts.me == 0 && facts.size() > 1 && matches!(facts.shared, SharedPointer::AtFirst(_));
+        is_asked.then(|| SharedPointerServer {
+            facts: facts.clone(),
+            question: UserBuf::owned(8),
+            asked: None,
+        })
+    }
+
+    /// Whether it serves this file.
+    pub fn is_of(&self, facts: &Arc<FileFacts>) -> bool {
+        Arc::ptr_eq(&self.facts, facts)
+    }
+
+    /// Answers those who have asked.
+    pub fn serve(&mut self, process: &mut Process) {
+        loop {
+            let Some(engine) = process.engine_mut() else { return };
+            let pattern = Pattern { context: self.facts.context, source: ANY_SOURCE, tag: ASK_TAG };
+            let asked = *self.asked.get_or_insert_with(|| engine.receive(pattern, &self.question, 0));
+            let Some(status) = process.take_started(asked) else { return };
+            self.asked = None;
+            let mut bytes = [0; 8];
+            self.question.read(0, &mut bytes);
+            let old = self.facts.shared.word().fetch_add(number(&bytes, 0), Ordering::SeqCst);
+            let answer = UserBuf::owned(8);
+            answer.write(0, &record(&[old]));
+            let envelope = Envelope { context: self.facts.context, source: 0, tag: ANSWER_TAG };
+            let (Some(peer), Some(engine)) = (self.facts.group.peer(status.source), process.engine_mut())
+            else {
+                return;
+            };
+            let sent = engine.send(Mode::Standard, peer, envelope, &answer, 0);
+            process.detach_started(sent);
+        }
+    }
+
+    /// Nobody asks any more.
+    pub fn end(&mut self, process: &mut Process) {
+        if let Some(asked) = self.asked.take() {
+            process.cancel_started(asked);
+            if process.take_started(asked).is_none() {
+                process.detach_started(asked);
+            }
+        }
+    }
+}

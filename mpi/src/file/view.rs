@@ -1,0 +1,141 @@
+//! Views (MPI 5.0 section 14.3).
+
+use super::facts::FileFacts;
+use super::facts::once;
+use super::info;
+use super::manage::{comm, compared, facts};
+use super::object::FileView;
+use crate::core::boundary::{Out, OutText};
+use crate::core::entry::entry;
+use crate::core::error::{Result, fail};
+use crate::core::process::enter;
+use crate::env::hints::Info;
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tern_abi::*;
+use tern_io::{BadView, View};
+
+entry! {
+    /// Sets this rank's view; all call. Pointers go to its beginning.
+    safe fn MPI_File_set_view(
+        fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: Result<Cow<'_, str>>,
+        info: MPI_Info,
+    ) on fh {
+        let facts = facts(fh)?;
+        let wanted = ViewArguments::new(fh, &facts, disp, (etype, filetype), datarep, info);
+        let wanted = compared("MPI_File_set_view", comm(fh)?, wanted)?;
+        set(fh, &facts, wanted)
+    }
+
+    /// This rank's view. Derived datatypes are new, and the program's to free.
+    safe fn MPI_File_get_view(
+        fh: MPI_File, disp: Out<'_, MPI_Offset>, etype: Out<'_, MPI_Datatype>, filetype: Out<'_, MPI_Datatype>,
+        datarep: OutText<'_>,
+    ) on fh {
+        let mut process = enter();
+        let view = process.file(fh)?.view.clone();
+        disp.set(view.view.disp() as MPI_Offset);
+        etype.set(process.objects.types.handle_of(&view.etype)?);
+        filetype.set(process.objects.types.handle_of(&view.filetype)?);
+        datarep.store(view.representation.name(), MPI_MAX_DATAREP_STRING as usize);
+        Ok(())
+    }
+
+    /// Where an offset of the view is in the file.
+    safe fn MPI_File_get_byte_offset(fh: MPI_File, offset: MPI_Offset, disp: Out<'_, MPI_Offset>) on fh {
+        let process = enter();
+        let file = process.file(fh)?;
+        file.facts.expect_places()?;
+        let position = u64::try_from(offset)
+            .map_err(|_| fail(MPI_ERR_ARG, format!("offset is {offset}, but must not be negative")))?;
+        let view = &file.view.view;
+        let stream = position.checked_mul(view.etype_bytes()).filter(|stream| view.reaches(stream + 1));
+        let stream = stream.ok_or_else(|| {
+            fail(MPI_ERR_ARG, format!("offset {offset} lies beyond the largest file"))
+        })?;
+        disp.set(view.offset_of(stream) as MPI_Offset);
+        Ok(())
+    }
+}
+
+/// A view to be set.
+struct ViewArguments {
+    view: FileView,
+    hints: Info,
+}
+
+impl ViewArguments {
+    fn new(
+        fh: MPI_File,
+        facts: &FileFacts,
+        disp: MPI_Offset,
+        (etype, filetype): (MPI_Datatype, MPI_Datatype),
+        datarep: Result<Cow<'_, str>>,
+        info: MPI_Info,
+    ) -> Result<ViewArguments> {
+        facts.expect_idle()?;
+        let name = datarep?;
+        let mut process = enter();
+        let hints = process.hints(info)?;
+        let representation = process.representation(&name).ok_or_else(|| {
+            fail(MPI_ERR_UNSUPPORTED_DATAREP, format!("the data representation '{name}' does not exist"))
+        })?;
+        let (etype, filetype) = (
+            process.objects.types.committed(etype)?.clone(),
+            process.objects.types.committed(filetype)?.clone(),
+        );
+        let sequential = facts.amode & MPI_MODE_SEQUENTIAL != 0;
+        drop(process);
+        let (in_file, tile) = (representation.in_file(&etype)?, representation.in_file(&filetype)?);
+        let disp = match disp {
+            MPI_DISPLACEMENT_CURRENT if sequential => current(fh, facts)?,
+            MPI_DISPLACEMENT_CURRENT => {
+                return Err(fail(
+                    MPI_ERR_DISP,
+                    "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL",
+                ));
+            }
+            0.. if sequential => {
+                return Err(fail(
+                    MPI_ERR_DISP,
+                    "a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT as disp",
+                ));
+            }
+            0.. => disp as u64,
+            _ => return Err(fail(MPI_ERR_DISP, format!("disp is {disp}, but must not be negative"))),
+        };
+        let view = View::new(disp, in_file.size() as u64, tile.layout(), facts.writes());
+        let view = view.map_err(|bad| {
+            let class = if bad == BadView::Negative { MPI_ERR_DISP } else { MPI_ERR_ARG };
+            fail(class, bad.to_string())
+        })?;
+        Ok(ViewArguments { view: FileView { view, etype, filetype, representation }, hints })
+    }
+}
+
+/// Where the shared pointer is, in bytes of the file.
+fn current(fh: MPI_File, facts: &FileFacts) -> Result<u64> {
+    let position = facts.shared.get("MPI_File_set_view", facts)?;
+    let process = enter();
+    let view = &process.file(fh)?.view.view;
+    Ok(view.offset_of(position * view.etype_bytes()))
+}
+
+fn set(fh: MPI_File, facts: &Arc<FileFacts>, wanted: Result<ViewArguments>) -> Result {
+    let mut hints = enter().file(fh)?.hints.clone();
+    // Ranks may have different file types, but elementary types of one size, one representation, and alike hints.
+    let mut same = vec![0, 0];
+    if let Ok(wanted) = &wanted {
+        let mut hasher = DefaultHasher::new();
+        wanted.view.representation.name().hash(&mut hasher);
+        same = vec![wanted.view.view.etype_bytes(), hasher.finish()];
+        info::change(&mut hints, &wanted.hints);
+    }
+    same.extend(hints.shared());
+    let wanted = once("MPI_File_set_view", facts, (wanted, &same), |_| facts.shared.set(facts, 0))?;
+    let mut process = enter();
+    let file = process.file_mut(fh)?;
+    (file.view, file.position, file.hints) = (Arc::new(wanted.view), 0, hints);
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Ranks that are reached by messages: what their windows need beside what `tern_engine::rma` does.
+
+use super::control::LockKind;
+use super::object::Window;
+use super::refused::refused;
+use crate::core::error::{Error, Result, fail};
+use crate::core::process::{LockGuard, Process, enter};
+use crate::core::wait::{self, Waiting};
+use std::ffi::c_int;
+use tern_abi::*;
+use tern_engine::RequestId;
+use tern_engine::rma::{AccessFault, CannotBegin, Sync, WindowId};
+use tern_transport::TransferError;
+
+/// What a call waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// The buffers of this rank may be used again.
+    Here,
+    /// The accesses are done at the target.
+    There,
+}
+
+/// What the engine has begun, or why it could not.
+pub fn begun(begun: std::result::Result<Option<RequestId>, CannotBegin>) -> Result<Option<RequestId>> {
+    begun.map_err(|why| match why {
+        CannotBegin::NoTarget => fail(MPI_ERR_WIN, "the window is not known to this rank's engine"),
+        CannotBegin::LongDescription(bytes) => fail(
+            MPI_ERR_TYPE,
+            format!(
+                "the target's datatype is so irregular that its description has {bytes} bytes, which is more than a message to another \
+                 host may carry: use several transfers"
+            ),
+        ),
+    })
+}
+
+/// Before an access: `MPI_Win_lock_all` takes the locks of ranks of other hosts when they are accessed first.
+#[inline]
+pub fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<LockGuard> {
+    let window = process.window(win)?;
+    let waits = window.far.is_some()
+        && u32::try_from(rank).is_ok_and(|rank| {
+            rank < window.size()
+                && window.is_far(rank)
+                && window.epoch.locks_all()
+                && !window.far_locked.contains(&rank)
+        });
+    if !waits {
+        return Ok(process);
+    }
+    let mut process = lock(process, win, "MPI_Win_lock_all", rank as u32, LockKind::Shared)?;
+    process.window_mut(win)?.far_locked.insert(rank as u32);
+    Ok(process)
+}
+
+/// Takes the lock of a rank.
+pub fn lock(
+    mut process: LockGuard,
+    win: MPI_Win,
+    call: &'static str,
+    rank: u32,
+    kind: LockKind,
+) -> Result<LockGuard> {
+    let Some(far) = process.window(win)?.far else { return Ok(process) };
+    process.engine()?.synchronize(far, rank, Sync::Lock(kind));
+    wait::until(
+        process,
+        |process| waiting(process, win, call, format!("for the lock of rank {rank}")),
+        |process| process.engine_mut()?.is_locked(far, rank).then_some(()),
+    );
+    Ok(enter())
+}
+
+/// Waits until accesses to ranks are done, here or there.
+pub fn complete(win: MPI_Win, call: &'static str, ranks: &[u32], done: Done) -> Result {
+    let mut process = enter();
+    let Some(far) = process.window(win)?.far else { return Ok(()) };
+    if done == Done::There {
+        let engine = process.engine()?;
+        ranks.iter().for_each(|&rank| engine.synchronize(far, rank, Sync::Flush));
+    }
+    settle(process, win, call, (far, ranks), done)
+}
+
+/// The same for all ranks that were accessed.
+pub fn complete_all(win: MPI_Win, call: &'static str, done: Done) -> Result {
+    let ranks = touched(win)?;
+    if ranks.is_empty() { Ok(()) } else { complete(win, call, &ranks, done) }
+}
+
+fn touched(win: MPI_Win) -> Result<Vec<u32>> {
+    let mut process = enter();
+    match process.window(win)?.far {
+        Some(far) => Ok(process.engine()?.touched(far)),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Waits for what was asked for, and tells what went wrong.
+fn settle(
+    process: LockGuard,
+    win: MPI_Win,
+    call: &'static str,
+    (far, ranks): (WindowId, &[u32]),
+    done: Done,
+) -> Result {
+    let mut left = 0;
+    wait::until(
+        process,
+        |process| waiting(process, win, call, "for accesses to ranks of other hosts to end".into()),
+        |process| {
+            let engine = process.engine_mut()?;
+            while left < ranks.len() && engine.is_flushed(far, ranks[left], done == Done::Here) {
+                left += 1;
+            }
+            (left == ranks.len()).then_some(())
+        },
+    );
+    let mut process = enter();
+    let engine = process.engine()?;
+    let faults: Vec<_> =
+        ranks.iter().filter_map(|&rank| Some((rank, engine.take_fault(far, rank)?))).collect();
+    match faults.first() {
+        None => Ok(()),
+        Some(&(rank, fault)) => Err(explain(process.window(win)?, rank, fault)),
+    }
+}
+
+/// Gives the lock of ranks back, or only completes the accesses to those whose lock was not taken.
+pub fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<LockKind>)]) -> Result {
+    let all: Vec<u32> = ranks.iter().map(|&(rank, _)| rank).collect();
+    // What is still read must not be changed by who has the lock next.
+    let here = complete(win, call, &all, Done::Here);
+    let mut process = enter();
+    let Some(far) = process.window(win)?.far else { return Ok(()) };
+    for &(rank, kind) in ranks {
+        process.engine()?.synchronize(far, rank, kind.map_or(Sync::Flush, Sync::Unlock));
+    }
+    settle(process, win, call, (far, &all), Done::There).and(here)
+}
+
+/// The same at the end of an epoch of `MPI_Win_lock_all`.
+pub fn unlock_all(win: MPI_Win) -> Result {
+    let ranks = touched(win)?;
+    let locked = std::mem::take(&mut enter().window_mut(win)?.far_locked);
+    let kinds: Vec<_> =
+        ranks.into_iter().map(|rank| (rank, locked.contains(&rank).then_some(LockKind::Shared))).collect();
+    if kinds.is_empty() { Ok(()) } else { unlock(win, "MPI_Win_unlock_all", &kinds) }
+}
+
+fn waiting(process: &Process, win: MPI_Win, call: &'static str, what: String) -> Waiting {
+    let window = process.window(win).map_or_else(|_| String::new(), Window::described);
+    Waiting { detail: format!("on {window}, {what}"), ..Waiting::on(call) }
+}
+
+/// Why accesses to a rank did not come to pass.
+#[cold]
+fn explain(window: &Window, rank: u32, fault: AccessFault) -> Box<Error> {
+    let which = format!("an access to rank {rank} of {} since the last synchronization", window.named());
+    match fault {
+        AccessFault::Refused(refusal) => refused(&which, refusal),
+        AccessFault::Buffer(TransferError::OwnMemory { base, len }) => fail(
+            MPI_ERR_BUFFER,
+            format!(
+                "{which} failed: this process cannot use the memory of its buffer, {len} bytes at {base:#x}"
+            ),
+        ),
+        AccessFault::Buffer(error) => fail(MPI_ERR_BUFFER, format!("{which} failed: {error:?}")),
+    }
+}

@@ -1,0 +1,268 @@
+//! `TERN_CHECK=windows`: each access is compared with those that are open at its target, and is complete when its call returns. What the
+//! rules are, [`crate::check::windows`] says.
+
+use super::call::{Origin, RmaAccess, RmaCall};
+use super::far::{self, Done};
+use super::object::{Constants, MemoryRoute, Window};
+use super::place::TargetElements;
+use super::tables::RankTable;
+use crate::check::windows::{
+    AccessEnd, AccessedBytes, EndedAccesses, HeldAccess, Lent, WindowWatch, conflict, content, find_conflict,
+    stored,
+};
+use crate::coll::barrier_on;
+use crate::core::arguments::buffer;
+use crate::core::error::{Error, Result, fail};
+use crate::core::process::{LockGuard, Process, enter};
+use tern_abi::*;
+use tern_engine::RequestId;
+use tern_mem::{Basic, ExposedMemory, UserBuf};
+
+/// Runs of bytes of an access that are compared; of one with more, only its buffers are watched.
+const RUNS_MAX: usize = 512;
+
+/// Makes an access, with what comes before it: the locks of ranks of other hosts, and the check if it is on.
+#[inline]
+pub fn perform(
+    process: LockGuard,
+    win: MPI_Win,
+    access: &RmaAccess,
+    work: impl FnOnce(&mut LockGuard) -> Result<Option<RequestId>>,
+) -> Result<Option<RequestId>> {
+    let window = process.window(win)?;
+    if window.far.is_none() {
+        let mut process = process;
+        return work(&mut process);
+    }
+    let is_watched = window.watch.is_some();
+    let mut process = far::prepare(process, win, access.at.0)?;
+    if !is_watched {
+        return work(&mut process);
+    }
+    match plan(&process, win, access) {
+        Ok(Some(plan)) => plan.perform(process, win, work),
+        // The access itself says what is wrong.
+        _ => work(&mut process),
+    }
+}
+
+/// An access that is to be compared.
+struct WatchedAccess {
+    call: RmaCall,
+    target: u32,
+    ends: AccessEnd,
+    /// What it uses at the target, and where each run begins in its packed bytes.
+    runs: Vec<(AccessedBytes, usize)>,
+    buffers: Vec<Lent>,
+    /// Which of the buffers has the bytes that the target has afterwards.
+    content: Option<UserBuf>,
+}
+
+/// What is to be compared, unless the access is to no rank, of no bytes, or outside an epoch.
+fn plan(process: &Process, win: MPI_Win, access: &RmaAccess) -> Result<Option<WatchedAccess>> {
+    let window = process.window(win)?;
+    let Some(target) = window.target(access.at.0)? else { return Ok(None) };
+    let here = |given: Option<Origin>| match given {
+        Some(Origin(address, count, datatype)) => buffer(process, address, count, datatype).map(Some),
+        None => Ok(None),
+    };
+    let (from, compared, into) = (here(access.from)?, here(access.compared)?, here(access.into)?);
+    let place = TargetElements::of(process, win, target, access.at)?;
+    if place.bytes() == 0 {
+        return Ok(None);
+    }
+    let ends =
+        window.epoch.ends(target).filter(|ends| *ends == AccessEnd::Flush || !access.call.is_request());
+    let Some(ends) = ends else { return Ok(None) };
+    let element = Basic::from_handle(access.at.3.0)
+        .or_else(|| process.objects.types.committed(access.at.3).ok()?.uniform())
+        .map_or(MPI_DATATYPE_NULL, |basic| MPI_Datatype(basic.handle_value().into()));
+    let whole = AccessedBytes {
+        call: access.call,
+        op: access.op,
+        element,
+        ends,
+        is_ordered: window.info.get("accumulate_ordering") != Some("none"),
+        origin: window.me,
+        low: 0,
+        high: 0,
+        content: None,
+    };
+    let content =
+        if access.call.is_get() { into.clone() } else { from.clone().filter(|_| access.call.is_put()) };
+    let lent = |buffer: UserBuf, is_written| Lent { buffer, is_written, content: 0 };
+    let reads = [from, compared].into_iter().flatten().map(|buffer| lent(buffer, false));
+    let buffers = reads.chain(into.map(|buffer| lent(buffer, true))).collect();
+    // Nobody may store meanwhile; in a dynamic window the memory may be gone, and what a flush ends only its origin knows.
+    let content = content.filter(|_| ends != AccessEnd::Flush && !window.is_dynamic());
+    let runs = runs(&place, base_of(window, target), whole);
+    Ok(Some(WatchedAccess { call: access.call, target, ends, runs, buffers, content }))
+}
+
+/// What the addresses of a place at a target count from.
+fn base_of(window: &Window, target: u32) -> u64 {
+    match window.targets[target as usize].route {
+        MemoryRoute::Direct(base) | MemoryRoute::Watched(base) => base.0.addr() as u64,
+        MemoryRoute::Kernel { base, .. } => base,
+        MemoryRoute::Message => 0,
+    }
+}
+
+/// The runs of a place; none if they are too many.
+fn runs(place: &TargetElements, base: u64, whole: AccessedBytes) -> Vec<(AccessedBytes, usize)> {
+    let mut runs: Vec<(AccessedBytes, usize)> = Vec::new();
+    let all = place.pieces(|piece, before| {
+        let low = (piece.base as u64).wrapping_sub(base);
+        let high = low.wrapping_add(piece.len as u64);
+        let is_full = runs.len() == RUNS_MAX;
+        match runs.last_mut() {
+            Some((last, _)) if last.high == low => last.high = high,
+            _ if is_full => return Err(()),
+            _ => runs.push((AccessedBytes { low, high, ..whole }, before)),
+        }
+        Ok(())
+    });
+    if all.is_ok() { runs } else { Vec::new() }
+}
+
+impl WatchedAccess {
+    fn perform(
+        mut self,
+        process: LockGuard,
+        win: MPI_Win,
+        work: impl FnOnce(&mut LockGuard) -> Result<Option<RequestId>>,
+    ) -> Result<Option<RequestId>> {
+        if let Some(complaint) = watch_of(&process, win)?.reuse(self.call, &self.buffers) {
+            return Err(missing(complaint));
+        }
+        drop(process);
+        let mut table = RankTable::open(win, self.target, self.call.name())?;
+        if let Some(error) = self.meets(win, &table) {
+            table.close(false)?;
+            return Err(error);
+        }
+        let done = self.complete(win, work);
+        // What a request ends at the target nobody tells.
+        let enters = done.is_ok() && self.call != RmaCall::Rget && self.call != RmaCall::RgetAccumulate;
+        if enters {
+            self.note_contents();
+            table.entries.extend(self.runs.iter().map(|(run, _)| *run));
+        }
+        table.close(enters)?;
+        let id = done?;
+        self.remember(win)?;
+        Ok(id)
+    }
+
+    fn meets(&self, win: MPI_Win, table: &RankTable) -> Option<Box<Error>> {
+        let runs: Vec<AccessedBytes> = self.runs.iter().map(|(run, _)| *run).collect();
+        let (open, run) = find_conflict(&table.entries, &runs)?;
+        let named = enter().window(win).map_or_else(|_| String::new(), Window::named);
+        Some(fail(MPI_ERR_RMA_CONFLICT, conflict(open, run, self.target, &named)))
+    }
+
+    /// Makes the access, and waits until it is done at the target.
+    fn complete(
+        &self,
+        win: MPI_Win,
+        work: impl FnOnce(&mut LockGuard) -> Result<Option<RequestId>>,
+    ) -> Result<Option<RequestId>> {
+        let mut process = enter();
+        let id = work(&mut process)?;
+        let is_far = process.window(win)?.is_far(self.target);
+        drop(process);
+        if is_far {
+            far::complete(win, self.call.name(), &[self.target], Done::There)?;
+        }
+        Ok(id)
+    }
+
+    fn note_contents(&mut self) {
+        for lent in &mut self.buffers {
+            lent.content = content(&lent.buffer, 0, lent.buffer.len());
+        }
+        let Some(buffer) = &self.content else { return };
+        for (run, before) in &mut self.runs {
+            run.content = Some(content(buffer, *before, (run.high - run.low) as usize));
+        }
+    }
+
+    /// What a call that ends the access has to look at.
+    fn remember(self, win: MPI_Win) -> Result {
+        let mut process = enter();
+        let Some(watch) = &mut process.window_mut(win)?.watch else { return Ok(()) };
+        let enters = self.call != RmaCall::Rget && self.call != RmaCall::RgetAccumulate;
+        if self.ends == AccessEnd::Flush && enters && !self.runs.is_empty() {
+            watch.entered.insert(self.target);
+        }
+        // Of a request, its completion gives the buffers back.
+        if !self.call.is_request() {
+            let there =
+                (self.runs.first().map_or(0, |run| run.0.low), self.runs.last().map_or(1, |run| run.0.high));
+            let WatchedAccess { call, target, ends, buffers, .. } = self;
+            watch.hold(HeldAccess { call, target, ends, there, buffers });
+        }
+        Ok(())
+    }
+}
+
+fn watch_of(process: &Process, win: MPI_Win) -> Result<&WindowWatch> {
+    Ok(process.window(win)?.watch.as_ref().expect("a window that is watched"))
+}
+
+#[cold]
+fn missing(complaint: String) -> Box<Error> {
+    fail(MPI_ERR_RMA_SYNC, complaint)
+}
+
+/// A call of this rank ends its accesses, if the window is watched.
+pub fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: Done) -> Result {
+    let mut process = enter();
+    let Some(watch) = &mut process.window_mut(win)?.watch else { return Ok(()) };
+    let complaint = watch.release(call, which);
+    let mut targets = Vec::new();
+    if which.ends == AccessEnd::Flush && done == Done::There {
+        targets = match which.target {
+            Some(target) => watch.entered.take(&target).into_iter().collect(),
+            None => std::mem::take(&mut watch.entered).into_iter().collect(),
+        };
+    }
+    let me = process.window(win)?.me;
+    drop(process);
+    for target in targets {
+        let mut table = RankTable::open(win, target, call)?;
+        table.entries.retain(|entry| entry.origin != me || entry.ends != AccessEnd::Flush);
+        table.close(true)?;
+    }
+    complaint.map_or(Ok(()), |complaint| Err(missing(complaint)))
+}
+
+/// `MPI_Win_fence` ends accesses: when all ranks have come, each looks at its own memory. Nobody goes on before all have.
+pub fn fence(win: MPI_Win, comm: MPI_Comm) -> Result {
+    const CALL: &str = "MPI_Win_fence";
+    let ended = end(win, CALL, EndedAccesses { ends: AccessEnd::Fence, target: None }, Done::There);
+    barrier_on(CALL, comm)?;
+    ended.and(settle(win, CALL, AccessEnd::Fence))
+}
+
+/// Accesses to this rank's memory have ended: whether it has stayed what they made it, and what they read.
+pub fn settle(win: MPI_Win, call: &'static str, ends: AccessEnd) -> Result {
+    let (me, memory, named) = {
+        let process = enter();
+        let window = process.window(win)?;
+        let Constants { base, size, .. } = *window.constants;
+        // SAFETY: the window's memory, which the program keeps until it has freed the window.
+        (window.me, unsafe { ExposedMemory::new(base.0, size as usize) }, window.named())
+    };
+    let mut table = RankTable::open(win, me, call)?;
+    let changed = |entry: &&AccessedBytes| {
+        let bytes = entry.high.saturating_sub(entry.low);
+        // A table is written by others: what is not in the window is not looked at.
+        let Some(there) = memory.contiguous(entry.low, bytes) else { return false };
+        entry.ends == ends && entry.content.is_some_and(|before| content(&there, 0, bytes as usize) != before)
+    };
+    let complaint = table.entries.iter().find(changed).map(|entry| stored(entry, me, &named));
+    table.entries.retain(|entry| entry.ends != ends);
+    table.close(true)?;
+    complaint.map_or(Ok(()), |complaint| Err(fail(MPI_ERR_RMA_CONFLICT, complaint)))
+}

@@ -1,0 +1,204 @@
+//! Which ABI a program was compiled for, and the folder of Tern's libraries for it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::launch::elf::Needs;
+use crate::launch::family::Family;
+use crate::launch::loader;
+
+/// What was found out about a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramAbi {
+    /// The MPI library that it needs, by itself or through another library, and whose it is.
+    pub library: Option<(String, Family)>,
+    /// The file that needs it.
+    pub needed_by: PathBuf,
+    /// All libraries of MPI that were found on the way.
+    pub all: Vec<String>,
+    /// Folders that the loader asks before `LD_LIBRARY_PATH`.
+    pub fixed: Vec<PathBuf>,
+    /// Whether the program is a script or an interpreter: what those load cannot be seen.
+    pub is_open: bool,
+}
+
+/// Libraries that need no MPI, and that almost every program needs.
+const PLAIN: [&str; 10] = [
+    "libc.so",
+    "libm.so",
+    "libdl.so",
+    "librt.so",
+    "libpthread.so",
+    "ld-linux",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libgfortran.so",
+    "libquadmath.so",
+];
+
+/// The C++ bindings of Open MPI, which consist of C functions.
+const CXX_BINDINGS: &str = "libmpi_cxx.so";
+
+/// Files that are looked at for one program.
+const FILES_MAX: usize = 400;
+
+/// Interpreters whose programs load libraries while they run.
+const INTERPRETERS: [&str; 4] = ["python", "pypy", "julia", "ipython"];
+
+/// Looks at a program and those of its arguments that may be the program, as behind `env` and `valgrind`. `set` are the
+/// folders of `LD_LIBRARY_PATH`.
+pub fn look(files: &[PathBuf], set: Option<&OsStr>) -> ProgramAbi {
+    let mut open = false;
+    for file in files {
+        let mut seen = look_at(file, set);
+        open |= seen.is_open;
+        if seen.library.is_some() {
+            seen.is_open = open;
+            return seen;
+        }
+    }
+    ProgramAbi { is_open: open, ..ProgramAbi::default() }
+}
+
+fn look_at(file: &Path, set: Option<&OsStr>) -> ProgramAbi {
+    let mut seen = ProgramAbi { is_open: is_interpreter(file), ..ProgramAbi::default() };
+    let mut file = file.to_owned();
+    if let Some(interpreter) = interpreter(&file) {
+        seen.is_open = true;
+        file = interpreter;
+    }
+    let mut known = HashSet::new();
+    let mut files = vec![file];
+    let mut next = 0;
+    while next < files.len().min(FILES_MAX) {
+        if let Some(needs) = Needs::of(&files[next]) {
+            if next == 0 && needs.is_asked_first {
+                seen.fixed.clone_from(&needs.folders);
+            }
+            note(&mut seen, &needs, &files[next]);
+            if next == 0 && seen.library.is_some() {
+                break;
+            }
+            files.extend(further(&needs, set, &mut known));
+        }
+        next += 1;
+    }
+    seen
+}
+
+/// Notes the MPI libraries among what a file needs. One of the standard ABI decides, since it serves all others here.
+fn note(seen: &mut ProgramAbi, needs: &Needs, file: &Path) {
+    for name in &needs.libraries {
+        let Some(family) = Family::of(name) else { continue };
+        seen.all.push(name.clone());
+        let decides = match &seen.library {
+            None => true,
+            Some((_, found)) => {
+                *found != Family::Standard && family == Family::Standard && seen.needed_by == file
+            }
+        };
+        if decides {
+            seen.library = Some((name.clone(), family));
+            file.clone_into(&mut seen.needed_by);
+        }
+    }
+}
+
+/// The libraries that a file needs and that were not looked at before. MPI libraries themselves are not.
+fn further(needs: &Needs, set: Option<&OsStr>, known: &mut HashSet<String>) -> Vec<PathBuf> {
+    let is_plain = |name: &String| PLAIN.iter().any(|plain| name.starts_with(plain));
+    let names = needs.libraries.iter().filter(|name| !is_plain(name) && Family::of(name).is_none());
+    let fresh: Vec<&String> = names.filter(|name| known.insert((*name).clone())).collect();
+    fresh.into_iter().filter_map(|name| loader::find(name, &needs.folders, set)).collect()
+}
+
+fn is_interpreter(file: &Path) -> bool {
+    let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    INTERPRETERS.iter().any(|interpreter| name.starts_with(interpreter))
+}
+
+/// The program that runs a script.
+fn interpreter(file: &Path) -> Option<PathBuf> {
+    if !file.metadata().is_ok_and(|data| data.is_file()) {
+        return None;
+    }
+    let mut head = Vec::new();
+    File::open(file).ok()?.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    if Path::new(first).file_name() != Some(OsStr::new("env")) {
+        return Some(first.into());
+    }
+    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+    crate::cli::standard::find_program(OsStr::new(name), &std::env::var_os("PATH")?)
+}
+
+/// Tern's libraries for an ABI, and those of them that a program needs and that are not there. Open MPI's own C++ bindings do for Tern's.
+pub fn lacking(seen: &ProgramAbi, folder: &Path) -> Vec<String> {
+    let set = std::env::var_os(loader::VARIABLE);
+    let is_own = |name: &String| {
+        name.starts_with(CXX_BINDINGS) && loader::find(name, &seen.fixed, set.as_deref()).is_some()
+    };
+    let absent = seen.all.iter().filter(|name| !folder.join(name).exists() && !is_own(name));
+    absent.filter(|name| Family::of(name) != Some(Family::Standard)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn needs(libraries: &[&str]) -> Needs {
+        Needs { libraries: libraries.iter().map(|name| name.to_string()).collect(), ..Needs::default() }
+    }
+
+    #[test]
+    fn the_standard_library_decides_for_a_file_that_has_both() {
+        let mut seen = ProgramAbi::default();
+        note(&mut seen, &needs(&["libc.so.6", "libmpi.so.40", "libmpi_abi.so.1"]), Path::new("/a"));
+        assert_eq!(seen.library, Some(("libmpi_abi.so.1".into(), Family::Standard)));
+        assert_eq!(seen.all.len(), 2);
+    }
+
+    #[test]
+    fn the_first_file_decides_among_other_libraries() {
+        let mut seen = ProgramAbi::default();
+        note(&mut seen, &needs(&["libmpi.so.12"]), Path::new("/a"));
+        note(&mut seen, &needs(&["libmpi.so.40"]), Path::new("/lib/b"));
+        assert_eq!(seen.library, Some(("libmpi.so.12".into(), Family::Mpich)));
+        assert_eq!(seen.needed_by, Path::new("/a"));
+    }
+
+    #[test]
+    fn scripts_are_followed_to_their_interpreter() {
+        let folder = std::env::temp_dir().join(format!("tern-abi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let script = folder.join("script");
+        for (head, found) in [("#!/bin/sh -e\n", true), ("#! /usr/bin/env -S sh\n", true), ("\x7fELF", false)]
+        {
+            std::fs::write(&script, head).unwrap();
+            std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(
+                interpreter(&script).is_some_and(|program| program.ends_with("sh")),
+                found,
+                "{head:?}"
+            );
+        }
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let seen = look(std::slice::from_ref(&script), None);
+        assert!(seen.is_open && seen.library.is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_plain_program_needs_no_mpi() {
+        let seen = look(&[std::env::current_exe().unwrap()], None);
+        assert_eq!((seen.library, seen.is_open), (None, false));
+        assert!(is_interpreter(Path::new("/usr/bin/python3.11")));
+    }
+}

@@ -1,0 +1,252 @@
+//! Hosts that a batch system has given to this job: all that are used where the user names none, and all that may be named.
+
+pub mod nodelist;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::plan::hosts::{self, Host, is_local, merge, slots};
+use crate::watch::exit_cause::Refusal;
+
+/// Hosts of a batch system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Who gave them.
+    pub system: System,
+    /// The hosts with their slots.
+    pub hosts: Vec<Host>,
+}
+
+/// Who gives hosts to jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// Slurm.
+    Slurm,
+    /// PBS Pro, OpenPBS and Torque.
+    Pbs,
+    /// LSF.
+    Lsf,
+    /// Grid Engine.
+    GridEngine,
+    /// Cobalt and OAR, which leave a file of hosts.
+    HostFile,
+    /// An operator of Kubernetes, which leaves one, too.
+    Kubernetes,
+}
+
+impl System {
+    fn name(self) -> &'static str {
+        match self {
+            System::Slurm => "Slurm",
+            System::Pbs => "PBS",
+            System::Lsf => "LSF",
+            System::GridEngine => "Grid Engine",
+            System::HostFile => "the batch system",
+            System::Kubernetes => "Kubernetes' MPI operator",
+        }
+    }
+}
+
+/// Variables that name a file with a host in each line, as often as it has slots.
+const HOST_FILES: [(&str, System); 4] = [
+    ("PBS_NODEFILE", System::Pbs),
+    ("LSB_DJOB_HOSTFILE", System::Lsf),
+    ("COBALT_NODEFILE", System::HostFile),
+    ("OAR_NODEFILE", System::HostFile),
+];
+
+/// Variables with the host file of an operator of Kubernetes, each of which one library reads.
+pub const OPERATOR_FILES: [&str; 4] = [
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
+];
+
+type FoundAllocation = Result<Option<Allocation>, Refusal>;
+
+impl Allocation {
+    /// What the environment, read by `get`, says of hosts. Host files that a user or an operator has set come first.
+    pub fn find(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+        let ways: [&dyn Fn() -> FoundAllocation; 5] =
+            [&|| of_operator(get), &|| of_slurm(get), &|| of_host_files(get), &|| of_lsf(get), &|| {
+                of_grid_engine(get)
+            }];
+        for way in ways {
+            if let Some(found) = way()? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a program's own option names must be among the hosts, or be this machine.
+    pub fn check(&self, named: &Host) -> Result<(), Refusal> {
+        let same = |host: &Host| host.name == named.name || short(&host.name) == short(&named.name);
+        if is_local(&named.name) || self.hosts.iter().any(same) {
+            return Ok(());
+        }
+        Err(Refusal::usage(format!(
+            "host '{}' is none of those that {} gave this job: {}; --launcher CMD reaches others",
+            named.name,
+            self.system.name(),
+            listed(&self.hosts)
+        )))
+    }
+}
+
+impl fmt::Display for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.hosts.len() == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{} gave this job {} host{s}: {}",
+            self.system.name(),
+            self.hosts.len(),
+            listed(&self.hosts)
+        )
+    }
+}
+
+/// A name without its domain; addresses have none.
+fn short(name: &str) -> &str {
+    if name.parse::<std::net::IpAddr>().is_ok() { name } else { name.split('.').next().unwrap_or(name) }
+}
+
+/// Names with slots, not too many of them.
+fn listed(hosts: &[Host]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> =
+        hosts.iter().take(SHOWN).map(|host| format!("{}:{}", host.name, slots(host))).collect();
+    let more = if hosts.len() > SHOWN { ",..." } else { "" };
+    shown.join(",") + more
+}
+
+/// A host may be in a list with no slots, which is to say that it is not for ranks.
+fn allocation(system: System, mut hosts: Vec<Host>) -> Option<Allocation> {
+    hosts.retain(|host| host.slots != Some(0));
+    (!hosts.is_empty()).then(|| Allocation { system, hosts: merge(hosts.into_iter()) })
+}
+
+/// Nodes with the tasks that the job asked for, or with their processors.
+fn of_slurm(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    let list = get("SLURM_JOB_NODELIST").or_else(|| get("SLURM_NODELIST"));
+    let Some(list) = list.filter(|list| !list.is_empty()) else { return Ok(None) };
+    let names = nodelist::nodes(&list)
+        .ok_or_else(|| Refusal::usage(format!("SLURM_JOB_NODELIST='{list}' is no list of Slurm's nodes")))?;
+    let counts = ["SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"];
+    let counts = counts.iter().find_map(|name| nodelist::repeated(&get(name)?, names.len()));
+    let counts = counts.unwrap_or_else(|| vec![1; names.len()]);
+    let host = |(name, slots): (String, u32)| Host { name, slots: Some(slots.max(1)) };
+    Ok(allocation(System::Slurm, names.into_iter().zip(counts).map(host).collect()))
+}
+
+fn of_host_files(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    let file = |&(variable, system): &(&'static str, System)| Some((variable, system, get(variable)?));
+    let Some((variable, system, path)) = HOST_FILES.iter().find_map(file) else { return Ok(None) };
+    let hosts =
+        read(variable, &path)?.lines().filter_map(|line| line.split_whitespace().next()).map(one).collect();
+    Ok(allocation(system, hosts))
+}
+
+fn one(name: &str) -> Host {
+    Host { name: name.into(), slots: Some(1) }
+}
+
+/// `a 2 b 4`, or `a a b`.
+fn of_lsf(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    if let Some(list) = get("LSB_MCPU_HOSTS") {
+        let words: Vec<&str> = list.split_whitespace().collect();
+        let host = |pair: &[&str]| match pair {
+            [name, slots] => Some(Host { name: (*name).into(), slots: Some(slots.parse().ok()?) }),
+            _ => None,
+        };
+        let hosts: Option<Vec<Host>> = words.chunks(2).map(host).collect();
+        let hosts = hosts.ok_or_else(|| {
+            Refusal::usage(format!("LSB_MCPU_HOSTS='{list}' is no list of hosts with slots"))
+        })?;
+        return Ok(allocation(System::Lsf, hosts));
+    }
+    let list = get("LSB_HOSTS").unwrap_or_default();
+    Ok(allocation(System::Lsf, list.split_whitespace().map(one).collect()))
+}
+
+/// Lines of host, slots, queue, processors.
+fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    let Some(path) = get("PE_HOSTFILE") else { return Ok(None) };
+    let host = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some(Host { name: words.next()?.into(), slots: Some(words.next()?.parse().ok()?) })
+    };
+    let text = read("PE_HOSTFILE", &path)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let hosts: Option<Vec<Host>> = lines.map(host).collect();
+    let hosts = hosts.ok_or_else(|| {
+        Refusal::usage(format!("PE_HOSTFILE='{path}': a line is not HOST SLOTS QUEUE PROCESSORS"))
+    })?;
+    Ok(allocation(System::GridEngine, hosts))
+}
+
+/// A host file in either syntax. A user may have set the variable for another library's launcher, with a file that is gone.
+fn of_operator(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    let paths = OPERATOR_FILES.iter().filter_map(get_nonempty(get));
+    let Some(path) = paths.into_iter().find(|path| Path::new(path).is_file()) else { return Ok(None) };
+    Ok(allocation(System::Kubernetes, hosts::read(Path::new(&path))?))
+}
+
+fn get_nonempty(get: &impl Fn(&str) -> Option<String>) -> impl Fn(&&str) -> Option<String> + '_ {
+    |name| get(name).filter(|value| !value.is_empty())
+}
+
+fn read(variable: &str, path: &str) -> Result<String, Refusal> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let advice = format!("unset {variable} to use this host alone, or name hosts with --host");
+        Refusal::usage(format!("cannot read the hosts of this job, {variable}='{path}': {error}; {advice}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Result<String, Refusal> {
+        let get =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        Ok(Allocation::find(&get)?.map(|found| listed(&found.hosts)).unwrap_or_default())
+    }
+
+    #[test]
+    fn slots_are_tasks_or_processors() {
+        let list = ("SLURM_JOB_NODELIST", "n[1-3]");
+        let cpus = ("SLURM_JOB_CPUS_PER_NODE", "16(x2),8");
+        assert_eq!(of(&[list]).unwrap(), "n1:1,n2:1,n3:1");
+        assert_eq!(of(&[list, cpus]).unwrap(), "n1:16,n2:16,n3:8");
+        assert_eq!(of(&[list, cpus, ("SLURM_TASKS_PER_NODE", "2(x3)")]).unwrap(), "n1:2,n2:2,n3:2");
+        assert_eq!(of(&[("LSB_MCPU_HOSTS", "a 2 b 4")]).unwrap(), "a:2,b:4");
+        assert_eq!(of(&[("LSB_MCPU_HOSTS", "login 0 b 4")]).unwrap(), "b:4");
+        assert_eq!(of(&[("LSB_HOSTS", "a a b")]).unwrap(), "a:2,b:1");
+        assert_eq!(of(&[]).unwrap(), "");
+        assert_eq!(of(&[("HYDRA_HOST_FILE", "/nonexistent")]).unwrap(), "");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (variable, value) in [
+            ("SLURM_JOB_NODELIST", "n[1-"),
+            ("LSB_MCPU_HOSTS", "a 2 b"),
+            ("PBS_NODEFILE", "/nonexistent"),
+            ("PE_HOSTFILE", "/nonexistent"),
+        ] {
+            assert!(of(&[(variable, value)]).unwrap_err().to_string().contains(variable), "{variable}");
+        }
+    }
+
+    #[test]
+    fn hosts_outside_are_refused() {
+        let hosts = ["a.site.org:2", "b"].map(|text| Host::parse(text).unwrap()).into();
+        let allocation = Allocation { system: System::Pbs, hosts };
+        let check = |name: &str| allocation.check(&Host::parse(name).unwrap());
+        assert!(check("a").is_ok() && check("b:4").is_ok() && check("localhost").is_ok());
+        assert!(check("c").unwrap_err().to_string().contains("a.site.org:2,b:1"));
+    }
+}

@@ -1,0 +1,330 @@
+//! Which blocking collectives go over shared memory, by what all ranks know alike.
+
+use crate::limits::*;
+use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
+use tern_transport::Team;
+
+/// A collective that goes over shared memory.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are the standard's arguments, as in `tern_coll::Call`")]
+pub enum Method {
+    Bcast {
+        data: TypedCount,
+        root: u32,
+    },
+    Reduce {
+        data: TypedCount,
+        in_place: bool,
+        root: u32,
+    },
+    Allreduce {
+        data: TypedCount,
+        in_place: bool,
+    },
+    /// A reduction of more bytes than one meeting can hold for each rank: to the root, or without one to all.
+    Accumulate {
+        data: TypedCount,
+        in_place: bool,
+        root: Option<u32>,
+    },
+    /// `MPI_Reduce_scatter` and its form for equal blocks; the blocks are in [`VectorBlocks`].
+    ReduceScatter {
+        layout: TypeLayout,
+        /// Elements of the longest block.
+        longest: u64,
+        in_place: bool,
+    },
+    Scan {
+        data: TypedCount,
+        in_place: bool,
+    },
+    Exscan {
+        data: TypedCount,
+        in_place: bool,
+    },
+    Gather {
+        send: Option<TypedCount>,
+        recv: TypedCount,
+        root: u32,
+    },
+    Scatter {
+        send: TypedCount,
+        recv: Option<TypedCount>,
+        root: u32,
+    },
+    Allgather {
+        send: Option<TypedCount>,
+        recv: TypedCount,
+    },
+    Alltoall {
+        send: Option<TypedCount>,
+        recv: TypedCount,
+    },
+    /// The blocks are in [`VectorBlocks`].
+    Allgatherv {
+        send: Option<TypedCount>,
+        /// Bytes of the longest block.
+        longest: usize,
+    },
+    /// `MPI_Alltoallv` and `MPI_Alltoallw`; the blocks are in [`VectorBlocks`].
+    Alltoallv,
+}
+
+/// The blocks of a vector form, by rank.
+#[derive(Debug, Default)]
+pub struct VectorBlocks {
+    /// For each rank, if the call has them.
+    pub to: Vec<Slice>,
+    /// From each rank; of a scattered reduction, the result.
+    pub from: Vec<Slice>,
+}
+
+impl VectorBlocks {
+    /// Takes the blocks of a call to or from `size` ranks; of one that has none, nothing.
+    pub fn fill(&mut self, call: &CollectiveCall, comm: &CommView) {
+        let size = comm.size;
+        match call {
+            CollectiveCall::ReduceScatter { counts, layout, in_place, .. } => {
+                let count_of = |rank: u32| counts.count(rank as usize);
+                self.fill_scattered(*layout, *in_place, comm, count_of);
+            }
+            CollectiveCall::ReduceScatterBlock { data, in_place, .. } => {
+                self.fill_scattered(data.layout, *in_place, comm, |_| data.count);
+            }
+            CollectiveCall::Allgatherv { recv, .. } => self.fill_from(recv, size),
+            CollectiveCall::Alltoallv { send: Some(send), recv }
+            | CollectiveCall::Alltoallw { send: Some(send), recv } => {
+                self.to.clear();
+                self.to.extend((0..size).map(|rank| send.in_send(rank).slice()));
+                self.fill_from(recv, size);
+            }
+            _ => {}
+        }
+    }
+
+    fn fill_scattered(
+        &mut self,
+        layout: TypeLayout,
+        in_place: bool,
+        comm: &CommView,
+        count_of: impl Fn(u32) -> u64,
+    ) {
+        let all = TypedCount::new(0, layout).operand(in_place);
+        let mut first = 0;
+        self.to.clear();
+        self.to.extend((0..comm.size).map(|rank| {
+            let block = all.part(first, count_of(rank));
+            first += block.count;
+            block.slice()
+        }));
+        self.from.clear();
+        self.from.push(TypedCount::new(count_of(comm.rank), layout).in_recv().slice());
+    }
+
+    fn fill_from(&mut self, recv: &Vector, size: u32) {
+        self.from.clear();
+        self.from.extend((0..size).map(|rank| recv.in_recv(rank).slice()));
+    }
+}
+
+/// In which order a predefined operation may take its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandOrder {
+    /// In any.
+    Any,
+    /// In that of the ranks.
+    Ranks,
+}
+
+/// What else decides, on all ranks alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Habits {
+    /// Types are checked: then vector forms go by messages, which carry signatures, since that is where programs go wrong.
+    pub check_types: bool,
+    /// Payloads go by cells rather than by the kernel.
+    pub by_cells: bool,
+}
+
+impl Method {
+    /// How `call` goes among the ranks of a team; `None`: by messages. `order` is that of a predefined operation; there is none
+    /// for a function of the program's. The answer is the same at all ranks of a correct
+    /// program.
+    pub fn of(
+        call: &CollectiveCall,
+        comm: &CommView,
+        order: Option<OperandOrder>,
+        habits: Habits,
+    ) -> Option<Method> {
+        let (method, size) = (Method::named(call, comm.size, order)?, comm.size as usize);
+        if habits.check_types && matches!(method, Method::Alltoallv | Method::Allgatherv { .. }) {
+            return None;
+        }
+        if let Method::Alltoallv = method {
+            // How much there is to move, no rank knows of all.
+            return Some(method);
+        }
+        let bytes = method.block_bytes(comm.rank)?;
+        let fits = method.fits(bytes, size) && !(habits.by_cells && method.is_faster_by_cells(bytes, size));
+        fits.then(|| method.for_bytes(bytes, size, habits.by_cells))
+    }
+
+    /// The way without regard to bytes.
+    fn named(call: &CollectiveCall, size: u32, order: Option<OperandOrder>) -> Option<Method> {
+        Some(match *call {
+            CollectiveCall::Bcast { data, root: Root::Rank(root) } => Method::Bcast { data, root },
+            CollectiveCall::Gather { send, recv, root: Root::Rank(root) } => {
+                Method::Gather { send, recv, root }
+            }
+            CollectiveCall::Scatter { send, recv, root: Root::Rank(root) } => {
+                Method::Scatter { send, recv, root }
+            }
+            CollectiveCall::Allgather { send, recv } => Method::Allgather { send, recv },
+            CollectiveCall::Alltoall { send, recv } => Method::Alltoall { send, recv },
+            CollectiveCall::Allgatherv { send, recv } => {
+                let longest = (0..size).map(|rank| recv.in_recv(rank).bytes()).max()?;
+                Method::Allgatherv { send, longest: usize::try_from(longest).ok()? }
+            }
+            CollectiveCall::Alltoallv { send: Some(_), .. }
+            | CollectiveCall::Alltoallw { send: Some(_), .. } => Method::Alltoallv,
+            CollectiveCall::Reduce { data, in_place, root: Root::Rank(root), .. }
+                if combines(&data, order) =>
+            {
+                Method::Reduce { data, in_place, root }
+            }
+            CollectiveCall::Allreduce { data, in_place, .. } if combines(&data, order) => {
+                Method::Allreduce { data, in_place }
+            }
+            CollectiveCall::ReduceScatter { counts, layout, in_place, .. }
+                if combines(&TypedCount::new(1, layout), order) =>
+            {
+                let longest = (0..size).map(|rank| counts.count(rank as usize)).max()?;
+                Method::ReduceScatter { layout, longest, in_place }
+            }
+            CollectiveCall::ReduceScatterBlock { data, in_place, .. } if combines(&data, order) => {
+                Method::ReduceScatter { layout: data.layout, longest: data.count, in_place }
+            }
+            CollectiveCall::Scan { data, in_place } if combines_in_order(&data, order) => {
+                Method::Scan { data, in_place }
+            }
+            CollectiveCall::Exscan { data, in_place } if combines_in_order(&data, order) => {
+                Method::Exscan { data, in_place }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one rank's block, or of the longest, which the standard wants to be the same at all ranks (section 6.1).
+    fn block_bytes(&self, me: u32) -> Option<usize> {
+        let bytes = match self {
+            Method::Allgatherv { longest, .. } => return Some(*longest),
+            Method::Alltoallv => return None,
+            Method::Bcast { data, .. }
+            | Method::Reduce { data, .. }
+            | Method::Allreduce { data, .. }
+            | Method::Accumulate { data, .. }
+            | Method::Scan { data, .. }
+            | Method::Exscan { data, .. } => data.bytes(),
+            Method::ReduceScatter { layout, longest, .. } => longest.checked_mul(layout.size)?,
+            Method::Allgather { recv, .. } | Method::Alltoall { recv, .. } => recv.bytes(),
+            Method::Gather { send, recv, root } => if *root == me { *recv } else { (*send)? }.bytes(),
+            Method::Scatter { send, recv, root } => if *root == me { *send } else { (*recv)? }.bytes(),
+        };
+        usize::try_from(bytes).ok()
+    }
+
+    /// Whether shared memory is the better way for blocks of so many bytes.
+    fn fits(&self, bytes: usize, size: usize) -> bool {
+        match self {
+            Method::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
+            Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
+            Method::ReduceScatter { .. } => size > 2 || bytes <= Team::NOTE_BYTES,
+            Method::Scan { .. } => true,
+            // Between two ranks this is a message.
+            Method::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
+            Method::Gather { .. } | Method::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
+            Method::Allgather { .. } | Method::Allgatherv { .. } => {
+                size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX
+            }
+            Method::Alltoall { .. } | Method::Alltoallv => true,
+        }
+    }
+
+    /// Whether messages are faster if they go by cells, though shared memory fits.
+    fn is_faster_by_cells(&self, bytes: usize, size: usize) -> bool {
+        let is_long_block = bytes >= JOINT_CELLS_BLOCK_BYTES_MIN;
+        match self {
+            Method::Bcast { .. } | Method::Exscan { .. } | Method::Gather { .. } => {
+                size == 2 && bytes > JOINT_CELLS_PAIR_BYTES_MAX
+            }
+            Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
+            Method::Alltoall { .. } if size > JOINT_CELLS_ALLTOALL_RANKS_MAX => {
+                bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN
+            }
+            Method::Alltoall { .. } => is_long_block,
+            _ => false,
+        }
+    }
+
+    fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
+        let tray_share = Team::TRAY_BYTES / size;
+        let sum_bytes_max = match by_cells && size == 2 {
+            true => JOINT_CELLS_PAIR_BYTES_MAX,
+            false => JOINT_REDUCE_BYTES_MAX,
+        };
+        match self {
+            Method::Allreduce { data, in_place } if bytes > sum_bytes_max => {
+                Method::Accumulate { data, in_place, root: None }
+            }
+            Method::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(tray_share) => {
+                Method::Accumulate { data, in_place, root: Some(root) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Whether elements can be combined here and now, in any order.
+fn combines(data: &TypedCount, order: Option<OperandOrder>) -> bool {
+    combines_in_order(data, order) && order == Some(OperandOrder::Any)
+}
+
+/// Whether elements can be combined here and now: by a predefined operation, and without gaps between them.
+fn combines_in_order(data: &TypedCount, order: Option<OperandOrder>) -> bool {
+    data.layout.contiguous && order.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a call of so many bytes among `size` ranks goes over shared memory.
+    fn joins(
+        call: impl Fn(TypedCount) -> CollectiveCall<'static>,
+        bytes: u64,
+        size: u32,
+        by_cells: bool,
+    ) -> bool {
+        let comm = CommView::intra(0, size);
+        let habits = Habits { check_types: false, by_cells };
+        Method::of(
+            &call(TypedCount::new(bytes, TypeLayout::contiguous(1))),
+            &comm,
+            Some(OperandOrder::Any),
+            habits,
+        )
+        .is_some()
+    }
+
+    #[test]
+    fn long_blocks_go_by_messages_where_these_go_by_cells() {
+        let alltoall = |recv| CollectiveCall::Alltoall { send: Some(recv), recv };
+        let bcast = |data| CollectiveCall::Bcast { data, root: Root::Rank(0) };
+        for (size, shared_bytes_max) in [(2, 8 << 10), (4, 8 << 10), (8, 32 << 10), (32, 32 << 10)] {
+            assert!(joins(alltoall, shared_bytes_max - 1, size, true));
+            assert!(!joins(alltoall, shared_bytes_max, size, true));
+            assert!(joins(alltoall, 1 << 16, size, false));
+        }
+        assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
+        assert!(joins(bcast, 8192, 3, true));
+    }
+}

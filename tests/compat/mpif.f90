@@ -1,0 +1,53 @@
+program t
+  implicit none
+  include 'mpif.h'
+  integer :: ierr, rank, size, req, st(MPI_STATUS_SIZE), sts(MPI_STATUS_SIZE,2), reqs(2), x, y, n, comm, dt, op
+  double precision :: a(4), b(4)
+  logical :: flag
+  integer(kind=MPI_ADDRESS_KIND) :: val, lb, ext
+  character(len=MPI_MAX_PROCESSOR_NAME) :: name
+  external addup
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, size, ierr)
+  a = rank + 1
+  call MPI_Allreduce(MPI_IN_PLACE, a, 4, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+  if (a(1) /= size*(size+1)/2) stop 2
+  call MPI_Irecv(x, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, reqs(1), ierr)
+  call MPI_Isend(rank, 1, MPI_INTEGER, mod(rank+1,size), 7, MPI_COMM_WORLD, reqs(2), ierr)
+  call MPI_Waitall(2, reqs, sts, ierr)
+  if (x /= mod(rank+size-1,size)) stop 3
+  if (sts(MPI_SOURCE,1) /= x .or. sts(MPI_TAG,1) /= 7) stop 4
+  call MPI_Get_count(sts(1,1), MPI_INTEGER, n, ierr)
+  if (n /= 1) stop 5
+  if (reqs(1) /= MPI_REQUEST_NULL) stop 6
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, val, flag, ierr)
+  if (.not. flag .or. val < 32767) stop 7
+  call MPI_Type_contiguous(2, MPI_DOUBLE_PRECISION, dt, ierr)
+  call MPI_Type_commit(dt, ierr)
+  call MPI_Type_get_extent(dt, lb, ext, ierr)
+  if (ext /= 16) stop 8
+  call MPI_Op_create(addup, .true., op, ierr)
+  y = rank
+  call MPI_Allreduce(rank, y, 1, MPI_INTEGER, op, MPI_COMM_WORLD, ierr)
+  if (y /= size*(size-1)/2) stop 9
+  call MPI_Sendrecv(rank, 1, MPI_INTEGER, mod(rank+1,size), 1, x, 1, MPI_INTEGER, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  call MPI_Recv(x, 1, MPI_INTEGER, MPI_PROC_NULL, 1, MPI_COMM_WORLD, st, ierr)
+  if (st(MPI_SOURCE) /= MPI_PROC_NULL) stop 10
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+  call MPI_Comm_free(comm, ierr)
+  if (comm /= MPI_COMM_NULL) stop 11
+  call MPI_Get_processor_name(name, n, ierr)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+  call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
+  call MPI_Error_class(ierr, n, x)
+  if (n /= MPI_ERR_RANK) stop 12
+  if (rank == 0) print *, 'ok ', trim(name)
+  call MPI_Finalize(ierr)
+end program
+subroutine addup(a, b, n, t)
+  integer :: n, t, i, a(n), b(n)
+  do i = 1, n
+    b(i) = a(i) + b(i)
+  end do
+end subroutine

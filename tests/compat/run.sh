@@ -1,0 +1,211 @@
+#!/bin/bash
+# Programs compiled for MPICH and for Open MPI, on Tern's libraries for them. The last line counts.
+#
+# usage: run.sh PREFIX [FILTER]
+#
+# The C programs of tests/c are compiled with this project's headers of both ABIs. Where the public headers of an MPI are
+# installed (Debian: libmpich-dev, libopenmpi-dev), all constants are compared with them, and Fortran programs are compiled
+# with their mpif.h; MPICH_INCLUDE and OPENMPI_INCLUDE name other folders of theirs.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+prefix=$(cd "${1:?usage: run.sh PREFIX [FILTER]}" && pwd) || exit 1
+filter=${2:-}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+# Programs that an ABI cannot pass, with the reason.
+left_out() {
+    case $1-$2 in
+    *-coll_aliases) echo "compares addresses of arrays of datatypes, which are converted" ;;
+    mpich-topo_errors) echo "wants the program's number in a message, which has the standard's" ;;
+    openmpi-error_handles | openmpi-error_arguments) echo "wants an error class that this ABI does not have" ;;
+    openmpi-tool_events) echo "wants constants of events that this ABI does not have" ;;
+    openmpi-hw_resources) echo "wants a type of splits that this ABI does not have" ;;
+    openmpi-info) echo "has keys longer than this ABI's" ;;
+    esac
+}
+
+main() {
+    cat >"$work/two.c" <<'C'
+#include <mpi.h>
+int main(int argc, char **argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return 0; }
+C
+    abi mpich libmpi.so.12 "${MPICH_INCLUDE:-/usr/include/$(gcc -dumpmachine)/mpich}" "-l:libmpifort.so.12"
+    abi openmpi libmpi.so.40 "${OPENMPI_INCLUDE:-/usr/lib/$(gcc -dumpmachine)/openmpi/include}" "-l:libmpi_mpifh.so.40"
+    check "openmpi: values that are no handles are refused" strays -pie -fPIE
+    check "openmpi: and by a program that is not position independent" strays -no-pie -fno-pie
+    check "two MPIs in one process are refused" two_libraries
+    check "a program that mixes two ABIs is refused" mixed
+    check "mpirun tells what an unknown --abi is" unknown_abi
+    check "tern doctor names the library of a program" doctor
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}
+
+# abi NAME LIBRARY PUBLIC_HEADERS FORTRAN_LIBRARY
+abi() {
+    name=$1 library=$2 public=$3 fortran=$4
+    folder=$prefix/lib/$name
+    if [ ! -e "$folder/$library" ]; then
+        skip "$name" "$library is not installed"
+        return
+    fi
+    for source in "$root"/tests/c/*.c; do
+        c_program "$source"
+    done
+    check "$name: constants are those of the public header" constants
+    check "$name: Fortran with the public mpif.h" fortran_program
+    if [ "$name" = openmpi ]; then
+        check "$name: Fortran with the public mpi_f08" module_program
+        check "$name: C++ with the public bindings" cxx_program
+    fi
+}
+
+c_program() {
+    program=$(basename "$1" .c)
+    case $name-$program in *"$filter"*) ;; *) return ;; esac
+    head=$(sed -n '1,12p' "$1")
+    reason=$(left_out "$name" "$program")
+    case $head in *"* heavy"*) reason="needs much memory" ;; esac
+    case $head in *"* abi: "*) [[ $head == *"* abi: $name"* ]] || return ;; esac
+    if [ -n "$reason" ]; then
+        skip "$name: $program" "$reason"
+        return
+    fi
+    ranks=$(sed -n 's/^ \* ranks: *\([0-9 ]*\).*/\1/p' "$1" | head -n 1 | awk '{ print ($2 ? $2 : $1) }')
+    [ -n "$ranks" ] || return
+    check "$name: $program n=$ranks" run_program "$1" "$ranks"
+}
+
+run_program() {
+    ${CC:-cc} -std=gnu11 -O1 -w -pthread -I"$root/compat/$name/include" -I"$root/tests/c" -o "$work/program" "$1" \
+        -L"$folder" "-l:$library" -lm || return 1
+    "$prefix/bin/mpirun" --timeout 90 -n "$2" "$work/program" >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ $status -eq 0 ] && grep -q '^ok .* checks$' "$work/out"
+}
+
+# Every constant that both headers have. The public one of Open MPI has some as enumerators, which the preprocessor does not see.
+constants() {
+    [ -f "$public/mpi.h" ] || { why="no header at $public" && return 77; }
+    values "$root/compat/$name/include" >"$work/ours" || return 1
+    values "$public" >"$work/theirs" || return 1
+    # A constant that an older header lacks is none of its facts, and a datatype that its compiler lacked is the null handle there.
+    null=$(awk -F '\t' '$1 == "MPI_DATATYPE_NULL" { print $2 }' "$work/theirs")
+    join -t "$(printf '\t')" "$work/ours" "$work/theirs" >"$work/both"
+    awk -F '\t' -v null="$null" '$2 != $3 && $3 != null { print $1 ": " $2 " here, " $3 " in the public header"; bad = 1 }
+        END { exit bad }' "$work/both" && [ "$(wc -l <"$work/both")" -gt 200 ]
+}
+
+# values INCLUDE: names with their values, sorted. A program prints numbers; a variable stands for itself.
+values() {
+    column=2
+    [ "$name" = mpich ] || column=3
+    cut -f "1,$column" "$root/compat/tables/constants.tsv" | grep -v '^#' >"$work/table"
+    {
+        echo '#include <mpi.h>'
+        echo '#include <stdio.h>'
+        echo 'int main(void) {'
+        awk -F '\t' '$2 ~ /^-?[0-9]/ { print "#ifdef " $1 "\nprintf(\"" $1 "\\t%lld\\n\", (long long)(long)" $1 ");\n#endif" }' "$work/table"
+        echo 'return 0; }'
+    } >"$work/probe.c"
+    ${CC:-cc} -w -I"$1" -o "$work/probe" "$work/probe.c" || return 1
+    {
+        "$work/probe"
+        awk -F '\t' '$2 ~ /^ompi_/ { print "@@ " $1 "_ " $1 }' "$work/table" | cat <(echo '#include <mpi.h>') - |
+            ${CC:-cc} -E -P -w -I"$1" -x c - 2>/dev/null |
+            sed -n 's/^@@ \(MPI_[A-Z0-9_]*\)_ .*\(ompi_[a-z0-9_]*\)[^a-z0-9_]*$/\1\t\2/p'
+    } | sort
+}
+
+fortran_program() {
+    [ -f "$public/mpif.h" ] || { why="no mpif.h at $public" && return 77; }
+    command -v gfortran >/dev/null || { why="no gfortran" && return 77; }
+    gfortran -fallow-argument-mismatch -ffree-line-length-none -w -I"$public" "$root/tests/compat/mpif.f90" \
+        -o "$work/program" -L"$folder" "$fortran" "-l:$library" || return 1
+    "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ ok'
+}
+
+module_program() {
+    modules=${OPENMPI_MODULES:-/usr/lib/$(gcc -dumpmachine)/fortran/gfortran-mod-15/openmpi}
+    [ -f "$modules/mpi_f08.mod" ] || { why="no mpi_f08.mod in $modules" && return 77; }
+    command -v gfortran >/dev/null || { why="no gfortran" && return 77; }
+    gfortran -w -I"$modules" "$root/tests/compat/f08.f90" -o "$work/program" -L"$folder" -l:libmpi_usempif08.so.40 \
+        -l:libmpi_usempi_ignore_tkr.so.40 "$fortran" "-l:$library" -Wl,-rpath-link,"$prefix/lib" || return 1
+    "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ ok'
+}
+
+cxx_program() {
+    bindings=${OPENMPI_CXX:-/usr/lib/$(gcc -dumpmachine)}
+    [ -f "$bindings/libmpi_cxx.so.40" ] || { why="no libmpi_cxx.so.40 in $bindings" && return 77; }
+    command -v c++ >/dev/null || { why="no c++" && return 77; }
+    c++ -w -I"$public" -I"$public/openmpi" "$root/tests/compat/cxx.cpp" -o "$work/program" -L"$folder" -L"$bindings" \
+        -l:libmpi_cxx.so.40 "-l:$library" -Wl,-rpath-link,"$prefix/lib:$bindings" || return 1
+    LD_LIBRARY_PATH=$bindings "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ok'
+}
+
+strays() {
+    [ -e "$prefix/lib/openmpi/libmpi.so.40" ] || { why="the library is not installed" && return 77; }
+    ${CC:-cc} "$@" -w -I"$root/compat/openmpi/include" -o "$work/strays" "$root/tests/compat/stray.c" \
+        -L"$prefix/lib/openmpi" -l:libmpi.so.40 -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/mpirun" --timeout 60 -n 1 "$work/strays" 2>&1)
+    echo "$said"
+    grep -q '^all refused$' <<<"$said"
+}
+
+two_libraries() {
+    [ -e "$prefix/lib/openmpi/libmpi.so.40" ] || { why="one library is not installed" && return 77; }
+    ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/two" "$work/two.c" -Wl,--no-as-needed \
+        -L"$prefix/lib/mpich" -l:libmpi.so.12 -L"$prefix/lib/openmpi" -l:libmpi.so.40 \
+        -Wl,-rpath,"$prefix/lib/mpich:$prefix/lib/openmpi" || return 1
+    said=$("$work/two" 2>&1) && return 1
+    echo "$said"
+    grep -q 'two MPI libraries are in this process' <<<"$said"
+}
+
+mixed() {
+    ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/mixed" "$work/two.c" -Wl,--no-as-needed \
+        -L"$prefix/lib/mpich" -l:libmpi.so.12 -L"$prefix/lib" -l:libmpi_abi.so.1 \
+        -Wl,-rpath,"$prefix/lib/mpich:$prefix/lib" || return 1
+    said=$("$work/mixed" 2>&1) && return 1
+    echo "$said"
+    grep -q 'this process mixes two ABIs' <<<"$said"
+}
+
+unknown_abi() {
+    said=$("$prefix/bin/mpirun" --abi lam true 2>&1) && return 1
+    grep -q 'none of mpich, openmpi, standard and auto' <<<"$said"
+}
+
+doctor() {
+    ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/one" "$work/two.c" -L"$prefix/lib/mpich" -l:libmpi.so.12 \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/tern" doctor "$work/one")
+    echo "$said"
+    grep -q "under mpirun it runs on $prefix/lib/mpich/libmpi.so.12" <<<"$said"
+}
+
+# check WHAT COMMAND...: one test. 77 says that it cannot be made here, and `why`.
+check() {
+    what=$1 why=
+    shift
+    case $what in *"$filter"*) ;; *) return ;; esac
+    "$@" >"$work/said" 2>&1
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skip "$what" "$why" ;;
+    *)  failed=$((failed + 1))
+        echo "FAILED: $what"
+        head -n 20 "$work/said" | sed 's/^/    /' ;;
+    esac
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped: $1: $2"
+}
+
+main

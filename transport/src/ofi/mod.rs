@@ -1,0 +1,36 @@
+//! libfabric: the transport over networks that programs use without the kernel (MPI-BIP's place today: user-level access).
+//!
+//! A rank has one endpoint for reliable datagrams. An active message is one packet, and what is longer comes in fragments. The
+//! receiver's provider takes packets into memory that was given to it beforehand. The engine's credits bound what comes there.
+//!
+//! Whoever knows the address of an endpoint can send to it, so each packet begins with a token that only ranks of the job can make.
+//!
+//! | part | file |
+//! |---|---|
+//! | which provider and which interface | `provider.rs` |
+//! | how much at once, how long to wait | `limits.rs` |
+//! | what a rank tells others of its endpoint | `endpoint_address.rs`, `two_ways.rs` |
+//! | the bytes of a packet, and its token | `packet.rs` |
+//! | what there is, for a person | `survey.rs` |
+//! | long messages, which are read from the sender's memory | `exposed.rs`, `rendezvous.rs` |
+//! | all together | `transport.rs` |
+//!
+//! The crate `tern-libfabric` has the calls.
+
+mod endpoint_address;
+mod exposed;
+mod limits;
+mod packet;
+mod provider;
+mod rendezvous;
+mod survey;
+mod transport;
+mod two_ways;
+
+pub use survey::survey;
+pub(crate) use transport::OfiBell;
+pub use transport::{Ofi, OfiCounters, OfiError, Opened};
+pub(crate) use two_ways::split;
+
+#[cfg(test)]
+mod tests;

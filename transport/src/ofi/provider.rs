@@ -1,0 +1,100 @@
+//! Which provider and which interface: what the user says, else the hardware that is there, else what the library likes best.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tern_libfabric::{Endpoint, LibfabricError, Library, NetworkOffer, OfferHints, Sizes};
+
+use super::OfiError;
+use super::limits::{OFI_OPEN_S_MAX, OFI_PACKET_BYTES, OFI_RECEIVE_BYTES, OFI_SENDS};
+use crate::config::OfiConfig;
+
+/// Providers of networks that programs reach without the kernel, the fastest first.
+const HARDWARE: [&str; 7] = ["cxi", "psm3", "psm2", "opx", "efa", "verbs;ofi_rxm", "verbs;ofi_rxd"];
+
+/// Where the kernel lists devices that such providers use.
+const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
+
+const SIZES: Sizes =
+    Sizes { packet_bytes_max: OFI_PACKET_BYTES, sends: OFI_SENDS, receive_bytes: OFI_RECEIVE_BYTES };
+
+impl OfiConfig {
+    pub(super) fn hints(&self) -> OfferHints<'static> {
+        let said = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+        OfferHints {
+            provider: said(self.provider),
+            interface: said(self.interface),
+            registration: self.registration,
+        }
+    }
+
+    /// Whether this way is to be tried though nobody has forced it: a provider is named, or there is hardware that has one.
+    pub(crate) fn is_worth_trying(&self) -> bool {
+        !self.provider.is_empty() || self.is_filtered || DEVICES.iter().any(|devices| has_entries(devices))
+    }
+
+    /// Opens an endpoint, if the library answers in time: a provider may wait for a device for ever. With `any`, of any provider, else
+    /// of the one that is named or of hardware.
+    pub(super) fn open(self, any: bool) -> Result<Endpoint, OfiError> {
+        let may_be = move |offer: &NetworkOffer| {
+            any || !self.provider.is_empty() || self.is_filtered || place(offer).is_some()
+        };
+        in_time(self.provider, move || {
+            let offers = Library::open()?.offers(self.hints())?;
+            open_first(ordered(offers.into_iter().filter(may_be).collect()))
+        })
+    }
+}
+
+/// What the library answers to a question, if it answers in time.
+pub(super) fn in_time<T: Send + 'static>(
+    provider: &'static str,
+    question: impl FnOnce() -> Result<T, LibfabricError> + Send + 'static,
+) -> Result<T, OfiError> {
+    let (tell, told) = mpsc::channel();
+    let ask = move || {
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(question());
+    };
+    thread::Builder::new().name("tern-libfabric".into()).spawn(ask).map_err(OfiError::Thread)?;
+    match told.recv_timeout(Duration::from_secs(OFI_OPEN_S_MAX)) {
+        Ok(answer) => answer.map_err(OfiError::Library),
+        Err(_) => Err(OfiError::Hangs(if provider.is_empty() { "any" } else { provider })),
+    }
+}
+
+/// The best first: hardware, then what reaches other hosts, then IPv4, then the library's own order.
+pub(super) fn ordered(mut offers: Vec<NetworkOffer>) -> Vec<NetworkOffer> {
+    offers.sort_by_key(|offer| (place(offer).unwrap_or(HARDWARE.len()), is_local(offer), !offer.is_ipv4));
+    offers
+}
+
+/// Where a provider stands among those of hardware.
+pub(super) fn place(offer: &NetworkOffer) -> Option<usize> {
+    HARDWARE.iter().position(|name| *name == offer.provider)
+}
+
+fn has_entries(folder: &str) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Whether it reaches this host alone.
+fn is_local(offer: &NetworkOffer) -> bool {
+    offer.interface == "lo" || matches!(offer.provider.as_str(), "shm" | "sm2")
+}
+
+/// The first that can be opened, or why the first cannot.
+fn open_first(offers: Vec<NetworkOffer>) -> Result<Endpoint, LibfabricError> {
+    let mut first = None;
+    for offer in &offers {
+        match Endpoint::open(offer, SIZES) {
+            Ok(endpoint) => return Ok(endpoint),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| LibfabricError::NoOffer {
+        version: String::new(),
+        wanted: " of fabric hardware".into(),
+    }))
+}

@@ -1,0 +1,636 @@
+//! [`Ofi`]: the transport of one rank to its peers over libfabric.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tern_libfabric::{Endpoint, EndpointEvent, RemoteEndpoint};
+use tern_mem::UserBuf;
+
+use super::endpoint_address::OfiEndpointAddress;
+use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
+use super::limits::*;
+use super::packet::{self, HEAD_BYTES, OfiPacket};
+use crate::config::OfiConfig;
+use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
+use crate::tcp::{Directory, SocketBell, Void};
+use crate::{Am, Doorbell, Failure, Full, Header, Limits, Peer, Sink, Token, Transport};
+
+/// Why a rank cannot use libfabric.
+#[derive(Debug, thiserror::Error)]
+pub enum OfiError {
+    /// The library or a provider fails.
+    #[error("{0}")]
+    Library(tern_libfabric::LibfabricError),
+    /// It has not answered in time.
+    #[error(
+        "provider '{0}' has not answered for {OFI_OPEN_S_MAX} s; choose another one by TERN_OFI_PROVIDER, or an interface by \
+         TERN_OFI_INTERFACE ('fi_info -t FI_EP_RDM' lists them)"
+    )]
+    Hangs(&'static str),
+    /// No thread can be made.
+    #[error("no thread for opening libfabric: {0}")]
+    Thread(io::Error),
+    /// Messages must not be read by others.
+    #[error("packets over libfabric are not encrypted: unset TERN_ENCRYPT, or use TERN_TRANSPORT=tcp")]
+    InClear,
+    /// The launcher cannot pass the endpoint's address on.
+    #[error("the address of this rank's endpoint is too long to be passed on")]
+    TooLong,
+}
+
+/// Packets of a rank since its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OfiCounters {
+    /// Taken by the provider.
+    pub sent: u64,
+    /// Come from ranks of the job.
+    pub received: u64,
+    /// Dropped, since they did not have the token of their sender.
+    pub unproven: u64,
+}
+
+/// What the token of a packet is combined with after which its sender sends nothing more, and that of the answer.
+const LAST: u64 = u64::MAX;
+const ANSWER: u64 = 0x5555_5555_5555_5555;
+/// What that of a packet is combined with which exposes memory, and of one that gives it back.
+pub(super) const OFFER: u64 = 0x3333_3333_3333_3333;
+pub(super) const RETURN: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+
+/// The providers whose reads of memory are not used. In release 1.17 reads may stall for ever while messages still come. With `sockets` its
+/// own thread waits for room that messages take. With the other one, on UDP, all that was pending in two stalled jobs was a read.
+const STALLING: [&str; 2] = ["sockets", "udp;ofi_rxd"];
+
+/// What is known of a rank.
+#[derive(Clone, Copy, Default)]
+pub(super) struct OfiPeer {
+    was_asked: bool,
+    pub(super) was_sent_to: bool,
+    /// It has all that was sent to it.
+    is_answered: bool,
+    /// Packets have come from it, and, last, the one that says that no more will.
+    pub(super) has_sent: bool,
+    has_ended: bool,
+    /// A message of it is being read, and what comes behind that has to wait.
+    pub(super) is_held: bool,
+    /// It has no endpoint that this one reaches, and is reached by sockets.
+    is_elsewhere: bool,
+    /// Its endpoint.
+    pub(super) address: Option<RemoteEndpoint>,
+    /// Of this rank's packets to it, once there is an address.
+    token: u64,
+    /// Of its packets to this rank, once one has come.
+    expected: Option<u64>,
+}
+
+/// An endpoint of which nobody knows yet.
+pub struct Opened {
+    endpoint: Endpoint,
+    settings: SettingsFingerprint,
+    is_forced: bool,
+}
+
+impl Opened {
+    /// Opens one. Unless this way `is_forced`, ranks that have none are reached by another one.
+    pub(crate) fn new(
+        provider: OfiConfig,
+        settings: SettingsFingerprint,
+        is_forced: bool,
+    ) -> Result<Opened, OfiError> {
+        Ok(Opened { endpoint: provider.open(is_forced)?, settings, is_forced })
+    }
+
+    /// Its provider, for a person.
+    pub(crate) fn described(&self) -> &str {
+        self.endpoint.provider()
+    }
+
+    /// What others have to know of it.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, OfiError> {
+        let own = OfiEndpointAddress::new(self.endpoint.provider(), &self.settings, self.endpoint.address());
+        own.bytes().ok_or(OfiError::TooLong)
+    }
+}
+
+/// The transport of one rank over libfabric.
+pub struct Ofi {
+    pub(super) me: Peer,
+    secret: [u8; 32],
+    settings: SettingsFingerprint,
+    /// Memory that peers may read; some of it they have. It goes before the endpoint.
+    pub(super) exposed: HashMap<Peer, ExposedRegions>,
+    pub(super) endpoint: Endpoint,
+    /// Peers that have no such endpoint are an error.
+    is_forced: bool,
+    directory: Box<dyn Directory>,
+    pub(super) links: Vec<OfiPeer>,
+    /// Ranks whose answer has not come.
+    asked: u32,
+    /// Slots of which no packet is on its way, and all there are.
+    pub(super) free: Vec<usize>,
+    slots: usize,
+    /// Bytes of a packet that needs no slot.
+    inject_bytes_max: usize,
+    pub(super) has_ends: bool,
+    /// Why no memory is exposed, or no more is.
+    pub(super) refused: Option<String>,
+    /// What is being read, and who waits for a read to begin.
+    pub(super) inbound: HashMap<Peer, OfiInbound>,
+    pub(super) unread: Vec<Peer>,
+    /// Reads that may be begun, and whose each is that is under way; reads that have ended.
+    pub(super) read_slots: Vec<usize>,
+    pub(super) readers: Vec<Option<Peer>>,
+    pub(super) read_ends: Vec<(Peer, bool)>,
+    /// Peers whose memory has been read, who are to be told, and how that ended.
+    pub(super) returns: Vec<(Peer, u8)>,
+    bell: Arc<SocketBell>,
+    /// Ranks that send nothing more, and wait to hear that all has come.
+    unanswered: Vec<Peer>,
+    counters: OfiCounters,
+    lost: Option<Failure>,
+}
+
+impl Ofi {
+    /// Over an endpoint that is open, and that the others find in the directory. `me` of `size` ranks, all of which have `secret` and
+    /// the same settings. Sleepers on `bell` hear of it.
+    pub(crate) fn new(
+        (me, size, secret): (Peer, u32, [u8; 32]),
+        opened: Opened,
+        directory: Box<dyn Directory>,
+        bell: Arc<SocketBell>,
+    ) -> Ofi {
+        let Opened { endpoint, settings, is_forced } = opened;
+        let reads = endpoint.reads_max();
+        let (slots, inject_bytes_max) = packets_at_once(&endpoint, size);
+        let provider = endpoint.provider();
+        let refused = STALLING.contains(&provider).then(|| format!("provider {provider} stalls"));
+        [endpoint.fd(), directory.fd()].into_iter().flatten().for_each(|fd| bell.watch(fd, false));
+        Ofi {
+            me,
+            secret,
+            settings,
+            endpoint,
+            is_forced,
+            directory,
+            links: vec![OfiPeer::default(); size as usize],
+            asked: 0,
+            free: (0..slots).collect(),
+            slots,
+            inject_bytes_max,
+            exposed: HashMap::new(),
+            has_ends: false,
+            refused,
+            inbound: HashMap::new(),
+            unread: Vec::new(),
+            read_slots: (0..reads).collect(),
+            readers: vec![None; reads],
+            read_ends: Vec::new(),
+            returns: Vec::new(),
+            bell,
+            unanswered: Vec::new(),
+            counters: OfiCounters::default(),
+            lost: None,
+        }
+    }
+
+    /// The provider.
+    pub fn provider(&self) -> &str {
+        self.endpoint.provider()
+    }
+
+    /// A peer that cannot be reached, and why: the job cannot go on.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.lost.as_ref()
+    }
+
+    /// Whether a peer may be sent to: false if it is reached by sockets. Nobody knows that of a peer that was never asked for.
+    #[inline]
+    pub(crate) fn serves(&self, peer: Peer) -> bool {
+        self.links.get(peer as usize).is_some_and(|link| !link.is_elsewhere)
+    }
+
+    /// Whether a peer's endpoint is known, which is then the way to it for good.
+    #[inline]
+    pub(crate) fn has_address(&self, peer: Peer) -> bool {
+        self.links.get(peer as usize).is_some_and(|link| link.address.is_some())
+    }
+
+    /// What was sent and received.
+    pub fn counters(&self) -> OfiCounters {
+        self.counters
+    }
+
+    /// Whether packets are on their way that need this rank to poll.
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        self.free.len() < self.slots || self.has_exposed()
+    }
+
+    /// Whether memory is exposed, or is being read.
+    #[inline]
+    fn has_exposed(&self) -> bool {
+        !(self.exposed.is_empty() && self.inbound.is_empty() && self.returns.is_empty())
+    }
+
+    /// Waits until all that was sent has arrived, for the end of the job, at which all ranks call this. Of a packet that has left nobody
+    /// knows whether it arrived. So each rank says to those that it has sent to that it sends nothing more, they answer, and it stays
+    /// until those that have sent to it have said the same.
+    pub fn close(&mut self) {
+        let until = Instant::now() + Duration::from_secs(OFI_CLOSE_S_MAX);
+        let peers = 0..self.links.len() as Peer;
+        let mut untold: Vec<Peer> = peers.filter(|&peer| self.links[peer as usize].was_sent_to).collect();
+        while !(untold.is_empty() && self.is_through()) && self.lost.is_none() && Instant::now() < until {
+            untold.retain(|&peer| self.send_mark(peer, LAST).is_err());
+            self.poll(&mut Void);
+        }
+    }
+
+    fn is_through(&self) -> bool {
+        let is_open =
+            |link: &OfiPeer| (link.was_sent_to && !link.is_answered) || (link.has_sent && !link.has_ended);
+        !self.has_unsent() && self.unanswered.is_empty() && !self.links.iter().any(is_open)
+    }
+
+    /// Sends a packet that says nothing but its mark.
+    fn send_mark(&mut self, peer: Peer, mark: u64) -> Result<(), Full> {
+        let (to, token) = self.way(peer).ok_or(Full)?;
+        let am = Am { header: Header::default(), lead: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
+        self.send_slot(peer, (to, token ^ mark), &am)
+    }
+
+    /// Answers those who send nothing more.
+    #[cold]
+    fn answer(&mut self) {
+        let mut unanswered = std::mem::take(&mut self.unanswered);
+        unanswered.retain(|&peer| self.send_mark(peer, ANSWER).is_err());
+        self.unanswered = unanswered;
+    }
+
+    /// Where to send, or nothing as long as that is not known.
+    #[inline]
+    pub(super) fn way(&mut self, peer: Peer) -> Option<(RemoteEndpoint, u64)> {
+        let link = self.links.get(peer as usize)?;
+        match link.address {
+            Some(address) => Some((address, link.token)),
+            None => {
+                self.ask(peer);
+                None
+            }
+        }
+    }
+
+    /// Whether a peer's endpoint is known; if not, it is asked for.
+    #[cfg(test)]
+    pub(super) fn knows(&mut self, peer: Peer) -> bool {
+        self.way(peer).is_some()
+    }
+
+    #[cold]
+    fn ask(&mut self, peer: Peer) {
+        let link = &mut self.links[peer as usize];
+        if !std::mem::replace(&mut link.was_asked, true) {
+            self.directory.ask(peer);
+            self.asked += 1;
+        }
+    }
+
+    /// Takes the endpoints of ranks that were asked for. Whether one has come.
+    #[cold]
+    fn hear_directory(&mut self) -> bool {
+        let mut any = false;
+        while let Some((peer, bytes)) = self.directory.answer() {
+            any = true;
+            if self.links.get(peer as usize).is_some_and(|link| link.address.is_none() && !link.is_elsewhere)
+            {
+                self.asked = self.asked.saturating_sub(1);
+                self.take_address(peer, &bytes).unwrap_or_else(|why| self.lose(peer, why));
+            }
+        }
+        any
+    }
+
+    fn take_address(&mut self, peer: Peer, bytes: &[u8]) -> Result<(), String> {
+        let theirs = OfiEndpointAddress::parse(bytes);
+        if !self.is_forced && theirs.as_ref().is_none_or(|theirs| theirs.provider != self.endpoint.provider())
+        {
+            self.links[peer as usize].is_elsewhere = true;
+            return Ok(());
+        }
+        let theirs = theirs.ok_or_else(|| {
+            format!("rank {peer} does not use libfabric: TERN_TRANSPORT must be the same on all ranks")
+        })?;
+        if theirs.provider != self.endpoint.provider() {
+            let (there, here) = (theirs.provider, self.endpoint.provider());
+            return Err(format!(
+                "rank {peer} uses libfabric's provider '{there}', and this rank '{here}': set TERN_OFI_PROVIDER on all ranks \
+                 to one that all hosts have"
+            ));
+        }
+        self.compare(peer, &theirs.marks)?;
+        let address = self.endpoint.insert(&theirs.address).map_err(|error| error.to_string())?;
+        let link = &mut self.links[peer as usize];
+        (link.address, link.token) = (Some(address), packet::token(&self.secret, self.me, peer));
+        Ok(())
+    }
+
+    fn compare(&self, peer: Peer, marks: &[u8; FINGERPRINT_BYTES]) -> Result<(), String> {
+        self.settings.difference_from(marks).map_or(Ok(()), |names| {
+            Err(format!(
+                "rank {peer} was started with other settings than this rank: {names}; they must be the same on all ranks \
+                 (mpirun -x NAME passes a variable to all)"
+            ))
+        })
+    }
+
+    #[cold]
+    pub(super) fn lose(&mut self, peer: Peer, why: String) {
+        self.lost.get_or_insert(Failure { peer, why });
+    }
+
+    /// Sends a packet whose bytes are copied at once.
+    #[inline]
+    fn inject(&mut self, peer: Peer, (to, token): (RemoteEndpoint, u64), am: &Am<'_>) -> Result<(), Full> {
+        let (mut packet, len) = ([0; OFI_INJECT_BYTES_MAX], HEAD_BYTES + am.payload_len());
+        packet::write_head(&mut packet, token, self.me, &am.header);
+        am.read_payload(0, &mut packet[HEAD_BYTES..len]);
+        let taken = self.endpoint.inject(to, &packet[..len]);
+        self.taken(peer, taken)
+    }
+
+    /// Sends a packet from a slot.
+    pub(super) fn send_slot(
+        &mut self,
+        peer: Peer,
+        (to, token): (RemoteEndpoint, u64),
+        am: &Am<'_>,
+    ) -> Result<(), Full> {
+        let slot = self.free.pop().ok_or(Full)?;
+        let len = HEAD_BYTES + am.payload_len();
+        let packet = self.endpoint.slot(slot);
+        packet::write_head(packet, token, self.me, &am.header);
+        am.read_payload(0, &mut packet[HEAD_BYTES..len]);
+        let taken = self.endpoint.send(to, slot, len);
+        self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))
+    }
+
+    #[inline]
+    pub(super) fn taken(
+        &mut self,
+        peer: Peer,
+        taken: Result<bool, tern_libfabric::LibfabricError>,
+    ) -> Result<(), Full> {
+        match taken {
+            Ok(true) => {
+                self.counters.sent += 1;
+                Ok(())
+            }
+            Ok(false) => Err(Full),
+            Err(error) => {
+                self.lose(peer, format!("rank {peer} cannot be sent to: {error}"));
+                Err(Full)
+            }
+        }
+    }
+
+    /// Somebody is about to sleep and nothing was there: whether what comes will wake the sleeper.
+    #[cold]
+    fn may_sleep(&mut self) -> bool {
+        // Over datagrams the provider repeats what was lost, on both sides, by a clock that it looks at when it is called.
+        let is_driven = self.has_unsent() || self.endpoint.provider().ends_with("ofi_rxd");
+        let in_flight = is_driven.then_some(OFI_SLEEP_MS_MAX);
+        let blind = self.endpoint.fd().is_none().then_some(OFI_BLIND_SLEEP_MS_MAX);
+        let most = in_flight.into_iter().chain(blind).min();
+        self.bell.set_packet_deadline(most.map(|most| Instant::now() + Duration::from_millis(most)));
+        self.endpoint.fd().is_none() || self.endpoint.may_wait()
+    }
+}
+
+/// Packets that may be on their way from one of `size` ranks, and bytes of those that may be beside them. Where each receiver needs room
+/// for every packet, its room is shared among all that may send to it.
+fn packets_at_once(endpoint: &Endpoint, size: u32) -> (usize, usize) {
+    match endpoint.receives_max() {
+        Some(room) => ((room / (size as usize).saturating_sub(1).max(1)).clamp(1, OFI_SENDS), 0),
+        None => (OFI_SENDS, endpoint.inject_bytes_max().min(OFI_INJECT_BYTES_MAX)),
+    }
+}
+
+/// Takes the packets that come.
+pub(super) struct OfiArrivals<'a, S> {
+    me: Peer,
+    secret: &'a [u8; 32],
+    pub(super) links: &'a mut [OfiPeer],
+    unanswered: &'a mut Vec<Peer>,
+    pub(super) counters: &'a mut OfiCounters,
+    exposed: &'a mut HashMap<Peer, ExposedRegions>,
+    has_ends: &'a mut bool,
+    pub(super) inbound: &'a mut HashMap<Peer, OfiInbound>,
+    pub(super) unread: &'a mut Vec<Peer>,
+    pub(super) returns: &'a mut Vec<(Peer, u8)>,
+    pub(super) sink: &'a mut S,
+}
+
+impl<S: Sink> OfiArrivals<'_, S> {
+    #[inline]
+    fn take(&mut self, bytes: &[u8]) {
+        let Some(OfiPacket { token, from, header, payload }) = packet::parse(bytes) else {
+            self.counters.unproven += 1;
+            return;
+        };
+        if !self.is_proven(from, token) {
+            return self.take_mark(OfiPacket { token, from, header, payload });
+        }
+        let link = &mut self.links[from as usize];
+        link.has_sent = true;
+        self.counters.received += 1;
+        if link.is_held {
+            return self.hold(from, HeldPacket::Packet(header, payload.into()));
+        }
+        self.hand_over(from, &header, payload);
+    }
+
+    #[inline]
+    fn is_proven(&mut self, from: Peer, token: u64) -> bool {
+        let Some(link) = self.links.get_mut(from as usize) else { return false };
+        let expected = *link.expected.get_or_insert_with(|| packet::token(self.secret, from, self.me));
+        token == expected
+    }
+
+    /// A packet that is not a message: it exposes one, gives it back, or says that its sender is through; or it is no rank's.
+    #[cold]
+    fn take_mark(&mut self, OfiPacket { token, from, header, payload }: OfiPacket<'_>) {
+        if self.is_proven(from, token ^ OFFER) {
+            self.take_offer(from, header, payload);
+        } else if self.is_proven(from, token ^ RETURN) {
+            self.counters.received += 1;
+            self.links[from as usize].has_sent = true;
+            self.exposed.entry(from).or_default().end(Ofi::is_well(&header));
+            *self.has_ends = true;
+        } else if self.is_proven(from, token ^ LAST) {
+            self.unanswered.push(from);
+            self.links[from as usize].has_ended = true;
+        } else if self.is_proven(from, token ^ ANSWER) {
+            self.links[from as usize].is_answered = true;
+        } else {
+            self.counters.unproven += 1;
+        }
+    }
+}
+
+impl Transport for Ofi {
+    fn limits(&mut self, _: Peer) -> Limits {
+        let eager_bytes_max = self.endpoint.packet_bytes_max() - HEAD_BYTES;
+        Limits { eager_bytes_max, get: false, put: false, cooperative_copy: false, prefers_send: false }
+    }
+
+    #[inline]
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        let way = self.way(peer).ok_or(Full)?;
+        let sent = match HEAD_BYTES + am.payload_len() <= self.inject_bytes_max {
+            true => self.inject(peer, way, am),
+            false => self.send_slot(peer, way, am),
+        };
+        self.links[peer as usize].was_sent_to |= sent.is_ok();
+        sent
+    }
+
+    fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
+        self.exposed_bytes_max(peer)
+    }
+
+    fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+        self.send_exposed(peer, am, done)
+    }
+
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        let slept = self.bell.take_slept();
+        self.poll_after(slept, sink)
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        Arc::new(OfiBell(self.bell.clone()))
+    }
+}
+
+impl Ofi {
+    /// As [`Transport::poll`], where it is known whether somebody slept or is about to.
+    pub(crate) fn poll_after(&mut self, slept: bool, sink: &mut impl Sink) -> bool {
+        let mut any = self.asked > 0 && self.hear_directory();
+        let (endpoint, free, ends, read_slots, readers, mut arrivals) = self.apart(sink);
+        let mut failed = None;
+        let mut ended = |slot: usize, is_well| {
+            read_slots.push(slot);
+            ends.extend(readers[slot].take().map(|from| (from, is_well)));
+        };
+        let polled = endpoint.poll(|event| match event {
+            EndpointEvent::Received(packet) => arrivals.take(packet),
+            EndpointEvent::Sent(slot) => free.push(slot),
+            EndpointEvent::Read(slot) => ended(slot, true),
+            EndpointEvent::NotRead(slot, _) => ended(slot, false),
+            EndpointEvent::NotSent(slot, why) => {
+                free.push(slot);
+                failed.get_or_insert(why);
+            }
+        });
+        match polled {
+            Ok(found) => any |= found,
+            Err(error) => self.lose(self.me, error.to_string()),
+        }
+        if let Some(why) = failed {
+            self.lose(self.me, format!("a packet did not reach its rank: {why}"));
+        }
+        if !self.unanswered.is_empty() {
+            self.answer();
+        }
+        if self.has_exposed() || self.has_ends {
+            any |= self.serve_reads(sink);
+        }
+        any || (slept && !self.may_sleep())
+    }
+}
+
+/// What a poll uses of a rank at once.
+type Apart<'a, S> = (
+    &'a mut Endpoint,
+    &'a mut Vec<usize>,
+    &'a mut Vec<(Peer, bool)>,
+    &'a mut Vec<usize>,
+    &'a mut Vec<Option<Peer>>,
+    OfiArrivals<'a, S>,
+);
+
+impl Ofi {
+    fn apart<'a, S: Sink>(&'a mut self, sink: &'a mut S) -> Apart<'a, S> {
+        let Ofi {
+            me,
+            secret,
+            links,
+            unanswered,
+            counters,
+            exposed,
+            has_ends,
+            inbound,
+            unread,
+            returns,
+            endpoint,
+            free,
+            read_ends,
+            read_slots,
+            readers,
+            ..
+        } = self;
+        let arrivals = OfiArrivals {
+            me: *me,
+            secret,
+            links,
+            unanswered,
+            counters,
+            exposed,
+            has_ends,
+            inbound,
+            unread,
+            returns,
+            sink,
+        };
+        (endpoint, free, read_ends, read_slots, readers, arrivals)
+    }
+
+    /// Moves on what is exposed and what is read. Whether anything has ended.
+    #[cold]
+    fn serve_reads(&mut self, sink: &mut impl Sink) -> bool {
+        let any = self.has_ends || !self.read_ends.is_empty();
+        loop {
+            for (from, is_well) in std::mem::take(&mut self.read_ends) {
+                self.apart(sink).5.finish(from, is_well);
+            }
+            self.begin_reads();
+            if self.read_ends.is_empty() {
+                break;
+            }
+        }
+        self.give_back();
+        if self.has_ends {
+            self.tell_ends(sink);
+        }
+        any
+    }
+}
+
+/// Sleeping on the provider's descriptor. The last look before sleeping asks the provider whether that will do.
+pub(crate) struct OfiBell(pub(crate) Arc<SocketBell>);
+
+impl Doorbell for OfiBell {
+    fn arm(&self) -> u32 {
+        self.0.set_slept();
+        self.0.arm()
+    }
+    fn disarm(&self) {
+        self.0.disarm();
+    }
+    fn sleep(&self, armed: u32, timeout: Option<Duration>) -> bool {
+        self.0.sleep(armed, timeout)
+    }
+    fn ring(&self) {
+        self.0.ring();
+    }
+}
