@@ -89,7 +89,7 @@ fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usi
         if !instance.runs(&program.name) || instance.needs_libfabric() && !instances::has_libfabric() {
             continue;
         }
-        for &ranks in &program.ranks {
+        for &ranks in program.ranks.iter().filter(|&&ranks| ranks <= instance.ranks_max) {
             let name = case_name(program, instance, ranks);
             let chosen = options.wants(&name)
                 && (options.instances.is_empty()

@@ -13,6 +13,8 @@ pub struct Instance {
     pub default: bool,
     /// How the names of the programs begin that run under it; all run if there is none.
     pub programs: &'static [&'static str],
+    /// The most ranks for which it is tried, if there is a reason for a limit.
+    pub ranks_max: usize,
 }
 
 /// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under all.
@@ -40,12 +42,12 @@ const MESSAGES: &[&str] = &[
 
 /// Shared memory with one of its ways forced.
 const fn forced(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: MESSAGES }
+    Instance { name, environment, default: false, programs: MESSAGES, ranks_max: usize::MAX }
 }
 
 /// Another transport, with all programs.
 const fn transport(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: &[] }
+    Instance { name, environment, default: false, programs: &[], ranks_max: usize::MAX }
 }
 
 impl Instance {
@@ -88,6 +90,7 @@ const CHECKS: Instance = Instance {
         "rma_passive",
         "rma_random",
     ],
+    ranks_max: usize::MAX,
 };
 
 /// Connections that break all the time, encrypted and with all checksums.
@@ -102,6 +105,7 @@ const TCP_CUTS: Instance = Instance {
     ],
     default: false,
     programs: &["coll_", "p2p_", "type_transfer", "large_message", "stress", "rma_"],
+    ranks_max: usize::MAX,
 };
 
 /// Windows as between hosts, whatever shorter way there is.
@@ -110,6 +114,7 @@ const WINDOWS: Instance = Instance {
     environment: &[("TERN_WINDOWS", "messages")],
     default: false,
     programs: &["rma_"],
+    ranks_max: usize::MAX,
 };
 const TCP_WINDOWS: Instance = Instance {
     name: "tcp-windows",
@@ -128,6 +133,7 @@ const THREAD: Instance = Instance {
     environment: &[("TERN_PROGRESS", "thread")],
     default: false,
     programs: &["p2p_", "flood_large", "progress", "threads_", "coll_requests", "init_", "rma_"],
+    ranks_max: usize::MAX,
 };
 const TCP_THREAD: Instance = Instance {
     name: "tcp-thread",
@@ -152,6 +158,7 @@ const OFI: Instance = Instance {
         "flood_",
         "queue_",
     ],
+    ranks_max: usize::MAX,
 };
 const OFI_SOCKETS: Instance = Instance {
     name: "ofi-sockets",
@@ -159,10 +166,14 @@ const OFI_SOCKETS: Instance = Instance {
     programs: &["p2p_", "coll_data"],
     ..OFI
 };
+
+/// Where many ranks send at once, this provider loses packets (decision record 0025). Four do not bring it there.
+const RXD_RANKS_MAX: usize = 4;
 const OFI_RXD: Instance = Instance {
     name: "ofi-rxd",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
     programs: &["p2p_", "coll_data"],
+    ranks_max: RXD_RANKS_MAX,
     ..OFI
 };
 const OFI_SHM: Instance = Instance {
@@ -174,7 +185,7 @@ const OFI_SHM: Instance = Instance {
 
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
 pub const INSTANCES: &[Instance] = &[
-    Instance { name: "shm", environment: &[], default: true, programs: &[] },
+    Instance { name: "shm", environment: &[], default: true, programs: &[], ranks_max: usize::MAX },
     forced("shm-no-eager", &[("TERN_EAGER_MAX", "0")]),
     forced("shm-get", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "get")]),
     forced("shm-put", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "put")]),

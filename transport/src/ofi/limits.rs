@@ -29,3 +29,6 @@ pub const OFI_SLEEP_MS_MAX: u64 = 10;
 
 /// Longest sleep where the provider has no descriptor.
 pub const OFI_BLIND_SLEEP_MS_MAX: u64 = 1;
+
+/// A packet whose successors came so long ago is lost. It is longer than any provider needs to repeat one.
+pub const OFI_LOST_S: u64 = 60;

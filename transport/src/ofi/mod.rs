@@ -17,6 +17,7 @@
 //!
 //! The crate `tern-libfabric` has the calls.
 
+mod early;
 mod endpoint_address;
 mod exposed;
 mod limits;

@@ -10,7 +10,9 @@
 //! | 16 | 8 | context |
 //! | 24 | 4 | source |
 //! | 28 | 4 | tag |
-//! | 32 | | the payload |
+//! | 32 | 4 | how many packets this sender has sent to this receiver before |
+//! | 36 | 4 | zero |
+//! | 40 | | the payload |
 //!
 //! A token is the beginning of an HMAC of both ranks under the job's secret. It keeps out whoever does not know the secret and does
 //! not see the job's packets. Who sees them can repeat one, as on any fabric without encryption.
@@ -21,13 +23,50 @@ use sha2::Sha256;
 use crate::{Header, Peer};
 
 /// Bytes before the payload.
-pub(super) const HEAD_BYTES: usize = 32;
+pub(super) const HEAD_BYTES: usize = 40;
+
+/// What a packet is. All but messages are told by what their tokens are combined with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PacketKind {
+    Message,
+    /// It exposes memory.
+    Offer,
+    /// It gives exposed memory back.
+    Return,
+    /// Its sender sends nothing more.
+    Last,
+    /// The answer to that.
+    Answer,
+}
+
+impl PacketKind {
+    const OTHERS: [PacketKind; 4] = [Self::Offer, Self::Return, Self::Last, Self::Answer];
+
+    /// What the token is combined with.
+    #[inline]
+    pub fn mark(self) -> u64 {
+        match self {
+            Self::Message => 0,
+            Self::Offer => 0x3333_3333_3333_3333,
+            Self::Return => 0x0f0f_0f0f_0f0f_0f0f,
+            Self::Last => u64::MAX,
+            Self::Answer => 0x5555_5555_5555_5555,
+        }
+    }
+
+    /// What a packet is that is no message, by what differs in its token; `None` if its sender is no rank.
+    #[cold]
+    pub fn of_mark(mark: u64) -> Option<PacketKind> {
+        Self::OTHERS.into_iter().find(|kind| kind.mark() == mark)
+    }
+}
 
 /// What a packet has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OfiPacket<'a> {
     pub token: u64,
     pub from: Peer,
+    pub sequence: u32,
     pub header: Header,
     pub payload: &'a [u8],
 }
@@ -44,7 +83,7 @@ pub(super) fn token(secret: &[u8; 32], from: Peer, to: Peer) -> u64 {
 
 /// Writes what comes before the payload.
 #[inline]
-pub(super) fn write_head(to: &mut [u8], token: u64, from: Peer, header: &Header) {
+pub(super) fn write_head(to: &mut [u8], (token, sequence): (u64, u32), from: Peer, header: &Header) {
     let to: &mut [u8; HEAD_BYTES] = to.first_chunk_mut().expect("a packet has room for a head");
     to[..8].copy_from_slice(&token.to_le_bytes());
     to[8..12].copy_from_slice(&from.to_le_bytes());
@@ -53,6 +92,7 @@ pub(super) fn write_head(to: &mut [u8], token: u64, from: Peer, header: &Header)
     to[16..24].copy_from_slice(&header.context.to_le_bytes());
     to[24..28].copy_from_slice(&header.source.to_le_bytes());
     to[28..32].copy_from_slice(&header.tag.to_le_bytes());
+    to[32..40].copy_from_slice(&u64::from(sequence).to_le_bytes());
 }
 
 /// `None` if it is too short.
@@ -69,7 +109,7 @@ pub(super) fn parse(packet: &[u8]) -> Option<OfiPacket<'_>> {
         source: word(24),
         tag: word(28) as i32,
     };
-    Some(OfiPacket { token: long(0), from: word(8), header, payload })
+    Some(OfiPacket { token: long(0), from: word(8), sequence: word(32), header, payload })
 }
 
 #[cfg(test)]
@@ -80,10 +120,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut packet = [0; HEAD_BYTES + 3];
-        write_head(&mut packet, 0x1122_3344_5566_7788, 77, &header(5));
+        write_head(&mut packet, (0x1122_3344_5566_7788, 9), 77, &header(5));
         packet[HEAD_BYTES..].copy_from_slice(b"abc");
-        let expected =
-            OfiPacket { token: 0x1122_3344_5566_7788, from: 77, header: header(5), payload: b"abc" };
+        let expected = OfiPacket {
+            token: 0x1122_3344_5566_7788,
+            from: 77,
+            sequence: 9,
+            header: header(5),
+            payload: b"abc",
+        };
         assert_eq!(parse(&packet), Some(expected));
         assert_eq!(parse(&packet[..HEAD_BYTES - 1]), None);
     }

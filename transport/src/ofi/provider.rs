@@ -10,8 +10,9 @@ use super::OfiError;
 use super::limits::{OFI_OPEN_S_MAX, OFI_PACKET_BYTES, OFI_RECEIVE_BYTES, OFI_SENDS};
 use crate::config::OfiConfig;
 
-/// Providers of networks that programs reach without the kernel, the fastest first.
-const HARDWARE: [&str; 7] = ["cxi", "psm3", "psm2", "opx", "efa", "verbs;ofi_rxm", "verbs;ofi_rxd"];
+/// Providers of networks that programs reach without the kernel, the fastest first. What stands on ofi_rxd is not among them, since it
+/// loses packets.
+const HARDWARE: [&str; 6] = ["cxi", "psm3", "psm2", "opx", "efa", "verbs;ofi_rxm"];
 
 /// Where the kernel lists devices that such providers use.
 const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
@@ -37,9 +38,10 @@ impl OfiConfig {
     /// Opens an endpoint, if the library answers in time: a provider may wait for a device for ever. With `any`, of any provider, else
     /// of the one that is named or of hardware.
     pub(super) fn open(self, any: bool) -> Result<Endpoint, OfiError> {
-        let may_be = move |offer: &NetworkOffer| {
-            any || !self.provider.is_empty() || self.is_filtered || place(offer).is_some()
-        };
+        let is_named = !self.provider.is_empty() || self.is_filtered;
+        let is_reliable = |offer: &NetworkOffer| !offer.provider.ends_with("ofi_rxd");
+        let may_be =
+            move |offer: &NetworkOffer| is_named || place(offer).is_some() || any && is_reliable(offer);
         in_time(self.provider, move || {
             let offers = Library::open()?.offers(self.hints())?;
             open_first(ordered(offers.into_iter().filter(may_be).collect()))

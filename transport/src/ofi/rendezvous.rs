@@ -3,8 +3,8 @@
 use tern_libfabric::LibfabricError;
 
 use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
-use super::packet::HEAD_BYTES;
-use super::transport::{OFFER, Ofi, OfiArrivals, RETURN};
+use super::packet::{HEAD_BYTES, PacketKind};
+use super::transport::{Ofi, OfiArrivals};
 use crate::am::AM_INLINE_BYTES_MAX;
 use crate::ofi::limits::OFI_READ_BYTES_MAX;
 use crate::{Am, Full, Header, Landing, Peer, Sink, Token, TransferError};
@@ -35,7 +35,7 @@ impl Ofi {
             }
             return Ok(());
         };
-        let (to, token) = self.way(peer).ok_or(Full)?;
+        let way = self.way(peer).ok_or(Full)?.marked(PacketKind::Offer);
         let slot = self.free.pop().ok_or(Full)?;
         // SAFETY: the body stays as it is until the exposure ends, which is the promise of whoever exposes it.
         let region = match unsafe { self.endpoint.expose(start, am.len) } {
@@ -49,10 +49,10 @@ impl Ofi {
         let offered = Offered { place: region.place(), len: am.len as u64 };
         let len = HEAD_BYTES + OFFER_BYTES + am.lead.len();
         let packet = self.endpoint.slot(slot);
-        super::packet::write_head(packet, token ^ OFFER, self.me, &am.header);
+        super::packet::write_head(packet, way.head(), self.me, &am.header);
         packet[HEAD_BYTES..HEAD_BYTES + OFFER_BYTES].copy_from_slice(&offered.bytes());
         packet[HEAD_BYTES + OFFER_BYTES..len].copy_from_slice(am.lead);
-        let taken = self.endpoint.send(to, slot, len);
+        let taken = self.endpoint.send(way.to, slot, len);
         self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))?;
         self.links[peer as usize].was_sent_to = true;
         self.exposed.entry(peer).or_default().expose(region, done);
@@ -97,8 +97,6 @@ impl<S: Sink> OfiArrivals<'_, S> {
     /// A peer exposes the body of a message.
     #[cold]
     pub(super) fn take_offer(&mut self, from: Peer, header: Header, payload: &[u8]) {
-        self.links[from as usize].has_sent = true;
-        self.counters.received += 1;
         if self.links[from as usize].is_held {
             return self.hold(from, HeldPacket::Offer(header, payload.into()));
         }
@@ -178,7 +176,7 @@ impl Ofi {
     }
 
     fn begin_read(&mut self, from: Peer) -> bool {
-        let (Some((address, _)), Some(slot)) = (self.way(from), self.read_slots.last().copied()) else {
+        let (Some(way), Some(slot)) = (self.way(from), self.read_slots.last().copied()) else {
             return false;
         };
         let Some(reading) = self.inbound.get_mut(&from).and_then(|inbound| inbound.reading.as_mut()) else {
@@ -190,7 +188,7 @@ impl Ofi {
         }
         let (place, len, target) = (reading.offered.place, reading.len, reading.target());
         // SAFETY: the place is the engine's until the message has landed, or the reading's own. The slot is free.
-        match unsafe { self.endpoint.read(slot, (address, place), target, len) } {
+        match unsafe { self.endpoint.read(slot, (way.to, place), target, len) } {
             Ok(true) => {
                 self.read_slots.pop();
                 self.readers[slot] = Some(from);
@@ -220,10 +218,10 @@ impl Ofi {
     }
 
     fn give_one_back(&mut self, peer: Peer, status: u8) -> Result<(), Full> {
-        let (to, token) = self.way(peer).ok_or(Full)?;
+        let way = self.way(peer).ok_or(Full)?.marked(PacketKind::Return);
         let (header, body) = (Header { flags: status, ..Header::default() }, UserBuf::empty());
         let am = Am { header, lead: &[], body: &body, offset: 0, len: 0 };
-        self.send_slot(peer, (to, token ^ RETURN), &am)?;
+        self.send_slot(peer, way, &am)?;
         self.links[peer as usize].was_sent_to = true;
         Ok(())
     }

@@ -57,8 +57,8 @@ fn rank_with(me: Peer, all: &Published, config: OfiConfig, secret: [u8; 32]) -> 
     Ofi::new((me, 2, secret), opened, Box::new(directory), bell)
 }
 
-/// Two ranks, and since when something has been on its way.
-struct Two(Ofi, Ofi, Option<Instant>);
+/// Two ranks, how many packets had come when the last one came, and when that was.
+struct Two(Ofi, Ofi, Option<(u64, Instant)>);
 
 impl Two {
     fn over(provider: &'static str) -> Two {
@@ -97,7 +97,11 @@ impl Two {
             self.2 = None;
             return false;
         }
-        let since = self.2.get_or_insert_with(Instant::now);
+        let since = match self.2 {
+            Some((before, since)) if before == received => since,
+            _ => Instant::now(),
+        };
+        self.2 = Some((received, since));
         assert!(since.elapsed() < Duration::from_secs(20), "{} packets are lost", sent - received);
         true
     }

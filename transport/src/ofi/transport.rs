@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use tern_libfabric::{Endpoint, EndpointEvent, RemoteEndpoint};
 use tern_mem::UserBuf;
 
+use super::early::{EarlyPacket, EarlyPackets};
 use super::endpoint_address::OfiEndpointAddress;
 use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
-use super::packet::{self, HEAD_BYTES, OfiPacket};
+use super::packet::{self, HEAD_BYTES, OfiPacket, PacketKind};
 use crate::config::OfiConfig;
 use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
 use crate::tcp::{Directory, SocketBell, Void};
@@ -49,14 +50,9 @@ pub struct OfiCounters {
     pub received: u64,
     /// Dropped, since they did not have the token of their sender.
     pub unproven: u64,
+    /// Dropped, since they had come before.
+    pub repeated: u64,
 }
-
-/// What the token of a packet is combined with after which its sender sends nothing more, and that of the answer.
-const LAST: u64 = u64::MAX;
-const ANSWER: u64 = 0x5555_5555_5555_5555;
-/// What that of a packet is combined with which exposes memory, and of one that gives it back.
-pub(super) const OFFER: u64 = 0x3333_3333_3333_3333;
-pub(super) const RETURN: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
 /// The providers whose reads of memory are not used. In release 1.17 reads may stall for ever while messages still come. With `sockets` its
 /// own thread waits for room that messages take. With the other one, on UDP, all that was pending in two stalled jobs was a read.
@@ -82,6 +78,30 @@ pub(super) struct OfiPeer {
     token: u64,
     /// Of its packets to this rank, once one has come.
     expected: Option<u64>,
+    /// Packets to it that the provider has taken, and packets of it that have come.
+    sent: u32,
+    received: u32,
+}
+
+/// What the next packet to a peer needs.
+#[derive(Clone, Copy)]
+pub(super) struct OfiWay {
+    pub(super) to: RemoteEndpoint,
+    token: u64,
+    sequence: u32,
+}
+
+impl OfiWay {
+    /// For a packet that is not a message.
+    pub(super) fn marked(self, kind: PacketKind) -> OfiWay {
+        OfiWay { token: self.token ^ kind.mark(), ..self }
+    }
+
+    /// What the packet's head begins with.
+    #[inline]
+    pub(super) fn head(&self) -> (u64, u32) {
+        (self.token, self.sequence)
+    }
 }
 
 /// An endpoint of which nobody knows yet.
@@ -147,6 +167,7 @@ pub struct Ofi {
     bell: Arc<SocketBell>,
     /// Ranks that send nothing more, and wait to hear that all has come.
     unanswered: Vec<Peer>,
+    early: EarlyPackets,
     counters: OfiCounters,
     lost: Option<Failure>,
 }
@@ -189,6 +210,7 @@ impl Ofi {
             returns: Vec::new(),
             bell,
             unanswered: Vec::new(),
+            early: EarlyPackets::default(),
             counters: OfiCounters::default(),
             lost: None,
         }
@@ -224,7 +246,7 @@ impl Ofi {
     /// Whether packets are on their way that need this rank to poll.
     #[inline]
     pub fn has_unsent(&self) -> bool {
-        self.free.len() < self.slots || self.has_exposed()
+        self.free.len() < self.slots || self.has_exposed() || !self.early.is_empty()
     }
 
     /// Whether memory is exposed, or is being read.
@@ -241,7 +263,7 @@ impl Ofi {
         let peers = 0..self.links.len() as Peer;
         let mut untold: Vec<Peer> = peers.filter(|&peer| self.links[peer as usize].was_sent_to).collect();
         while !(untold.is_empty() && self.is_through()) && self.lost.is_none() && Instant::now() < until {
-            untold.retain(|&peer| self.send_mark(peer, LAST).is_err());
+            untold.retain(|&peer| self.send_mark(peer, PacketKind::Last).is_err());
             self.poll(&mut Void);
         }
     }
@@ -253,26 +275,26 @@ impl Ofi {
     }
 
     /// Sends a packet that says nothing but its mark.
-    fn send_mark(&mut self, peer: Peer, mark: u64) -> Result<(), Full> {
-        let (to, token) = self.way(peer).ok_or(Full)?;
+    fn send_mark(&mut self, peer: Peer, kind: PacketKind) -> Result<(), Full> {
+        let way = self.way(peer).ok_or(Full)?.marked(kind);
         let am = Am { header: Header::default(), lead: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
-        self.send_slot(peer, (to, token ^ mark), &am)
+        self.send_slot(peer, way, &am)
     }
 
     /// Answers those who send nothing more.
     #[cold]
     fn answer(&mut self) {
         let mut unanswered = std::mem::take(&mut self.unanswered);
-        unanswered.retain(|&peer| self.send_mark(peer, ANSWER).is_err());
+        unanswered.retain(|&peer| self.send_mark(peer, PacketKind::Answer).is_err());
         self.unanswered = unanswered;
     }
 
     /// Where to send, or nothing as long as that is not known.
     #[inline]
-    pub(super) fn way(&mut self, peer: Peer) -> Option<(RemoteEndpoint, u64)> {
+    pub(super) fn way(&mut self, peer: Peer) -> Option<OfiWay> {
         let link = self.links.get(peer as usize)?;
         match link.address {
-            Some(address) => Some((address, link.token)),
+            Some(to) => Some(OfiWay { to, token: link.token, sequence: link.sent }),
             None => {
                 self.ask(peer);
                 None
@@ -348,29 +370,35 @@ impl Ofi {
         self.lost.get_or_insert(Failure { peer, why });
     }
 
+    /// A packet that later ones have overtaken long ago will not come: the job cannot go on.
+    #[cold]
+    fn look_for_lost(&mut self) {
+        if let Some(peer) = self.early.bereft(Instant::now()) {
+            let provider = self.endpoint.provider();
+            let advice = "choose another one by TERN_OFI_PROVIDER, or TERN_TRANSPORT=tcp";
+            let why = format!("libfabric's provider '{provider}' has lost a packet of rank {peer}: {advice}");
+            self.lose(peer, why);
+        }
+    }
+
     /// Sends a packet whose bytes are copied at once.
     #[inline]
-    fn inject(&mut self, peer: Peer, (to, token): (RemoteEndpoint, u64), am: &Am<'_>) -> Result<(), Full> {
+    fn inject(&mut self, peer: Peer, way: OfiWay, am: &Am<'_>) -> Result<(), Full> {
         let (mut packet, len) = ([0; OFI_INJECT_BYTES_MAX], HEAD_BYTES + am.payload_len());
-        packet::write_head(&mut packet, token, self.me, &am.header);
+        packet::write_head(&mut packet, way.head(), self.me, &am.header);
         am.read_payload(0, &mut packet[HEAD_BYTES..len]);
-        let taken = self.endpoint.inject(to, &packet[..len]);
+        let taken = self.endpoint.inject(way.to, &packet[..len]);
         self.taken(peer, taken)
     }
 
     /// Sends a packet from a slot.
-    pub(super) fn send_slot(
-        &mut self,
-        peer: Peer,
-        (to, token): (RemoteEndpoint, u64),
-        am: &Am<'_>,
-    ) -> Result<(), Full> {
+    pub(super) fn send_slot(&mut self, peer: Peer, way: OfiWay, am: &Am<'_>) -> Result<(), Full> {
         let slot = self.free.pop().ok_or(Full)?;
         let len = HEAD_BYTES + am.payload_len();
         let packet = self.endpoint.slot(slot);
-        packet::write_head(packet, token, self.me, &am.header);
+        packet::write_head(packet, way.head(), self.me, &am.header);
         am.read_payload(0, &mut packet[HEAD_BYTES..len]);
-        let taken = self.endpoint.send(to, slot, len);
+        let taken = self.endpoint.send(way.to, slot, len);
         self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))
     }
 
@@ -383,6 +411,8 @@ impl Ofi {
         match taken {
             Ok(true) => {
                 self.counters.sent += 1;
+                let link = &mut self.links[peer as usize];
+                link.sent = link.sent.wrapping_add(1);
                 Ok(())
             }
             Ok(false) => Err(Full),
@@ -421,6 +451,7 @@ pub(super) struct OfiArrivals<'a, S> {
     secret: &'a [u8; 32],
     pub(super) links: &'a mut [OfiPeer],
     unanswered: &'a mut Vec<Peer>,
+    early: &'a mut EarlyPackets,
     pub(super) counters: &'a mut OfiCounters,
     exposed: &'a mut HashMap<Peer, ExposedRegions>,
     has_ends: &'a mut bool,
@@ -433,46 +464,83 @@ pub(super) struct OfiArrivals<'a, S> {
 impl<S: Sink> OfiArrivals<'_, S> {
     #[inline]
     fn take(&mut self, bytes: &[u8]) {
-        let Some(OfiPacket { token, from, header, payload }) = packet::parse(bytes) else {
+        let Some(OfiPacket { token, from, sequence, header, payload }) = packet::parse(bytes) else {
             self.counters.unproven += 1;
             return;
         };
-        if !self.is_proven(from, token) {
-            return self.take_mark(OfiPacket { token, from, header, payload });
+        let Some(kind) = self.proven_kind(from, token) else {
+            self.counters.unproven += 1;
+            return;
+        };
+        if sequence != self.links[from as usize].received {
+            return self.keep(from, sequence, EarlyPacket { kind, header, payload: payload.into() });
         }
+        self.take_next(from, kind, &header, payload);
+        if !self.early.is_empty() {
+            self.take_early(from);
+        }
+    }
+
+    /// What a packet is, if it has the token of a rank.
+    #[inline]
+    fn proven_kind(&mut self, from: Peer, token: u64) -> Option<PacketKind> {
+        let link = self.links.get_mut(from as usize)?;
+        let expected = *link.expected.get_or_insert_with(|| packet::token(self.secret, from, self.me));
+        if token == expected { Some(PacketKind::Message) } else { PacketKind::of_mark(token ^ expected) }
+    }
+
+    /// Takes the packet of a rank whose turn it is.
+    #[inline]
+    fn take_next(&mut self, from: Peer, kind: PacketKind, header: &Header, payload: &[u8]) {
         let link = &mut self.links[from as usize];
+        link.received = link.received.wrapping_add(1);
+        if kind != PacketKind::Message {
+            return self.take_mark(from, kind, header, payload);
+        }
         link.has_sent = true;
         self.counters.received += 1;
         if link.is_held {
-            return self.hold(from, HeldPacket::Packet(header, payload.into()));
+            return self.hold(from, HeldPacket::Packet(*header, payload.into()));
         }
-        self.hand_over(from, &header, payload);
+        self.hand_over(from, header, payload);
     }
 
-    #[inline]
-    fn is_proven(&mut self, from: Peer, token: u64) -> bool {
-        let Some(link) = self.links.get_mut(from as usize) else { return false };
-        let expected = *link.expected.get_or_insert_with(|| packet::token(self.secret, from, self.me));
-        token == expected
-    }
-
-    /// A packet that is not a message: it exposes one, gives it back, or says that its sender is through; or it is no rank's.
+    /// A packet that is not a message.
     #[cold]
-    fn take_mark(&mut self, OfiPacket { token, from, header, payload }: OfiPacket<'_>) {
-        if self.is_proven(from, token ^ OFFER) {
-            self.take_offer(from, header, payload);
-        } else if self.is_proven(from, token ^ RETURN) {
-            self.counters.received += 1;
-            self.links[from as usize].has_sent = true;
-            self.exposed.entry(from).or_default().end(Ofi::is_well(&header));
-            *self.has_ends = true;
-        } else if self.is_proven(from, token ^ LAST) {
-            self.unanswered.push(from);
-            self.links[from as usize].has_ended = true;
-        } else if self.is_proven(from, token ^ ANSWER) {
-            self.links[from as usize].is_answered = true;
-        } else {
-            self.counters.unproven += 1;
+    fn take_mark(&mut self, from: Peer, kind: PacketKind, header: &Header, payload: &[u8]) {
+        let link = &mut self.links[from as usize];
+        match kind {
+            PacketKind::Last => {
+                link.has_ended = true;
+                self.unanswered.push(from);
+            }
+            PacketKind::Answer => link.is_answered = true,
+            PacketKind::Message | PacketKind::Offer | PacketKind::Return => {
+                link.has_sent = true;
+                self.counters.received += 1;
+                if kind == PacketKind::Offer {
+                    return self.take_offer(from, *header, payload);
+                }
+                self.exposed.entry(from).or_default().end(Ofi::is_well(header));
+                *self.has_ends = true;
+            }
+        }
+    }
+
+    /// A packet whose turn it is not: it waits for those before it, unless it has come already.
+    #[cold]
+    fn keep(&mut self, from: Peer, sequence: u32, packet: EarlyPacket) {
+        let ahead = sequence.wrapping_sub(self.links[from as usize].received).cast_signed();
+        if ahead < 0 || !self.early.keep(from, sequence, packet) {
+            self.counters.repeated += 1;
+        }
+    }
+
+    /// Takes what came too early, as far as its turn has come.
+    #[cold]
+    fn take_early(&mut self, from: Peer) {
+        while let Some(packet) = self.early.take(from, self.links[from as usize].received) {
+            self.take_next(from, packet.kind, &packet.header, &packet.payload);
         }
     }
 }
@@ -542,6 +610,9 @@ impl Ofi {
         if !self.unanswered.is_empty() {
             self.answer();
         }
+        if !self.early.is_empty() {
+            self.look_for_lost();
+        }
         if self.has_exposed() || self.has_ends {
             any |= self.serve_reads(sink);
         }
@@ -566,6 +637,7 @@ impl Ofi {
             secret,
             links,
             unanswered,
+            early,
             counters,
             exposed,
             has_ends,
@@ -584,6 +656,7 @@ impl Ofi {
             secret,
             links,
             unanswered,
+            early,
             counters,
             exposed,
             has_ends,
