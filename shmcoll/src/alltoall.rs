@@ -6,7 +6,7 @@ use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
 use tern_coll::{Buf, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
@@ -35,7 +35,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 return Ok(());
             }
         }
-        let room = whole_lines(Team::MEETING_BYTES / (self.size() * self.size()));
+        let room = whole_lines(ShmComm::MEETING_BYTES / (self.size() * self.size()));
         for (at, len) in parts(bytes, room) {
             self.alltoall_piece(&from, &into, bytes, (at, len))?;
         }
@@ -51,7 +51,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         (at, len): (usize, usize),
     ) -> CallResult {
         let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
         if size == 2 {
             table.will_write(row(me, 1 - me), len);

@@ -9,8 +9,8 @@ use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, NO_NOTE, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
-use tern_transport::shm::team::Note;
-use tern_transport::{Area, Meeting, Remote, Team};
+use tern_transport::shm::shm_comm::Note;
+use tern_transport::{Area, Meeting, Remote, ShmComm};
 
 /// What is said of a block, in the first bytes of its cell, or of the note between two.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl Heading {
 }
 
 /// Bytes of a block that travel beside its heading in a note.
-const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
+const NOTED_BYTES_MAX: usize = ShmComm::NOTE_BYTES - Heading::BYTES;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
@@ -85,7 +85,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Bytes of the table for one rank's block for another.
     fn cell_bytes(&self) -> usize {
         let cells = if self.size() == 2 { 2 } else { self.size() * self.size() };
-        whole_lines(Team::MEETING_BYTES / cells)
+        whole_lines(ShmComm::MEETING_BYTES / cells)
     }
 
     /// Where in the table such a block lies.
@@ -116,7 +116,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
         note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
@@ -126,10 +126,10 @@ impl<S: CallHost> ShmCall<'_, S> {
             table.will_write(self.cell(me, other), to.len());
             self.host.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
         }
-        self.team.post(meeting, &note);
+        self.shm_comm.post(meeting, &note);
         self.keep_own(blocks, fault);
         self.after_post(meeting)?;
-        let said = self.team.post_of(meeting, other as u32);
+        let said = self.shm_comm.post_of(meeting, other as u32);
         let len = Heading::from_bytes(&said).len();
         self.compare(other, len, into.len(), fault);
         if len <= NOTED_BYTES_MAX {
@@ -148,7 +148,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         for dest in self.others().map(|rank| rank as usize) {
             let to = self.host.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
@@ -157,8 +157,8 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
             }
         }
-        self.team.post(meeting, &crate::note_of_word(word_of(&mine)));
-        let arrival = self.team.arrive(meeting);
+        self.shm_comm.post(meeting, &crate::note_of_word(word_of(&mine)));
+        let arrival = self.shm_comm.arrive(meeting);
         self.keep_own(blocks, fault);
         self.after_arrival(meeting, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
@@ -169,7 +169,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
-        Ok(self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank))))
+        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.post_of(meeting, rank))))
     }
 
     /// What this rank has for itself.
@@ -201,8 +201,8 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// What a rank has said of its block for this one.
     fn heading(&self, meeting: Meeting, source: usize) -> Heading {
         match self.size() {
-            2 => Heading::from_bytes(&self.team.post_of(meeting, source as u32)),
-            _ => heading_at(&self.team.table(meeting), self.cell(source, self.me())),
+            2 => Heading::from_bytes(&self.shm_comm.post_of(meeting, source as u32)),
+            _ => heading_at(&self.shm_comm.table(meeting), self.cell(source, self.me())),
         }
     }
 
@@ -210,7 +210,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn pass_long(&mut self, blocks: &VectorBlocks, longest: usize) -> CallResult {
         for (at, len) in pieces(longest, self.cell_bytes()) {
             let (meeting, short_max) = (self.meet_writing()?, self.short_max());
-            let table = self.team.table(meeting);
+            let table = self.shm_comm.table(meeting);
             let left = |block: &UserBuf| match block.len() > short_max {
                 true => block.len().saturating_sub(at).min(len),
                 false => 0,

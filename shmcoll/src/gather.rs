@@ -8,7 +8,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
     pub(crate) fn gather(&mut self, send: Option<TypedCount>, recv: TypedCount, root: u32) -> CallResult {
         let own = send.map(|send| self.buffer(send.in_send()));
-        if self.team.rank() == root {
+        if self.shm_comm.rank() == root {
             return self.gather_here(own.as_ref(), recv);
         }
         own.map_or(Ok(()), |own| self.offer(&own))
@@ -17,38 +17,38 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn offer(&mut self, own: &UserBuf) -> CallResult {
         let (handover, bytes) = (self.hand_over_writing()?, own.len());
         if Self::fits_note(bytes) {
-            self.team.offer(handover, &note_of(own, 0, bytes));
+            self.shm_comm.offer(handover, &note_of(own, 0, bytes));
         } else {
-            self.host.copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
-            self.team.offer(handover, &NO_NOTE);
+            self.host.copy(own, 0, self.shm_comm.tray(handover).buf(), self.me() * bytes, bytes);
+            self.shm_comm.offer(handover, &NO_NOTE);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
-        let (handover, bytes) = (self.team.hand_over(), recv.bytes() as usize);
-        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+        let (handover, bytes) = (self.shm_comm.hand_over(), recv.bytes() as usize);
+        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let at = rank as usize * bytes;
-            self.wait(self.team.offered(handover, rank))?;
+            self.wait(self.shm_comm.offered(handover, rank))?;
             if Self::fits_note(bytes) {
-                all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
+                all.write(at, &self.shm_comm.offer_of(handover, rank)[..bytes]);
             } else {
-                self.host.copy(self.team.tray(handover).buf(), at, &all, at, bytes);
+                self.host.copy(self.shm_comm.tray(handover).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
             self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     /// Without `recv`, the root's own block stays where it is.
     pub(crate) fn scatter(&mut self, send: TypedCount, recv: Option<TypedCount>, root: u32) -> CallResult {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
-        if self.team.rank() == root {
+        if self.shm_comm.rank() == root {
             return self.scatter_here(send, own.as_ref());
         }
         own.map_or(Ok(()), |own| self.take(&own, root))
@@ -58,28 +58,28 @@ impl<S: CallHost> ShmCall<'_, S> {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
         let (handover, bytes) = (self.hand_over_writing()?, send.bytes() as usize);
         if Self::fits_note(all.len()) {
-            self.team.give(handover, &note_of(&all, 0, all.len()));
+            self.shm_comm.give(handover, &note_of(&all, 0, all.len()));
         } else {
-            self.host.copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
-            self.team.give(handover, &NO_NOTE);
+            self.host.copy(&all, 0, self.shm_comm.tray(handover).buf(), 0, all.len());
+            self.shm_comm.give(handover, &NO_NOTE);
         }
         if let Some(own) = own {
             self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     fn take(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let (handover, bytes) = (self.team.hand_over(), own.len());
+        let (handover, bytes) = (self.shm_comm.hand_over(), own.len());
         let at = self.me() * bytes;
-        self.wait(self.team.given(handover, root))?;
+        self.wait(self.shm_comm.given(handover, root))?;
         if Self::fits_note(bytes * self.size()) {
-            own.write(0, &self.team.gift(handover)[at..at + bytes]);
+            own.write(0, &self.shm_comm.gift(handover)[at..at + bytes]);
         } else {
-            self.host.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
+            self.host.copy(self.shm_comm.tray(handover).buf(), at, own, 0, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 }

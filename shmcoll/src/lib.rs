@@ -2,8 +2,8 @@
 //! T3D, section 3.3).
 //!
 //! Which way a call goes is decided by what all ranks know alike: the collective, the bytes, the number of ranks
-//! ([`Method::of`]). The steps are plain blocking code over a [`Team`]; what is waited for is always one word
-//! ([`tern_transport::TeamWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
+//! ([`Method::of`]). The steps are plain blocking code over a [`ShmComm`]; what is waited for is always one word
+//! ([`tern_transport::ShmWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
 //! [`CallHost`] to say: the library's waits as every wait does and serves messages meanwhile, since others may need
 //! this rank's help to come here; the simulator's counts what each step costs.
 
@@ -31,25 +31,25 @@ use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::team::{Lines, Note};
-use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, Sight, Team, TeamWatch};
+use tern_transport::shm::shm_comm::{Lines, Note};
+use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, ShmComm, ShmWatch, Sight};
 
 /// No note: a flag alone says what there is to say.
-const NO_NOTE: Note = [0; Team::NOTE_BYTES];
+const NO_NOTE: Note = [0; ShmComm::NOTE_BYTES];
 
 /// Bytes of a word at the beginning of a note.
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// A rank's call, as its process sees it.
 pub trait CallHost {
-    /// Where the team's lines are.
+    /// Where the shm communicator's lines are.
     type Lines: Lines;
 
     /// The memory of elements of the program's.
     fn buffer(&self, slice: &Slice) -> UserBuf;
 
     /// Waits until what is watched has come, or it is known why it will not.
-    fn wait(&self, team: &Team<Self::Lines>, watch: TeamWatch) -> std::result::Result<(), Mismatch>;
+    fn wait(&self, shm_comm: &ShmComm<Self::Lines>, watch: ShmWatch) -> std::result::Result<(), Mismatch>;
 
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
@@ -98,32 +98,32 @@ pub type CallResult<T = (), E = CallFault> = std::result::Result<T, E>;
 
 /// A collective under way over shared memory.
 struct ShmCall<'a, S: CallHost> {
-    team: &'a mut Team<S::Lines>,
+    shm_comm: &'a mut ShmComm<S::Lines>,
     host: &'a S,
 }
 
 /// Does what `method` says, in a call that [`begin`] has begun.
 pub fn run<S: CallHost>(
-    team: &mut Team<S::Lines>,
+    shm_comm: &mut ShmComm<S::Lines>,
     host: &S,
     method: &Method,
     blocks: &VectorBlocks,
 ) -> CallResult {
-    let outcome = ShmCall { team, host }.go(method, blocks);
+    let outcome = ShmCall { shm_comm, host }.go(method, blocks);
     if matches!(outcome, Err(CallFault::Mismatch(_))) {
-        team.abandon();
+        shm_comm.abandon();
     }
     outcome
 }
 
 /// Begins a call with this mark, whichever way it goes.
 #[inline]
-pub fn begin<S: CallHost>(team: &mut Team<S::Lines>, host: &S, mark: Mark) {
-    while let Some(behind) = team.unsettled() {
+pub fn begin<S: CallHost>(shm_comm: &mut ShmComm<S::Lines>, host: &S, mark: Mark) {
+    while let Some(behind) = shm_comm.unsettled() {
         // Nobody who has not begun this call can make another one.
-        let _ = host.wait(team, behind);
+        let _ = host.wait(shm_comm, behind);
     }
-    team.begin(mark.bits());
+    shm_comm.begin(mark.bits());
 }
 
 impl<S: CallHost> ShmCall<'_, S> {
@@ -149,18 +149,18 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     #[inline]
     fn me(&self) -> usize {
-        self.team.rank() as usize
+        self.shm_comm.rank() as usize
     }
 
     #[inline]
     fn size(&self) -> usize {
-        self.team.size() as usize
+        self.shm_comm.size() as usize
     }
 
     /// The other one of two.
     #[inline]
     fn other(&self) -> u32 {
-        1 - self.team.rank()
+        1 - self.shm_comm.rank()
     }
 
     /// The memory of elements of the program's.
@@ -170,22 +170,22 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     #[inline]
-    fn wait(&self, watch: TeamWatch) -> CallResult<(), Mismatch> {
-        match self.team.look_often(&watch) {
+    fn wait(&self, watch: ShmWatch) -> CallResult<(), Mismatch> {
+        match self.shm_comm.look_often(&watch) {
             Sight::Come => Ok(()),
             Sight::Pending => {
-                self.team.tell();
-                self.host.wait(self.team, watch)
+                self.shm_comm.tell();
+                self.host.wait(self.shm_comm, watch)
             }
-            Sight::Amiss => Err(self.team.mismatch(&watch)),
+            Sight::Amiss => Err(self.shm_comm.mismatch(&watch)),
         }
     }
 
     /// Begins a meeting in which this rank writes to the table, once that is free.
     #[inline]
     fn meet_writing(&mut self) -> CallResult<Meeting, Mismatch> {
-        let meeting = self.team.meet();
-        while let Some(behind) = self.team.before_table(meeting) {
+        let meeting = self.shm_comm.meet();
+        while let Some(behind) = self.shm_comm.before_table(meeting) {
             self.wait(behind)?;
         }
         Ok(meeting)
@@ -201,10 +201,10 @@ impl<S: CallHost> ShmCall<'_, S> {
     #[inline]
     fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> CallResult<(), Mismatch> {
         if self.size() == 2 {
-            self.team.come(meeting);
+            self.shm_comm.come(meeting);
             return self.after_post(meeting);
         }
-        self.after_arrival(meeting, self.team.arrive(meeting), last)
+        self.after_arrival(meeting, self.shm_comm.arrive(meeting), last)
     }
 
     /// Until all have come, of more than two ranks, to a meeting at which this one has arrived.
@@ -219,28 +219,28 @@ impl<S: CallHost> ShmCall<'_, S> {
             Arrival::Early(watch) => self.wait(watch)?,
             Arrival::Last => {
                 last();
-                self.team.open(meeting);
+                self.shm_comm.open(meeting);
             }
             Arrival::Amiss => {
-                return Err(self.team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
+                return Err(self.shm_comm.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
             }
         }
-        self.team.all_have_come();
+        self.shm_comm.all_have_come();
         Ok(())
     }
 
     /// Until the other one of two has come, to a meeting for which this one's flag is raised.
     #[inline]
     fn after_post(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
-        self.wait(self.team.posted(meeting, self.other()))?;
-        self.team.all_have_come();
+        self.wait(self.shm_comm.posted(meeting, self.other()))?;
+        self.shm_comm.all_have_come();
         Ok(())
     }
 
     /// Begins a handover in which this rank writes, once the tray is free.
     #[inline]
     fn hand_over_writing(&mut self) -> CallResult<Handover, Mismatch> {
-        let handover = self.team.hand_over();
+        let handover = self.shm_comm.hand_over();
         self.free(handover)?;
         Ok(handover)
     }
@@ -248,7 +248,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Until all ranks are through with what lay where this rank writes for a handover.
     #[inline]
     fn free(&mut self, handover: Handover) -> CallResult<(), Mismatch> {
-        while let Some(behind) = self.team.before(handover) {
+        while let Some(behind) = self.shm_comm.before(handover) {
             self.wait(behind)?;
         }
         Ok(())
@@ -256,10 +256,10 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
     fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> CallResult {
-        let (meeting, other) = (self.team.meet(), self.other());
-        self.team.post(meeting, &note_of(from.0, from.1, from.2));
+        let (meeting, other) = (self.shm_comm.meet(), self.other());
+        self.shm_comm.post(meeting, &note_of(from.0, from.1, from.2));
         self.after_post(meeting)?;
-        into.0.write(into.1, &self.team.post_of(meeting, other)[..into.2]);
+        into.0.write(into.1, &self.shm_comm.post_of(meeting, other)[..into.2]);
         Ok(())
     }
 
@@ -272,7 +272,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Whether so many bytes travel in a flag's line.
     #[inline]
     fn fits_note(bytes: usize) -> bool {
-        bytes <= Team::NOTE_BYTES
+        bytes <= ShmComm::NOTE_BYTES
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constants of this room, each with its unit and its reason.
 
-use tern_transport::limits::{MEETING_BYTES, TEAM_RANKS_MAX, TRAY_BYTES};
+use tern_transport::limits::{MEETING_BYTES, SHM_COMM_RANKS_MAX, TRAY_BYTES};
 
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
 /// between.
@@ -47,5 +47,5 @@ pub const JOINT_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 /// 300; among sixteen 32 KiB 1,270 and 720, 64 KiB 2,280 and 1,760.
 pub const JOINT_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
 
-const _: () = assert!(JOINT_REDUCE_BYTES_MAX * TEAM_RANKS_MAX <= MEETING_BYTES);
+const _: () = assert!(JOINT_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= MEETING_BYTES);
 const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= TRAY_BYTES);

@@ -2,7 +2,7 @@
 
 use crate::limits::*;
 use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 /// A collective that goes over shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ pub struct Habits {
 }
 
 impl Method {
-    /// How `call` goes among the ranks of a team; `None`: by messages. `order` is that of a predefined operation; there is none
+    /// How `call` goes among the ranks of a shm communicator; `None`: by messages. `order` is that of a predefined operation; there is none
     /// for a function of the program's. The answer is the same at all ranks of a correct
     /// program.
     pub fn of(
@@ -237,11 +237,13 @@ impl Method {
         match self {
             Method::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
-            Method::ReduceScatter { .. } => size > 2 || bytes <= Team::NOTE_BYTES,
+            Method::ReduceScatter { .. } => size > 2 || bytes <= ShmComm::NOTE_BYTES,
             Method::Scan { .. } => true,
             // Between two ranks this is a message.
             Method::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
-            Method::Gather { .. } | Method::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
+            Method::Gather { .. } | Method::Scatter { .. } => {
+                bytes.saturating_mul(size) <= ShmComm::TRAY_BYTES
+            }
             Method::Allgather { .. } | Method::Allgatherv { .. } => {
                 size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX
             }
@@ -266,7 +268,7 @@ impl Method {
     }
 
     fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
-        let tray_share = Team::TRAY_BYTES / size;
+        let tray_share = ShmComm::TRAY_BYTES / size;
         let sum_bytes_max = match by_cells && size == 2 {
             true => JOINT_CELLS_PAIR_BYTES_MAX,
             false => JOINT_REDUCE_BYTES_MAX,

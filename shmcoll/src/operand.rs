@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
 use tern_transport::Area;
-use tern_transport::shm::team::Note;
+use tern_transport::shm::shm_comm::Note;
 
-/// Elements without gaps: in a buffer of the program's, in the team's memory, or in a note.
+/// Elements without gaps: in a buffer of the program's, in the shm communicator's memory, or in a note.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     at: *mut u8,
@@ -22,7 +22,7 @@ impl<'a> Operand<'a> {
         Operand { at: std::ptr::with_exposed_provenance_mut(base), bytes, memory: PhantomData }
     }
 
-    /// Some bytes of the team's memory.
+    /// Some bytes of the shm communicator's memory.
     #[inline]
     pub fn within(area: &'a Area<'_>, at: usize, bytes: usize) -> Self {
         Operand { at: area.address(at, bytes), bytes, memory: PhantomData }

@@ -7,8 +7,8 @@ use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::team::Note;
-use tern_transport::{Area, Handover, Meeting, Team};
+use tern_transport::shm::shm_comm::Note;
+use tern_transport::{Area, Handover, Meeting, ShmComm};
 
 /// The operands of one call.
 struct ReduceOperands {
@@ -49,7 +49,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             return Ok(());
         }
         let (meeting, step) = (self.meet_writing()?, step_of(operands.bytes));
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         let place = self.me() * step;
         table.will_write(place, operands.bytes);
         self.host.copy(&operands.own, 0, table.buf(), place, operands.bytes);
@@ -73,7 +73,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
         // This rank's own place in a table, once both have come to a meeting that needs none: what was there
         // has been read, and nobody else writes there.
-        let theirs = self.team.scratch().part(place, operands.bytes);
+        let theirs = self.shm_comm.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
             self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes))?;
         } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
@@ -93,31 +93,31 @@ impl<S: CallHost> ShmCall<'_, S> {
 /// To the root.
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn reduce(&mut self, data: TypedCount, in_place: bool, root: u32) -> CallResult {
-        let is_root = self.team.rank() == root;
+        let is_root = self.shm_comm.rank() == root;
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
             true if is_root => return self.reduce_offers(&operands, &self.buffer(data.in_recv())),
             false if is_root => return self.reduce_tray(&operands, &self.buffer(data.in_recv())),
             true => {
                 let handover = self.hand_over_writing()?;
-                self.team.offer(handover, &note_of(&operands.own, 0, operands.bytes));
-                self.team.end(handover);
+                self.shm_comm.offer(handover, &note_of(&operands.own, 0, operands.bytes));
+                self.shm_comm.end(handover);
             }
             false => {
                 let handover = self.hand_over_writing()?;
                 let place = self.me() * step_of(operands.bytes);
-                self.host.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
-                self.team.offer(handover, &NO_NOTE);
-                self.team.end(handover);
+                self.host.copy(&operands.own, 0, self.shm_comm.tray(handover).buf(), place, operands.bytes);
+                self.shm_comm.offer(handover, &NO_NOTE);
+                self.shm_comm.end(handover);
             }
         }
         Ok(())
     }
 
     fn reduce_offers(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
-        let handover = self.team.hand_over();
+        let handover = self.shm_comm.hand_over();
         let mut sum: Option<Note> = None;
-        for rank in (0..self.team.size()).rev() {
+        for rank in (0..self.shm_comm.size()).rev() {
             let mut left = self.offer_from(handover, rank, operands)?;
             if let Some(mut right) = sum {
                 self.host.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
@@ -126,28 +126,28 @@ impl<S: CallHost> ShmCall<'_, S> {
             sum = Some(left);
         }
         result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     fn offer_from(&self, handover: Handover, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
-        if rank == self.team.rank() {
+        if rank == self.shm_comm.rank() {
             return Ok(note_of(&operands.own, 0, operands.bytes));
         }
-        self.wait(self.team.offered(handover, rank))?;
-        Ok(self.team.offer_of(handover, rank))
+        self.wait(self.shm_comm.offered(handover, rank))?;
+        Ok(self.shm_comm.offer_of(handover, rank))
     }
 
     fn reduce_tray(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
         let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
-        let tray = self.team.tray(handover);
+        let tray = self.shm_comm.tray(handover);
         self.host.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
-        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
-            self.wait(self.team.offered(handover, rank))?;
+        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
+            self.wait(self.shm_comm.offered(handover, rank))?;
         }
         let last = self.combine_all(&tray, step, operands);
         self.host.copy(tray.buf(), last, result, 0, operands.bytes);
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 }
@@ -158,9 +158,9 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
     pub(crate) fn accumulate(&mut self, data: TypedCount, in_place: bool, root: Option<u32>) -> CallResult {
-        let takes = root.is_none_or(|root| root == self.team.rank());
+        let takes = root.is_none_or(|root| root == self.shm_comm.rank());
         let own = data.operand(in_place && takes);
-        let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
+        let room = (ShmComm::MEETING_BYTES as u64 / data.layout.size).max(1);
         for first in (0..data.count).step_by(room as usize) {
             let count = room.min(data.count - first);
             let result = takes.then(|| part(data.in_recv(), first, count));
@@ -171,33 +171,33 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> CallResult {
         let meeting = self.meet_writing()?;
-        let (me, size) = (self.team.rank(), self.team.size());
+        let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         let slices = Slices { count: own.count, size };
         for turn in 0..size {
             let slice = (me + size - turn) % size;
             if turn > 0 {
                 // Rank `slice + turn - 1` had it before: in the ring, the one before this.
-                self.wait(self.team.turn(meeting, slice, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(meeting, slice, turn, (me + size - 1) % size))?;
             }
             self.add_to(meeting, slices.of(slice), own, turn == 0);
-            self.team.pass_turn(meeting, slice, turn + 1);
+            self.shm_comm.pass_turn(meeting, slice, turn + 1);
         }
         // The last turn comes after those of all others.
-        self.team.all_have_come();
+        self.shm_comm.all_have_come();
         let Some(result) = result else { return Ok(()) };
         for slice in (1..=size).map(|step| (me + step) % size) {
-            self.wait(self.team.turn(meeting, slice, size, (slice + size - 1) % size))?;
+            self.wait(self.shm_comm.turn(meeting, slice, size, (slice + size - 1) % size))?;
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            self.host.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
+            self.host.copy(self.shm_comm.table(meeting).buf(), at, &into, 0, into.len());
         }
         Ok(())
     }
 
     fn add_to(&self, meeting: Meeting, (first, count): (u64, u64), own: Span, is_first: bool) {
         let from = self.buffer(part(own, first, count));
-        let (table, at) = (self.team.table(meeting), (first * own.layout.size) as usize);
+        let (table, at) = (self.shm_comm.table(meeting), (first * own.layout.size) as usize);
         if count == 0 {
             return;
         }

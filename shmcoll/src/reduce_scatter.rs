@@ -5,7 +5,7 @@ use crate::method::VectorBlocks;
 use crate::reduce::step_of;
 use crate::{CallHost, CallResult, Operand, ShmCall, note_of, whole_lines};
 use tern_coll::{Slice, TypeLayout};
-use tern_transport::{Meeting, Team};
+use tern_transport::{Meeting, ShmComm};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]
@@ -44,10 +44,10 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         let whole = Slice { count, ..blocks.to[0] };
         let bytes = (count * layout.size) as usize;
-        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= Team::MEETING_BYTES {
+        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::MEETING_BYTES {
             return self.scatter_whole(&whole, blocks);
         }
-        let room = whole_lines(Team::MEETING_BYTES / self.size()) as u64 / layout.size;
+        let room = whole_lines(ShmComm::MEETING_BYTES / self.size()) as u64 / layout.size;
         for first in (0..longest).step_by(room as usize) {
             self.scatter_in_turns(BlockPart { first, count: room, layout }, in_place, blocks)?;
         }
@@ -56,12 +56,12 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Two ranks tell each other what the other needs.
     fn scatter_notes(&mut self, blocks: &VectorBlocks) -> CallResult {
-        let (meeting, other) = (self.team.meet(), self.other());
+        let (meeting, other) = (self.shm_comm.meet(), self.other());
         let [mine, theirs] = [self.me(), other as usize].map(|rank| self.host.buffer(&blocks.to[rank]));
-        self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
+        self.shm_comm.post(meeting, &note_of(&theirs, 0, theirs.len()));
         let mut own = note_of(&mine, 0, mine.len());
         self.after_post(meeting)?;
-        let mut told = self.team.post_of(meeting, other);
+        let mut told = self.shm_comm.post_of(meeting, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
         self.host.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
         self.host.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
@@ -72,7 +72,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scatter_whole(&mut self, whole: &Slice, blocks: &VectorBlocks) -> CallResult {
         let own = self.host.buffer(whole);
         let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
         table.will_write(place, bytes);
         self.host.copy(&own, 0, table.buf(), place, bytes);
@@ -96,28 +96,28 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// which this rank has added already.
     fn scatter_in_turns(&mut self, part: BlockPart, in_place: bool, blocks: &VectorBlocks) -> CallResult {
         let meeting = self.meet_writing()?;
-        let (me, size) = (self.team.rank(), self.team.size());
+        let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         for turn in 0..size {
             let block = (me + size - 1 - turn) % size;
             if turn > 0 {
-                self.wait(self.team.turn(meeting, block, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(meeting, block, turn, (me + size - 1) % size))?;
             }
             let at = block as usize * part.bytes();
             let own = part.of(&blocks.to[block as usize]);
             if block == me {
                 self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
                 // Its turns went round all ranks.
-                self.team.all_have_come();
+                self.shm_comm.all_have_come();
                 break;
             }
             self.add_to_block(meeting, at, &own, turn == 0);
-            self.team.pass_turn(meeting, block, turn + 1);
+            self.shm_comm.pass_turn(meeting, block, turn + 1);
         }
         Ok(())
     }
 
     fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
-        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
+        let (from, table) = (self.host.buffer(own), self.shm_comm.table(meeting));
         match is_first {
             true => self.host.copy(&from, 0, table.buf(), at, from.len()),
             false => {
@@ -128,7 +128,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
+        let (from, table) = (self.host.buffer(own), self.shm_comm.table(meeting));
         let (result, sum) = (self.host.buffer(result), Operand::within(&table, at, from.len()));
         if in_place {
             // Operands and result may overlap.

@@ -10,10 +10,10 @@ use crate::reduce::step_of;
 use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::{Handover, Team};
+use tern_transport::{Handover, ShmComm};
 
 /// Bytes that go from rank to rank at once: a rank reads one half of a tray and writes the other.
-const PIECE_BYTES: usize = Team::TRAY_BYTES / 2;
+const PIECE_BYTES: usize = ShmComm::TRAY_BYTES / 2;
 
 /// Which operands a rank gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
         if Self::fits_note(bytes) {
             self.scan_notes(&self.scan_of(own, result, reach))
-        } else if few && step_of(bytes) * self.size() <= Team::TRAY_BYTES {
+        } else if few && step_of(bytes) * self.size() <= ShmComm::TRAY_BYTES {
             self.scan_tray(&self.scan_of(own, result, reach))
         } else if bytes <= JOINT_REDUCE_BYTES_MAX {
             self.scan_table(&self.scan_of(own, result, reach))
@@ -70,16 +70,16 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scan_notes(&mut self, scan: &Scan) -> CallResult {
         let handover = self.hand_over_writing()?;
         let (mut sum, mut below) = (note_of(&scan.own, 0, scan.bytes), None);
-        if let Some(before) = self.team.rank().checked_sub(1) {
-            self.wait(self.team.offered(handover, before))?;
-            let mut left = self.team.offer_of(handover, before);
+        if let Some(before) = self.shm_comm.rank().checked_sub(1) {
+            self.wait(self.shm_comm.offered(handover, before))?;
+            let mut left = self.shm_comm.offer_of(handover, before);
             below = Some(left);
             self.host.combine(Operand::note(&mut left), Operand::note(&mut sum), scan.count);
         }
         if !self.is_highest() {
-            self.team.offer(handover, &sum);
+            self.shm_comm.offer(handover, &sum);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         let result = if scan.reach == Inclusive { Some(sum) } else { below };
         if let Some(result) = result {
             scan.result.write(0, &result[..scan.bytes]);
@@ -90,17 +90,17 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Operands lie side by side in a tray.
     fn scan_tray(&mut self, scan: &Scan) -> CallResult {
         let (handover, step) = (self.hand_over_writing()?, step_of(scan.bytes));
-        let tray = self.team.tray(handover);
+        let tray = self.shm_comm.tray(handover);
         if !self.is_highest() {
             self.host.copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
-            self.team.offer(handover, &NO_NOTE);
+            self.shm_comm.offer(handover, &NO_NOTE);
         }
         let mut is_begun = scan.reach == Inclusive;
         if is_begun {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
         for rank in (0..self.me()).rev() {
-            self.wait(self.team.offered(handover, rank as u32))?;
+            self.wait(self.shm_comm.offered(handover, rank as u32))?;
             match is_begun {
                 true => {
                     let left = Operand::within(&tray, rank * step, scan.bytes);
@@ -110,14 +110,14 @@ impl<S: CallHost> ShmCall<'_, S> {
             }
             is_begun = true;
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     /// Operands lie side by side in the table, and become results there.
     fn scan_table(&mut self, scan: &Scan) -> CallResult {
         let (meeting, step) = (self.meet_writing()?, step_of(scan.bytes));
-        let table = self.team.table(meeting);
+        let table = self.shm_comm.table(meeting);
         table.will_write(self.me() * step, scan.bytes);
         self.host.copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
         self.all_come_after(meeting, || {
@@ -137,27 +137,27 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scan_piece(&mut self, scan: &Scan) -> CallResult {
         let me = self.me();
         // Who gets something from below knows by it that the tray is free.
-        let handover = if me == 0 { self.hand_over_writing()? } else { self.team.hand_over() };
+        let handover = if me == 0 { self.hand_over_writing()? } else { self.shm_comm.hand_over() };
         if me == 0 {
             self.begin_piece(handover, scan);
         } else {
-            self.wait(self.team.offered(handover, me as u32 - 1))?;
+            self.wait(self.shm_comm.offered(handover, me as u32 - 1))?;
             self.add_to_piece(handover, scan);
         }
-        self.team.end(handover);
+        self.shm_comm.end(handover);
         Ok(())
     }
 
     fn begin_piece(&self, handover: Handover, scan: &Scan) {
-        self.host.copy(&scan.own, 0, self.team.tray(handover).buf(), 0, scan.bytes);
-        self.team.offer(handover, &NO_NOTE);
+        self.host.copy(&scan.own, 0, self.shm_comm.tray(handover).buf(), 0, scan.bytes);
+        self.shm_comm.offer(handover, &NO_NOTE);
         if scan.reach == Inclusive {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
     }
 
     fn add_to_piece(&self, handover: Handover, scan: &Scan) {
-        let tray = self.team.tray(handover);
+        let tray = self.shm_comm.tray(handover);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));
         let (left, own) = (Operand::within(&tray, before, scan.bytes), Operand::of(&scan.own));
@@ -174,7 +174,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.host.copy(tray.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
-            self.team.offer(handover, &NO_NOTE);
+            self.shm_comm.offer(handover, &NO_NOTE);
         }
     }
 }

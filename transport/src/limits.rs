@@ -119,15 +119,15 @@ pub const POLL_BUDGET: u32 = 32;
 /// Shared copies that a receiver may have open at once; beyond it the engine gets alone.
 pub const COOPERATIVE_COPY_SLOTS: usize = 16;
 
-/// Teams that each rank can lead: communicators whose barriers go through shared memory.
-pub const TEAM_SLOTS: usize = 256;
+/// Shm communicators that each rank can lead: communicators whose barriers go through shared memory.
+pub const SHM_COMM_SLOTS: usize = 256;
 
 /// How many of them have memory for data as well. A room is only address space until it is used.
 pub const TEAM_ROOMS: usize = 32;
 
-/// Ranks of the largest team that moves data through its room: beyond, what each rank has to look at grows too long, and the
+/// Ranks of the largest shm communicator that moves data through its room: beyond, what each rank has to look at grows too long, and the
 /// schedules over messages are faster.
-pub const TEAM_RANKS_MAX: usize = 64;
+pub const SHM_COMM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
 pub const NOTE_BYTES: usize = 48;
@@ -157,7 +157,7 @@ pub const READERS_MAX: usize = 4;
 
 /// Flags of a room: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
 /// tray a gift and an offer a rank; and gifts without a tray.
-pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS + NOTES;
+pub const TEAM_FLAGS: usize = (6 + TRAYS) * SHM_COMM_RANKS_MAX + TRAYS + NOTES;
 
 /// Bytes of data of a room.
 pub const TEAM_BYTES: usize = TABLES * MEETING_BYTES + TRAYS * TRAY_BYTES;
@@ -187,7 +187,7 @@ pub const ATTACH_NAP: Duration = Duration::from_micros(50);
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
 const _: () = assert!(HEAD_PAYLOAD_BYTES == crate::am::AM_INLINE_BYTES_MAX);
-const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
+const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= SHM_COMM_SLOTS);
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);

@@ -2,11 +2,11 @@
 
 use crate::config::TransportConfig;
 use crate::limits::{
-    CELL_PIECE_BYTES_MIN, CELL_PIECES, COOPERATIVE_COPY_SLOTS, LINE_BYTES, PAGE_BYTES, TEAM_BYTES,
-    TEAM_FLAGS, TEAM_ROOMS, TEAM_SLOTS,
+    CELL_PIECE_BYTES_MIN, CELL_PIECES, COOPERATIVE_COPY_SLOTS, LINE_BYTES, PAGE_BYTES, SHM_COMM_SLOTS,
+    TEAM_BYTES, TEAM_FLAGS, TEAM_ROOMS,
 };
 
-use super::segment::{CellLine, CooperativeCopySlot, RegionControl, TeamLines};
+use super::segment::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,10 +22,10 @@ pub(crate) struct SegmentLayout {
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
 const VERSION: u64 = 6;
 
-/// A team's flags, to the end of a page.
+/// A shm communicator's flags, to the end of a page.
 const TEAM_FLAGS_BYTES: usize = (TEAM_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
 
-/// Flags and data of a team.
+/// Flags and data of a shm communicator.
 const TEAM_ROOM_BYTES: usize = TEAM_FLAGS_BYTES + TEAM_BYTES;
 
 /// Bytes before the first region: the job's fingerprint.
@@ -74,13 +74,13 @@ impl SegmentLayout {
         self.cooperative_copies_offset() + COOPERATIVE_COPY_SLOTS * size_of::<CooperativeCopySlot>()
     }
 
-    fn teams_offset(&self) -> usize {
+    fn shm_comms_offset(&self) -> usize {
         (self.cell_lines_offset() + self.cells as usize * size_of::<CellLine>())
-            .next_multiple_of(size_of::<TeamLines>())
+            .next_multiple_of(size_of::<ShmCommWords>())
     }
 
     fn cells_offset(&self) -> usize {
-        (self.teams_offset() + TEAM_SLOTS * size_of::<TeamLines>()).next_multiple_of(PAGE_BYTES)
+        (self.shm_comms_offset() + SHM_COMM_SLOTS * size_of::<ShmCommWords>()).next_multiple_of(PAGE_BYTES)
     }
 
     fn team_rooms_offset(&self) -> usize {
@@ -108,9 +108,9 @@ impl SegmentLayout {
         self.region(rank) + self.cooperative_copies_offset() + slot * size_of::<CooperativeCopySlot>()
     }
 
-    pub(crate) fn team(&self, rank: u32, slot: usize) -> usize {
-        assert!(slot < TEAM_SLOTS);
-        self.region(rank) + self.teams_offset() + slot * size_of::<TeamLines>()
+    pub(crate) fn shm_comm(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < SHM_COMM_SLOTS);
+        self.region(rank) + self.shm_comms_offset() + slot * size_of::<ShmCommWords>()
     }
 
     pub(crate) fn team_flag(&self, rank: u32, slot: usize, line: usize) -> usize {
@@ -179,8 +179,8 @@ mod tests {
                     layout.cooperative_copy_slot(rank, COOPERATIVE_COPY_SLOTS - 1),
                     layout.cell_line(rank, 0),
                     layout.cell_line(rank, layout.cells - 1),
-                    layout.team(rank, 0),
-                    layout.team(rank, TEAM_SLOTS - 1),
+                    layout.shm_comm(rank, 0),
+                    layout.shm_comm(rank, SHM_COMM_SLOTS - 1),
                     layout.cell(rank, 0),
                     layout.cell(rank, layout.cells - 1),
                     layout.team_flag(rank, 0, 0),

@@ -21,7 +21,7 @@
 
 mod arrivals;
 mod calls;
-mod shared;
+mod shared_lines;
 
 use std::cell::Cell;
 use std::hint;
@@ -36,18 +36,18 @@ use crate::limits::*;
 
 pub(crate) use arrivals::Arrivals;
 pub use calls::Mismatch;
-pub use shared::SharedTeam;
-pub(crate) use shared::clear;
+pub use shared_lines::SharedLines;
+pub(crate) use shared_lines::clear;
 
 /// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a
 /// time uses it. All ranks begin the same meetings and handovers in the same order.
 ///
 /// `L` is where its lines are: in the segment of a job, or for the simulator in memory that has a price.
-pub struct Team<L = SharedTeam> {
+pub struct ShmComm<L = SharedLines> {
     lines: L,
-    seat: Seat,
+    member: ShmMember,
     has_room: bool,
-    /// See [`Team::look_often`].
+    /// See [`ShmComm::look_often`].
     looks: u32,
     /// Calls begun.
     calls: u64,
@@ -91,7 +91,7 @@ pub struct Handover {
     free_at: u64,
 }
 
-/// The lines of a team: its flags, which are numbered, the words by which more than two ranks meet, and its data.
+/// The lines of a shm communicator: its flags, which are numbered, the words by which more than two ranks meet, and its data.
 pub trait Lines {
     /// Raises a flag. What this rank has written before is visible to whoever sees the count.
     fn raise(&self, line: usize, count: u64, mark: u64);
@@ -132,7 +132,7 @@ pub trait Lines {
     /// The mark that all came to it with.
     fn gate_mark(&self) -> u64;
 
-    /// Some of the team's data.
+    /// Some of the shm communicator's data.
     fn data(&self, offset: usize, bytes: usize) -> UserBuf;
 }
 
@@ -149,30 +149,30 @@ pub enum Arrived {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// Others have yet to come.
-    Early(TeamWatch),
-    /// All have come: this rank calls [`Team::open`].
+    Early(ShmWatch),
+    /// All have come: this rank calls [`ShmComm::open`].
     Last,
     /// Others make another call: they have been told, or have gone on.
     Amiss,
 }
 
-/// Which team, and which of its ranks.
+/// Which shm communicator, and which of its ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seat {
+pub struct ShmMember {
     /// Whose region holds the memory, by its rank in the job.
     pub leader: Peer,
-    /// Which part of it, below [`Team::SLOTS`].
+    /// Which part of it, below [`ShmComm::SLOTS`].
     pub slot: u32,
-    /// This rank in the team.
+    /// This rank in the shm communicator.
     pub rank: u32,
-    /// Ranks of the team.
+    /// Ranks of the shm communicator.
     pub size: u32,
 }
 
 /// What a rank waits for: one word of shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "only this module makes and reads it")]
-pub enum TeamWatch {
+pub enum ShmWatch {
     /// The gate of a meeting opens.
     Gate { count: u64 },
     /// Rank `by` raises a flag in this call.
@@ -183,16 +183,16 @@ pub enum TeamWatch {
     Progress { line: usize, count: u64 },
 }
 
-impl TeamWatch {
+impl ShmWatch {
     /// Whether a rank that sees this in the word has to wait on.
     #[inline]
     pub fn is_pending_at(&self, seen: u64) -> bool {
         match *self {
-            TeamWatch::Gate { count } | TeamWatch::Flag { count, .. } | TeamWatch::Progress { count, .. } => {
+            ShmWatch::Gate { count } | ShmWatch::Flag { count, .. } | ShmWatch::Progress { count, .. } => {
                 seen < count
             }
             // Another step of the same call is another call's.
-            TeamWatch::Sole { count, .. } => calls::call_of(seen) < calls::call_of(count),
+            ShmWatch::Sole { count, .. } => calls::call_of(seen) < calls::call_of(count),
         }
     }
 }
@@ -204,7 +204,7 @@ pub enum Sight {
     Pending,
     /// It has come.
     Come,
-    /// It will not come: another rank makes another call. See [`Team::mismatch`].
+    /// It will not come: another rank makes another call. See [`ShmComm::mismatch`].
     Amiss,
 }
 
@@ -228,7 +228,7 @@ impl Area<'_> {
     /// If there are not so many.
     pub fn part(&self, at: usize, len: usize) -> UserBuf {
         let base = self.address(at, len);
-        // SAFETY: within the area, just checked; it is memory for as long as the team, and who uses it when is told by flags.
+        // SAFETY: within the area, just checked; it is memory for as long as the shm communicator, and who uses it when is told by flags.
         self.buf.part(at, len).unwrap_or_else(|| unsafe { UserBuf::contiguous(base, len) })
     }
 
@@ -253,15 +253,15 @@ impl Area<'_> {
     }
 }
 
-impl<L> std::fmt::Debug for Team<L> {
+impl<L> std::fmt::Debug for ShmComm<L> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.seat)
+        write!(f, "{:?}", self.member)
     }
 }
 
-impl Team {
+impl ShmComm {
     /// Slots that each rank can lead.
-    pub const SLOTS: u32 = TEAM_SLOTS as u32;
+    pub const SLOTS: u32 = SHM_COMM_SLOTS as u32;
     /// Bytes that one meeting can move.
     pub const MEETING_BYTES: usize = MEETING_BYTES;
     /// Bytes that one handover can move.
@@ -272,16 +272,16 @@ impl Team {
     pub const READERS_MAX: usize = READERS_MAX;
 }
 
-impl<L> Team<L> {
-    /// A rank of a team, at its beginning.
+impl<L> ShmComm<L> {
+    /// A rank of a shm communicator, at its beginning.
     ///
     /// # Panics
     /// If there is no such rank.
-    pub fn over(lines: L, seat: Seat, has_room: bool) -> Self {
-        assert!(seat.rank < seat.size, "rank {} of {}", seat.rank, seat.size);
-        Team {
+    pub fn over(lines: L, member: ShmMember, has_room: bool) -> Self {
+        assert!(member.rank < member.size, "rank {} of {}", member.rank, member.size);
+        ShmComm {
             lines,
-            seat,
+            member,
             has_room,
             looks: 1,
             calls: 0,
@@ -298,7 +298,7 @@ impl<L> Team<L> {
         }
     }
 
-    /// How often [`Team::look_often`] looks: once unless this is said.
+    /// How often [`ShmComm::look_often`] looks: once unless this is said.
     pub fn set_looks(&mut self, looks: u32) {
         self.looks = looks;
     }
@@ -309,7 +309,7 @@ impl<L> Team<L> {
         &self.lines
     }
 
-    /// Whether data can be moved: otherwise only [`Team::arrive`] may be used. The same at all ranks.
+    /// Whether data can be moved: otherwise only [`ShmComm::arrive`] may be used. The same at all ranks.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.has_room
@@ -318,23 +318,23 @@ impl<L> Team<L> {
     /// This rank.
     #[inline]
     pub fn rank(&self) -> u32 {
-        self.seat.rank
+        self.member.rank
     }
 
     /// Ranks.
     #[inline]
     pub fn size(&self) -> u32 {
-        self.seat.size
+        self.member.size
     }
 
     /// Where this rank sits.
-    pub fn seat(&self) -> Seat {
-        self.seat
+    pub fn member(&self) -> ShmMember {
+        self.member
     }
 }
 
 /// Meetings.
-impl<L: Lines> Team<L> {
+impl<L: Lines> ShmComm<L> {
     /// Begins the next meeting of the call.
     #[inline]
     pub fn meet(&mut self) -> Meeting {
@@ -346,7 +346,7 @@ impl<L: Lines> Team<L> {
     /// What must be waited for before this rank may write to the meeting's table, if anything: a rank that has not left the call
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
-    pub fn before_table(&mut self, meeting: Meeting) -> Option<TeamWatch> {
+    pub fn before_table(&mut self, meeting: Meeting) -> Option<ShmWatch> {
         let last = calls::call_of(self.tables[meeting.table]);
         if last < self.calls {
             let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
@@ -366,7 +366,7 @@ impl<L: Lines> Team<L> {
         self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// The meeting's memory, [`Team::MEETING_BYTES`]: to write there, [`Team::before_table`] must say that nobody is behind.
+    /// The meeting's memory, [`ShmComm::MEETING_BYTES`]: to write there, [`ShmComm::before_table`] must say that nobody is behind.
     #[inline]
     pub fn table(&self, meeting: Meeting) -> Area<'_> {
         self.area(meeting.table * MEETING_BYTES, MEETING_BYTES)
@@ -384,8 +384,8 @@ impl<L: Lines> Team<L> {
         // Whoever finds this rank's arrival where others arrived at an earlier meeting has to know that it is the newer one.
         self.tell();
         match self.lines.arrive(meeting.count, self.mark) {
-            Arrived::Number(number, _) if number < self.seat.size => {
-                Arrival::Early(TeamWatch::Gate { count: meeting.count })
+            Arrived::Number(number, _) if number < self.member.size => {
+                Arrival::Early(ShmWatch::Gate { count: meeting.count })
             }
             Arrived::Number(_, true) => Arrival::Last,
             other => self.arrived_amiss(meeting, other),
@@ -401,30 +401,30 @@ impl<L: Lines> Team<L> {
     /// Arrives by this rank's flag.
     #[inline]
     pub fn come(&self, meeting: Meeting) {
-        self.lines.raise(self.post_line(meeting, self.seat.rank), meeting.count, self.mark);
+        self.lines.raise(self.post_line(meeting, self.member.rank), meeting.count, self.mark);
     }
 
     /// Comes to the only meeting of a call whose mark is zero, without data: one word says all of it. Two ranks meet so. The answer is what
     /// this rank waits for.
     #[inline]
-    pub fn come_solely(&mut self) -> (Meeting, TeamWatch) {
-        debug_assert!(self.seat.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
+    pub fn come_solely(&mut self) -> (Meeting, ShmWatch) {
+        debug_assert!(self.member.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
         let meeting = Meeting { count: self.sole_step(), ..self.meet() };
-        self.lines.raise_count(self.post_line(meeting, self.seat.rank), meeting.count);
-        let by = 1 - self.seat.rank;
-        (meeting, TeamWatch::Sole { line: self.post_line(meeting, by), count: meeting.count, by })
+        self.lines.raise_count(self.post_line(meeting, self.member.rank), meeting.count);
+        let by = 1 - self.member.rank;
+        (meeting, ShmWatch::Sole { line: self.post_line(meeting, by), count: meeting.count, by })
     }
 
     /// Arrives by this rank's flag, with a note.
     #[inline]
     pub fn post(&self, meeting: Meeting, note: &Note) {
-        self.lines.raise_with(self.post_line(meeting, self.seat.rank), meeting.count, self.mark, note);
+        self.lines.raise_with(self.post_line(meeting, self.member.rank), meeting.count, self.mark, note);
     }
 
     /// The arrival of a rank by its flag.
     #[inline]
-    pub fn posted(&self, meeting: Meeting, rank: u32) -> TeamWatch {
-        TeamWatch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
+    pub fn posted(&self, meeting: Meeting, rank: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
     }
 
     /// The note of a rank that has arrived.
@@ -435,8 +435,8 @@ impl<L: Lines> Team<L> {
 
     /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one. That was rank `by`.
     #[inline]
-    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> TeamWatch {
-        TeamWatch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
+    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
     }
 
     /// Leaves slice `slice` to the next rank, as the `turn`-th.
@@ -447,7 +447,7 @@ impl<L: Lines> Team<L> {
 }
 
 /// Handovers.
-impl<L: Lines> Team<L> {
+impl<L: Lines> ShmComm<L> {
     /// Begins the next handover of the call.
     #[inline]
     pub fn hand_over(&mut self) -> Handover {
@@ -468,7 +468,7 @@ impl<L: Lines> Team<L> {
         Handover { count, place: TRAYS + note, free_at }
     }
 
-    /// The handover's memory: [`Team::TRAY_BYTES`].
+    /// The handover's memory: [`ShmComm::TRAY_BYTES`].
     #[inline]
     pub fn tray(&self, handover: Handover) -> Area<'_> {
         debug_assert!(handover.place < TRAYS, "a note has no tray");
@@ -478,7 +478,7 @@ impl<L: Lines> Team<L> {
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
     /// what lay in the same tray.
     #[inline]
-    pub fn before(&self, handover: Handover) -> Option<TeamWatch> {
+    pub fn before(&self, handover: Handover) -> Option<ShmWatch> {
         if handover.free_at <= self.through.get() {
             return None;
         }
@@ -496,13 +496,13 @@ impl<L: Lines> Team<L> {
     }
 
     /// Looks whether all are as far as is needed; otherwise, what is to be waited for of the first that is not.
-    fn look_who_is_behind(&self, needed: u64, awaited: u64) -> Option<TeamWatch> {
+    fn look_who_is_behind(&self, needed: u64, awaited: u64) -> Option<ShmWatch> {
         let mut through = u64::MAX;
-        for rank in (0..self.seat.size).filter(|&rank| rank != self.seat.rank) {
+        for rank in (0..self.member.size).filter(|&rank| rank != self.member.rank) {
             let line = self.through_line(rank);
             let count = self.lines.count(line);
             if count < needed {
-                return Some(TeamWatch::Progress { line, count: awaited });
+                return Some(ShmWatch::Progress { line, count: awaited });
             }
             through = through.min(count);
         }
@@ -518,8 +518,8 @@ impl<L: Lines> Team<L> {
 
     /// What the one, rank `by`, has given.
     #[inline]
-    pub fn given(&self, handover: Handover, by: u32) -> TeamWatch {
-        TeamWatch::Flag { line: self.gift_line(handover), count: handover.count, by }
+    pub fn given(&self, handover: Handover, by: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.gift_line(handover), count: handover.count, by }
     }
 
     /// The note of who has given.
@@ -531,13 +531,13 @@ impl<L: Lines> Team<L> {
     /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the tray.
     #[inline]
     pub fn offer(&self, handover: Handover, note: &Note) {
-        self.lines.raise_with(self.offer_line(handover, self.seat.rank), handover.count, self.mark, note);
+        self.lines.raise_with(self.offer_line(handover, self.member.rank), handover.count, self.mark, note);
     }
 
     /// What a rank gives to the one.
     #[inline]
-    pub fn offered(&self, handover: Handover, rank: u32) -> TeamWatch {
-        TeamWatch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
+    pub fn offered(&self, handover: Handover, rank: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
     }
 
     /// The note of a rank that has given to the one.
@@ -550,19 +550,19 @@ impl<L: Lines> Team<L> {
     #[inline]
     pub fn end(&self, handover: Handover) {
         self.told.set(self.calls);
-        self.lines.raise(self.through_line(self.seat.rank), handover.count, self.mark);
+        self.lines.raise(self.through_line(self.member.rank), handover.count, self.mark);
     }
 }
 
 /// Reading other ranks' memory by the kernel.
-impl<L: Lines> Team<L> {
+impl<L: Lines> ShmComm<L> {
     /// Joins those who read `rank`'s memory, unless there are as many as may.
     #[inline]
     pub fn begin_reading(&self, rank: u32) -> bool {
         self.lines.enter(self.readers_line(rank), READERS_MAX as u64)
     }
 
-    /// Leaves them, after a [`Team::begin_reading`] that said yes.
+    /// Leaves them, after a [`ShmComm::begin_reading`] that said yes.
     #[inline]
     pub fn end_reading(&self, rank: u32) {
         self.lines.leave(self.readers_line(rank));
@@ -570,13 +570,13 @@ impl<L: Lines> Team<L> {
 }
 
 /// Waiting.
-impl<L: Lines> Team<L> {
+impl<L: Lines> ShmComm<L> {
     /// Whether it has come, or comes in the time of some looks: sooner than a wait that does other things meanwhile would end.
     /// Who is behind has work to do, and is not looked at so often: each look takes the line from it. Looks without a pause take it
     /// from who is about to write it: a barrier of two took a fifth longer.
     #[inline]
-    pub fn look_often(&self, watch: &TeamWatch) -> Sight {
-        let looks = if matches!(watch, TeamWatch::Progress { .. }) { 1 } else { self.looks };
+    pub fn look_often(&self, watch: &ShmWatch) -> Sight {
+        let looks = if matches!(watch, ShmWatch::Progress { .. }) { 1 } else { self.looks };
         for _ in 1..looks {
             let sight = self.look(watch);
             if sight != Sight::Pending {
@@ -589,19 +589,19 @@ impl<L: Lines> Team<L> {
 
     /// Whether it has come.
     #[inline]
-    pub fn look(&self, watch: &TeamWatch) -> Sight {
+    pub fn look(&self, watch: &ShmWatch) -> Sight {
         match *watch {
-            TeamWatch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
-            TeamWatch::Flag { line, count, .. } => {
+            ShmWatch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
+            ShmWatch::Flag { line, count, .. } => {
                 self.sight(self.lines.count(line), count, || self.lines.mark(line))
             }
-            TeamWatch::Sole { line, count, .. } => match self.lines.count(line) {
+            ShmWatch::Sole { line, count, .. } => match self.lines.count(line) {
                 seen if seen == count => Sight::Come,
                 seen if watch.is_pending_at(seen) => Sight::Pending,
                 _ => Sight::Amiss,
             },
-            TeamWatch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
-            TeamWatch::Progress { .. } => Sight::Pending,
+            ShmWatch::Progress { line, count } if self.lines.count(line) >= count => Sight::Come,
+            ShmWatch::Progress { .. } => Sight::Pending,
         }
     }
 
@@ -615,15 +615,15 @@ impl<L: Lines> Team<L> {
     }
 }
 
-/// Where things lie in the team's room.
-impl<L: Lines> Team<L> {
+/// Where things lie in the shm communicator's room.
+impl<L: Lines> ShmComm<L> {
     #[inline]
     fn area(&self, offset: usize, bytes: usize) -> Area<'_> {
         assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
         Area { buf: self.lines.data(offset, bytes), lines: PhantomData }
     }
 
-    // In the order of these functions, and packed by the team's size: a small team touches few pages.
+    // In the order of these functions, and packed by the shm communicator's size: a small shm communicator touches few pages.
 
     #[inline]
     fn post_line(&self, meeting: Meeting, rank: u32) -> usize {
@@ -657,7 +657,7 @@ impl<L: Lines> Team<L> {
 
     #[inline]
     fn ranks(&self) -> usize {
-        self.seat.size as usize
+        self.member.size as usize
     }
 }
 
@@ -665,5 +665,5 @@ impl<L: Lines> Team<L> {
 #[inline]
 fn turn_count(meeting: Meeting, turn: u32) -> u64 {
     let (call, step) = (meeting.count & !calls::STEPS, meeting.count & calls::STEPS);
-    call | (step * (TEAM_RANKS_MAX as u64 + 1) + u64::from(turn))
+    call | (step * (SHM_COMM_RANKS_MAX as u64 + 1) + u64::from(turn))
 }

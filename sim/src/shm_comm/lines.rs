@@ -1,9 +1,9 @@
-//! The lines of a team, as one rank uses them, at a price.
+//! The lines of a shm communicator, as one rank uses them, at a price.
 
 use super::scheduler::Scheduler;
 use std::sync::Arc;
 use tern_mem::UserBuf;
-use tern_transport::shm::team::{Arrived, Lines, Note};
+use tern_transport::shm::shm_comm::{Arrived, Lines, Note};
 
 /// A rank's view of the scheduler.
 pub struct PricedLines {

@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use tern_mem::UserBuf;
-use tern_transport::TeamWatch;
+use tern_transport::ShmWatch;
 use tern_transport::limits::{LINE_BYTES, TEAM_BYTES};
-use tern_transport::shm::team::Note;
+use tern_transport::shm::shm_comm::Note;
 
 /// What all ranks share.
 pub struct Scheduler {
     state: Mutex<SchedulerState>,
     /// By which a rank's thread hears that it is its turn.
     turns: Vec<Condvar>,
-    /// The team's data.
+    /// The shm communicator's data.
     pub data: UserBuf,
     prices: LinePrices,
 }
@@ -37,7 +37,7 @@ struct LinePrices {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doing {
     Runs,
-    Waits(TeamWatch),
+    Waits(ShmWatch),
     Ended,
 }
 
@@ -121,7 +121,7 @@ impl Scheduler {
         let shared = params.ranks_per_core > 1;
         let switch = if shared { picos(params.levels[0].overhead_receive_ns) } else { 0 };
         // A flag goes to its writer, and then to whoever watches it.
-        let prices = LinePrices { transfer: picos(params.team.exchange_ns / 2.0), switch };
+        let prices = LinePrices { transfer: picos(params.shm_comm.exchange_ns / 2.0), switch };
         Scheduler {
             state: Mutex::new(state),
             turns: (0..job.ranks).map(|_| Condvar::new()).collect(),
@@ -182,7 +182,7 @@ impl Scheduler {
         rank: u32,
     ) -> MutexGuard<'s, SchedulerState> {
         while state.running != rank {
-            assert!(!state.stuck, "all ranks wait: a defect of the steps over a team's memory");
+            assert!(!state.stuck, "all ranks wait: a defect of the steps over a shm_comm's memory");
             state = self.turns[rank as usize].wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         state
@@ -194,7 +194,7 @@ impl Scheduler {
     }
 
     /// Waits for a word.
-    pub fn wait(&self, rank: u32, watch: TeamWatch) {
+    pub fn wait(&self, rank: u32, watch: ShmWatch) {
         let mut state = self.turn(rank);
         while let Some(visible) = state.comes(&watch) {
             let clock = state.lives[rank as usize].clock;
@@ -265,11 +265,11 @@ impl Scheduler {
         }
         let visible = flag.visible;
         state.raised += 1;
-        let is_it = |watch: &TeamWatch| match *watch {
-            TeamWatch::Flag { line: at, count: needed, .. }
-            | TeamWatch::Sole { line: at, count: needed, .. }
-            | TeamWatch::Progress { line: at, count: needed } => at == line && needed <= count,
-            TeamWatch::Gate { .. } => false,
+        let is_it = |watch: &ShmWatch| match *watch {
+            ShmWatch::Flag { line: at, count: needed, .. }
+            | ShmWatch::Sole { line: at, count: needed, .. }
+            | ShmWatch::Progress { line: at, count: needed } => at == line && needed <= count,
+            ShmWatch::Gate { .. } => false,
         };
         state.wake(is_it, visible);
     }
@@ -316,10 +316,10 @@ impl Scheduler {
             visible: clock,
             busy_until: clock,
         };
-        state.wake(|watch| matches!(watch, TeamWatch::Gate { .. }), clock);
+        state.wake(|watch| matches!(watch, ShmWatch::Gate { .. }), clock);
     }
 
-    /// The rank reads some of the team's data: how many of their lines come from another core, and whether they are the first
+    /// The rank reads some of the shm communicator's data: how many of their lines come from another core, and whether they are the first
     /// since it has waited: those that are asked for without waiting in between come together. Whose turn it is does not
     /// matter: only who has been told by a flag touches data that another one writes.
     pub fn read(&self, rank: u32, at: usize, bytes: usize) -> (u64, bool) {
@@ -332,7 +332,7 @@ impl Scheduler {
         (lines, is_first)
     }
 
-    /// The rank writes some of the team's data: how many of their lines another core has.
+    /// The rank writes some of the shm communicator's data: how many of their lines another core has.
     pub fn write(&self, rank: u32, at: usize, bytes: usize) -> u64 {
         let mut state = self.lock();
         state.moved[rank as usize] += bytes as u64;
@@ -390,33 +390,33 @@ impl SchedulerState {
     }
 
     /// Who watched a word reads it now.
-    fn look(&mut self, watch: &TeamWatch, rank: u32, transfer: Picos) {
+    fn look(&mut self, watch: &ShmWatch, rank: u32, transfer: Picos) {
         match *watch {
-            TeamWatch::Flag { line, .. }
-            | TeamWatch::Sole { line, .. }
-            | TeamWatch::Progress { line, .. } => self.fetch_flag(rank, line, transfer),
-            TeamWatch::Gate { .. } => self.lives[rank as usize].clock += transfer,
+            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
+                self.fetch_flag(rank, line, transfer)
+            }
+            ShmWatch::Gate { .. } => self.lives[rank as usize].clock += transfer,
         }
     }
 
     /// `None`: the rank has seen before that it has come. Otherwise when that can be seen, if it was done already.
-    fn comes(&mut self, watch: &TeamWatch) -> Option<Option<Picos>> {
+    fn comes(&mut self, watch: &ShmWatch) -> Option<Option<Picos>> {
         match *watch {
-            TeamWatch::Flag { line, count, .. }
-            | TeamWatch::Sole { line, count, .. }
-            | TeamWatch::Progress { line, count } => {
+            ShmWatch::Flag { line, count, .. }
+            | ShmWatch::Sole { line, count, .. }
+            | ShmWatch::Progress { line, count } => {
                 let flag = self.flag(line);
                 if flag.before >= count {
                     return None;
                 }
                 Some((flag.count >= count).then_some(flag.visible))
             }
-            TeamWatch::Gate { count } => Some((self.words.gate >= count).then_some(self.words.visible)),
+            ShmWatch::Gate { count } => Some((self.words.gate >= count).then_some(self.words.visible)),
         }
     }
 
     /// Those who wait for a word go on when they can see it.
-    fn wake(&mut self, is_it: impl Fn(&TeamWatch) -> bool, visible: Picos) {
+    fn wake(&mut self, is_it: impl Fn(&ShmWatch) -> bool, visible: Picos) {
         for life in &mut self.lives {
             if matches!(&life.doing, Doing::Waits(watch) if is_it(watch)) {
                 (life.doing, life.clock) = (Doing::Runs, life.clock.max(visible));

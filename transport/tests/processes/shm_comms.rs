@@ -1,11 +1,11 @@
-//! Teams: meetings and handovers among processes.
+//! Shm communicators: meetings and handovers among processes.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tern_transport::limits::NOTES;
 use tern_transport::{
-    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, Seat, Sight, Team, TeamWatch, Transport,
+    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, Transport,
 };
 
 use crate::job::{self, Rank};
@@ -18,13 +18,13 @@ pub fn nobody_is_early() {
     for (size, slot) in [(2, 0), (3, 255), (8, 17)] {
         let rounds = job::map(&job::memfd(), 4096);
         job::run(size, true, |fabric, me| {
-            let mut team = team(&fabric, Seat { leader: size - 1, slot, rank: me, size });
+            let mut shm_comm = shm_comm(&fabric, ShmMember { leader: size - 1, slot, rank: me, size });
             let bell = fabric.doorbell();
             let mut random = Rng::with_seed(9 + u64::from(me));
             for round in 1..=ROUNDS {
                 rounds[me as usize].store(round, Ordering::Relaxed);
-                let meeting = next_meeting(&mut team);
-                arrive(&team, meeting, &*bell, random.u64(..6));
+                let meeting = next_meeting(&mut shm_comm);
+                arrive(&shm_comm, meeting, &*bell, random.u64(..6));
                 for other in &rounds[..size as usize] {
                     assert!(other.load(Ordering::Relaxed) >= round, "somebody is still before the barrier");
                 }
@@ -37,15 +37,15 @@ pub fn nobody_is_early() {
 pub fn meetings_move_data() {
     for size in [2, 5] {
         job::run(size, true, |fabric, me| {
-            let mut team = team(&fabric, Seat { leader: 0, slot: 3, rank: me, size });
+            let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 3, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
             for round in 0..ROUNDS {
-                let meeting = next_meeting(&mut team);
-                team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
-                gather_round(&team, meeting, &*bell, random.u64(..3));
+                let meeting = next_meeting(&mut shm_comm);
+                shm_comm.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    team.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.table(meeting).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -53,63 +53,63 @@ pub fn meetings_move_data() {
     }
 }
 
-fn gather_round(team: &Team, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
-    if team.size() == 2 {
-        team.post(meeting, &[0; Team::NOTE_BYTES]);
-        return wait(team, &team.posted(meeting, 1 - team.rank()), bell, yields);
+fn gather_round(shm_comm: &ShmComm, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
+    if shm_comm.size() == 2 {
+        shm_comm.post(meeting, &[0; ShmComm::NOTE_BYTES]);
+        return wait(shm_comm, &shm_comm.posted(meeting, 1 - shm_comm.rank()), bell, yields);
     }
-    arrive(team, meeting, bell, yields);
+    arrive(shm_comm, meeting, bell, yields);
 }
 
-fn arrive(team: &Team, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
-    match team.arrive(meeting) {
-        Arrival::Early(watch) => wait(team, &watch, bell, yields),
-        Arrival::Last => team.open(meeting),
+fn arrive(shm_comm: &ShmComm, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
+    match shm_comm.arrive(meeting) {
+        Arrival::Early(watch) => wait(shm_comm, &watch, bell, yields),
+        Arrival::Last => shm_comm.open(meeting),
         Arrival::Amiss => panic!("all make the same call"),
     }
 }
 
 /// That of a call of its own.
-fn next_meeting(team: &mut Team) -> Meeting {
-    team.begin(MARK);
-    team.meet()
+fn next_meeting(shm_comm: &mut ShmComm) -> Meeting {
+    shm_comm.begin(MARK);
+    shm_comm.meet()
 }
 
 /// That of a call of its own.
-fn next_handover(team: &mut Team) -> Handover {
-    team.begin(MARK);
-    team.hand_over()
+fn next_handover(shm_comm: &mut ShmComm) -> Handover {
+    shm_comm.begin(MARK);
+    shm_comm.hand_over()
 }
 
 /// What all calls here are.
-const MARK: u64 = 1 << Team::MARK_BITS_RESERVED;
+const MARK: u64 = 1 << ShmComm::MARK_BITS_RESERVED;
 
 /// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are notes.
 pub fn notes_are_kept_until_they_are_read() {
     let waits = job::map(&job::memfd(), 4096);
     job::run(2, true, |fabric, me| {
-        let mut team = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 });
+        let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
         let bell = fabric.doorbell();
         for round in 0..4 * NOTES as u64 {
-            team.begin(MARK);
-            let handover = team.hand_over_note();
+            shm_comm.begin(MARK);
+            let handover = shm_comm.hand_over_note();
             if me == 0 {
-                while let Some(behind) = team.before(handover) {
+                while let Some(behind) = shm_comm.before(handover) {
                     assert!(round >= NOTES as u64 - 1, "round {round} waits");
                     waits[0].store(1, Ordering::Relaxed);
-                    wait(&team, &behind, &*bell, 1);
+                    wait(&shm_comm, &behind, &*bell, 1);
                 }
-                let mut note = [0; Team::NOTE_BYTES];
+                let mut note = [0; ShmComm::NOTE_BYTES];
                 note[..8].copy_from_slice(&stamp(0, round));
-                team.give(handover, &note);
+                shm_comm.give(handover, &note);
             } else {
                 while waits[0].load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
-                wait(&team, &team.given(handover, 0), &*bell, 1);
-                assert_eq!(team.gift(handover)[..8], stamp(0, round));
+                wait(&shm_comm, &shm_comm.given(handover, 0), &*bell, 1);
+                assert_eq!(shm_comm.gift(handover)[..8], stamp(0, round));
             }
-            team.end(handover);
+            shm_comm.end(handover);
         }
     });
 }
@@ -118,30 +118,30 @@ pub fn notes_are_kept_until_they_are_read() {
 pub fn handovers_keep_what_is_not_read() {
     const SIZE: u32 = 4;
     job::run(SIZE, true, |fabric, me| {
-        let mut team = team(&fabric, Seat { leader: 2, slot: 0, rank: me, size: SIZE });
+        let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 2, slot: 0, rank: me, size: SIZE });
         let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(77 + u64::from(me)));
         for round in 0..ROUNDS {
-            let handover = next_handover(&mut team);
+            let handover = next_handover(&mut shm_comm);
             let root = (round % u64::from(SIZE)) as u32;
             if root == me {
-                while let Some(behind) = team.before(handover) {
-                    wait(&team, &behind, &*bell, 1);
+                while let Some(behind) = shm_comm.before(handover) {
+                    wait(&shm_comm, &behind, &*bell, 1);
                 }
-                team.tray(handover).buf().write(100, &stamp(me, round));
-                let mut note = [0; Team::NOTE_BYTES];
+                shm_comm.tray(handover).buf().write(100, &stamp(me, round));
+                let mut note = [0; ShmComm::NOTE_BYTES];
                 note[..8].copy_from_slice(&stamp(me, round));
-                team.give(handover, &note);
+                shm_comm.give(handover, &note);
             } else {
-                wait(&team, &team.given(handover, root), &*bell, random.u64(..4));
+                wait(&shm_comm, &shm_comm.given(handover, root), &*bell, random.u64(..4));
                 if random.u64(..40) == 0 {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let mut seen = [0; 8];
-                team.tray(handover).buf().read(100, &mut seen);
+                shm_comm.tray(handover).buf().read(100, &mut seen);
                 assert_eq!(seen, stamp(root, round));
-                assert_eq!(team.gift(handover)[..8], seen);
+                assert_eq!(shm_comm.gift(handover)[..8], seen);
             }
-            team.end(handover);
+            shm_comm.end(handover);
         }
     });
 }
@@ -151,20 +151,20 @@ pub fn few_read_from_one() {
     const SIZE: u32 = 8;
     let readers = job::map(&job::memfd(), 4096);
     job::run(SIZE, true, |fabric, me| {
-        let team = team(&fabric, Seat { leader: 1, slot: 2, rank: me, size: SIZE });
+        let shm_comm = shm_comm(&fabric, ShmMember { leader: 1, slot: 2, rank: me, size: SIZE });
         for round in 0..ROUNDS {
             let start = Instant::now();
-            while !team.begin_reading(3) {
+            while !shm_comm.begin_reading(3) {
                 assert!(start.elapsed() < Duration::from_secs(5), "places stay taken");
                 std::thread::yield_now();
             }
             let before = readers[0].fetch_add(1, Ordering::SeqCst);
-            assert!(before < Team::READERS_MAX as u64, "{before} read already");
+            assert!(before < ShmComm::READERS_MAX as u64, "{before} read already");
             if round % 3 == 0 {
                 std::thread::yield_now();
             }
             readers[0].fetch_sub(1, Ordering::SeqCst);
-            team.end_reading(3);
+            shm_comm.end_reading(3);
         }
     });
 }
@@ -173,30 +173,30 @@ fn stamp(rank: u32, round: u64) -> [u8; 8] {
     (round << 8 | u64::from(rank)).to_ne_bytes()
 }
 
-fn team(fabric: &Fabric, seat: Seat) -> Team {
-    fabric.team(seat).expect("several ranks")
+fn shm_comm(fabric: &Fabric, member: ShmMember) -> ShmComm {
+    fabric.shm_comm(member).expect("several ranks")
 }
 
-fn wait(team: &Team, watch: &TeamWatch, bell: &dyn Doorbell, yields: u64) {
+fn wait(shm_comm: &ShmComm, watch: &ShmWatch, bell: &dyn Doorbell, yields: u64) {
     for _ in 0..yields {
-        if team.look(watch) == Sight::Come {
+        if shm_comm.look(watch) == Sight::Come {
             return;
         }
         std::thread::yield_now();
     }
     let start = Instant::now();
-    while team.look(watch) == Sight::Pending {
+    while shm_comm.look(watch) == Sight::Pending {
         let armed = (yields % 2 == 0).then(|| bell.arm());
-        team.sleep(watch, armed, Some(Duration::from_secs(10)));
+        shm_comm.sleep(watch, armed, Some(Duration::from_secs(10)));
     }
-    assert_eq!(team.look(watch), Sight::Come);
+    assert_eq!(shm_comm.look(watch), Sight::Come);
     assert!(start.elapsed() < Duration::from_secs(5), "a wake-up was lost");
 }
 
 /// Rank 0 sleeps in a meeting that rank 1 comes to only after it had an answer to its message.
 pub fn bell_wakes() {
     job::run(2, false, |fabric: Fabric, me| {
-        let mut team = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 2 });
+        let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
         let bell = fabric.doorbell();
         let mut rank = Rank::new(fabric);
         if me == 1 {
@@ -204,15 +204,15 @@ pub fn bell_wakes() {
             rank.send(0, 1, &mut []);
             rank.receive();
         }
-        let meeting = next_meeting(&mut team);
-        let Arrival::Early(watch) = team.arrive(meeting) else { return team.open(meeting) };
+        let meeting = next_meeting(&mut shm_comm);
+        let Arrival::Early(watch) = shm_comm.arrive(meeting) else { return shm_comm.open(meeting) };
         let start = Instant::now();
-        while team.look(&watch) == Sight::Pending {
+        while shm_comm.look(&watch) == Sight::Pending {
             let armed = bell.arm();
-            if rank.fabric.poll(&mut rank.mail) || team.look(&watch) == Sight::Come {
+            if rank.fabric.poll(&mut rank.mail) || shm_comm.look(&watch) == Sight::Come {
                 bell.disarm();
             } else {
-                team.sleep(&watch, Some(armed), Some(Duration::from_secs(10)));
+                shm_comm.sleep(&watch, Some(armed), Some(Duration::from_secs(10)));
             }
             if rank.mail.messages.pop_front().is_some() {
                 rank.send(1, 2, &mut []);
@@ -222,16 +222,16 @@ pub fn bell_wakes() {
     });
 }
 
-/// A slot is cleared for its next team only once all of the last one have left, and that one may be of another size.
+/// A slot is cleared for its next shm communicator only once all of the last one have left, and that one may be of another size.
 pub fn slots_are_used_again() {
     job::run(3, false, |fabric, me| {
         let bell = fabric.doorbell();
-        let mut world = team(&fabric, Seat { leader: 0, slot: 0, rank: me, size: 3 });
+        let mut world = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 3 });
         for (turn, size) in [3, 2, 3].into_iter().enumerate() {
             // A meeting over the world's slot, so that nobody comes before the leader has cleared.
             if me == 0 && turn > 0 {
                 let last = [3, 2, 3][turn - 1];
-                while !fabric.clear_team(1, last) {
+                while !fabric.clear_shm_slot(1, last) {
                     std::thread::yield_now();
                 }
             }
@@ -240,17 +240,17 @@ pub fn slots_are_used_again() {
             if me >= size {
                 continue;
             }
-            let mut team = team(&fabric, Seat { leader: 0, slot: 1, rank: me, size });
+            let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 1, rank: me, size });
             for _ in 0..40 {
-                let handover = next_handover(&mut team);
-                while let Some(behind) = team.before(handover) {
-                    wait(&team, &behind, &*bell, 1);
+                let handover = next_handover(&mut shm_comm);
+                while let Some(behind) = shm_comm.before(handover) {
+                    wait(&shm_comm, &behind, &*bell, 1);
                 }
-                team.end(handover);
-                let meeting = next_meeting(&mut team);
-                gather_round(&team, meeting, &*bell, 2);
+                shm_comm.end(handover);
+                let meeting = next_meeting(&mut shm_comm);
+                gather_round(&shm_comm, meeting, &*bell, 2);
             }
-            team.leave();
+            shm_comm.leave();
         }
     });
 }
@@ -260,7 +260,7 @@ pub fn slots_are_used_again() {
 pub fn those_who_differ_part_and_meet_again() {
     for size in [2, 3, 5] {
         job::run(size, true, |fabric, me| {
-            let mut team = team(&fabric, Seat { leader: 0, slot: 4, rank: me, size });
+            let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 4, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(31 + u64::from(me)));
             // The same at all ranks.
             let mut plan = Rng::with_seed(8);
@@ -270,14 +270,14 @@ pub fn those_who_differ_part_and_meet_again() {
                     std::thread::sleep(Duration::from_micros(300));
                 }
                 if how < 3 {
-                    part(&mut team, me == odd, how, &*bell);
+                    part(&mut shm_comm, me == odd, how, &*bell);
                 }
-                let meeting = next_settled_meeting(&mut team, &*bell);
-                team.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
-                gather_round(&team, meeting, &*bell, random.u64(..3));
+                let meeting = next_settled_meeting(&mut shm_comm, &*bell);
+                shm_comm.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    team.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.table(meeting).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -285,55 +285,55 @@ pub fn those_who_differ_part_and_meet_again() {
     }
 }
 
-fn next_settled_meeting(team: &mut Team, bell: &dyn Doorbell) -> Meeting {
-    while let Some(watch) = team.unsettled() {
-        wait(team, &watch, bell, 1);
+fn next_settled_meeting(shm_comm: &mut ShmComm, bell: &dyn Doorbell) -> Meeting {
+    while let Some(watch) = shm_comm.unsettled() {
+        wait(shm_comm, &watch, bell, 1);
     }
-    next_meeting(team)
+    next_meeting(shm_comm)
 }
 
 /// A call in which one rank is `odd`: all find out.
-fn part(team: &mut Team, odd: bool, how: u32, bell: &dyn Doorbell) {
-    while let Some(watch) = team.unsettled() {
-        wait(team, &watch, bell, 1);
+fn part(shm_comm: &mut ShmComm, odd: bool, how: u32, bell: &dyn Doorbell) {
+    while let Some(watch) = shm_comm.unsettled() {
+        wait(shm_comm, &watch, bell, 1);
     }
-    let me = team.rank();
-    team.begin(if odd { 2 * MARK } else { MARK });
+    let me = shm_comm.rank();
+    shm_comm.begin(if odd { 2 * MARK } else { MARK });
     let watch = match (odd, how) {
         (false, _) | (true, 0) => {
-            let meeting = team.meet();
-            team.table(meeting).buf().write(0, &[0xee; 64]);
-            match (team.size(), team.arrive(meeting)) {
+            let meeting = shm_comm.meet();
+            shm_comm.table(meeting).buf().write(0, &[0xee; 64]);
+            match (shm_comm.size(), shm_comm.arrive(meeting)) {
                 (_, Arrival::Early(watch)) => Some(watch),
                 (_, Arrival::Last) => panic!("one differs"),
                 (_, Arrival::Amiss) => None,
             }
         }
         (true, 1) => {
-            let handover = team.hand_over();
-            Some(team.offered(handover, if me == 0 { 1 } else { 0 }))
+            let handover = shm_comm.hand_over();
+            Some(shm_comm.offered(handover, if me == 0 { 1 } else { 0 }))
         }
         (true, _) => None,
     };
-    let found = watch.map(|watch| part_at(team, &watch, bell));
+    let found = watch.map(|watch| part_at(shm_comm, &watch, bell));
     assert!(!matches!(found, Some(Mismatch::Unlike { rank, .. }) if rank == me));
-    team.abandon();
+    shm_comm.abandon();
 }
 
 /// Why what is watched does not come.
-fn part_at(team: &Team, watch: &TeamWatch, bell: &dyn Doorbell) -> Mismatch {
+fn part_at(shm_comm: &ShmComm, watch: &ShmWatch, bell: &dyn Doorbell) -> Mismatch {
     let start = Instant::now();
     loop {
         assert!(start.elapsed() < Duration::from_secs(5), "nobody says that the calls differ");
-        match team.look(watch) {
+        match shm_comm.look(watch) {
             Sight::Come => panic!("one differs"),
-            Sight::Amiss => return team.mismatch(watch),
+            Sight::Amiss => return shm_comm.mismatch(watch),
             Sight::Pending => {}
         }
-        if let Some(found) = team.obstacle(watch) {
+        if let Some(found) = shm_comm.obstacle(watch) {
             return found;
         }
         let armed = Some(bell.arm());
-        team.sleep(watch, armed, Some(Duration::from_micros(200)));
+        shm_comm.sleep(watch, armed, Some(Duration::from_micros(200)));
     }
 }
