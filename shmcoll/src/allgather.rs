@@ -56,7 +56,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         if is_long && self.fetch_block(own, block(self.other()))? {
             return Ok(());
         }
-        for (at, len) in parts(longest, whole_lines(ShmComm::MEETING_BYTES / self.size())) {
+        for (at, len) in parts(longest, whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size())) {
             self.collect_piece(own, &block, at, len)?;
         }
         Ok(())
@@ -78,13 +78,13 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult {
         let left = |bytes: usize| bytes.saturating_sub(at).min(len);
         let meeting = self.meet_writing()?;
-        let table = self.shm_comm.table(meeting);
-        table.will_write(self.me() * len, left(own.len()));
-        self.host.copy(own, at, table.buf(), self.me() * len, left(own.len()));
+        let area = self.shm_comm.sync_buffer(meeting);
+        area.will_write(self.me() * len, left(own.len()));
+        self.host.copy(own, at, area.buf(), self.me() * len, left(own.len()));
         self.all_come(meeting)?;
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let into = self.host.buffer(&block(rank));
-            self.host.copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
+            self.host.copy(area.buf(), rank as usize * len, &into, at, left(into.len()));
         }
         Ok(())
     }

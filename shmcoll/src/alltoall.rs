@@ -35,7 +35,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 return Ok(());
             }
         }
-        let room = whole_lines(ShmComm::MEETING_BYTES / (self.size() * self.size()));
+        let room = whole_lines(ShmComm::SYNC_BUFFER_BYTES / (self.size() * self.size()));
         for (at, len) in parts(bytes, room) {
             self.alltoall_piece(&from, &into, bytes, (at, len))?;
         }
@@ -51,21 +51,21 @@ impl<S: CallHost> ShmCall<'_, S> {
         (at, len): (usize, usize),
     ) -> CallResult {
         let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
-        let table = self.shm_comm.table(meeting);
+        let area = self.shm_comm.sync_buffer(meeting);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
         if size == 2 {
-            table.will_write(row(me, 1 - me), len);
+            area.will_write(row(me, 1 - me), len);
         }
         if len == bytes && size > 2 {
-            self.host.copy(from, 0, table.buf(), row(me, 0), size * len);
+            self.host.copy(from, 0, area.buf(), row(me, 0), size * len);
         } else {
             for dest in (0..size).filter(|&dest| dest != me) {
-                self.host.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
+                self.host.copy(from, dest * bytes + at, area.buf(), row(me, dest), len);
             }
         }
         self.all_come(meeting)?;
         for source in (0..size).filter(|&source| source != me) {
-            self.host.copy(table.buf(), row(source, me), into, source * bytes + at, len);
+            self.host.copy(area.buf(), row(source, me), into, source * bytes + at, len);
         }
         Ok(())
     }

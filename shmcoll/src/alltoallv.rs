@@ -2,7 +2,7 @@
 //! block how long it is, and of a long one where it lies.
 //!
 //! In one meeting all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
-//! the flag, among more in a table with a cell for each pair. Where anybody has a long block, which all have heard, they
+//! the flag, among more in a sync buffer with a cell for each pair. Where anybody has a long block, which all have heard, they
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
@@ -82,13 +82,13 @@ impl<S: CallHost> ShmCall<'_, S> {
         JOINT_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
     }
 
-    /// Bytes of the table for one rank's block for another.
+    /// Bytes of the sync buffer for one rank's block for another.
     fn cell_bytes(&self) -> usize {
         let cells = if self.size() == 2 { 2 } else { self.size() * self.size() };
-        whole_lines(ShmComm::MEETING_BYTES / cells)
+        whole_lines(ShmComm::SYNC_BUFFER_BYTES / cells)
     }
 
-    /// Where in the table such a block lies.
+    /// Where in the sync buffer such a block lies.
     fn cell(&self, source: usize, dest: usize) -> usize {
         let number = if self.size() == 2 { source } else { source * self.size() + dest };
         number * self.cell_bytes()
@@ -116,15 +116,15 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
-        let table = self.shm_comm.table(meeting);
+        let area = self.shm_comm.sync_buffer(meeting);
         let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
         note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
         if to.len() <= NOTED_BYTES_MAX {
             to.read(0, &mut note[Heading::BYTES..][..to.len()]);
         } else if to.len() <= self.short_max() {
-            table.will_write(self.cell(me, other), to.len());
-            self.host.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
+            area.will_write(self.cell(me, other), to.len());
+            self.host.copy(&to, 0, area.buf(), self.cell(me, other), to.len());
         }
         self.shm_comm.post(meeting, &note);
         self.keep_own(blocks, fault);
@@ -135,7 +135,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         if len <= NOTED_BYTES_MAX {
             into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
         } else if len <= self.short_max() {
-            self.host.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
+            self.host.copy(area.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
         }
         Ok(mine.and(&said))
     }
@@ -148,13 +148,13 @@ impl<S: CallHost> ShmCall<'_, S> {
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
-        let table = self.shm_comm.table(meeting);
+        let area = self.shm_comm.sync_buffer(meeting);
         for dest in self.others().map(|rank| rank as usize) {
             let to = self.host.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
-            table.buf().write(at, &Heading::of(&to).to_bytes());
+            area.buf().write(at, &Heading::of(&to).to_bytes());
             if to.len() <= self.short_max() {
-                self.host.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
+                self.host.copy(&to, 0, area.buf(), at + Heading::BYTES, to.len());
             }
         }
         self.shm_comm.post(meeting, &crate::note_of_word(word_of(&mine)));
@@ -163,10 +163,10 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.after_arrival(meeting, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
             let (into, at) = (self.host.buffer(&blocks.from[source]), self.cell(source, self.me()));
-            let len = heading_at(&table, at).len();
+            let len = heading_at(&area, at).len();
             self.compare(source, len, into.len(), fault);
             if len <= self.short_max() {
-                self.host.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
+                self.host.copy(area.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
         Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.post_of(meeting, rank))))
@@ -202,27 +202,27 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn heading(&self, meeting: Meeting, source: usize) -> Heading {
         match self.size() {
             2 => Heading::from_bytes(&self.shm_comm.post_of(meeting, source as u32)),
-            _ => heading_at(&self.shm_comm.table(meeting), self.cell(source, self.me())),
+            _ => heading_at(&self.shm_comm.sync_buffer(meeting), self.cell(source, self.me())),
         }
     }
 
-    /// Passes the blocks that are not short through the table, piece by piece.
+    /// Passes the blocks that are not short through the sync buffer, piece by piece.
     fn pass_long(&mut self, blocks: &VectorBlocks, longest: usize) -> CallResult {
         for (at, len) in pieces(longest, self.cell_bytes()) {
             let (meeting, short_max) = (self.meet_writing()?, self.short_max());
-            let table = self.shm_comm.table(meeting);
+            let area = self.shm_comm.sync_buffer(meeting);
             let left = |block: &UserBuf| match block.len() > short_max {
                 true => block.len().saturating_sub(at).min(len),
                 false => 0,
             };
             for dest in self.others().map(|rank| rank as usize) {
                 let to = self.host.buffer(&blocks.to[dest]);
-                self.host.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
+                self.host.copy(&to, at, area.buf(), self.cell(self.me(), dest), left(&to));
             }
             self.all_come(meeting)?;
             for source in self.others().map(|rank| rank as usize) {
                 let into = self.host.buffer(&blocks.from[source]);
-                self.host.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
+                self.host.copy(area.buf(), self.cell(source, self.me()), &into, at, left(&into));
             }
         }
         Ok(())
@@ -244,8 +244,8 @@ fn word_of(outlook: &Outlook) -> u64 {
     outlook.longest as u64 | if outlook.obstacle { OBSTACLE } else { 0 }
 }
 
-fn heading_at(table: &Area, at: usize) -> Heading {
+fn heading_at(area: &Area, at: usize) -> Heading {
     let mut bytes = [0; Heading::BYTES];
-    table.buf().read(at, &mut bytes);
+    area.buf().read(at, &mut bytes);
     Heading::from_bytes(&bytes)
 }

@@ -13,7 +13,7 @@ pub const fn mark_of_barrier() -> Mark {
 /// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the meeting.
 #[inline]
 pub fn come<L: Lines>(shm_comm: &mut ShmComm<L>) -> (Meeting, Arrival) {
-    if shm_comm.size() == 2 && shm_comm.has_room() {
+    if shm_comm.size() == 2 && shm_comm.has_buffer() {
         let (meeting, watch) = shm_comm.come_solely();
         return (meeting, Arrival::Early(watch));
     }

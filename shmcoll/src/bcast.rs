@@ -1,4 +1,4 @@
-//! Broadcast: the root gives, in its flag's line or tray by tray, and may run ahead of the others.
+//! Broadcast: the root gives, in its flag's line or eager slot by eager slot, and may run ahead of the others.
 
 use crate::limits::JOINT_BCAST_PIECE_BYTES;
 use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of, pieces};
@@ -22,7 +22,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
             let handover = self.hand_over_writing()?;
-            self.host.copy(buf, at, self.shm_comm.tray(handover).buf(), 0, len);
+            self.host.copy(buf, at, self.shm_comm.eager_slot(handover).buf(), 0, len);
             self.shm_comm.give(handover, &NO_NOTE);
             self.shm_comm.end(handover);
         }
@@ -39,7 +39,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
             let handover = self.next_gift(root)?;
-            self.host.copy(self.shm_comm.tray(handover).buf(), 0, buf, at, len);
+            self.host.copy(self.shm_comm.eager_slot(handover).buf(), 0, buf, at, len);
             self.shm_comm.end(handover);
         }
         Ok(())

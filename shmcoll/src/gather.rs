@@ -1,4 +1,4 @@
-//! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
+//! Gather and scatter, of blocks that all fit one eager slot. Who has given goes on.
 
 use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
@@ -19,7 +19,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         if Self::fits_note(bytes) {
             self.shm_comm.offer(handover, &note_of(own, 0, bytes));
         } else {
-            self.host.copy(own, 0, self.shm_comm.tray(handover).buf(), self.me() * bytes, bytes);
+            self.host.copy(own, 0, self.shm_comm.eager_slot(handover).buf(), self.me() * bytes, bytes);
             self.shm_comm.offer(handover, &NO_NOTE);
         }
         self.shm_comm.end(handover);
@@ -35,7 +35,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             if Self::fits_note(bytes) {
                 all.write(at, &self.shm_comm.offer_of(handover, rank)[..bytes]);
             } else {
-                self.host.copy(self.shm_comm.tray(handover).buf(), at, &all, at, bytes);
+                self.host.copy(self.shm_comm.eager_slot(handover).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
@@ -60,7 +60,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         if Self::fits_note(all.len()) {
             self.shm_comm.give(handover, &note_of(&all, 0, all.len()));
         } else {
-            self.host.copy(&all, 0, self.shm_comm.tray(handover).buf(), 0, all.len());
+            self.host.copy(&all, 0, self.shm_comm.eager_slot(handover).buf(), 0, all.len());
             self.shm_comm.give(handover, &NO_NOTE);
         }
         if let Some(own) = own {
@@ -77,7 +77,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         if Self::fits_note(bytes * self.size()) {
             own.write(0, &self.shm_comm.gift(handover)[at..at + bytes]);
         } else {
-            self.host.copy(self.shm_comm.tray(handover).buf(), at, own, 0, bytes);
+            self.host.copy(self.shm_comm.eager_slot(handover).buf(), at, own, 0, bytes);
         }
         self.shm_comm.end(handover);
         Ok(())

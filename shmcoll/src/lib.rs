@@ -181,11 +181,11 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
     }
 
-    /// Begins a meeting in which this rank writes to the table, once that is free.
+    /// Begins a meeting in which this rank writes to the sync buffer, once that is free.
     #[inline]
     fn meet_writing(&mut self) -> CallResult<Meeting, Mismatch> {
         let meeting = self.shm_comm.meet();
-        while let Some(behind) = self.shm_comm.before_table(meeting) {
+        while let Some(behind) = self.shm_comm.before_sync_write(meeting) {
             self.wait(behind)?;
         }
         Ok(meeting)
@@ -237,7 +237,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Begins a handover in which this rank writes, once the tray is free.
+    /// Begins a handover in which this rank writes, once the eager slot is free.
     #[inline]
     fn hand_over_writing(&mut self) -> CallResult<Handover, Mismatch> {
         let handover = self.shm_comm.hand_over();

@@ -1,6 +1,6 @@
 //! Constants of this room, each with its unit and its reason.
 
-use tern_transport::limits::{MEETING_BYTES, SHM_COMM_RANKS_MAX, TRAY_BYTES};
+use tern_transport::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_BYTES};
 
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
 /// between.
@@ -14,7 +14,7 @@ pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
 /// there are ranks take no longer.
 pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
+/// Bytes of a eager slot that a large broadcast fills at once: the others begin to read while the root writes on.
 pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
 
 /// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
@@ -33,7 +33,7 @@ pub const JOINT_FETCH_BYTES_MIN: usize = 8 * 1024;
 pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
 /// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in turn, and sums
-/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in a tray, a sum of 8 KiB 1.6 where
+/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in a eager slot, a sum of 8 KiB 1.6 where
 /// each combines all of it, and one of 16 KiB in slices 1.0.
 pub const JOINT_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
@@ -47,5 +47,5 @@ pub const JOINT_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 /// 300; among sixteen 32 KiB 1,270 and 720, 64 KiB 2,280 and 1,760.
 pub const JOINT_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
 
-const _: () = assert!(JOINT_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= MEETING_BYTES);
-const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= TRAY_BYTES);
+const _: () = assert!(JOINT_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= SYNC_BUFFER_BYTES);
+const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= EAGER_SLOT_BYTES);

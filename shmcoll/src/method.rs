@@ -242,7 +242,7 @@ impl Method {
             // Between two ranks this is a message.
             Method::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Method::Gather { .. } | Method::Scatter { .. } => {
-                bytes.saturating_mul(size) <= ShmComm::TRAY_BYTES
+                bytes.saturating_mul(size) <= ShmComm::EAGER_SLOT_BYTES
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => {
                 size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX
@@ -268,7 +268,7 @@ impl Method {
     }
 
     fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
-        let tray_share = ShmComm::TRAY_BYTES / size;
+        let slot_share = ShmComm::EAGER_SLOT_BYTES / size;
         let sum_bytes_max = match by_cells && size == 2 {
             true => JOINT_CELLS_PAIR_BYTES_MAX,
             false => JOINT_REDUCE_BYTES_MAX,
@@ -277,7 +277,7 @@ impl Method {
             Method::Allreduce { data, in_place } if bytes > sum_bytes_max => {
                 Method::Accumulate { data, in_place, root: None }
             }
-            Method::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(tray_share) => {
+            Method::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(slot_share) => {
                 Method::Accumulate { data, in_place, root: Some(root) }
             }
             other => other,

@@ -49,29 +49,29 @@ impl<S: CallHost> ShmCall<'_, S> {
             return Ok(());
         }
         let (meeting, step) = (self.meet_writing()?, step_of(operands.bytes));
-        let table = self.shm_comm.table(meeting);
+        let area = self.shm_comm.sync_buffer(meeting);
         let place = self.me() * step;
-        table.will_write(place, operands.bytes);
-        self.host.copy(&operands.own, 0, table.buf(), place, operands.bytes);
+        area.will_write(place, operands.bytes);
+        self.host.copy(&operands.own, 0, area.buf(), place, operands.bytes);
         if self.size() == 2 {
             self.all_come(meeting)?;
-            let place = |at| Operand::within(&table, at, operands.bytes);
+            let place = |at| Operand::within(&area, at, operands.bytes);
             let result = Operand::of(&result);
             self.host.combine_into(place(0), place(step), result, operands.count);
             return Ok(());
         }
         let last = (self.size() - 1) * step;
         self.all_come_after(meeting, || {
-            self.combine_all(&table, step, &operands);
+            self.combine_all(&area, step, &operands);
         })?;
-        self.host.copy(table.buf(), last, &result, 0, operands.bytes);
+        self.host.copy(area.buf(), last, &result, 0, operands.bytes);
         Ok(())
     }
 
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
     fn reduce_pair(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult<bool> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
-        // This rank's own place in a table, once both have come to a meeting that needs none: what was there
+        // This rank's own place in a sync buffer, once both have come to a meeting that needs none: what was there
         // has been read, and nobody else writes there.
         let theirs = self.shm_comm.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
@@ -97,7 +97,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
             true if is_root => return self.reduce_offers(&operands, &self.buffer(data.in_recv())),
-            false if is_root => return self.reduce_tray(&operands, &self.buffer(data.in_recv())),
+            false if is_root => return self.reduce_slot(&operands, &self.buffer(data.in_recv())),
             true => {
                 let handover = self.hand_over_writing()?;
                 self.shm_comm.offer(handover, &note_of(&operands.own, 0, operands.bytes));
@@ -106,7 +106,13 @@ impl<S: CallHost> ShmCall<'_, S> {
             false => {
                 let handover = self.hand_over_writing()?;
                 let place = self.me() * step_of(operands.bytes);
-                self.host.copy(&operands.own, 0, self.shm_comm.tray(handover).buf(), place, operands.bytes);
+                self.host.copy(
+                    &operands.own,
+                    0,
+                    self.shm_comm.eager_slot(handover).buf(),
+                    place,
+                    operands.bytes,
+                );
                 self.shm_comm.offer(handover, &NO_NOTE);
                 self.shm_comm.end(handover);
             }
@@ -138,15 +144,15 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(self.shm_comm.offer_of(handover, rank))
     }
 
-    fn reduce_tray(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
+    fn reduce_slot(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
         let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
-        let tray = self.shm_comm.tray(handover);
-        self.host.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
+        let slot = self.shm_comm.eager_slot(handover);
+        self.host.copy(&operands.own, 0, slot.buf(), self.me() * step, operands.bytes);
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             self.wait(self.shm_comm.offered(handover, rank))?;
         }
-        let last = self.combine_all(&tray, step, operands);
-        self.host.copy(tray.buf(), last, result, 0, operands.bytes);
+        let last = self.combine_all(&slot, step, operands);
+        self.host.copy(slot.buf(), last, result, 0, operands.bytes);
         self.shm_comm.end(handover);
         Ok(())
     }
@@ -154,13 +160,13 @@ impl<S: CallHost> ShmCall<'_, S> {
 
 /// Of many bytes.
 impl<S: CallHost> ShmCall<'_, S> {
-    /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
+    /// The sync buffer holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
     pub(crate) fn accumulate(&mut self, data: TypedCount, in_place: bool, root: Option<u32>) -> CallResult {
         let takes = root.is_none_or(|root| root == self.shm_comm.rank());
         let own = data.operand(in_place && takes);
-        let room = (ShmComm::MEETING_BYTES as u64 / data.layout.size).max(1);
+        let room = (ShmComm::SYNC_BUFFER_BYTES as u64 / data.layout.size).max(1);
         for first in (0..data.count).step_by(room as usize) {
             let count = room.min(data.count - first);
             let result = takes.then(|| part(data.in_recv(), first, count));
@@ -190,21 +196,21 @@ impl<S: CallHost> ShmCall<'_, S> {
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            self.host.copy(self.shm_comm.table(meeting).buf(), at, &into, 0, into.len());
+            self.host.copy(self.shm_comm.sync_buffer(meeting).buf(), at, &into, 0, into.len());
         }
         Ok(())
     }
 
     fn add_to(&self, meeting: Meeting, (first, count): (u64, u64), own: Span, is_first: bool) {
         let from = self.buffer(part(own, first, count));
-        let (table, at) = (self.shm_comm.table(meeting), (first * own.layout.size) as usize);
+        let (area, at) = (self.shm_comm.sync_buffer(meeting), (first * own.layout.size) as usize);
         if count == 0 {
             return;
         }
         match is_first {
-            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, area.buf(), at, from.len()),
             false => {
-                let sum = Operand::within(&table, at, from.len());
+                let sum = Operand::within(&area, at, from.len());
                 self.host.combine(Operand::of(&from), sum, count);
             }
         }

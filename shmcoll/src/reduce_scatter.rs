@@ -44,10 +44,10 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         let whole = Slice { count, ..blocks.to[0] };
         let bytes = (count * layout.size) as usize;
-        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::MEETING_BYTES {
+        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::SYNC_BUFFER_BYTES {
             return self.scatter_whole(&whole, blocks);
         }
-        let room = whole_lines(ShmComm::MEETING_BYTES / self.size()) as u64 / layout.size;
+        let room = whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size()) as u64 / layout.size;
         for first in (0..longest).step_by(room as usize) {
             self.scatter_in_turns(BlockPart { first, count: room, layout }, in_place, blocks)?;
         }
@@ -68,28 +68,28 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
+    /// All operands lie side by side in the sync buffer; who comes last combines them, and each rank takes its block.
     fn scatter_whole(&mut self, whole: &Slice, blocks: &VectorBlocks) -> CallResult {
         let own = self.host.buffer(whole);
         let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
-        let table = self.shm_comm.table(meeting);
+        let area = self.shm_comm.sync_buffer(meeting);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
-        table.will_write(place, bytes);
-        self.host.copy(&own, 0, table.buf(), place, bytes);
+        area.will_write(place, bytes);
+        self.host.copy(&own, 0, area.buf(), place, bytes);
         self.all_come_after(meeting, || {
             for rank in (0..self.size() - 1).rev() {
                 let (left, right) =
-                    (Operand::within(&table, rank * step, bytes), Operand::within(&table, last, bytes));
+                    (Operand::within(&area, rank * step, bytes), Operand::within(&area, last, bytes));
                 self.host.combine(left, right, whole.count);
             }
         })?;
         let result = self.host.buffer(&blocks.from[0]);
         let at = (blocks.to[self.me()].offset - whole.offset) as usize;
-        self.host.copy(table.buf(), last + at, &result, 0, result.len());
+        self.host.copy(area.buf(), last + at, &result, 0, result.len());
         Ok(())
     }
 
-    /// The table holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
+    /// The sync buffer holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
     /// its own: so all work at the same time, and operands need not be copied before.
     ///
     /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
@@ -117,23 +117,23 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
-        let (from, table) = (self.host.buffer(own), self.shm_comm.table(meeting));
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(meeting));
         match is_first {
-            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, area.buf(), at, from.len()),
             false => {
-                let sum = Operand::within(&table, at, from.len());
+                let sum = Operand::within(&area, at, from.len());
                 self.host.combine(Operand::of(&from), sum, own.count);
             }
         }
     }
 
     fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, table) = (self.host.buffer(own), self.shm_comm.table(meeting));
-        let (result, sum) = (self.host.buffer(result), Operand::within(&table, at, from.len()));
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(meeting));
+        let (result, sum) = (self.host.buffer(result), Operand::within(&area, at, from.len()));
         if in_place {
             // Operands and result may overlap.
             self.host.combine(Operand::of(&from), sum, own.count);
-            self.host.copy(table.buf(), at, &result, 0, from.len());
+            self.host.copy(area.buf(), at, &result, 0, from.len());
         } else {
             self.host.combine_into(Operand::of(&from), sum, Operand::of(&result), own.count);
         }

@@ -12,8 +12,8 @@ use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::{Handover, ShmComm};
 
-/// Bytes that go from rank to rank at once: a rank reads one half of a tray and writes the other.
-const PIECE_BYTES: usize = ShmComm::TRAY_BYTES / 2;
+/// Bytes that go from rank to rank at once: a rank reads one half of a eager slot and writes the other.
+const PIECE_BYTES: usize = ShmComm::EAGER_SLOT_BYTES / 2;
 
 /// Which operands a rank gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,10 +41,10 @@ impl<S: CallHost> ShmCall<'_, S> {
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
         if Self::fits_note(bytes) {
             self.scan_notes(&self.scan_of(own, result, reach))
-        } else if few && step_of(bytes) * self.size() <= ShmComm::TRAY_BYTES {
-            self.scan_tray(&self.scan_of(own, result, reach))
+        } else if few && step_of(bytes) * self.size() <= ShmComm::EAGER_SLOT_BYTES {
+            self.scan_slot(&self.scan_of(own, result, reach))
         } else if bytes <= JOINT_REDUCE_BYTES_MAX {
-            self.scan_table(&self.scan_of(own, result, reach))
+            self.scan_sync_buffer(&self.scan_of(own, result, reach))
         } else {
             let most = PIECE_BYTES as u64 / data.layout.size;
             for first in (0..data.count).step_by(most as usize) {
@@ -87,12 +87,12 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Operands lie side by side in a tray.
-    fn scan_tray(&mut self, scan: &Scan) -> CallResult {
+    /// Operands lie side by side in a eager slot.
+    fn scan_slot(&mut self, scan: &Scan) -> CallResult {
         let (handover, step) = (self.hand_over_writing()?, step_of(scan.bytes));
-        let tray = self.shm_comm.tray(handover);
+        let slot = self.shm_comm.eager_slot(handover);
         if !self.is_highest() {
-            self.host.copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
+            self.host.copy(&scan.own, 0, slot.buf(), self.me() * step, scan.bytes);
             self.shm_comm.offer(handover, &NO_NOTE);
         }
         let mut is_begun = scan.reach == Inclusive;
@@ -103,10 +103,10 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.wait(self.shm_comm.offered(handover, rank as u32))?;
             match is_begun {
                 true => {
-                    let left = Operand::within(&tray, rank * step, scan.bytes);
+                    let left = Operand::within(&slot, rank * step, scan.bytes);
                     self.host.combine(left, Operand::of(&scan.result), scan.count);
                 }
-                false => self.host.copy(tray.buf(), rank * step, &scan.result, 0, scan.bytes),
+                false => self.host.copy(slot.buf(), rank * step, &scan.result, 0, scan.bytes),
             }
             is_begun = true;
         }
@@ -114,21 +114,21 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Operands lie side by side in the table, and become results there.
-    fn scan_table(&mut self, scan: &Scan) -> CallResult {
+    /// Operands lie side by side in the sync buffer, and become results there.
+    fn scan_sync_buffer(&mut self, scan: &Scan) -> CallResult {
         let (meeting, step) = (self.meet_writing()?, step_of(scan.bytes));
-        let table = self.shm_comm.table(meeting);
-        table.will_write(self.me() * step, scan.bytes);
-        self.host.copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
+        let area = self.shm_comm.sync_buffer(meeting);
+        area.will_write(self.me() * step, scan.bytes);
+        self.host.copy(&scan.own, 0, area.buf(), self.me() * step, scan.bytes);
         self.all_come_after(meeting, || {
             for rank in 1..self.size() {
-                let place = |rank| Operand::within(&table, rank * step, scan.bytes);
+                let place = |rank| Operand::within(&area, rank * step, scan.bytes);
                 self.host.combine(place(rank - 1), place(rank), scan.count);
             }
         })?;
         let from = if scan.reach == Inclusive { Some(self.me()) } else { self.me().checked_sub(1) };
         if let Some(from) = from {
-            self.host.copy(table.buf(), from * step, &scan.result, 0, scan.bytes);
+            self.host.copy(area.buf(), from * step, &scan.result, 0, scan.bytes);
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// A piece goes from each rank to the next, which combines it with its own.
     fn scan_piece(&mut self, scan: &Scan) -> CallResult {
         let me = self.me();
-        // Who gets something from below knows by it that the tray is free.
+        // Who gets something from below knows by it that the eager slot is free.
         let handover = if me == 0 { self.hand_over_writing()? } else { self.shm_comm.hand_over() };
         if me == 0 {
             self.begin_piece(handover, scan);
@@ -149,7 +149,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn begin_piece(&self, handover: Handover, scan: &Scan) {
-        self.host.copy(&scan.own, 0, self.shm_comm.tray(handover).buf(), 0, scan.bytes);
+        self.host.copy(&scan.own, 0, self.shm_comm.eager_slot(handover).buf(), 0, scan.bytes);
         self.shm_comm.offer(handover, &NO_NOTE);
         if scan.reach == Inclusive {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
@@ -157,21 +157,21 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn add_to_piece(&self, handover: Handover, scan: &Scan) {
-        let tray = self.shm_comm.tray(handover);
+        let slot = self.shm_comm.eager_slot(handover);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));
-        let (left, own) = (Operand::within(&tray, before, scan.bytes), Operand::of(&scan.own));
+        let (left, own) = (Operand::within(&slot, before, scan.bytes), Operand::of(&scan.own));
         if scan.reach == Inclusive {
             self.host.combine_into(left, own, Operand::of(&scan.result), scan.count);
             if !self.is_highest() {
-                self.host.copy(&scan.result, 0, tray.buf(), after, scan.bytes);
+                self.host.copy(&scan.result, 0, slot.buf(), after, scan.bytes);
             }
         } else {
             if !self.is_highest() {
-                let sum = Operand::within(&tray, after, scan.bytes);
+                let sum = Operand::within(&slot, after, scan.bytes);
                 self.host.combine_into(left, own, sum, scan.count);
             }
-            self.host.copy(tray.buf(), before, &scan.result, 0, scan.bytes);
+            self.host.copy(slot.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
             self.shm_comm.offer(handover, &NO_NOTE);

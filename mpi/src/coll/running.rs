@@ -216,7 +216,7 @@ impl RunningCollective {
             self.record = CallRecord::named(call);
         }
         self.has_shm_comm =
-            form == CallForm::Blocking && this.shm_comm.shm_comm().is_some_and(ShmComm::has_room);
+            form == CallForm::Blocking && this.shm_comm.shm_comm().is_some_and(ShmComm::has_buffer);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.bindings.provide(self.schedule.temps()));
         if outcome.is_ok() || process.checks.collectives {

@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use tern_mem::UserBuf;
 use tern_transport::ShmWatch;
-use tern_transport::limits::{LINE_BYTES, TEAM_BYTES};
+use tern_transport::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
 use tern_transport::shm::shm_comm::Note;
 
 /// What all ranks share.
@@ -113,7 +113,7 @@ impl Scheduler {
             running: u32::MAX,
             flags: HashMap::default(),
             words: MeetingWords::default(),
-            cache: Cache::new(TEAM_BYTES / LINE_BYTES),
+            cache: Cache::new(SHARED_BUFFER_DATA_BYTES / LINE_BYTES),
             raised: 0,
             moved: vec![0; job.ranks as usize],
             stuck: false,
@@ -125,7 +125,7 @@ impl Scheduler {
         Scheduler {
             state: Mutex::new(state),
             turns: (0..job.ranks).map(|_| Condvar::new()).collect(),
-            data: UserBuf::owned(TEAM_BYTES),
+            data: UserBuf::owned(SHARED_BUFFER_DATA_BYTES),
             prices,
         }
     }

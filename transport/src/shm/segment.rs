@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::config::TransportConfig;
-use crate::limits::{LINE_BYTES, PAGE_BYTES, TEAM_BYTES, TEAM_FLAGS};
+use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARED_BUFFER_DATA_BYTES, SHARED_BUFFER_FLAGS};
 
 use super::bell_words::BellWords;
 use super::flag::Flag;
@@ -244,15 +244,15 @@ impl Segment {
         unsafe { self.view(self.layout.shm_comm(leader, slot as usize)) }
     }
 
-    /// The flags of a shm communicator's room: [`TEAM_FLAGS`].
-    pub(crate) fn team_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
-        let at = self.layout.team_flag(leader, slot as usize, 0);
-        self.at(at, TEAM_FLAGS * size_of::<Flag>()).cast()
+    /// The flags of a shm communicator's shared buffer: [`SHARED_BUFFER_FLAGS`].
+    pub(crate) fn shared_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
+        let at = self.layout.shared_flag(leader, slot as usize, 0);
+        self.at(at, SHARED_BUFFER_FLAGS * size_of::<Flag>()).cast()
     }
 
-    /// The data of a shm communicator's room: [`TEAM_BYTES`].
-    pub(crate) fn team_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
-        self.at(self.layout.team_area(leader, slot as usize), TEAM_BYTES)
+    /// The data of a shm communicator's shared buffer: [`SHARED_BUFFER_DATA_BYTES`].
+    pub(crate) fn shared_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
+        self.at(self.layout.shared_data(leader, slot as usize), SHARED_BUFFER_DATA_BYTES)
     }
 
     /// The ring that `sender` writes and `receiver` reads.

@@ -5,9 +5,9 @@
 //!
 //! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
 //!   of one of two halves, which meetings use in turn: whoever has left a meeting knows that all have left
-//!   the one before. Its data lie in one of several tables, which calls use in turn.
+//!   the one before. Its data lie in one of several sync buffers, which calls use in turn.
 //! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
-//!   of several trays. A tray is used again once all ranks have said that they are through with what it held before.
+//!   of several eager slots. A eager slot is used again once all ranks have said that they are through with what it held before.
 //!
 //! In both, small data travel in the line of the flag that announces them. A flag has one writer at a time, and only
 //! counts upwards, so nothing has to be cleared between calls.
@@ -46,7 +46,7 @@ pub(crate) use shared_lines::clear;
 pub struct ShmComm<L = SharedLines> {
     lines: L,
     member: ShmMember,
-    has_room: bool,
+    has_buffer: bool,
     /// See [`ShmComm::look_often`].
     looks: u32,
     /// Calls begun.
@@ -61,10 +61,10 @@ pub struct ShmComm<L = SharedLines> {
     meetings: u64,
     /// So many had been begun before this call.
     meetings_before: u64,
-    /// The last meeting of each table.
-    tables: [u64; TABLES],
-    /// The last handover of each tray.
-    trays: [u64; TRAYS],
+    /// The last meeting of each sync buffer.
+    sync_buffers: [u64; SYNC_BUFFERS],
+    /// The last handover of each eager slot.
+    eager_slots: [u64; EAGER_SLOTS],
     /// The last handover of each of the notes.
     notes: [u64; NOTES],
     /// All ranks have come so far.
@@ -78,14 +78,14 @@ pub struct ShmComm<L = SharedLines> {
 pub struct Meeting {
     count: u64,
     half: usize,
-    table: usize,
+    buffer: usize,
 }
 
 /// A handover that has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handover {
     count: u64,
-    /// Its tray; those behind the last tray are notes without one.
+    /// Its eager slot; those behind the last eager slot are notes without one.
     place: usize,
     /// How far all ranks have to be before that is free.
     free_at: u64,
@@ -263,9 +263,9 @@ impl ShmComm {
     /// Slots that each rank can lead.
     pub const SLOTS: u32 = SHM_COMM_SLOTS as u32;
     /// Bytes that one meeting can move.
-    pub const MEETING_BYTES: usize = MEETING_BYTES;
+    pub const SYNC_BUFFER_BYTES: usize = SYNC_BUFFER_BYTES;
     /// Bytes that one handover can move.
-    pub const TRAY_BYTES: usize = TRAY_BYTES;
+    pub const EAGER_SLOT_BYTES: usize = EAGER_SLOT_BYTES;
     /// Bytes that travel in the line of a flag.
     pub const NOTE_BYTES: usize = NOTE_BYTES;
     /// Ranks that may read one rank's memory at once.
@@ -277,12 +277,12 @@ impl<L> ShmComm<L> {
     ///
     /// # Panics
     /// If there is no such rank.
-    pub fn over(lines: L, member: ShmMember, has_room: bool) -> Self {
+    pub fn over(lines: L, member: ShmMember, has_buffer: bool) -> Self {
         assert!(member.rank < member.size, "rank {} of {}", member.rank, member.size);
         ShmComm {
             lines,
             member,
-            has_room,
+            has_buffer,
             looks: 1,
             calls: 0,
             told: Cell::new(0),
@@ -290,8 +290,8 @@ impl<L> ShmComm<L> {
             steps: 0,
             meetings: 0,
             meetings_before: 0,
-            tables: [0; TABLES],
-            trays: [0; TRAYS],
+            sync_buffers: [0; SYNC_BUFFERS],
+            eager_slots: [0; EAGER_SLOTS],
             notes: [0; NOTES],
             through: Cell::new(0),
             left: None,
@@ -311,8 +311,8 @@ impl<L> ShmComm<L> {
 
     /// Whether data can be moved: otherwise only [`ShmComm::arrive`] may be used. The same at all ranks.
     #[inline]
-    pub fn has_room(&self) -> bool {
-        self.has_room
+    pub fn has_buffer(&self) -> bool {
+        self.has_buffer
     }
 
     /// This rank.
@@ -338,25 +338,25 @@ impl<L: Lines> ShmComm<L> {
     /// Begins the next meeting of the call.
     #[inline]
     pub fn meet(&mut self) -> Meeting {
-        let table = (self.calls + self.meetings - self.meetings_before) as usize % TABLES;
+        let buffer = (self.calls + self.meetings - self.meetings_before) as usize % SYNC_BUFFERS;
         self.meetings += 1;
-        Meeting { count: self.step(), half: (self.meetings % 2) as usize, table }
+        Meeting { count: self.step(), half: (self.meetings % 2) as usize, buffer }
     }
 
-    /// What must be waited for before this rank may write to the meeting's table, if anything: a rank that has not left the call
+    /// What must be waited for before this rank may write to the meeting's sync buffer, if anything: a rank that has not left the call
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
-    pub fn before_table(&mut self, meeting: Meeting) -> Option<ShmWatch> {
-        let last = calls::call_of(self.tables[meeting.table]);
+    pub fn before_sync_write(&mut self, meeting: Meeting) -> Option<ShmWatch> {
+        let last = calls::call_of(self.sync_buffers[meeting.buffer]);
         if last < self.calls {
-            let free_at = self.first_step(TABLES as u64 - 1).max(calls::first_step_of(last + 1));
+            let free_at = self.first_step(SYNC_BUFFERS as u64 - 1).max(calls::first_step_of(last + 1));
             if free_at > self.through.get()
                 && let Some(behind) = self.look_who_is_behind(free_at, free_at)
             {
                 return Some(behind);
             }
         }
-        self.tables[meeting.table] = meeting.count;
+        self.sync_buffers[meeting.buffer] = meeting.count;
         None
     }
 
@@ -366,16 +366,16 @@ impl<L: Lines> ShmComm<L> {
         self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// The meeting's memory, [`ShmComm::MEETING_BYTES`]: to write there, [`ShmComm::before_table`] must say that nobody is behind.
+    /// The meeting's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
     #[inline]
-    pub fn table(&self, meeting: Meeting) -> Area<'_> {
-        self.area(meeting.table * MEETING_BYTES, MEETING_BYTES)
+    pub fn sync_buffer(&self, meeting: Meeting) -> Area<'_> {
+        self.area(meeting.buffer * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
     }
 
-    /// The table of the call's first meeting, for a rank's own use once all have come to one.
+    /// The sync buffer of the call's first meeting, for a rank's own use once all have come to one.
     #[inline]
     pub fn scratch(&self) -> Area<'_> {
-        self.area(self.calls as usize % TABLES * MEETING_BYTES, MEETING_BYTES)
+        self.area(self.calls as usize % SYNC_BUFFERS * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
     }
 
     /// Arrives: what this rank has written is ready.
@@ -452,31 +452,32 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn hand_over(&mut self) -> Handover {
         let count = self.step();
-        let tray = (self.calls + self.steps) as usize % TRAYS;
+        let slot = (self.calls + self.steps) as usize % EAGER_SLOTS;
         // A rank is at most so many calls ahead of another, whatever these were.
-        let free_at = std::mem::replace(&mut self.trays[tray], count).max(self.first_step(TRAYS as u64 - 1));
-        Handover { count, place: tray, free_at }
+        let free_at = std::mem::replace(&mut self.eager_slots[slot], count)
+            .max(self.first_step(EAGER_SLOTS as u64 - 1));
+        Handover { count, place: slot, free_at }
     }
 
-    /// Begins the next handover of the call, in which one gives to all no more than a note: it has no tray, and more of them may
+    /// Begins the next handover of the call, in which one gives to all no more than a note: it has no eager slot, and more of them may
     /// be under way.
     #[inline]
     pub fn hand_over_note(&mut self) -> Handover {
         let count = self.step();
         let note = (self.calls + self.steps) as usize % NOTES;
         let free_at = std::mem::replace(&mut self.notes[note], count).max(self.first_step(NOTES as u64 - 1));
-        Handover { count, place: TRAYS + note, free_at }
+        Handover { count, place: EAGER_SLOTS + note, free_at }
     }
 
-    /// The handover's memory: [`ShmComm::TRAY_BYTES`].
+    /// The handover's memory: [`ShmComm::EAGER_SLOT_BYTES`].
     #[inline]
-    pub fn tray(&self, handover: Handover) -> Area<'_> {
-        debug_assert!(handover.place < TRAYS, "a note has no tray");
-        self.area(TABLES * MEETING_BYTES + handover.place * TRAY_BYTES, TRAY_BYTES)
+    pub fn eager_slot(&self, handover: Handover) -> Area<'_> {
+        debug_assert!(handover.place < EAGER_SLOTS, "a note has no slot");
+        self.area(SYNC_BUFFERS * SYNC_BUFFER_BYTES + handover.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
     }
 
     /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
-    /// what lay in the same tray.
+    /// what lay in the same eager slot.
     #[inline]
     pub fn before(&self, handover: Handover) -> Option<ShmWatch> {
         if handover.free_at <= self.through.get() {
@@ -489,8 +490,8 @@ impl<L: Lines> ShmComm<L> {
     /// in each call would take the line from the rank that is behind, each time.
     #[inline]
     fn halfway(&self, handover: Handover) -> u64 {
-        match handover.place.checked_sub(TRAYS) {
-            None => self.trays[(handover.place + TRAYS / 2) % TRAYS],
+        match handover.place.checked_sub(EAGER_SLOTS) {
+            None => self.eager_slots[(handover.place + EAGER_SLOTS / 2) % EAGER_SLOTS],
             Some(note) => self.notes[(note + NOTES / 2) % NOTES],
         }
     }
@@ -510,7 +511,7 @@ impl<L: Lines> ShmComm<L> {
         None
     }
 
-    /// Gives to all: with a note, and with what lies in the tray.
+    /// Gives to all: with a note, and with what lies in the eager slot.
     #[inline]
     pub fn give(&self, handover: Handover, note: &Note) {
         self.lines.raise_with(self.gift_line(handover), handover.count, self.mark, note);
@@ -528,7 +529,7 @@ impl<L: Lines> ShmComm<L> {
         self.lines.note(self.gift_line(handover))
     }
 
-    /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the tray.
+    /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the eager slot.
     #[inline]
     pub fn offer(&self, handover: Handover, note: &Note) {
         self.lines.raise_with(self.offer_line(handover, self.member.rank), handover.count, self.mark, note);
@@ -615,11 +616,11 @@ impl<L: Lines> ShmComm<L> {
     }
 }
 
-/// Where things lie in the shm communicator's room.
+/// Where things lie in the shm communicator's shared buffer.
 impl<L: Lines> ShmComm<L> {
     #[inline]
     fn area(&self, offset: usize, bytes: usize) -> Area<'_> {
-        assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
+        assert!(offset <= SHARED_BUFFER_DATA_BYTES && bytes <= SHARED_BUFFER_DATA_BYTES - offset);
         Area { buf: self.lines.data(offset, bytes), lines: PhantomData }
     }
 
@@ -652,7 +653,7 @@ impl<L: Lines> ShmComm<L> {
 
     #[inline]
     fn offer_line(&self, handover: Handover, rank: u32) -> usize {
-        6 * self.ranks() + TRAYS + NOTES + handover.place * self.ranks() + rank as usize
+        6 * self.ranks() + EAGER_SLOTS + NOTES + handover.place * self.ranks() + rank as usize
     }
 
     #[inline]

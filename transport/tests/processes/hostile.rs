@@ -82,7 +82,7 @@ fn use_shm_comm(rank: &mut Rank, me: u32) {
     shm_comm.begin(0);
     let meeting = shm_comm.meet();
     shm_comm.post(meeting, &shm_comm.post_of(meeting, 1 - me));
-    shm_comm.table(meeting).buf().write(ShmComm::MEETING_BYTES - 8, &[1; 8]);
+    shm_comm.sync_buffer(meeting).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
     match shm_comm.arrive(meeting) {
         Arrival::Early(watch) => shm_comm.sleep(&watch, None, Some(Duration::from_micros(10))),
         Arrival::Last => shm_comm.open(meeting),

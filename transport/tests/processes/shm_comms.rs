@@ -33,7 +33,7 @@ pub fn nobody_is_early() {
     }
 }
 
-/// At each meeting all write to the table and read what the others wrote; two ranks use their flags.
+/// At each meeting all write to the sync buffer and read what the others wrote; two ranks use their flags.
 pub fn meetings_move_data() {
     for size in [2, 5] {
         job::run(size, true, |fabric, me| {
@@ -41,11 +41,11 @@ pub fn meetings_move_data() {
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
             for round in 0..ROUNDS {
                 let meeting = next_meeting(&mut shm_comm);
-                shm_comm.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                shm_comm.sync_buffer(meeting).buf().write(me as usize * 8, &stamp(me, round));
                 gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    shm_comm.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.sync_buffer(meeting).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -127,7 +127,7 @@ pub fn handovers_keep_what_is_not_read() {
                 while let Some(behind) = shm_comm.before(handover) {
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
-                shm_comm.tray(handover).buf().write(100, &stamp(me, round));
+                shm_comm.eager_slot(handover).buf().write(100, &stamp(me, round));
                 let mut note = [0; ShmComm::NOTE_BYTES];
                 note[..8].copy_from_slice(&stamp(me, round));
                 shm_comm.give(handover, &note);
@@ -137,7 +137,7 @@ pub fn handovers_keep_what_is_not_read() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let mut seen = [0; 8];
-                shm_comm.tray(handover).buf().read(100, &mut seen);
+                shm_comm.eager_slot(handover).buf().read(100, &mut seen);
                 assert_eq!(seen, stamp(root, round));
                 assert_eq!(shm_comm.gift(handover)[..8], seen);
             }
@@ -273,11 +273,11 @@ pub fn those_who_differ_part_and_meet_again() {
                     part(&mut shm_comm, me == odd, how, &*bell);
                 }
                 let meeting = next_settled_meeting(&mut shm_comm, &*bell);
-                shm_comm.table(meeting).buf().write(me as usize * 8, &stamp(me, round));
+                shm_comm.sync_buffer(meeting).buf().write(me as usize * 8, &stamp(me, round));
                 gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    shm_comm.table(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.sync_buffer(meeting).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -302,7 +302,7 @@ fn part(shm_comm: &mut ShmComm, odd: bool, how: u32, bell: &dyn Doorbell) {
     let watch = match (odd, how) {
         (false, _) | (true, 0) => {
             let meeting = shm_comm.meet();
-            shm_comm.table(meeting).buf().write(0, &[0xee; 64]);
+            shm_comm.sync_buffer(meeting).buf().write(0, &[0xee; 64]);
             match (shm_comm.size(), shm_comm.arrive(meeting)) {
                 (_, Arrival::Early(watch)) => Some(watch),
                 (_, Arrival::Last) => panic!("one differs"),

@@ -78,7 +78,7 @@ impl<L: Lines> ShmComm<L> {
     /// through with an earlier call. What a rank gives comes first: another one's copy of this line would hold it up.
     #[inline]
     pub fn tell(&self) {
-        if self.has_room && self.told.replace(self.calls) != self.calls {
+        if self.has_buffer && self.told.replace(self.calls) != self.calls {
             self.lines.raise(self.through_line(self.member.rank), first_step_of(self.calls), self.mark);
         }
     }
@@ -105,7 +105,7 @@ impl<L: Lines> ShmComm<L> {
     /// Leaves the call, because of a [`Mismatch`]. Nobody waits for this rank there any longer.
     pub fn abandon(&mut self) {
         self.meetings = self.meetings_before;
-        if !self.has_room {
+        if !self.has_buffer {
             return;
         }
         self.left = Some(self.calls);
@@ -150,7 +150,7 @@ impl<L: Lines> ShmComm<L> {
     /// Why what has not come yet will not come, if that can be told: for those who have waited for a while.
     #[cold]
     pub fn obstacle(&self, watch: &ShmWatch) -> Option<Mismatch> {
-        if !self.has_room {
+        if !self.has_buffer {
             return None;
         }
         self.tell();
@@ -213,7 +213,7 @@ impl<L: Lines> ShmComm<L> {
             self.lines.open(meeting.count, UNLIKE);
             return Arrival::Amiss;
         };
-        if self.has_room && self.others().any(|rank| self.gone(rank).is_some()) {
+        if self.has_buffer && self.others().any(|rank| self.gone(rank).is_some()) {
             return Arrival::Amiss;
         }
         // They arrived at an earlier meeting, and left it because of a mismatch.

@@ -19,7 +19,7 @@ use crate::shm::segment::{Segment, ShmCommWords};
 /// Where a shm communicator's lines lie in the segment.
 pub struct SharedLines {
     words: NonNull<ShmCommWords>,
-    room: Option<Room>,
+    buffer: Option<SharedBuffer>,
     bell: Arc<Bell>,
     /// Keeps what the pointers lead to.
     _segment: Arc<Segment>,
@@ -32,11 +32,11 @@ unsafe impl Send for SharedLines {}
 
 /// Where a shm communicator's flags and data lie in the segment.
 #[derive(Clone, Copy)]
-struct Room {
+struct SharedBuffer {
     flags: NonNull<Flag>,
     /// How many.
     flags_len: usize,
-    /// [`TEAM_BYTES`] of data.
+    /// [`SHARED_BUFFER_DATA_BYTES`] of data.
     data: NonNull<u8>,
 }
 
@@ -53,18 +53,19 @@ impl ShmComm {
         reached: bool,
     ) -> Self {
         let words = NonNull::from(segment.shm_comm(leader, member.slot));
-        let has_room = (member.slot as usize) < TEAM_ROOMS && member.size as usize <= SHM_COMM_RANKS_MAX;
-        let room = has_room.then(|| Room {
-            flags: segment.team_flags(leader, member.slot),
+        let has_buffer =
+            (member.slot as usize) < SHARED_BUFFERS && member.size as usize <= SHM_COMM_RANKS_MAX;
+        let buffer = has_buffer.then(|| SharedBuffer {
+            flags: segment.shared_flags(leader, member.slot),
             flags_len: flags_of(member.size as usize),
-            data: segment.team_data(leader, member.slot),
+            data: segment.shared_data(leader, member.slot),
         });
-        let lines = SharedLines { words, room, bell, _segment: segment, fences: !reached };
+        let lines = SharedLines { words, buffer, bell, _segment: segment, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
             lines.words().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
         }
-        ShmComm::over(lines, member, has_room)
+        ShmComm::over(lines, member, has_buffer)
     }
 
     /// This rank leaves for good. The leader may give the slot to another shm communicator once all have left.
@@ -87,9 +88,9 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
     if lines.left.load(Ordering::Acquire) < size {
         return false;
     }
-    if (slot as usize) < TEAM_ROOMS && size as usize <= SHM_COMM_RANKS_MAX {
-        let flags = segment.team_flags(leader, slot);
-        // SAFETY: the room has so many, and the segment is mapped.
+    if (slot as usize) < SHARED_BUFFERS && size as usize <= SHM_COMM_RANKS_MAX {
+        let flags = segment.shared_flags(leader, slot);
+        // SAFETY: the shared buffer has so many, and the segment is mapped.
         (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0, 0));
     }
     lines.arrivals.clear();
@@ -100,10 +101,10 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
 
 /// Flags that a shm communicator of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (6 + TRAYS) * size + TRAYS + NOTES
+    (6 + EAGER_SLOTS) * size + EAGER_SLOTS + NOTES
 }
 
-const _: () = assert!(flags_of(SHM_COMM_RANKS_MAX) == TEAM_FLAGS);
+const _: () = assert!(flags_of(SHM_COMM_RANKS_MAX) == SHARED_BUFFER_FLAGS);
 
 impl Lines for SharedLines {
     #[inline]
@@ -184,10 +185,10 @@ impl Lines for SharedLines {
 
     #[inline]
     fn data(&self, offset: usize, bytes: usize) -> UserBuf {
-        assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
-        // SAFETY: within the room's data, just checked; mapped for as long as the shm communicator, which the lifetime of an area keeps.
+        assert!(offset <= SHARED_BUFFER_DATA_BYTES && bytes <= SHARED_BUFFER_DATA_BYTES - offset);
+        // SAFETY: within the shared buffer's data, just checked; mapped for as long as the shm communicator, which the lifetime of an area keeps.
         // Other ranks write there, too; their turns are told by the flags.
-        unsafe { UserBuf::contiguous(self.room().data.add(offset).as_ptr(), bytes) }
+        unsafe { UserBuf::contiguous(self.buffer().data.add(offset).as_ptr(), bytes) }
     }
 }
 
@@ -200,17 +201,17 @@ impl SharedLines {
 
     #[inline]
     fn flag(&self, line: usize) -> &Flag {
-        let room = self.room();
-        assert!(line < room.flags_len, "flag {line} of {}", room.flags_len);
-        // SAFETY: within the room's flags, just checked; mapped for as long as the shm communicator.
-        unsafe { room.flags.add(line).as_ref() }
+        let buffer = self.buffer();
+        assert!(line < buffer.flags_len, "flag {line} of {}", buffer.flags_len);
+        // SAFETY: within the shared buffer's flags, just checked; mapped for as long as the shm communicator.
+        unsafe { buffer.flags.add(line).as_ref() }
     }
 
     /// # Panics
-    /// If there is none: see [`ShmComm::has_room`].
+    /// If there is none: see [`ShmComm::has_buffer`].
     #[inline]
-    fn room(&self) -> &Room {
-        self.room.as_ref().expect("a shm_comm that moves data has a room")
+    fn buffer(&self) -> &SharedBuffer {
+        self.buffer.as_ref().expect("a shm_comm that moves data has a buffer")
     }
 
     /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
