@@ -77,11 +77,11 @@ impl<S: CallHost> ShmCall<'_, S> {
         len: usize,
     ) -> CallResult {
         let left = |bytes: usize| bytes.saturating_sub(at).min(len);
-        let meeting = self.meet_writing()?;
-        let area = self.shm_comm.sync_buffer(meeting);
+        let sync = self.begin_sync_writing()?;
+        let area = self.shm_comm.sync_buffer(sync);
         area.will_write(self.me() * len, left(own.len()));
         self.host.copy(own, at, area.buf(), self.me() * len, left(own.len()));
-        self.all_come(meeting)?;
+        self.all_come(sync)?;
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let into = self.host.buffer(&block(rank));
             self.host.copy(area.buf(), rank as usize * len, &into, at, left(into.len()));

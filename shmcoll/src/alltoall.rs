@@ -50,8 +50,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         bytes: usize,
         (at, len): (usize, usize),
     ) -> CallResult {
-        let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
-        let area = self.shm_comm.sync_buffer(meeting);
+        let (sync, me, size) = (self.begin_sync_writing()?, self.me(), self.size());
+        let area = self.shm_comm.sync_buffer(sync);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
         if size == 2 {
             area.will_write(row(me, 1 - me), len);
@@ -63,7 +63,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(from, dest * bytes + at, area.buf(), row(me, dest), len);
             }
         }
-        self.all_come(meeting)?;
+        self.all_come(sync)?;
         for source in (0..size).filter(|&source| source != me) {
             self.host.copy(area.buf(), row(source, me), into, source * bytes + at, len);
         }

@@ -1,7 +1,7 @@
 //! All-to-all of blocks of any length: what a rank has for another is known to these two alone, so each rank says of every
 //! block how long it is, and of a long one where it lies.
 //!
-//! In one meeting all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
+//! In one sync step all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
 //! the flag, among more in a sync buffer with a cell for each pair. Where anybody has a long block, which all have heard, they
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
@@ -10,7 +10,7 @@ use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, NO_NOTE, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
 use tern_transport::shm::shm_comm::Note;
-use tern_transport::{Area, Meeting, Remote, ShmComm};
+use tern_transport::{Area, Remote, ShmComm, SyncStep};
 
 /// What is said of a block, in the first bytes of its cell, or of the note between two.
 #[derive(Clone, Copy)]
@@ -61,15 +61,15 @@ const NOTED_BYTES_MAX: usize = ShmComm::NOTE_BYTES - Heading::BYTES;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
-        let meeting = self.meet_writing()?;
+        let sync = self.begin_sync_writing()?;
         let mine = self.outlook_of(blocks);
         let mut fault = None;
         let outlook = match self.size() {
-            2 => self.tell_one(meeting, blocks, mine, &mut fault)?,
-            _ => self.tell_all(meeting, blocks, mine, &mut fault)?,
+            2 => self.tell_one(sync, blocks, mine, &mut fault)?,
+            _ => self.tell_all(sync, blocks, mine, &mut fault)?,
         };
         if outlook.longest > self.short_max() {
-            let fetched = !outlook.obstacle && self.fetch_long(meeting, blocks)?;
+            let fetched = !outlook.obstacle && self.fetch_long(sync, blocks)?;
             if !fetched {
                 self.pass_long(blocks, outlook.longest)?;
             }
@@ -109,14 +109,14 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Two ranks tell each other.
     fn tell_one(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
-        let area = self.shm_comm.sync_buffer(meeting);
+        let area = self.shm_comm.sync_buffer(sync);
         let mut note = NO_NOTE;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
         note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
@@ -126,10 +126,10 @@ impl<S: CallHost> ShmCall<'_, S> {
             area.will_write(self.cell(me, other), to.len());
             self.host.copy(&to, 0, area.buf(), self.cell(me, other), to.len());
         }
-        self.shm_comm.post(meeting, &note);
+        self.shm_comm.post(sync, &note);
         self.keep_own(blocks, fault);
-        self.after_post(meeting)?;
-        let said = self.shm_comm.post_of(meeting, other as u32);
+        self.after_post(sync)?;
+        let said = self.shm_comm.post_of(sync, other as u32);
         let len = Heading::from_bytes(&said).len();
         self.compare(other, len, into.len(), fault);
         if len <= NOTED_BYTES_MAX {
@@ -143,12 +143,12 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// More than two tell each other.
     fn tell_all(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
-        let area = self.shm_comm.sync_buffer(meeting);
+        let area = self.shm_comm.sync_buffer(sync);
         for dest in self.others().map(|rank| rank as usize) {
             let to = self.host.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
@@ -157,10 +157,10 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(&to, 0, area.buf(), at + Heading::BYTES, to.len());
             }
         }
-        self.shm_comm.post(meeting, &crate::note_of_word(word_of(&mine)));
-        let arrival = self.shm_comm.arrive(meeting);
+        self.shm_comm.post(sync, &crate::note_of_word(word_of(&mine)));
+        let arrival = self.shm_comm.arrive(sync);
         self.keep_own(blocks, fault);
-        self.after_arrival(meeting, arrival, || ())?;
+        self.after_arrival(sync, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
             let (into, at) = (self.host.buffer(&blocks.from[source]), self.cell(source, self.me()));
             let len = heading_at(&area, at).len();
@@ -169,7 +169,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(area.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
-        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.post_of(meeting, rank))))
+        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.post_of(sync, rank))))
     }
 
     /// What this rank has for itself.
@@ -187,30 +187,30 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Fetches the blocks that are not short. False, at all ranks alike, if some rank could not.
-    fn fetch_long(&mut self, meeting: Meeting, blocks: &VectorBlocks) -> CallResult<bool> {
+    fn fetch_long(&mut self, sync: SyncStep, blocks: &VectorBlocks) -> CallResult<bool> {
         let fetched = self.read_in_turns(|source| {
-            let said = self.heading(meeting, source as usize);
+            let said = self.heading(sync, source as usize);
             let into = self.host.buffer(&blocks.from[source as usize]);
             let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
             said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
         });
-        let met = self.meet_with(u64::from(fetched))?;
-        Ok(self.all_say(met))
+        let ended = self.sync_with(u64::from(fetched))?;
+        Ok(self.all_say(ended))
     }
 
     /// What a rank has said of its block for this one.
-    fn heading(&self, meeting: Meeting, source: usize) -> Heading {
+    fn heading(&self, sync: SyncStep, source: usize) -> Heading {
         match self.size() {
-            2 => Heading::from_bytes(&self.shm_comm.post_of(meeting, source as u32)),
-            _ => heading_at(&self.shm_comm.sync_buffer(meeting), self.cell(source, self.me())),
+            2 => Heading::from_bytes(&self.shm_comm.post_of(sync, source as u32)),
+            _ => heading_at(&self.shm_comm.sync_buffer(sync), self.cell(source, self.me())),
         }
     }
 
     /// Passes the blocks that are not short through the sync buffer, piece by piece.
     fn pass_long(&mut self, blocks: &VectorBlocks, longest: usize) -> CallResult {
         for (at, len) in pieces(longest, self.cell_bytes()) {
-            let (meeting, short_max) = (self.meet_writing()?, self.short_max());
-            let area = self.shm_comm.sync_buffer(meeting);
+            let (sync, short_max) = (self.begin_sync_writing()?, self.short_max());
+            let area = self.shm_comm.sync_buffer(sync);
             let left = |block: &UserBuf| match block.len() > short_max {
                 true => block.len().saturating_sub(at).min(len),
                 false => 0,
@@ -219,7 +219,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 let to = self.host.buffer(&blocks.to[dest]);
                 self.host.copy(&to, at, area.buf(), self.cell(self.me(), dest), left(&to));
             }
-            self.all_come(meeting)?;
+            self.all_come(sync)?;
             for source in self.others().map(|rank| rank as usize) {
                 let into = self.host.buffer(&blocks.from[source]);
                 self.host.copy(area.buf(), self.cell(source, self.me()), &into, at, left(&into));

@@ -4,7 +4,7 @@ use crate::limits::JOINT_BCAST_PIECE_BYTES;
 use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of, pieces};
 use tern_coll::TypedCount;
 use tern_mem::UserBuf;
-use tern_transport::Handover;
+use tern_transport::EagerStep;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn bcast(&mut self, data: TypedCount, root: u32) -> CallResult {
@@ -14,40 +14,40 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn bcast_from(&mut self, buf: &UserBuf) -> CallResult {
         if Self::fits_note(buf.len()) {
-            let handover = self.shm_comm.hand_over_note();
-            self.free(handover)?;
-            self.shm_comm.give(handover, &note_of(buf, 0, buf.len()));
-            self.shm_comm.end(handover);
+            let eager = self.shm_comm.begin_eager_payload();
+            self.free(eager)?;
+            self.shm_comm.publish(eager, &note_of(buf, 0, buf.len()));
+            self.shm_comm.end_eager(eager);
             return Ok(());
         }
         for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
-            let handover = self.hand_over_writing()?;
-            self.host.copy(buf, at, self.shm_comm.eager_slot(handover).buf(), 0, len);
-            self.shm_comm.give(handover, &NO_NOTE);
-            self.shm_comm.end(handover);
+            let eager = self.begin_eager_writing()?;
+            self.host.copy(buf, at, self.shm_comm.eager_slot(eager).buf(), 0, len);
+            self.shm_comm.publish(eager, &NO_NOTE);
+            self.shm_comm.end_eager(eager);
         }
         Ok(())
     }
 
     fn bcast_into(&mut self, buf: &UserBuf, root: u32) -> CallResult {
         if Self::fits_note(buf.len()) {
-            let handover = self.shm_comm.hand_over_note();
-            self.wait(self.shm_comm.given(handover, root))?;
-            buf.write(0, &self.shm_comm.gift(handover)[..buf.len()]);
-            self.shm_comm.end(handover);
+            let eager = self.shm_comm.begin_eager_payload();
+            self.wait(self.shm_comm.published(eager, root))?;
+            buf.write(0, &self.shm_comm.published_payload(eager)[..buf.len()]);
+            self.shm_comm.end_eager(eager);
             return Ok(());
         }
         for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
-            let handover = self.next_gift(root)?;
-            self.host.copy(self.shm_comm.eager_slot(handover).buf(), 0, buf, at, len);
-            self.shm_comm.end(handover);
+            let eager = self.next_published(root)?;
+            self.host.copy(self.shm_comm.eager_slot(eager).buf(), 0, buf, at, len);
+            self.shm_comm.end_eager(eager);
         }
         Ok(())
     }
 
-    fn next_gift(&mut self, root: u32) -> CallResult<Handover> {
-        let handover = self.shm_comm.hand_over();
-        self.wait(self.shm_comm.given(handover, root))?;
-        Ok(handover)
+    fn next_published(&mut self, root: u32) -> CallResult<EagerStep> {
+        let eager = self.shm_comm.begin_eager();
+        self.wait(self.shm_comm.published(eager, root))?;
+        Ok(eager)
     }
 }

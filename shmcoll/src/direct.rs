@@ -4,7 +4,7 @@ use crate::{CallHost, CallResult, ShmCall, note_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::SHM_COMM_RANKS_MAX;
-use tern_transport::{Meeting, Remote, ShmComm};
+use tern_transport::{Remote, ShmComm, SyncStep};
 
 const _: () = assert!(SHM_COMM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 
@@ -24,13 +24,13 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult<bool> {
         let from = from.filter(|_| self.can_fetch());
         let address = from.and_then(UserBuf::as_contiguous).map_or(0, |(base, _)| base as u64);
-        let told = self.meet_with(address)?;
+        let told = self.sync_with(address)?;
         if !self.all_say(told) {
             return Ok(false);
         }
         let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
-        let met = self.meet_with(u64::from(fetched))?;
-        Ok(self.all_say(met))
+        let ended = self.sync_with(u64::from(fetched))?;
+        Ok(self.all_say(ended))
     }
 
     /// The other ranks, in an order in which no two turn to the same one at once (MPI for the T3D, section 3.3).
@@ -71,7 +71,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.host.can_get(self.others())
     }
 
-    fn fetch(&self, told: Meeting, rank: u32, fetch: &Fetch) -> bool {
+    fn fetch(&self, told: SyncStep, rank: u32, fetch: &Fetch) -> bool {
         let addr = word_of(&self.shm_comm.post_of(told, rank)).wrapping_add(fetch.offset as u64);
         self.get(rank, Remote { addr, len: fetch.into.len() as u64 }, &fetch.into)
     }
@@ -81,20 +81,20 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.host.get(rank, from, into)
     }
 
-    /// A meeting in which each rank leaves a word for all.
-    pub(crate) fn meet_with(&mut self, word: u64) -> CallResult<Meeting> {
-        let meeting = self.shm_comm.meet();
-        self.shm_comm.post(meeting, &note_of_word(word));
+    /// A sync step in which each rank leaves a word for all.
+    pub(crate) fn sync_with(&mut self, word: u64) -> CallResult<SyncStep> {
+        let sync = self.shm_comm.begin_sync();
+        self.shm_comm.post(sync, &note_of_word(word));
         match self.size() {
-            2 => self.after_post(meeting)?,
-            _ => self.all_come(meeting)?,
+            2 => self.after_post(sync)?,
+            _ => self.all_come(sync)?,
         }
-        Ok(meeting)
+        Ok(sync)
     }
 
     /// Whether no rank left zero.
-    pub(crate) fn all_say(&self, meeting: Meeting) -> bool {
-        (0..self.shm_comm.size()).all(|rank| word_of(&self.shm_comm.post_of(meeting, rank)) != 0)
+    pub(crate) fn all_say(&self, sync: SyncStep) -> bool {
+        (0..self.shm_comm.size()).all(|rank| word_of(&self.shm_comm.post_of(sync, rank)) != 0)
     }
 }
 

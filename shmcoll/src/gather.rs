@@ -11,37 +11,37 @@ impl<S: CallHost> ShmCall<'_, S> {
         if self.shm_comm.rank() == root {
             return self.gather_here(own.as_ref(), recv);
         }
-        own.map_or(Ok(()), |own| self.offer(&own))
+        own.map_or(Ok(()), |own| self.contribute(&own))
     }
 
-    fn offer(&mut self, own: &UserBuf) -> CallResult {
-        let (handover, bytes) = (self.hand_over_writing()?, own.len());
+    fn contribute(&mut self, own: &UserBuf) -> CallResult {
+        let (eager, bytes) = (self.begin_eager_writing()?, own.len());
         if Self::fits_note(bytes) {
-            self.shm_comm.offer(handover, &note_of(own, 0, bytes));
+            self.shm_comm.contribute(eager, &note_of(own, 0, bytes));
         } else {
-            self.host.copy(own, 0, self.shm_comm.eager_slot(handover).buf(), self.me() * bytes, bytes);
-            self.shm_comm.offer(handover, &NO_NOTE);
+            self.host.copy(own, 0, self.shm_comm.eager_slot(eager).buf(), self.me() * bytes, bytes);
+            self.shm_comm.contribute(eager, &NO_NOTE);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
     fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
-        let (handover, bytes) = (self.shm_comm.hand_over(), recv.bytes() as usize);
+        let (eager, bytes) = (self.shm_comm.begin_eager(), recv.bytes() as usize);
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let at = rank as usize * bytes;
-            self.wait(self.shm_comm.offered(handover, rank))?;
+            self.wait(self.shm_comm.contributed(eager, rank))?;
             if Self::fits_note(bytes) {
-                all.write(at, &self.shm_comm.offer_of(handover, rank)[..bytes]);
+                all.write(at, &self.shm_comm.contribution_of(eager, rank)[..bytes]);
             } else {
-                self.host.copy(self.shm_comm.eager_slot(handover).buf(), at, &all, at, bytes);
+                self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
             self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
@@ -56,30 +56,30 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
-        let (handover, bytes) = (self.hand_over_writing()?, send.bytes() as usize);
+        let (eager, bytes) = (self.begin_eager_writing()?, send.bytes() as usize);
         if Self::fits_note(all.len()) {
-            self.shm_comm.give(handover, &note_of(&all, 0, all.len()));
+            self.shm_comm.publish(eager, &note_of(&all, 0, all.len()));
         } else {
-            self.host.copy(&all, 0, self.shm_comm.eager_slot(handover).buf(), 0, all.len());
-            self.shm_comm.give(handover, &NO_NOTE);
+            self.host.copy(&all, 0, self.shm_comm.eager_slot(eager).buf(), 0, all.len());
+            self.shm_comm.publish(eager, &NO_NOTE);
         }
         if let Some(own) = own {
             self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
     fn take(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let (handover, bytes) = (self.shm_comm.hand_over(), own.len());
+        let (eager, bytes) = (self.shm_comm.begin_eager(), own.len());
         let at = self.me() * bytes;
-        self.wait(self.shm_comm.given(handover, root))?;
+        self.wait(self.shm_comm.published(eager, root))?;
         if Self::fits_note(bytes * self.size()) {
-            own.write(0, &self.shm_comm.gift(handover)[at..at + bytes]);
+            own.write(0, &self.shm_comm.published_payload(eager)[at..at + bytes]);
         } else {
-            self.host.copy(self.shm_comm.eager_slot(handover).buf(), at, own, 0, bytes);
+            self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, own, 0, bytes);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 }

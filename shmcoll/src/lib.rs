@@ -32,7 +32,7 @@ use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::shm_comm::{Lines, Note};
-use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, ShmComm, ShmWatch, Sight};
+use tern_transport::{Arrival, EagerStep, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep};
 
 /// No note: a flag alone says what there is to say.
 const NO_NOTE: Note = [0; ShmComm::NOTE_BYTES];
@@ -181,37 +181,37 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
     }
 
-    /// Begins a meeting in which this rank writes to the sync buffer, once that is free.
+    /// Begins a sync step in which this rank writes to the sync buffer, once that is free.
     #[inline]
-    fn meet_writing(&mut self) -> CallResult<Meeting, Mismatch> {
-        let meeting = self.shm_comm.meet();
-        while let Some(behind) = self.shm_comm.before_sync_write(meeting) {
+    fn begin_sync_writing(&mut self) -> CallResult<SyncStep, Mismatch> {
+        let sync = self.shm_comm.begin_sync();
+        while let Some(behind) = self.shm_comm.before_sync_write(sync) {
             self.wait(behind)?;
         }
-        Ok(meeting)
+        Ok(sync)
     }
 
-    /// Until all ranks have come to a meeting.
+    /// Until all ranks have come to a sync step.
     #[inline]
-    fn all_come(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
-        self.all_come_after(meeting, || ())
+    fn all_come(&self, sync: SyncStep) -> CallResult<(), Mismatch> {
+        self.all_come_after(sync, || ())
     }
 
     /// As [`ShmCall::all_come`]; of more than two ranks, the one that comes last does something for all first.
     #[inline]
-    fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> CallResult<(), Mismatch> {
+    fn all_come_after(&self, sync: SyncStep, last: impl FnOnce()) -> CallResult<(), Mismatch> {
         if self.size() == 2 {
-            self.shm_comm.come(meeting);
-            return self.after_post(meeting);
+            self.shm_comm.come(sync);
+            return self.after_post(sync);
         }
-        self.after_arrival(meeting, self.shm_comm.arrive(meeting), last)
+        self.after_arrival(sync, self.shm_comm.arrive(sync), last)
     }
 
-    /// Until all have come, of more than two ranks, to a meeting at which this one has arrived.
+    /// Until all have come, of more than two ranks, to a sync step at which this one has arrived.
     #[inline]
     fn after_arrival(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         arrival: Arrival,
         last: impl FnOnce(),
     ) -> CallResult<(), Mismatch> {
@@ -219,7 +219,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             Arrival::Early(watch) => self.wait(watch)?,
             Arrival::Last => {
                 last();
-                self.shm_comm.open(meeting);
+                self.shm_comm.open(sync);
             }
             Arrival::Amiss => {
                 return Err(self.shm_comm.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
@@ -229,26 +229,26 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Until the other one of two has come, to a meeting for which this one's flag is raised.
+    /// Until the other one of two has come, to a sync step for which this one's flag is raised.
     #[inline]
-    fn after_post(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
-        self.wait(self.shm_comm.posted(meeting, self.other()))?;
+    fn after_post(&self, sync: SyncStep) -> CallResult<(), Mismatch> {
+        self.wait(self.shm_comm.posted(sync, self.other()))?;
         self.shm_comm.all_have_come();
         Ok(())
     }
 
-    /// Begins a handover in which this rank writes, once the eager slot is free.
+    /// Begins an eager step in which this rank writes, once the eager slot is free.
     #[inline]
-    fn hand_over_writing(&mut self) -> CallResult<Handover, Mismatch> {
-        let handover = self.shm_comm.hand_over();
-        self.free(handover)?;
-        Ok(handover)
+    fn begin_eager_writing(&mut self) -> CallResult<EagerStep, Mismatch> {
+        let eager = self.shm_comm.begin_eager();
+        self.free(eager)?;
+        Ok(eager)
     }
 
-    /// Until all ranks are through with what lay where this rank writes for a handover.
+    /// Until all ranks are through with what lay where this rank writes for an eager step.
     #[inline]
-    fn free(&mut self, handover: Handover) -> CallResult<(), Mismatch> {
-        while let Some(behind) = self.shm_comm.before(handover) {
+    fn free(&mut self, eager: EagerStep) -> CallResult<(), Mismatch> {
+        while let Some(behind) = self.shm_comm.before_eager_write(eager) {
             self.wait(behind)?;
         }
         Ok(())
@@ -256,10 +256,10 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
     fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> CallResult {
-        let (meeting, other) = (self.shm_comm.meet(), self.other());
-        self.shm_comm.post(meeting, &note_of(from.0, from.1, from.2));
-        self.after_post(meeting)?;
-        into.0.write(into.1, &self.shm_comm.post_of(meeting, other)[..into.2]);
+        let (sync, other) = (self.shm_comm.begin_sync(), self.other());
+        self.shm_comm.post(sync, &note_of(from.0, from.1, from.2));
+        self.after_post(sync)?;
+        into.0.write(into.1, &self.shm_comm.post_of(sync, other)[..into.2]);
         Ok(())
     }
 

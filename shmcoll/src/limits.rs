@@ -7,14 +7,14 @@ use tern_transport::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_B
 pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
 
 /// Ranks of a scan up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes as long as
-/// meeting.
+/// sync step.
 pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
 
 /// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
 /// there are ranks take no longer.
 pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of a eager slot that a large broadcast fills at once: the others begin to read while the root writes on.
+/// Bytes of an eager slot that a large broadcast fills at once: the others begin to read while the root writes on.
 pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
 
 /// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
@@ -29,11 +29,11 @@ pub const JOINT_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
 /// core's cache, from where the kernel's copy gets them slowly. 8 KiB take 2.0 µs by copies and 1.6 fetched, or 3.8.
 pub const JOINT_FETCH_BYTES_MIN: usize = 8 * 1024;
 
-/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more meeting.
+/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more sync step.
 pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
 /// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in turn, and sums
-/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in a eager slot, a sum of 8 KiB 1.6 where
+/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in an eager slot, a sum of 8 KiB 1.6 where
 /// each combines all of it, and one of 16 KiB in slices 1.0.
 pub const JOINT_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
@@ -43,7 +43,7 @@ pub const JOINT_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 pub const JOINT_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 
 /// Ranks of an all-to-all up to which that is so. Among more, only blocks that would be fetched otherwise go by messages. Among eight ranks
-/// on two cores of a Zen 5, 8 KiB take 38 µs in a meeting and 60 as messages, 32 KiB 280 fetched and 150 as messages, 64 KiB 390 and
+/// on two cores of a Zen 5, 8 KiB take 38 µs in a sync step and 60 as messages, 32 KiB 280 fetched and 150 as messages, 64 KiB 390 and
 /// 300; among sixteen 32 KiB 1,270 and 720, 64 KiB 2,280 and 1,760.
 pub const JOINT_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
 

@@ -21,7 +21,7 @@ pub enum Method {
         data: TypedCount,
         in_place: bool,
     },
-    /// A reduction of more bytes than one meeting can hold for each rank: to the root, or without one to all.
+    /// A reduction of more bytes than one sync step can hold for each rank: to the root, or without one to all.
     Accumulate {
         data: TypedCount,
         in_place: bool,

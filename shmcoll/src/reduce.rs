@@ -8,7 +8,7 @@ use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::shm_comm::Note;
-use tern_transport::{Area, Handover, Meeting, ShmComm};
+use tern_transport::{Area, EagerStep, ShmComm, SyncStep};
 
 /// The operands of one call.
 struct ReduceOperands {
@@ -48,20 +48,20 @@ impl<S: CallHost> ShmCall<'_, S> {
         if self.size() == 2 && self.reduce_pair(&operands, &result)? {
             return Ok(());
         }
-        let (meeting, step) = (self.meet_writing()?, step_of(operands.bytes));
-        let area = self.shm_comm.sync_buffer(meeting);
+        let (sync, step) = (self.begin_sync_writing()?, step_of(operands.bytes));
+        let area = self.shm_comm.sync_buffer(sync);
         let place = self.me() * step;
         area.will_write(place, operands.bytes);
         self.host.copy(&operands.own, 0, area.buf(), place, operands.bytes);
         if self.size() == 2 {
-            self.all_come(meeting)?;
+            self.all_come(sync)?;
             let place = |at| Operand::within(&area, at, operands.bytes);
             let result = Operand::of(&result);
             self.host.combine_into(place(0), place(step), result, operands.count);
             return Ok(());
         }
         let last = (self.size() - 1) * step;
-        self.all_come_after(meeting, || {
+        self.all_come_after(sync, || {
             self.combine_all(&area, step, &operands);
         })?;
         self.host.copy(area.buf(), last, &result, 0, operands.bytes);
@@ -71,7 +71,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
     fn reduce_pair(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult<bool> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
-        // This rank's own place in a sync buffer, once both have come to a meeting that needs none: what was there
+        // This rank's own place in a sync buffer, once both have come to a sync step that needs none: what was there
         // has been read, and nobody else writes there.
         let theirs = self.shm_comm.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
@@ -96,35 +96,35 @@ impl<S: CallHost> ShmCall<'_, S> {
         let is_root = self.shm_comm.rank() == root;
         let operands = self.operands(data, in_place && is_root);
         match Self::fits_note(operands.bytes) {
-            true if is_root => return self.reduce_offers(&operands, &self.buffer(data.in_recv())),
+            true if is_root => return self.reduce_contributions(&operands, &self.buffer(data.in_recv())),
             false if is_root => return self.reduce_slot(&operands, &self.buffer(data.in_recv())),
             true => {
-                let handover = self.hand_over_writing()?;
-                self.shm_comm.offer(handover, &note_of(&operands.own, 0, operands.bytes));
-                self.shm_comm.end(handover);
+                let eager = self.begin_eager_writing()?;
+                self.shm_comm.contribute(eager, &note_of(&operands.own, 0, operands.bytes));
+                self.shm_comm.end_eager(eager);
             }
             false => {
-                let handover = self.hand_over_writing()?;
+                let eager = self.begin_eager_writing()?;
                 let place = self.me() * step_of(operands.bytes);
                 self.host.copy(
                     &operands.own,
                     0,
-                    self.shm_comm.eager_slot(handover).buf(),
+                    self.shm_comm.eager_slot(eager).buf(),
                     place,
                     operands.bytes,
                 );
-                self.shm_comm.offer(handover, &NO_NOTE);
-                self.shm_comm.end(handover);
+                self.shm_comm.contribute(eager, &NO_NOTE);
+                self.shm_comm.end_eager(eager);
             }
         }
         Ok(())
     }
 
-    fn reduce_offers(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
-        let handover = self.shm_comm.hand_over();
+    fn reduce_contributions(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
+        let eager = self.shm_comm.begin_eager();
         let mut sum: Option<Note> = None;
         for rank in (0..self.shm_comm.size()).rev() {
-            let mut left = self.offer_from(handover, rank, operands)?;
+            let mut left = self.contribution_from(eager, rank, operands)?;
             if let Some(mut right) = sum {
                 self.host.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
                 left = right;
@@ -132,28 +132,28 @@ impl<S: CallHost> ShmCall<'_, S> {
             sum = Some(left);
         }
         result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn offer_from(&self, handover: Handover, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
+    fn contribution_from(&self, eager: EagerStep, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
         if rank == self.shm_comm.rank() {
             return Ok(note_of(&operands.own, 0, operands.bytes));
         }
-        self.wait(self.shm_comm.offered(handover, rank))?;
-        Ok(self.shm_comm.offer_of(handover, rank))
+        self.wait(self.shm_comm.contributed(eager, rank))?;
+        Ok(self.shm_comm.contribution_of(eager, rank))
     }
 
     fn reduce_slot(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
-        let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
-        let slot = self.shm_comm.eager_slot(handover);
+        let (eager, step) = (self.begin_eager_writing()?, step_of(operands.bytes));
+        let slot = self.shm_comm.eager_slot(eager);
         self.host.copy(&operands.own, 0, slot.buf(), self.me() * step, operands.bytes);
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
-            self.wait(self.shm_comm.offered(handover, rank))?;
+            self.wait(self.shm_comm.contributed(eager, rank))?;
         }
         let last = self.combine_all(&slot, step, operands);
         self.host.copy(slot.buf(), last, result, 0, operands.bytes);
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 }
@@ -176,34 +176,34 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> CallResult {
-        let meeting = self.meet_writing()?;
+        let sync = self.begin_sync_writing()?;
         let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         let slices = Slices { count: own.count, size };
         for turn in 0..size {
             let slice = (me + size - turn) % size;
             if turn > 0 {
                 // Rank `slice + turn - 1` had it before: in the ring, the one before this.
-                self.wait(self.shm_comm.turn(meeting, slice, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(sync, slice, turn, (me + size - 1) % size))?;
             }
-            self.add_to(meeting, slices.of(slice), own, turn == 0);
-            self.shm_comm.pass_turn(meeting, slice, turn + 1);
+            self.add_to(sync, slices.of(slice), own, turn == 0);
+            self.shm_comm.pass_turn(sync, slice, turn + 1);
         }
         // The last turn comes after those of all others.
         self.shm_comm.all_have_come();
         let Some(result) = result else { return Ok(()) };
         for slice in (1..=size).map(|step| (me + step) % size) {
-            self.wait(self.shm_comm.turn(meeting, slice, size, (slice + size - 1) % size))?;
+            self.wait(self.shm_comm.turn(sync, slice, size, (slice + size - 1) % size))?;
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            self.host.copy(self.shm_comm.sync_buffer(meeting).buf(), at, &into, 0, into.len());
+            self.host.copy(self.shm_comm.sync_buffer(sync).buf(), at, &into, 0, into.len());
         }
         Ok(())
     }
 
-    fn add_to(&self, meeting: Meeting, (first, count): (u64, u64), own: Span, is_first: bool) {
+    fn add_to(&self, sync: SyncStep, (first, count): (u64, u64), own: Span, is_first: bool) {
         let from = self.buffer(part(own, first, count));
-        let (area, at) = (self.shm_comm.sync_buffer(meeting), (first * own.layout.size) as usize);
+        let (area, at) = (self.shm_comm.sync_buffer(sync), (first * own.layout.size) as usize);
         if count == 0 {
             return;
         }

@@ -5,7 +5,7 @@ use crate::method::VectorBlocks;
 use crate::reduce::step_of;
 use crate::{CallHost, CallResult, Operand, ShmCall, note_of, whole_lines};
 use tern_coll::{Slice, TypeLayout};
-use tern_transport::{Meeting, ShmComm};
+use tern_transport::{ShmComm, SyncStep};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]
@@ -56,12 +56,12 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Two ranks tell each other what the other needs.
     fn scatter_notes(&mut self, blocks: &VectorBlocks) -> CallResult {
-        let (meeting, other) = (self.shm_comm.meet(), self.other());
+        let (sync, other) = (self.shm_comm.begin_sync(), self.other());
         let [mine, theirs] = [self.me(), other as usize].map(|rank| self.host.buffer(&blocks.to[rank]));
-        self.shm_comm.post(meeting, &note_of(&theirs, 0, theirs.len()));
+        self.shm_comm.post(sync, &note_of(&theirs, 0, theirs.len()));
         let mut own = note_of(&mine, 0, mine.len());
-        self.after_post(meeting)?;
-        let mut told = self.shm_comm.post_of(meeting, other);
+        self.after_post(sync)?;
+        let mut told = self.shm_comm.post_of(sync, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
         self.host.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
         self.host.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
@@ -71,12 +71,12 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// All operands lie side by side in the sync buffer; who comes last combines them, and each rank takes its block.
     fn scatter_whole(&mut self, whole: &Slice, blocks: &VectorBlocks) -> CallResult {
         let own = self.host.buffer(whole);
-        let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
-        let area = self.shm_comm.sync_buffer(meeting);
+        let (sync, bytes, step) = (self.begin_sync_writing()?, own.len(), step_of(own.len()));
+        let area = self.shm_comm.sync_buffer(sync);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
         area.will_write(place, bytes);
         self.host.copy(&own, 0, area.buf(), place, bytes);
-        self.all_come_after(meeting, || {
+        self.all_come_after(sync, || {
             for rank in (0..self.size() - 1).rev() {
                 let (left, right) =
                     (Operand::within(&area, rank * step, bytes), Operand::within(&area, last, bytes));
@@ -95,29 +95,29 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
     /// which this rank has added already.
     fn scatter_in_turns(&mut self, part: BlockPart, in_place: bool, blocks: &VectorBlocks) -> CallResult {
-        let meeting = self.meet_writing()?;
+        let sync = self.begin_sync_writing()?;
         let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         for turn in 0..size {
             let block = (me + size - 1 - turn) % size;
             if turn > 0 {
-                self.wait(self.shm_comm.turn(meeting, block, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(sync, block, turn, (me + size - 1) % size))?;
             }
             let at = block as usize * part.bytes();
             let own = part.of(&blocks.to[block as usize]);
             if block == me {
-                self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
+                self.finish_block(sync, at, &own, &part.of(&blocks.from[0]), in_place);
                 // Its turns went round all ranks.
                 self.shm_comm.all_have_come();
                 break;
             }
-            self.add_to_block(meeting, at, &own, turn == 0);
-            self.shm_comm.pass_turn(meeting, block, turn + 1);
+            self.add_to_block(sync, at, &own, turn == 0);
+            self.shm_comm.pass_turn(sync, block, turn + 1);
         }
         Ok(())
     }
 
-    fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
-        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(meeting));
+    fn add_to_block(&self, sync: SyncStep, at: usize, own: &Slice, is_first: bool) {
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(sync));
         match is_first {
             true => self.host.copy(&from, 0, area.buf(), at, from.len()),
             false => {
@@ -127,8 +127,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
     }
 
-    fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(meeting));
+    fn finish_block(&self, sync: SyncStep, at: usize, own: &Slice, result: &Slice, in_place: bool) {
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(sync));
         let (result, sum) = (self.host.buffer(result), Operand::within(&area, at, from.len()));
         if in_place {
             // Operands and result may overlap.

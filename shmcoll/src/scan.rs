@@ -1,6 +1,6 @@
 //! Scans. Operands are combined in the order of the ranks, so the operation may be any.
 //!
-//! Nobody needs what higher ranks have: these ways are handovers, in which the low ranks go on. What fits beside a flag, and what is
+//! Nobody needs what higher ranks have: these ways are eager steps, in which the low ranks go on. What fits beside a flag, and what is
 //! long, goes from rank to rank, the latter piece by piece. What lies in between is laid out by all, and each rank combines what lies
 //! below it; among many ranks that would be too much work, so all meet, and who comes last combines for all.
 
@@ -10,9 +10,9 @@ use crate::reduce::step_of;
 use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::{Handover, ShmComm};
+use tern_transport::{EagerStep, ShmComm};
 
-/// Bytes that go from rank to rank at once: a rank reads one half of a eager slot and writes the other.
+/// Bytes that go from rank to rank at once: a rank reads one half of an eager slot and writes the other.
 const PIECE_BYTES: usize = ShmComm::EAGER_SLOT_BYTES / 2;
 
 /// Which operands a rank gets.
@@ -68,18 +68,18 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Sums travel from rank to rank in the lines of the flags. That is one line for each rank to read: if each read those of all ranks
     /// below, the last would not have its own sum sooner, and calls in a row would take as much longer as there are ranks.
     fn scan_notes(&mut self, scan: &Scan) -> CallResult {
-        let handover = self.hand_over_writing()?;
+        let eager = self.begin_eager_writing()?;
         let (mut sum, mut below) = (note_of(&scan.own, 0, scan.bytes), None);
         if let Some(before) = self.shm_comm.rank().checked_sub(1) {
-            self.wait(self.shm_comm.offered(handover, before))?;
-            let mut left = self.shm_comm.offer_of(handover, before);
+            self.wait(self.shm_comm.contributed(eager, before))?;
+            let mut left = self.shm_comm.contribution_of(eager, before);
             below = Some(left);
             self.host.combine(Operand::note(&mut left), Operand::note(&mut sum), scan.count);
         }
         if !self.is_highest() {
-            self.shm_comm.offer(handover, &sum);
+            self.shm_comm.contribute(eager, &sum);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         let result = if scan.reach == Inclusive { Some(sum) } else { below };
         if let Some(result) = result {
             scan.result.write(0, &result[..scan.bytes]);
@@ -87,20 +87,20 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Operands lie side by side in a eager slot.
+    /// Operands lie side by side in an eager slot.
     fn scan_slot(&mut self, scan: &Scan) -> CallResult {
-        let (handover, step) = (self.hand_over_writing()?, step_of(scan.bytes));
-        let slot = self.shm_comm.eager_slot(handover);
+        let (eager, step) = (self.begin_eager_writing()?, step_of(scan.bytes));
+        let slot = self.shm_comm.eager_slot(eager);
         if !self.is_highest() {
             self.host.copy(&scan.own, 0, slot.buf(), self.me() * step, scan.bytes);
-            self.shm_comm.offer(handover, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_NOTE);
         }
         let mut is_begun = scan.reach == Inclusive;
         if is_begun {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
         for rank in (0..self.me()).rev() {
-            self.wait(self.shm_comm.offered(handover, rank as u32))?;
+            self.wait(self.shm_comm.contributed(eager, rank as u32))?;
             match is_begun {
                 true => {
                     let left = Operand::within(&slot, rank * step, scan.bytes);
@@ -110,17 +110,17 @@ impl<S: CallHost> ShmCall<'_, S> {
             }
             is_begun = true;
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
     /// Operands lie side by side in the sync buffer, and become results there.
     fn scan_sync_buffer(&mut self, scan: &Scan) -> CallResult {
-        let (meeting, step) = (self.meet_writing()?, step_of(scan.bytes));
-        let area = self.shm_comm.sync_buffer(meeting);
+        let (sync, step) = (self.begin_sync_writing()?, step_of(scan.bytes));
+        let area = self.shm_comm.sync_buffer(sync);
         area.will_write(self.me() * step, scan.bytes);
         self.host.copy(&scan.own, 0, area.buf(), self.me() * step, scan.bytes);
-        self.all_come_after(meeting, || {
+        self.all_come_after(sync, || {
             for rank in 1..self.size() {
                 let place = |rank| Operand::within(&area, rank * step, scan.bytes);
                 self.host.combine(place(rank - 1), place(rank), scan.count);
@@ -137,27 +137,27 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scan_piece(&mut self, scan: &Scan) -> CallResult {
         let me = self.me();
         // Who gets something from below knows by it that the eager slot is free.
-        let handover = if me == 0 { self.hand_over_writing()? } else { self.shm_comm.hand_over() };
+        let eager = if me == 0 { self.begin_eager_writing()? } else { self.shm_comm.begin_eager() };
         if me == 0 {
-            self.begin_piece(handover, scan);
+            self.begin_piece(eager, scan);
         } else {
-            self.wait(self.shm_comm.offered(handover, me as u32 - 1))?;
-            self.add_to_piece(handover, scan);
+            self.wait(self.shm_comm.contributed(eager, me as u32 - 1))?;
+            self.add_to_piece(eager, scan);
         }
-        self.shm_comm.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn begin_piece(&self, handover: Handover, scan: &Scan) {
-        self.host.copy(&scan.own, 0, self.shm_comm.eager_slot(handover).buf(), 0, scan.bytes);
-        self.shm_comm.offer(handover, &NO_NOTE);
+    fn begin_piece(&self, eager: EagerStep, scan: &Scan) {
+        self.host.copy(&scan.own, 0, self.shm_comm.eager_slot(eager).buf(), 0, scan.bytes);
+        self.shm_comm.contribute(eager, &NO_NOTE);
         if scan.reach == Inclusive {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
     }
 
-    fn add_to_piece(&self, handover: Handover, scan: &Scan) {
-        let slot = self.shm_comm.eager_slot(handover);
+    fn add_to_piece(&self, eager: EagerStep, scan: &Scan) {
+        let slot = self.shm_comm.eager_slot(eager);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));
         let (left, own) = (Operand::within(&slot, before, scan.bytes), Operand::of(&scan.own));
@@ -174,7 +174,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.host.copy(slot.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
-            self.shm_comm.offer(handover, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_NOTE);
         }
     }
 }

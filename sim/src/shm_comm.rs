@@ -140,7 +140,7 @@ fn barrier(shm_comm: &mut ShmComm<PricedLines>, scheduler: &Scheduler, rank: u32
     scheduler.charge(rank, picos(params.shm_comm.come_ns));
     match tern_shmcoll::come(shm_comm) {
         (_, Arrival::Early(watch)) => scheduler.wait(rank, watch),
-        (meeting, _) => shm_comm.open(meeting),
+        (sync, _) => shm_comm.open(sync),
     }
 }
 

@@ -32,10 +32,10 @@ fn main() {
                 fabric.shm_comm(ShmMember { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
             let bell = fabric.doorbell();
             for policy in POLICIES {
-                meet(&mut shm_comm, POLICIES[1], &*bell);
+                barrier(&mut shm_comm, POLICIES[1], &*bell);
                 let start = Instant::now();
                 for _ in 0..ROUNDS {
-                    meet(&mut shm_comm, policy, &*bell);
+                    barrier(&mut shm_comm, policy, &*bell);
                 }
                 let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
                 if me == 0 {
@@ -46,10 +46,10 @@ fn main() {
     }
 }
 
-fn meet(shm_comm: &mut ShmComm, policy: Policy, bell: &dyn tern_transport::Doorbell) {
+fn barrier(shm_comm: &mut ShmComm, policy: Policy, bell: &dyn tern_transport::Doorbell) {
     shm_comm.begin(0);
-    let meeting = shm_comm.meet();
-    let Arrival::Early(watch) = shm_comm.arrive(meeting) else { return shm_comm.open(meeting) };
+    let sync = shm_comm.begin_sync();
+    let Arrival::Early(watch) = shm_comm.arrive(sync) else { return shm_comm.open(sync) };
     for _ in 0..policy.spins {
         if shm_comm.look(&watch) == Sight::Come {
             return;

@@ -132,21 +132,21 @@ pub const SHM_COMM_RANKS_MAX: usize = 64;
 /// Payload bytes beside a flag's count in its line.
 pub const NOTE_BYTES: usize = 48;
 
-/// Eager slots: handovers that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
+/// Eager slots: eager steps that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
 pub const EAGER_SLOTS: usize = 16;
 
-/// Handovers whose bytes all fit beside a flag, and so need no eager slot, that the first ranks may be ahead of the last. Where ranks share
+/// Eager steps whose bytes all fit beside a flag, and so need no eager slot, that the first ranks may be ahead of the last. Where ranks share
 /// cores, each wait of a root for the last rank is a change of core for all of them.
 pub const NOTES: usize = 128;
 
-/// Bytes of a eager slot; all eager slots together lie in a second-level cache of today.
+/// Bytes of an eager slot; all eager slots together lie in a second-level cache of today.
 pub const EAGER_SLOT_BYTES: usize = 64 * 1024;
 
-/// Bytes of each of the two halves that meetings use in turn: a quarter of such a cache.
+/// Bytes of each of the two halves that sync steps use in turn: a quarter of such a cache.
 pub const SYNC_BUFFER_BYTES: usize = 512 * 1024;
 
-/// Sync buffers, which calls use in turn: who has been in a meeting two calls ago knows without looking that the next one is free.
+/// Sync buffers, which calls use in turn: who has been in a sync step two calls ago knows without looking that the next one is free.
 pub const SYNC_BUFFERS: usize = 4;
 
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
@@ -156,7 +156,7 @@ pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 pub const READERS_MAX: usize = 4;
 
 /// Flags of a shared buffer: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
-/// eager slot a gift and an offer a rank; and gifts without a eager slot.
+/// eager slot a gift and an offer a rank; and gifts without an eager slot.
 pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + NOTES;
 
 /// Bytes of data of a shared buffer.

@@ -17,7 +17,7 @@ use tern_mem::UserBuf;
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
 use tern_transport::shm::shm_comm::SharedLines;
 use tern_transport::{
-    Arrival, Doorbell, Meeting, Mismatch, Remote, ShmComm, ShmWatch, Sight, Token, Transfer, Transport,
+    Arrival, Doorbell, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep, Token, Transfer, Transport,
 };
 
 pub use tern_shmcoll::{Habits, Method, VectorBlocks};
@@ -70,7 +70,7 @@ pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Re
         return Ok(true);
     }
     let Some(mut shm_comm) = this.shm_comm.take() else { return Ok(false) };
-    let outcome = meet(process, &mut shm_comm, (call, context), come);
+    let outcome = finish_barrier(process, &mut shm_comm, (call, context), come);
     end(comm, shm_comm)?;
     outcome.map(|()| true)
 }
@@ -81,23 +81,23 @@ pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let this = process.comm(comm)?;
     let (context, rank, size) = (this.context, this.rank, this.group.size());
     let ShmCommPlace::Here(mut shm_comm) = process.final_shm_comm(rank, size) else { return Ok(false) };
-    meet(process, &mut shm_comm, (call, context), None).map(|()| true)
+    finish_barrier(process, &mut shm_comm, (call, context), None).map(|()| true)
 }
 
 /// Comes to a barrier.
 #[inline]
-fn come(shm_comm: &mut ShmComm) -> (Meeting, Arrival) {
+fn come(shm_comm: &mut ShmComm) -> (SyncStep, Arrival) {
     shm_comm.begin(mark_of_barrier().bits());
     tern_shmcoll::come(shm_comm)
 }
 
 /// Waits until all ranks of a shm communicator have come to a barrier, to which this one may have come already.
 #[inline(never)]
-fn meet(
+fn finish_barrier(
     mut process: LockGuard,
     shm_comm: &mut ShmComm,
     (call, context): (&'static str, u64),
-    has_come: Option<(Meeting, Arrival)>,
+    has_come: Option<(SyncStep, Arrival)>,
 ) -> Result {
     let waiting = || Waiting::collective(call, context);
     while let Some(watch) = shm_comm.unsettled().filter(|_| has_come.is_none()) {
@@ -109,9 +109,9 @@ fn meet(
             shm_comm.tell();
             wait::until_event(process, Awaited::new(shm_comm, watch, waiting))
         }
-        (meeting, Arrival::Last) => {
+        (sync, Arrival::Last) => {
             drop(process);
-            shm_comm.open(meeting);
+            shm_comm.open(sync);
             Ok(())
         }
         (_, Arrival::Amiss) => {

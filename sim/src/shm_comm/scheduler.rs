@@ -72,7 +72,7 @@ struct WatchedFlag {
 
 /// The words by which more than two ranks meet.
 #[derive(Default)]
-struct MeetingWords {
+struct SyncWords {
     arrived: u32,
     gate: u64,
     gate_before: u64,
@@ -89,7 +89,7 @@ struct SchedulerState {
     topology: RankTopology,
     running: u32,
     flags: HashMap<usize, WatchedFlag, BuildHasherDefault<DefaultHasher>>,
-    words: MeetingWords,
+    words: SyncWords,
     cache: Cache,
     /// Flags that were raised, and ranks that were counted.
     raised: u64,
@@ -112,7 +112,7 @@ impl Scheduler {
             topology,
             running: u32::MAX,
             flags: HashMap::default(),
-            words: MeetingWords::default(),
+            words: SyncWords::default(),
             cache: Cache::new(SHARED_BUFFER_DATA_BYTES / LINE_BYTES),
             raised: 0,
             moved: vec![0; job.ranks as usize],
@@ -229,7 +229,7 @@ impl Scheduler {
         count
     }
 
-    /// The last meeting whose gate was opened, as the rank sees it.
+    /// The last sync step whose gate was opened, as the rank sees it.
     pub fn gate(&self, rank: u32) -> u64 {
         let state = self.turn(rank);
         let is_seen = state.words.visible <= state.lives[rank as usize].clock;
@@ -308,7 +308,7 @@ impl Scheduler {
         let clock = state.lives[rank as usize].clock + self.prices.transfer;
         state.lives[rank as usize].clock = clock;
         let gate_before = state.words.gate;
-        state.words = MeetingWords {
+        state.words = SyncWords {
             arrived: 0,
             gate: count,
             gate_before,

@@ -71,13 +71,13 @@ pub(crate) struct CooperativeCopySlot {
     pub(crate) len: AtomicU64,
 }
 
-/// Where the ranks of a shm communicator meet, see `shm_comm.rs`: what each of them writes at each meeting, and apart from that what is
+/// Where the ranks of a shm communicator meet, see `shm_comm.rs`: what each of them writes at each sync step, and apart from that what is
 /// mostly read.
 #[repr(C, align(128))]
 pub(crate) struct ShmCommWords {
-    /// Who has arrived at the meeting under way, and with which mark.
+    /// Who has arrived at the sync step under way, and with which mark.
     pub(crate) arrivals: Arrivals,
-    /// The last meeting that all have come to.
+    /// The last sync step that all have come to.
     pub(crate) gate: AtomicU64,
     /// The mark that all came with.
     pub(crate) gate_mark: AtomicU64,

@@ -3,16 +3,16 @@
 //!
 //! There are two ways to use it, each with memory of its own:
 //!
-//! - A *meeting*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
-//!   of one of two halves, which meetings use in turn: whoever has left a meeting knows that all have left
+//! - A *sync step*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
+//!   of one of two halves, which sync steps use in turn: whoever has left a sync step knows that all have left
 //!   the one before. Its data lie in one of several sync buffers, which calls use in turn.
-//! - A *handover*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
-//!   of several eager slots. A eager slot is used again once all ranks have said that they are through with what it held before.
+//! - An *eager step*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
+//!   of several eager slots. An eager slot is used again once all ranks have said that they are through with what it held before.
 //!
 //! In both, small data travel in the line of the flag that announces them. A flag has one writer at a time, and only
 //! counts upwards, so nothing has to be cleared between calls.
 //!
-//! Who arrives at a meeting of more than two ranks counts up one word, and whoever comes last opens the gate,
+//! Who arrives at a sync step of more than two ranks counts up one word, and whoever comes last opens the gate,
 //! which is what the others wait for: one line is looked at, and one system call wakes all who sleep. Two ranks
 //! need no such count: each looks at the other's flag.
 //!
@@ -40,7 +40,7 @@ pub use shared_lines::SharedLines;
 pub(crate) use shared_lines::clear;
 
 /// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a
-/// time uses it. All ranks begin the same meetings and handovers in the same order.
+/// time uses it. All ranks begin the same sync steps and eager steps in the same order.
 ///
 /// `L` is where its lines are: in the segment of a job, or for the simulator in memory that has a price.
 pub struct ShmComm<L = SharedLines> {
@@ -55,17 +55,17 @@ pub struct ShmComm<L = SharedLines> {
     mark: u64,
     /// The last one that this rank has told the others of.
     told: Cell<u64>,
-    /// Meetings and handovers begun in it.
+    /// Sync steps and eager steps begun in it.
     steps: u64,
-    /// Meetings begun in all calls.
-    meetings: u64,
+    /// Sync steps begun in all calls.
+    sync_steps: u64,
     /// So many had been begun before this call.
-    meetings_before: u64,
-    /// The last meeting of each sync buffer.
+    sync_steps_before: u64,
+    /// The last sync step of each sync buffer.
     sync_buffers: [u64; SYNC_BUFFERS],
-    /// The last handover of each eager slot.
+    /// The last eager step of each eager slot.
     eager_slots: [u64; EAGER_SLOTS],
-    /// The last handover of each of the notes.
+    /// The last eager step of each of the notes.
     notes: [u64; NOTES],
     /// All ranks have come so far.
     through: Cell<u64>,
@@ -73,17 +73,17 @@ pub struct ShmComm<L = SharedLines> {
     left: Option<u64>,
 }
 
-/// A meeting that has begun.
+/// A sync step that has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Meeting {
+pub struct SyncStep {
     count: u64,
     half: usize,
     buffer: usize,
 }
 
-/// A handover that has begun.
+/// An eager step that has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handover {
+pub struct EagerStep {
     count: u64,
     /// Its eager slot; those behind the last eager slot are notes without one.
     place: usize,
@@ -117,16 +117,16 @@ pub trait Lines {
     /// Counts a flag down by one.
     fn leave(&self, line: usize);
 
-    /// Counts this rank as arrived at meeting `count`.
+    /// Counts this rank as arrived at sync step `count`.
     fn arrive(&self, count: u64, mark: u64) -> Arrived;
 
-    /// Forgets those who arrived at a meeting that nobody will complete, if nobody has arrived since.
+    /// Forgets those who arrived at a sync step that nobody will complete, if nobody has arrived since.
     fn forget_arrivals(&self, seen: u64);
 
-    /// Opens the gate of meeting `count`, to which all have come, and says with which mark.
+    /// Opens the gate of sync step `count`, to which all have come, and says with which mark.
     fn open(&self, count: u64, mark: u64);
 
-    /// The last meeting whose gate was opened.
+    /// The last sync step whose gate was opened.
     fn gate(&self) -> u64;
 
     /// The mark that all came to it with.
@@ -141,11 +141,11 @@ pub trait Lines {
 pub enum Arrived {
     /// So many have arrived with it; whether all with the same mark.
     Number(u32, bool),
-    /// Others have arrived at another meeting: this rank was not counted. The word as it was found.
+    /// Others have arrived at another sync step: this rank was not counted. The word as it was found.
     Elsewhere(u64),
 }
 
-/// What follows for a rank that has arrived at a meeting.
+/// What follows for a rank that has arrived at a sync step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// Others have yet to come.
@@ -173,7 +173,7 @@ pub struct ShmMember {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "only this module makes and reads it")]
 pub enum ShmWatch {
-    /// The gate of a meeting opens.
+    /// The gate of a sync step opens.
     Gate { count: u64 },
     /// Rank `by` raises a flag in this call.
     Flag { line: usize, count: u64, by: u32 },
@@ -209,7 +209,7 @@ pub enum Sight {
 }
 
 /// A part of the shared memory. Only bytes that no other rank is told to touch now may be touched: that is what the
-/// order of meetings and handovers is for. A rank that breaks it reads or spoils data, never anything else.
+/// order of sync steps and eager steps is for. A rank that breaks it reads or spoils data, never anything else.
 #[derive(Clone)]
 pub struct Area<'a> {
     buf: UserBuf,
@@ -262,9 +262,9 @@ impl<L> std::fmt::Debug for ShmComm<L> {
 impl ShmComm {
     /// Slots that each rank can lead.
     pub const SLOTS: u32 = SHM_COMM_SLOTS as u32;
-    /// Bytes that one meeting can move.
+    /// Bytes that one sync step can move.
     pub const SYNC_BUFFER_BYTES: usize = SYNC_BUFFER_BYTES;
-    /// Bytes that one handover can move.
+    /// Bytes that one eager step can move.
     pub const EAGER_SLOT_BYTES: usize = EAGER_SLOT_BYTES;
     /// Bytes that travel in the line of a flag.
     pub const NOTE_BYTES: usize = NOTE_BYTES;
@@ -288,8 +288,8 @@ impl<L> ShmComm<L> {
             told: Cell::new(0),
             mark: 0,
             steps: 0,
-            meetings: 0,
-            meetings_before: 0,
+            sync_steps: 0,
+            sync_steps_before: 0,
             sync_buffers: [0; SYNC_BUFFERS],
             eager_slots: [0; EAGER_SLOTS],
             notes: [0; NOTES],
@@ -333,21 +333,21 @@ impl<L> ShmComm<L> {
     }
 }
 
-/// Meetings.
+/// Sync steps.
 impl<L: Lines> ShmComm<L> {
-    /// Begins the next meeting of the call.
+    /// Begins the next sync step of the call.
     #[inline]
-    pub fn meet(&mut self) -> Meeting {
-        let buffer = (self.calls + self.meetings - self.meetings_before) as usize % SYNC_BUFFERS;
-        self.meetings += 1;
-        Meeting { count: self.step(), half: (self.meetings % 2) as usize, buffer }
+    pub fn begin_sync(&mut self) -> SyncStep {
+        let buffer = (self.calls + self.sync_steps - self.sync_steps_before) as usize % SYNC_BUFFERS;
+        self.sync_steps += 1;
+        SyncStep { count: self.step(), half: (self.sync_steps % 2) as usize, buffer }
     }
 
-    /// What must be waited for before this rank may write to the meeting's sync buffer, if anything: a rank that has not left the call
+    /// What must be waited for before this rank may write to the sync step's sync buffer, if anything: a rank that has not left the call
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
-    pub fn before_sync_write(&mut self, meeting: Meeting) -> Option<ShmWatch> {
-        let last = calls::call_of(self.sync_buffers[meeting.buffer]);
+    pub fn before_sync_write(&mut self, sync: SyncStep) -> Option<ShmWatch> {
+        let last = calls::call_of(self.sync_buffers[sync.buffer]);
         if last < self.calls {
             let free_at = self.first_step(SYNC_BUFFERS as u64 - 1).max(calls::first_step_of(last + 1));
             if free_at > self.through.get()
@@ -356,23 +356,23 @@ impl<L: Lines> ShmComm<L> {
                 return Some(behind);
             }
         }
-        self.sync_buffers[meeting.buffer] = meeting.count;
+        self.sync_buffers[sync.buffer] = sync.count;
         None
     }
 
-    /// All have come to a meeting of this call: they have left those before.
+    /// All have come to a sync step of this call: they have left those before.
     #[inline]
     pub fn all_have_come(&self) {
         self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// The meeting's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
+    /// The sync step's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
     #[inline]
-    pub fn sync_buffer(&self, meeting: Meeting) -> Area<'_> {
-        self.area(meeting.buffer * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
+    pub fn sync_buffer(&self, sync: SyncStep) -> Area<'_> {
+        self.area(sync.buffer * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
     }
 
-    /// The sync buffer of the call's first meeting, for a rank's own use once all have come to one.
+    /// The sync buffer of the call's first sync step, for a rank's own use once all have come to one.
     #[inline]
     pub fn scratch(&self) -> Area<'_> {
         self.area(self.calls as usize % SYNC_BUFFERS * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
@@ -380,118 +380,118 @@ impl<L: Lines> ShmComm<L> {
 
     /// Arrives: what this rank has written is ready.
     #[inline]
-    pub fn arrive(&self, meeting: Meeting) -> Arrival {
-        // Whoever finds this rank's arrival where others arrived at an earlier meeting has to know that it is the newer one.
+    pub fn arrive(&self, sync: SyncStep) -> Arrival {
+        // Whoever finds this rank's arrival where others arrived at an earlier sync step has to know that it is the newer one.
         self.tell();
-        match self.lines.arrive(meeting.count, self.mark) {
+        match self.lines.arrive(sync.count, self.mark) {
             Arrived::Number(number, _) if number < self.member.size => {
-                Arrival::Early(ShmWatch::Gate { count: meeting.count })
+                Arrival::Early(ShmWatch::Gate { count: sync.count })
             }
             Arrived::Number(_, true) => Arrival::Last,
-            other => self.arrived_amiss(meeting, other),
+            other => self.arrived_amiss(sync, other),
         }
     }
 
     /// All may leave: whoever came last says so.
     #[inline]
-    pub fn open(&self, meeting: Meeting) {
-        self.lines.open(meeting.count, self.mark);
+    pub fn open(&self, sync: SyncStep) {
+        self.lines.open(sync.count, self.mark);
     }
 
     /// Arrives by this rank's flag.
     #[inline]
-    pub fn come(&self, meeting: Meeting) {
-        self.lines.raise(self.post_line(meeting, self.member.rank), meeting.count, self.mark);
+    pub fn come(&self, sync: SyncStep) {
+        self.lines.raise(self.post_line(sync, self.member.rank), sync.count, self.mark);
     }
 
-    /// Comes to the only meeting of a call whose mark is zero, without data: one word says all of it. Two ranks meet so. The answer is what
+    /// Comes to the only sync step of a call whose mark is zero, without data: one word says all of it. Two ranks meet so. The answer is what
     /// this rank waits for.
     #[inline]
-    pub fn come_solely(&mut self) -> (Meeting, ShmWatch) {
+    pub fn come_solely(&mut self) -> (SyncStep, ShmWatch) {
         debug_assert!(self.member.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
-        let meeting = Meeting { count: self.sole_step(), ..self.meet() };
-        self.lines.raise_count(self.post_line(meeting, self.member.rank), meeting.count);
+        let sync = SyncStep { count: self.sole_step(), ..self.begin_sync() };
+        self.lines.raise_count(self.post_line(sync, self.member.rank), sync.count);
         let by = 1 - self.member.rank;
-        (meeting, ShmWatch::Sole { line: self.post_line(meeting, by), count: meeting.count, by })
+        (sync, ShmWatch::Sole { line: self.post_line(sync, by), count: sync.count, by })
     }
 
     /// Arrives by this rank's flag, with a note.
     #[inline]
-    pub fn post(&self, meeting: Meeting, note: &Note) {
-        self.lines.raise_with(self.post_line(meeting, self.member.rank), meeting.count, self.mark, note);
+    pub fn post(&self, sync: SyncStep, note: &Note) {
+        self.lines.raise_with(self.post_line(sync, self.member.rank), sync.count, self.mark, note);
     }
 
     /// The arrival of a rank by its flag.
     #[inline]
-    pub fn posted(&self, meeting: Meeting, rank: u32) -> ShmWatch {
-        ShmWatch::Flag { line: self.post_line(meeting, rank), count: meeting.count, by: rank }
+    pub fn posted(&self, sync: SyncStep, rank: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.post_line(sync, rank), count: sync.count, by: rank }
     }
 
     /// The note of a rank that has arrived.
     #[inline]
-    pub fn post_of(&self, meeting: Meeting, rank: u32) -> Note {
-        self.lines.note(self.post_line(meeting, rank))
+    pub fn post_of(&self, sync: SyncStep, rank: u32) -> Note {
+        self.lines.note(self.post_line(sync, rank))
     }
 
-    /// The `turn`-th rank has been at slice `slice` of the meeting's memory, counted from one. That was rank `by`.
+    /// The `turn`-th rank has been at slice `slice` of the sync step's memory, counted from one. That was rank `by`.
     #[inline]
-    pub fn turn(&self, meeting: Meeting, slice: u32, turn: u32, by: u32) -> ShmWatch {
-        ShmWatch::Flag { line: self.turn_line(meeting, slice), count: turn_count(meeting, turn), by }
+    pub fn turn(&self, sync: SyncStep, slice: u32, turn: u32, by: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.turn_line(sync, slice), count: turn_count(sync, turn), by }
     }
 
     /// Leaves slice `slice` to the next rank, as the `turn`-th.
     #[inline]
-    pub fn pass_turn(&self, meeting: Meeting, slice: u32, turn: u32) {
-        self.lines.raise(self.turn_line(meeting, slice), turn_count(meeting, turn), self.mark);
+    pub fn pass_turn(&self, sync: SyncStep, slice: u32, turn: u32) {
+        self.lines.raise(self.turn_line(sync, slice), turn_count(sync, turn), self.mark);
     }
 }
 
-/// Handovers.
+/// Eager steps.
 impl<L: Lines> ShmComm<L> {
-    /// Begins the next handover of the call.
+    /// Begins the next eager step of the call.
     #[inline]
-    pub fn hand_over(&mut self) -> Handover {
+    pub fn begin_eager(&mut self) -> EagerStep {
         let count = self.step();
         let slot = (self.calls + self.steps) as usize % EAGER_SLOTS;
         // A rank is at most so many calls ahead of another, whatever these were.
         let free_at = std::mem::replace(&mut self.eager_slots[slot], count)
             .max(self.first_step(EAGER_SLOTS as u64 - 1));
-        Handover { count, place: slot, free_at }
+        EagerStep { count, place: slot, free_at }
     }
 
-    /// Begins the next handover of the call, in which one gives to all no more than a note: it has no eager slot, and more of them may
+    /// Begins the next eager step of the call, in which one gives to all no more than a note: it has no eager slot, and more of them may
     /// be under way.
     #[inline]
-    pub fn hand_over_note(&mut self) -> Handover {
+    pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
         let note = (self.calls + self.steps) as usize % NOTES;
         let free_at = std::mem::replace(&mut self.notes[note], count).max(self.first_step(NOTES as u64 - 1));
-        Handover { count, place: EAGER_SLOTS + note, free_at }
+        EagerStep { count, place: EAGER_SLOTS + note, free_at }
     }
 
-    /// The handover's memory: [`ShmComm::EAGER_SLOT_BYTES`].
+    /// The eager step's memory: [`ShmComm::EAGER_SLOT_BYTES`].
     #[inline]
-    pub fn eager_slot(&self, handover: Handover) -> Area<'_> {
-        debug_assert!(handover.place < EAGER_SLOTS, "a note has no slot");
-        self.area(SYNC_BUFFERS * SYNC_BUFFER_BYTES + handover.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
+    pub fn eager_slot(&self, eager: EagerStep) -> Area<'_> {
+        debug_assert!(eager.place < EAGER_SLOTS, "a note has no slot");
+        self.area(SYNC_BUFFERS * SYNC_BUFFER_BYTES + eager.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
     }
 
-    /// What must be waited for before this rank may write for a handover, if anything: a rank that is not through with
+    /// What must be waited for before this rank may write for an eager step, if anything: a rank that is not through with
     /// what lay in the same eager slot.
     #[inline]
-    pub fn before(&self, handover: Handover) -> Option<ShmWatch> {
-        if handover.free_at <= self.through.get() {
+    pub fn before_eager_write(&self, eager: EagerStep) -> Option<ShmWatch> {
+        if eager.free_at <= self.through.get() {
             return None;
         }
-        self.look_who_is_behind(handover.free_at, self.halfway(handover).max(handover.free_at))
+        self.look_who_is_behind(eager.free_at, self.halfway(eager).max(eager.free_at))
     }
 
-    /// The handover half as many ago as may be under way. Who has to wait waits until all are through with that one: to look again
+    /// The eager step half as many ago as may be under way. Who has to wait waits until all are through with that one: to look again
     /// in each call would take the line from the rank that is behind, each time.
     #[inline]
-    fn halfway(&self, handover: Handover) -> u64 {
-        match handover.place.checked_sub(EAGER_SLOTS) {
-            None => self.eager_slots[(handover.place + EAGER_SLOTS / 2) % EAGER_SLOTS],
+    fn halfway(&self, eager: EagerStep) -> u64 {
+        match eager.place.checked_sub(EAGER_SLOTS) {
+            None => self.eager_slots[(eager.place + EAGER_SLOTS / 2) % EAGER_SLOTS],
             Some(note) => self.notes[(note + NOTES / 2) % NOTES],
         }
     }
@@ -513,45 +513,45 @@ impl<L: Lines> ShmComm<L> {
 
     /// Gives to all: with a note, and with what lies in the eager slot.
     #[inline]
-    pub fn give(&self, handover: Handover, note: &Note) {
-        self.lines.raise_with(self.gift_line(handover), handover.count, self.mark, note);
+    pub fn publish(&self, eager: EagerStep, note: &Note) {
+        self.lines.raise_with(self.publish_line(eager), eager.count, self.mark, note);
     }
 
     /// What the one, rank `by`, has given.
     #[inline]
-    pub fn given(&self, handover: Handover, by: u32) -> ShmWatch {
-        ShmWatch::Flag { line: self.gift_line(handover), count: handover.count, by }
+    pub fn published(&self, eager: EagerStep, by: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.publish_line(eager), count: eager.count, by }
     }
 
     /// The note of who has given.
     #[inline]
-    pub fn gift(&self, handover: Handover) -> Note {
-        self.lines.note(self.gift_line(handover))
+    pub fn published_payload(&self, eager: EagerStep) -> Note {
+        self.lines.note(self.publish_line(eager))
     }
 
     /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the eager slot.
     #[inline]
-    pub fn offer(&self, handover: Handover, note: &Note) {
-        self.lines.raise_with(self.offer_line(handover, self.member.rank), handover.count, self.mark, note);
+    pub fn contribute(&self, eager: EagerStep, note: &Note) {
+        self.lines.raise_with(self.contribution_line(eager, self.member.rank), eager.count, self.mark, note);
     }
 
     /// What a rank gives to the one.
     #[inline]
-    pub fn offered(&self, handover: Handover, rank: u32) -> ShmWatch {
-        ShmWatch::Flag { line: self.offer_line(handover, rank), count: handover.count, by: rank }
+    pub fn contributed(&self, eager: EagerStep, rank: u32) -> ShmWatch {
+        ShmWatch::Flag { line: self.contribution_line(eager, rank), count: eager.count, by: rank }
     }
 
     /// The note of a rank that has given to the one.
     #[inline]
-    pub fn offer_of(&self, handover: Handover, rank: u32) -> Note {
-        self.lines.note(self.offer_line(handover, rank))
+    pub fn contribution_of(&self, eager: EagerStep, rank: u32) -> Note {
+        self.lines.note(self.contribution_line(eager, rank))
     }
 
-    /// This rank is through with the handover: it has given and taken what it had to.
+    /// This rank is through with the eager step: it has given and taken what it had to.
     #[inline]
-    pub fn end(&self, handover: Handover) {
+    pub fn end_eager(&self, eager: EagerStep) {
         self.told.set(self.calls);
-        self.lines.raise(self.through_line(self.member.rank), handover.count, self.mark);
+        self.lines.raise(self.through_line(self.member.rank), eager.count, self.mark);
     }
 }
 
@@ -627,13 +627,13 @@ impl<L: Lines> ShmComm<L> {
     // In the order of these functions, and packed by the shm communicator's size: a small shm communicator touches few pages.
 
     #[inline]
-    fn post_line(&self, meeting: Meeting, rank: u32) -> usize {
-        meeting.half * self.ranks() + rank as usize
+    fn post_line(&self, sync: SyncStep, rank: u32) -> usize {
+        sync.half * self.ranks() + rank as usize
     }
 
     #[inline]
-    fn turn_line(&self, meeting: Meeting, slice: u32) -> usize {
-        (2 + meeting.half) * self.ranks() + slice as usize
+    fn turn_line(&self, sync: SyncStep, slice: u32) -> usize {
+        (2 + sync.half) * self.ranks() + slice as usize
     }
 
     #[inline]
@@ -647,13 +647,13 @@ impl<L: Lines> ShmComm<L> {
     }
 
     #[inline]
-    fn gift_line(&self, handover: Handover) -> usize {
-        6 * self.ranks() + handover.place
+    fn publish_line(&self, eager: EagerStep) -> usize {
+        6 * self.ranks() + eager.place
     }
 
     #[inline]
-    fn offer_line(&self, handover: Handover, rank: u32) -> usize {
-        6 * self.ranks() + EAGER_SLOTS + NOTES + handover.place * self.ranks() + rank as usize
+    fn contribution_line(&self, eager: EagerStep, rank: u32) -> usize {
+        6 * self.ranks() + EAGER_SLOTS + NOTES + eager.place * self.ranks() + rank as usize
     }
 
     #[inline]
@@ -662,9 +662,9 @@ impl<L: Lines> ShmComm<L> {
     }
 }
 
-/// Turns of one meeting count up from here: they are more than meetings, so a call has fewer meetings with turns.
+/// Turns of one sync step count up from here: they are more than sync steps, so a call has fewer sync steps with turns.
 #[inline]
-fn turn_count(meeting: Meeting, turn: u32) -> u64 {
-    let (call, step) = (meeting.count & !calls::STEPS, meeting.count & calls::STEPS);
+fn turn_count(sync: SyncStep, turn: u32) -> u64 {
+    let (call, step) = (sync.count & !calls::STEPS, sync.count & calls::STEPS);
     call | (step * (SHM_COMM_RANKS_MAX as u64 + 1) + u64::from(turn))
 }

@@ -80,24 +80,24 @@ fn use_shm_comm(rank: &mut Rank, me: u32) {
     let mut shm_comm =
         rank.fabric.shm_comm(ShmMember { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
     shm_comm.begin(0);
-    let meeting = shm_comm.meet();
-    shm_comm.post(meeting, &shm_comm.post_of(meeting, 1 - me));
-    shm_comm.sync_buffer(meeting).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
-    match shm_comm.arrive(meeting) {
+    let sync = shm_comm.begin_sync();
+    shm_comm.post(sync, &shm_comm.post_of(sync, 1 - me));
+    shm_comm.sync_buffer(sync).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
+    match shm_comm.arrive(sync) {
         Arrival::Early(watch) => shm_comm.sleep(&watch, None, Some(Duration::from_micros(10))),
-        Arrival::Last => shm_comm.open(meeting),
+        Arrival::Last => shm_comm.open(sync),
         Arrival::Amiss => shm_comm.abandon(),
     }
-    let handover = shm_comm.hand_over();
-    shm_comm.before(handover);
-    shm_comm.offer(handover, &shm_comm.gift(handover));
-    let offered = shm_comm.offered(handover, 1 - me);
-    shm_comm.sleep(&offered, None, Some(Duration::from_micros(10)));
+    let eager = shm_comm.begin_eager();
+    shm_comm.before_eager_write(eager);
+    shm_comm.contribute(eager, &shm_comm.published_payload(eager));
+    let contributed = shm_comm.contributed(eager, 1 - me);
+    shm_comm.sleep(&contributed, None, Some(Duration::from_micros(10)));
     let _ = (
-        shm_comm.look(&offered),
-        shm_comm.mismatch(&offered),
-        shm_comm.obstacle(&offered),
+        shm_comm.look(&contributed),
+        shm_comm.mismatch(&contributed),
+        shm_comm.obstacle(&contributed),
         shm_comm.unsettled(),
     );
-    shm_comm.end(handover);
+    shm_comm.end_eager(eager);
 }

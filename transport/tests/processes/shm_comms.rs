@@ -1,11 +1,11 @@
-//! Shm communicators: meetings and handovers among processes.
+//! Shm communicators: sync steps and eager steps among processes.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tern_transport::limits::NOTES;
 use tern_transport::{
-    Arrival, Doorbell, Fabric, Handover, Meeting, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, Transport,
+    Arrival, Doorbell, EagerStep, Fabric, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep, Transport,
 };
 
 use crate::job::{self, Rank};
@@ -23,8 +23,8 @@ pub fn nobody_is_early() {
             let mut random = Rng::with_seed(9 + u64::from(me));
             for round in 1..=ROUNDS {
                 rounds[me as usize].store(round, Ordering::Relaxed);
-                let meeting = next_meeting(&mut shm_comm);
-                arrive(&shm_comm, meeting, &*bell, random.u64(..6));
+                let sync = next_sync(&mut shm_comm);
+                arrive(&shm_comm, sync, &*bell, random.u64(..6));
                 for other in &rounds[..size as usize] {
                     assert!(other.load(Ordering::Relaxed) >= round, "somebody is still before the barrier");
                 }
@@ -33,19 +33,19 @@ pub fn nobody_is_early() {
     }
 }
 
-/// At each meeting all write to the sync buffer and read what the others wrote; two ranks use their flags.
-pub fn meetings_move_data() {
+/// At each sync step all write to the sync buffer and read what the others wrote; two ranks use their flags.
+pub fn sync_steps_move_data() {
     for size in [2, 5] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 3, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
             for round in 0..ROUNDS {
-                let meeting = next_meeting(&mut shm_comm);
-                shm_comm.sync_buffer(meeting).buf().write(me as usize * 8, &stamp(me, round));
-                gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
+                let sync = next_sync(&mut shm_comm);
+                shm_comm.sync_buffer(sync).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&shm_comm, sync, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    shm_comm.sync_buffer(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.sync_buffer(sync).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -53,32 +53,32 @@ pub fn meetings_move_data() {
     }
 }
 
-fn gather_round(shm_comm: &ShmComm, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
+fn gather_round(shm_comm: &ShmComm, sync: SyncStep, bell: &dyn Doorbell, yields: u64) {
     if shm_comm.size() == 2 {
-        shm_comm.post(meeting, &[0; ShmComm::NOTE_BYTES]);
-        return wait(shm_comm, &shm_comm.posted(meeting, 1 - shm_comm.rank()), bell, yields);
+        shm_comm.post(sync, &[0; ShmComm::NOTE_BYTES]);
+        return wait(shm_comm, &shm_comm.posted(sync, 1 - shm_comm.rank()), bell, yields);
     }
-    arrive(shm_comm, meeting, bell, yields);
+    arrive(shm_comm, sync, bell, yields);
 }
 
-fn arrive(shm_comm: &ShmComm, meeting: Meeting, bell: &dyn Doorbell, yields: u64) {
-    match shm_comm.arrive(meeting) {
+fn arrive(shm_comm: &ShmComm, sync: SyncStep, bell: &dyn Doorbell, yields: u64) {
+    match shm_comm.arrive(sync) {
         Arrival::Early(watch) => wait(shm_comm, &watch, bell, yields),
-        Arrival::Last => shm_comm.open(meeting),
+        Arrival::Last => shm_comm.open(sync),
         Arrival::Amiss => panic!("all make the same call"),
     }
 }
 
 /// That of a call of its own.
-fn next_meeting(shm_comm: &mut ShmComm) -> Meeting {
+fn next_sync(shm_comm: &mut ShmComm) -> SyncStep {
     shm_comm.begin(MARK);
-    shm_comm.meet()
+    shm_comm.begin_sync()
 }
 
 /// That of a call of its own.
-fn next_handover(shm_comm: &mut ShmComm) -> Handover {
+fn next_eager(shm_comm: &mut ShmComm) -> EagerStep {
     shm_comm.begin(MARK);
-    shm_comm.hand_over()
+    shm_comm.begin_eager()
 }
 
 /// What all calls here are.
@@ -92,56 +92,56 @@ pub fn notes_are_kept_until_they_are_read() {
         let bell = fabric.doorbell();
         for round in 0..4 * NOTES as u64 {
             shm_comm.begin(MARK);
-            let handover = shm_comm.hand_over_note();
+            let eager = shm_comm.begin_eager_payload();
             if me == 0 {
-                while let Some(behind) = shm_comm.before(handover) {
+                while let Some(behind) = shm_comm.before_eager_write(eager) {
                     assert!(round >= NOTES as u64 - 1, "round {round} waits");
                     waits[0].store(1, Ordering::Relaxed);
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
                 let mut note = [0; ShmComm::NOTE_BYTES];
                 note[..8].copy_from_slice(&stamp(0, round));
-                shm_comm.give(handover, &note);
+                shm_comm.publish(eager, &note);
             } else {
                 while waits[0].load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
-                wait(&shm_comm, &shm_comm.given(handover, 0), &*bell, 1);
-                assert_eq!(shm_comm.gift(handover)[..8], stamp(0, round));
+                wait(&shm_comm, &shm_comm.published(eager, 0), &*bell, 1);
+                assert_eq!(shm_comm.published_payload(eager)[..8], stamp(0, round));
             }
-            shm_comm.end(handover);
+            shm_comm.end_eager(eager);
         }
     });
 }
 
 /// Roots take turns; the others take what each gave, some slowly. Nothing is written over before all have read it.
-pub fn handovers_keep_what_is_not_read() {
+pub fn eager_slots_keep_what_is_not_read() {
     const SIZE: u32 = 4;
     job::run(SIZE, true, |fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 2, slot: 0, rank: me, size: SIZE });
         let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(77 + u64::from(me)));
         for round in 0..ROUNDS {
-            let handover = next_handover(&mut shm_comm);
+            let eager = next_eager(&mut shm_comm);
             let root = (round % u64::from(SIZE)) as u32;
             if root == me {
-                while let Some(behind) = shm_comm.before(handover) {
+                while let Some(behind) = shm_comm.before_eager_write(eager) {
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
-                shm_comm.eager_slot(handover).buf().write(100, &stamp(me, round));
+                shm_comm.eager_slot(eager).buf().write(100, &stamp(me, round));
                 let mut note = [0; ShmComm::NOTE_BYTES];
                 note[..8].copy_from_slice(&stamp(me, round));
-                shm_comm.give(handover, &note);
+                shm_comm.publish(eager, &note);
             } else {
-                wait(&shm_comm, &shm_comm.given(handover, root), &*bell, random.u64(..4));
+                wait(&shm_comm, &shm_comm.published(eager, root), &*bell, random.u64(..4));
                 if random.u64(..40) == 0 {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let mut seen = [0; 8];
-                shm_comm.eager_slot(handover).buf().read(100, &mut seen);
+                shm_comm.eager_slot(eager).buf().read(100, &mut seen);
                 assert_eq!(seen, stamp(root, round));
-                assert_eq!(shm_comm.gift(handover)[..8], seen);
+                assert_eq!(shm_comm.published_payload(eager)[..8], seen);
             }
-            shm_comm.end(handover);
+            shm_comm.end_eager(eager);
         }
     });
 }
@@ -193,7 +193,7 @@ fn wait(shm_comm: &ShmComm, watch: &ShmWatch, bell: &dyn Doorbell, yields: u64) 
     assert!(start.elapsed() < Duration::from_secs(5), "a wake-up was lost");
 }
 
-/// Rank 0 sleeps in a meeting that rank 1 comes to only after it had an answer to its message.
+/// Rank 0 sleeps in a sync step that rank 1 comes to only after it had an answer to its message.
 pub fn bell_wakes() {
     job::run(2, false, |fabric: Fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
@@ -204,8 +204,8 @@ pub fn bell_wakes() {
             rank.send(0, 1, &mut []);
             rank.receive();
         }
-        let meeting = next_meeting(&mut shm_comm);
-        let Arrival::Early(watch) = shm_comm.arrive(meeting) else { return shm_comm.open(meeting) };
+        let sync = next_sync(&mut shm_comm);
+        let Arrival::Early(watch) = shm_comm.arrive(sync) else { return shm_comm.open(sync) };
         let start = Instant::now();
         while shm_comm.look(&watch) == Sight::Pending {
             let armed = bell.arm();
@@ -228,34 +228,34 @@ pub fn slots_are_used_again() {
         let bell = fabric.doorbell();
         let mut world = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 3 });
         for (turn, size) in [3, 2, 3].into_iter().enumerate() {
-            // A meeting over the world's slot, so that nobody comes before the leader has cleared.
+            // A sync step over the world's slot, so that nobody comes before the leader has cleared.
             if me == 0 && turn > 0 {
                 let last = [3, 2, 3][turn - 1];
                 while !fabric.clear_shm_slot(1, last) {
                     std::thread::yield_now();
                 }
             }
-            let meeting = next_meeting(&mut world);
-            arrive(&world, meeting, &*bell, 1);
+            let sync = next_sync(&mut world);
+            arrive(&world, sync, &*bell, 1);
             if me >= size {
                 continue;
             }
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 1, rank: me, size });
             for _ in 0..40 {
-                let handover = next_handover(&mut shm_comm);
-                while let Some(behind) = shm_comm.before(handover) {
+                let eager = next_eager(&mut shm_comm);
+                while let Some(behind) = shm_comm.before_eager_write(eager) {
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
-                shm_comm.end(handover);
-                let meeting = next_meeting(&mut shm_comm);
-                gather_round(&shm_comm, meeting, &*bell, 2);
+                shm_comm.end_eager(eager);
+                let sync = next_sync(&mut shm_comm);
+                gather_round(&shm_comm, sync, &*bell, 2);
             }
             shm_comm.leave();
         }
     });
 }
 
-/// In some rounds one rank makes another call, by a meeting, a handover or not at all: all that wait for it leave the call, and the
+/// In some rounds one rank makes another call, by a sync step, an eager step or not at all: all that wait for it leave the call, and the
 /// next one is right, however late the others are.
 pub fn those_who_differ_part_and_meet_again() {
     for size in [2, 3, 5] {
@@ -272,12 +272,12 @@ pub fn those_who_differ_part_and_meet_again() {
                 if how < 3 {
                     part(&mut shm_comm, me == odd, how, &*bell);
                 }
-                let meeting = next_settled_meeting(&mut shm_comm, &*bell);
-                shm_comm.sync_buffer(meeting).buf().write(me as usize * 8, &stamp(me, round));
-                gather_round(&shm_comm, meeting, &*bell, random.u64(..3));
+                let sync = next_settled_sync(&mut shm_comm, &*bell);
+                shm_comm.sync_buffer(sync).buf().write(me as usize * 8, &stamp(me, round));
+                gather_round(&shm_comm, sync, &*bell, random.u64(..3));
                 for rank in 0..size {
                     let mut seen = [0; 8];
-                    shm_comm.sync_buffer(meeting).buf().read(rank as usize * 8, &mut seen);
+                    shm_comm.sync_buffer(sync).buf().read(rank as usize * 8, &mut seen);
                     assert_eq!(seen, stamp(rank, round), "rank {me} read rank {rank} in round {round}");
                 }
             }
@@ -285,11 +285,11 @@ pub fn those_who_differ_part_and_meet_again() {
     }
 }
 
-fn next_settled_meeting(shm_comm: &mut ShmComm, bell: &dyn Doorbell) -> Meeting {
+fn next_settled_sync(shm_comm: &mut ShmComm, bell: &dyn Doorbell) -> SyncStep {
     while let Some(watch) = shm_comm.unsettled() {
         wait(shm_comm, &watch, bell, 1);
     }
-    next_meeting(shm_comm)
+    next_sync(shm_comm)
 }
 
 /// A call in which one rank is `odd`: all find out.
@@ -301,17 +301,17 @@ fn part(shm_comm: &mut ShmComm, odd: bool, how: u32, bell: &dyn Doorbell) {
     shm_comm.begin(if odd { 2 * MARK } else { MARK });
     let watch = match (odd, how) {
         (false, _) | (true, 0) => {
-            let meeting = shm_comm.meet();
-            shm_comm.sync_buffer(meeting).buf().write(0, &[0xee; 64]);
-            match (shm_comm.size(), shm_comm.arrive(meeting)) {
+            let sync = shm_comm.begin_sync();
+            shm_comm.sync_buffer(sync).buf().write(0, &[0xee; 64]);
+            match (shm_comm.size(), shm_comm.arrive(sync)) {
                 (_, Arrival::Early(watch)) => Some(watch),
                 (_, Arrival::Last) => panic!("one differs"),
                 (_, Arrival::Amiss) => None,
             }
         }
         (true, 1) => {
-            let handover = shm_comm.hand_over();
-            Some(shm_comm.offered(handover, if me == 0 { 1 } else { 0 }))
+            let eager = shm_comm.begin_eager();
+            Some(shm_comm.contributed(eager, if me == 0 { 1 } else { 0 }))
         }
         (true, _) => None,
     };

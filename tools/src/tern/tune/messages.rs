@@ -81,7 +81,7 @@ struct MeasuredMessages {
     /// A barrier of two ranks by messages.
     barrier: Least,
     /// The same over their shm communicator's memory.
-    meeting: Least,
+    shm_barrier: Least,
     /// An all-to-all of two ranks, likewise.
     shared: Least,
     /// Long sums of two ranks, likewise.
@@ -144,7 +144,7 @@ pub fn measure(
         share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
         // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
         barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
-        meeting: Least::of(progress, "meetings", repetitions, || {
+        shm_barrier: Least::of(progress, "barriers in shared memory", repetitions, || {
             shared(jobs, Collective::Barrier, &[0], point_s)
         })?,
         shared: Least::of(progress, "memory that ranks share", repetitions, || {
@@ -263,7 +263,7 @@ impl MeasuredMessages {
         let far = ((slope(short, long) - copy / 2.0) / 3.0 * 2.0).max(0.0);
         let exchange = (line.1 - self.compute.ns("call", 8)).max(0.0);
         vec![
-            ("come_ns", (self.meeting.ns("barrier", 0) - exchange).max(0.0)),
+            ("come_ns", (self.shm_barrier.ns("barrier", 0) - exchange).max(0.0)),
             ("exchange_ns", exchange),
             ("lines_ns", (some.1 - line.1 - (near + copy) * some.0 as f64).max(0.0)),
             ("store_per_byte_ns", near / 2.0),
@@ -443,7 +443,7 @@ mod tests {
             share: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
-            meeting: least(&[("barrier", 0, 0.16)]),
+            shm_barrier: least(&[("barrier", 0, 0.16)]),
             shared: least(&[("alltoall", 8, 0.3), ("alltoall", 128, 0.4), ("alltoall", SHM_SIZES[2], 1.9)]),
             sliced: least(&[("allreduce", 16 * KIB, 3.4), ("allreduce", 128 * KIB, 14.0)]),
         }
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meeting_takes_what_was_measured() {
+    fn calls_over_shared_memory_take_what_was_measured() {
         let params = Params::parse(&machine().text()).expect("what tern sim reads");
         let choice = Some(Algorithm::Shm.into());
         let job = SimulatedJob {

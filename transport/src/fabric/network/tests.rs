@@ -94,7 +94,7 @@ fn messages_of_neighbours_do_not_hide_those_from_afar() {
 
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
-fn the_ranks_of_one_machine_have_a_shm_comm() {
+fn the_ranks_of_one_machine_have_a_shm_communicator() {
     let (directory, segment) = (SharedDirectory::default(), shm::tests::memfd());
     let other = segment.try_clone().unwrap();
     let ranks = [
@@ -105,11 +105,11 @@ fn the_ranks_of_one_machine_have_a_shm_comm() {
     let member = |rank| ShmMember { leader: 2, slot: 1, rank, size: 2 };
     let (mut one, mut two) = (ranks[1].shm_comm(member(0)).unwrap(), ranks[2].shm_comm(member(1)).unwrap());
     assert_eq!(one.member().leader, 2);
-    let (meeting, met) = (one.meet(), two.meet());
-    assert_eq!(two.look(&two.posted(met, 0)), Sight::Pending);
-    one.post(meeting, &[7; ShmComm::NOTE_BYTES]);
-    assert_eq!(two.look(&two.posted(met, 0)), Sight::Come);
-    assert_eq!(two.post_of(met, 0), [7; ShmComm::NOTE_BYTES]);
+    let (mine, theirs) = (one.begin_sync(), two.begin_sync());
+    assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Pending);
+    one.post(mine, &[7; ShmComm::NOTE_BYTES]);
+    assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Come);
+    assert_eq!(two.post_of(theirs, 0), [7; ShmComm::NOTE_BYTES]);
     one.leave();
     assert!(!ranks[2].clear_shm_slot(1, 2), "one is still there");
     two.leave();

@@ -5,11 +5,11 @@
 //! flag of another call, or of a rank that calls something else, is never taken for what is awaited.
 //!
 //! Who waits for long looks at what the others say of themselves: each leaves the number and the mark of its call beside how far it
-//! has come. It does so where others may go on without it, in handovers and messages, where it is counted as arrived, and wherever it
-//! waits for long itself. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
+//! has come. It does so where others may go on without it, in eager steps and messages, where it is counted as arrived, and wherever it
+//! waits for long itself. A rank that finds a mismatch leaves the call. The sync steps that it began there do not count, since nobody can have
 //! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
 
-use super::{Arrival, Arrived, Lines, Meeting, ShmComm, ShmWatch, Sight};
+use super::{Arrival, Arrived, Lines, ShmComm, ShmWatch, Sight, SyncStep};
 
 /// Bits of a count that number the steps of a call; those above number calls.
 const STEP_BITS: u32 = 24;
@@ -71,7 +71,7 @@ impl<L: Lines> ShmComm<L> {
         self.calls += 1;
         self.steps = 0;
         self.mark = mark | (self.calls & CALL_BITS);
-        self.meetings_before = self.meetings;
+        self.sync_steps_before = self.sync_steps;
     }
 
     /// Says of this rank which call it has begun. All ranks do so that send messages or wait: two may wait for one another to be
@@ -104,7 +104,7 @@ impl<L: Lines> ShmComm<L> {
 
     /// Leaves the call, because of a [`Mismatch`]. Nobody waits for this rank there any longer.
     pub fn abandon(&mut self) {
-        self.meetings = self.meetings_before;
+        self.sync_steps = self.sync_steps_before;
         if !self.has_buffer {
             return;
         }
@@ -208,16 +208,16 @@ impl<L: Lines> ShmComm<L> {
 
     /// This rank is the last to arrive, and marks differ; or others have arrived elsewhere.
     #[cold]
-    pub(super) fn arrived_amiss(&self, meeting: Meeting, arrived: Arrived) -> Arrival {
+    pub(super) fn arrived_amiss(&self, sync: SyncStep, arrived: Arrived) -> Arrival {
         let Arrived::Elsewhere(seen) = arrived else {
-            self.lines.open(meeting.count, UNLIKE);
+            self.lines.open(sync.count, UNLIKE);
             return Arrival::Amiss;
         };
         if self.has_buffer && self.others().any(|rank| self.gone(rank).is_some()) {
             return Arrival::Amiss;
         }
-        // They arrived at an earlier meeting, and left it because of a mismatch.
+        // They arrived at an earlier sync step, and left it because of a mismatch.
         self.lines.forget_arrivals(seen);
-        self.arrive(meeting)
+        self.arrive(sync)
     }
 }
