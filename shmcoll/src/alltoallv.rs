@@ -7,12 +7,12 @@
 
 use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
-use crate::{CallFault, CallHost, CallResult, NO_NOTE, ShmCall, Unequal, pieces, whole_lines};
+use crate::{CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
-use tern_transport::shm::shm_comm::Note;
+use tern_transport::shm::shm_comm::FlagPayload;
 use tern_transport::{Area, Remote, ShmComm, SyncStep};
 
-/// What is said of a block, in the first bytes of its cell, or of the note between two.
+/// What is said of a block, in the first bytes of its cell, or of the flag payload between two.
 #[derive(Clone, Copy)]
 struct Heading {
     bytes: u64,
@@ -56,8 +56,8 @@ impl Heading {
     }
 }
 
-/// Bytes of a block that travel beside its heading in a note.
-const NOTED_BYTES_MAX: usize = ShmComm::NOTE_BYTES - Heading::BYTES;
+/// Bytes of a block that travel beside its heading in a flag payload.
+const PAYLOAD_BLOCK_BYTES_MAX: usize = ShmComm::FLAG_PAYLOAD_BYTES - Heading::BYTES;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
@@ -117,22 +117,22 @@ impl<S: CallHost> ShmCall<'_, S> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
         let area = self.shm_comm.sync_buffer(sync);
-        let mut note = NO_NOTE;
+        let mut payload = NO_PAYLOAD;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
-        note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
-        if to.len() <= NOTED_BYTES_MAX {
-            to.read(0, &mut note[Heading::BYTES..][..to.len()]);
+        payload[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
+        if to.len() <= PAYLOAD_BLOCK_BYTES_MAX {
+            to.read(0, &mut payload[Heading::BYTES..][..to.len()]);
         } else if to.len() <= self.short_max() {
             area.will_write(self.cell(me, other), to.len());
             self.host.copy(&to, 0, area.buf(), self.cell(me, other), to.len());
         }
-        self.shm_comm.post(sync, &note);
+        self.shm_comm.post(sync, &payload);
         self.keep_own(blocks, fault);
         self.after_post(sync)?;
-        let said = self.shm_comm.post_of(sync, other as u32);
+        let said = self.shm_comm.posted_payload(sync, other as u32);
         let len = Heading::from_bytes(&said).len();
         self.compare(other, len, into.len(), fault);
-        if len <= NOTED_BYTES_MAX {
+        if len <= PAYLOAD_BLOCK_BYTES_MAX {
             into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
         } else if len <= self.short_max() {
             self.host.copy(area.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
@@ -157,7 +157,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(&to, 0, area.buf(), at + Heading::BYTES, to.len());
             }
         }
-        self.shm_comm.post(sync, &crate::note_of_word(word_of(&mine)));
+        self.shm_comm.post(sync, &crate::payload_of_word(word_of(&mine)));
         let arrival = self.shm_comm.arrive(sync);
         self.keep_own(blocks, fault);
         self.after_arrival(sync, arrival, || ())?;
@@ -169,7 +169,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 self.host.copy(area.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
-        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.post_of(sync, rank))))
+        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.posted_payload(sync, rank))))
     }
 
     /// What this rank has for itself.
@@ -201,7 +201,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// What a rank has said of its block for this one.
     fn heading(&self, sync: SyncStep, source: usize) -> Heading {
         match self.size() {
-            2 => Heading::from_bytes(&self.shm_comm.post_of(sync, source as u32)),
+            2 => Heading::from_bytes(&self.shm_comm.posted_payload(sync, source as u32)),
             _ => heading_at(&self.shm_comm.sync_buffer(sync), self.cell(source, self.me())),
         }
     }
@@ -230,9 +230,9 @@ impl<S: CallHost> ShmCall<'_, S> {
 }
 
 impl Outlook {
-    /// Together with what another rank says in its note.
-    fn and(self, note: &Note) -> Outlook {
-        let said = crate::word_of(note);
+    /// Together with what another rank says in its flag payload.
+    fn and(self, payload: &FlagPayload) -> Outlook {
+        let said = crate::word_of(payload);
         Outlook {
             longest: self.longest.max((said & !OBSTACLE) as usize),
             obstacle: self.obstacle || said & OBSTACLE != 0,

@@ -1,7 +1,7 @@
 //! Broadcast: the root gives, in its flag's line or eager slot by eager slot, and may run ahead of the others.
 
 use crate::limits::JOINT_BCAST_PIECE_BYTES;
-use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of, pieces};
+use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of, pieces};
 use tern_coll::TypedCount;
 use tern_mem::UserBuf;
 use tern_transport::EagerStep;
@@ -13,24 +13,24 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn bcast_from(&mut self, buf: &UserBuf) -> CallResult {
-        if Self::fits_note(buf.len()) {
+        if Self::fits_flag_payload(buf.len()) {
             let eager = self.shm_comm.begin_eager_payload();
             self.free(eager)?;
-            self.shm_comm.publish(eager, &note_of(buf, 0, buf.len()));
+            self.shm_comm.publish(eager, &payload_of(buf, 0, buf.len()));
             self.shm_comm.end_eager(eager);
             return Ok(());
         }
         for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
             let eager = self.begin_eager_writing()?;
             self.host.copy(buf, at, self.shm_comm.eager_slot(eager).buf(), 0, len);
-            self.shm_comm.publish(eager, &NO_NOTE);
+            self.shm_comm.publish(eager, &NO_PAYLOAD);
             self.shm_comm.end_eager(eager);
         }
         Ok(())
     }
 
     fn bcast_into(&mut self, buf: &UserBuf, root: u32) -> CallResult {
-        if Self::fits_note(buf.len()) {
+        if Self::fits_flag_payload(buf.len()) {
             let eager = self.shm_comm.begin_eager_payload();
             self.wait(self.shm_comm.published(eager, root))?;
             buf.write(0, &self.shm_comm.published_payload(eager)[..buf.len()]);

@@ -1,6 +1,6 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{CallHost, CallResult, ShmCall, note_of_word, word_of};
+use crate::{CallHost, CallResult, ShmCall, payload_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_transport::limits::SHM_COMM_RANKS_MAX;
@@ -72,7 +72,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn fetch(&self, told: SyncStep, rank: u32, fetch: &Fetch) -> bool {
-        let addr = word_of(&self.shm_comm.post_of(told, rank)).wrapping_add(fetch.offset as u64);
+        let addr = word_of(&self.shm_comm.posted_payload(told, rank)).wrapping_add(fetch.offset as u64);
         self.get(rank, Remote { addr, len: fetch.into.len() as u64 }, &fetch.into)
     }
 
@@ -84,7 +84,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// A sync step in which each rank leaves a word for all.
     pub(crate) fn sync_with(&mut self, word: u64) -> CallResult<SyncStep> {
         let sync = self.shm_comm.begin_sync();
-        self.shm_comm.post(sync, &note_of_word(word));
+        self.shm_comm.post(sync, &payload_of_word(word));
         match self.size() {
             2 => self.after_post(sync)?,
             _ => self.all_come(sync)?,
@@ -94,7 +94,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Whether no rank left zero.
     pub(crate) fn all_say(&self, sync: SyncStep) -> bool {
-        (0..self.shm_comm.size()).all(|rank| word_of(&self.shm_comm.post_of(sync, rank)) != 0)
+        (0..self.shm_comm.size()).all(|rank| word_of(&self.shm_comm.posted_payload(sync, rank)) != 0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Gather and scatter, of blocks that all fit one eager slot. Who has given goes on.
 
-use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
 
@@ -16,11 +16,11 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn contribute(&mut self, own: &UserBuf) -> CallResult {
         let (eager, bytes) = (self.begin_eager_writing()?, own.len());
-        if Self::fits_note(bytes) {
-            self.shm_comm.contribute(eager, &note_of(own, 0, bytes));
+        if Self::fits_flag_payload(bytes) {
+            self.shm_comm.contribute(eager, &payload_of(own, 0, bytes));
         } else {
             self.host.copy(own, 0, self.shm_comm.eager_slot(eager).buf(), self.me() * bytes, bytes);
-            self.shm_comm.contribute(eager, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
         self.shm_comm.end_eager(eager);
         Ok(())
@@ -32,8 +32,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let at = rank as usize * bytes;
             self.wait(self.shm_comm.contributed(eager, rank))?;
-            if Self::fits_note(bytes) {
-                all.write(at, &self.shm_comm.contribution_of(eager, rank)[..bytes]);
+            if Self::fits_flag_payload(bytes) {
+                all.write(at, &self.shm_comm.contributed_payload(eager, rank)[..bytes]);
             } else {
                 self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, &all, at, bytes);
             }
@@ -57,11 +57,11 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
         let (eager, bytes) = (self.begin_eager_writing()?, send.bytes() as usize);
-        if Self::fits_note(all.len()) {
-            self.shm_comm.publish(eager, &note_of(&all, 0, all.len()));
+        if Self::fits_flag_payload(all.len()) {
+            self.shm_comm.publish(eager, &payload_of(&all, 0, all.len()));
         } else {
             self.host.copy(&all, 0, self.shm_comm.eager_slot(eager).buf(), 0, all.len());
-            self.shm_comm.publish(eager, &NO_NOTE);
+            self.shm_comm.publish(eager, &NO_PAYLOAD);
         }
         if let Some(own) = own {
             self.host.copy(&all, self.me() * bytes, own, 0, bytes);
@@ -74,7 +74,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let (eager, bytes) = (self.shm_comm.begin_eager(), own.len());
         let at = self.me() * bytes;
         self.wait(self.shm_comm.published(eager, root))?;
-        if Self::fits_note(bytes * self.size()) {
+        if Self::fits_flag_payload(bytes * self.size()) {
             own.write(0, &self.shm_comm.published_payload(eager)[at..at + bytes]);
         } else {
             self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, own, 0, bytes);

@@ -31,13 +31,13 @@ use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::shm_comm::{Lines, Note};
+use tern_transport::shm::shm_comm::{FlagPayload, Lines};
 use tern_transport::{Arrival, EagerStep, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep};
 
-/// No note: a flag alone says what there is to say.
-const NO_NOTE: Note = [0; ShmComm::NOTE_BYTES];
+/// No flag payload: a flag alone says what there is to say.
+const NO_PAYLOAD: FlagPayload = [0; ShmComm::FLAG_PAYLOAD_BYTES];
 
-/// Bytes of a word at the beginning of a note.
+/// Bytes of a word at the beginning of a flag payload.
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// A rank's call, as its process sees it.
@@ -257,45 +257,45 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
     fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> CallResult {
         let (sync, other) = (self.shm_comm.begin_sync(), self.other());
-        self.shm_comm.post(sync, &note_of(from.0, from.1, from.2));
+        self.shm_comm.post(sync, &payload_of(from.0, from.1, from.2));
         self.after_post(sync)?;
-        into.0.write(into.1, &self.shm_comm.post_of(sync, other)[..into.2]);
+        into.0.write(into.1, &self.shm_comm.posted_payload(sync, other)[..into.2]);
         Ok(())
     }
 
     /// Whether two ranks exchange so many bytes by their flags.
     #[inline]
     fn swaps(&self, bytes: usize) -> bool {
-        self.size() == 2 && Self::fits_note(bytes)
+        self.size() == 2 && Self::fits_flag_payload(bytes)
     }
 
     /// Whether so many bytes travel in a flag's line.
     #[inline]
-    fn fits_note(bytes: usize) -> bool {
-        bytes <= ShmComm::NOTE_BYTES
+    fn fits_flag_payload(bytes: usize) -> bool {
+        bytes <= ShmComm::FLAG_PAYLOAD_BYTES
     }
 }
 
-/// The first bytes of a note.
+/// The first bytes of a flag payload.
 #[inline]
-fn note_of(buf: &UserBuf, offset: usize, bytes: usize) -> Note {
-    let mut note = NO_NOTE;
-    buf.read(offset, &mut note[..bytes]);
-    note
+fn payload_of(buf: &UserBuf, offset: usize, bytes: usize) -> FlagPayload {
+    let mut payload = NO_PAYLOAD;
+    buf.read(offset, &mut payload[..bytes]);
+    payload
 }
 
-/// A note that begins with a word.
+/// A flag payload that begins with a word.
 #[inline]
-fn note_of_word(word: u64) -> Note {
-    let mut note = NO_NOTE;
-    note[..WORD_BYTES].copy_from_slice(&word.to_ne_bytes());
-    note
+fn payload_of_word(word: u64) -> FlagPayload {
+    let mut payload = NO_PAYLOAD;
+    payload[..WORD_BYTES].copy_from_slice(&word.to_ne_bytes());
+    payload
 }
 
-/// The word that a note begins with.
+/// The word that a flag payload begins with.
 #[inline]
-fn word_of(note: &Note) -> u64 {
-    u64::from_ne_bytes(note[..WORD_BYTES].try_into().expect("eight bytes"))
+fn word_of(payload: &FlagPayload) -> u64 {
+    u64::from_ne_bytes(payload[..WORD_BYTES].try_into().expect("eight bytes"))
 }
 
 /// Pieces of at most `piece` bytes of `bytes` bytes: where each begins, and its length.

@@ -237,7 +237,7 @@ impl Method {
         match self {
             Method::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
             Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
-            Method::ReduceScatter { .. } => size > 2 || bytes <= ShmComm::NOTE_BYTES,
+            Method::ReduceScatter { .. } => size > 2 || bytes <= ShmComm::FLAG_PAYLOAD_BYTES,
             Method::Scan { .. } => true,
             // Between two ranks this is a message.
             Method::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
 use tern_transport::Area;
-use tern_transport::shm::shm_comm::Note;
+use tern_transport::shm::shm_comm::FlagPayload;
 
-/// Elements without gaps: in a buffer of the program's, in the shm communicator's memory, or in a note.
+/// Elements without gaps: in a buffer of the program's, in the shm communicator's memory, or in a flag payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     at: *mut u8,
@@ -28,10 +28,10 @@ impl<'a> Operand<'a> {
         Operand { at: area.address(at, bytes), bytes, memory: PhantomData }
     }
 
-    /// A note.
+    /// A flag payload.
     #[inline]
-    pub fn note(note: &'a mut Note) -> Self {
-        Operand { at: note.as_mut_ptr(), bytes: note.len(), memory: PhantomData }
+    pub fn payload(payload: &'a mut FlagPayload) -> Self {
+        Operand { at: payload.as_mut_ptr(), bytes: payload.len(), memory: PhantomData }
     }
 
     /// The address.

@@ -3,11 +3,11 @@
 
 use crate::direct::{Fetch, part};
 use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::shm_comm::Note;
+use tern_transport::shm::shm_comm::FlagPayload;
 use tern_transport::{Area, EagerStep, ShmComm, SyncStep};
 
 /// The operands of one call.
@@ -95,12 +95,12 @@ impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn reduce(&mut self, data: TypedCount, in_place: bool, root: u32) -> CallResult {
         let is_root = self.shm_comm.rank() == root;
         let operands = self.operands(data, in_place && is_root);
-        match Self::fits_note(operands.bytes) {
+        match Self::fits_flag_payload(operands.bytes) {
             true if is_root => return self.reduce_contributions(&operands, &self.buffer(data.in_recv())),
             false if is_root => return self.reduce_slot(&operands, &self.buffer(data.in_recv())),
             true => {
                 let eager = self.begin_eager_writing()?;
-                self.shm_comm.contribute(eager, &note_of(&operands.own, 0, operands.bytes));
+                self.shm_comm.contribute(eager, &payload_of(&operands.own, 0, operands.bytes));
                 self.shm_comm.end_eager(eager);
             }
             false => {
@@ -113,7 +113,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                     place,
                     operands.bytes,
                 );
-                self.shm_comm.contribute(eager, &NO_NOTE);
+                self.shm_comm.contribute(eager, &NO_PAYLOAD);
                 self.shm_comm.end_eager(eager);
             }
         }
@@ -122,26 +122,31 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn reduce_contributions(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
         let eager = self.shm_comm.begin_eager();
-        let mut sum: Option<Note> = None;
+        let mut sum: Option<FlagPayload> = None;
         for rank in (0..self.shm_comm.size()).rev() {
-            let mut left = self.contribution_from(eager, rank, operands)?;
+            let mut left = self.contribution_of(eager, rank, operands)?;
             if let Some(mut right) = sum {
-                self.host.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
+                self.host.combine(Operand::payload(&mut left), Operand::payload(&mut right), operands.count);
                 left = right;
             }
             sum = Some(left);
         }
-        result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
+        result.write(0, &sum.unwrap_or(NO_PAYLOAD)[..operands.bytes]);
         self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn contribution_from(&self, eager: EagerStep, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
+    fn contribution_of(
+        &self,
+        eager: EagerStep,
+        rank: u32,
+        operands: &ReduceOperands,
+    ) -> CallResult<FlagPayload> {
         if rank == self.shm_comm.rank() {
-            return Ok(note_of(&operands.own, 0, operands.bytes));
+            return Ok(payload_of(&operands.own, 0, operands.bytes));
         }
         self.wait(self.shm_comm.contributed(eager, rank))?;
-        Ok(self.shm_comm.contribution_of(eager, rank))
+        Ok(self.shm_comm.contributed_payload(eager, rank))
     }
 
     fn reduce_slot(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {

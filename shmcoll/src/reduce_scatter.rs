@@ -3,7 +3,7 @@
 use crate::limits::JOINT_SCATTERED_BYTES_MAX;
 use crate::method::VectorBlocks;
 use crate::reduce::step_of;
-use crate::{CallHost, CallResult, Operand, ShmCall, note_of, whole_lines};
+use crate::{CallHost, CallResult, Operand, ShmCall, payload_of, whole_lines};
 use tern_coll::{Slice, TypeLayout};
 use tern_transport::{ShmComm, SyncStep};
 
@@ -40,7 +40,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult {
         let count: u64 = blocks.to.iter().map(|block| block.count).sum();
         if self.size() == 2 {
-            return self.scatter_notes(blocks);
+            return self.scatter_payloads(blocks);
         }
         let whole = Slice { count, ..blocks.to[0] };
         let bytes = (count * layout.size) as usize;
@@ -55,15 +55,15 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Two ranks tell each other what the other needs.
-    fn scatter_notes(&mut self, blocks: &VectorBlocks) -> CallResult {
+    fn scatter_payloads(&mut self, blocks: &VectorBlocks) -> CallResult {
         let (sync, other) = (self.shm_comm.begin_sync(), self.other());
         let [mine, theirs] = [self.me(), other as usize].map(|rank| self.host.buffer(&blocks.to[rank]));
-        self.shm_comm.post(sync, &note_of(&theirs, 0, theirs.len()));
-        let mut own = note_of(&mine, 0, mine.len());
+        self.shm_comm.post(sync, &payload_of(&theirs, 0, theirs.len()));
+        let mut own = payload_of(&mine, 0, mine.len());
         self.after_post(sync)?;
-        let mut told = self.shm_comm.post_of(sync, other);
+        let mut told = self.shm_comm.posted_payload(sync, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
-        self.host.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
+        self.host.combine(Operand::payload(left), Operand::payload(right), blocks.from[0].count);
         self.host.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
         Ok(())
     }

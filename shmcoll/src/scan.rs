@@ -7,7 +7,7 @@
 use crate::direct::part;
 use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
 use crate::reduce::step_of;
-use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::{EagerStep, ShmComm};
@@ -39,8 +39,8 @@ impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn scan(&mut self, data: TypedCount, in_place: bool, reach: ScanReach) -> CallResult {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
         let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
-        if Self::fits_note(bytes) {
-            self.scan_notes(&self.scan_of(own, result, reach))
+        if Self::fits_flag_payload(bytes) {
+            self.scan_payloads(&self.scan_of(own, result, reach))
         } else if few && step_of(bytes) * self.size() <= ShmComm::EAGER_SLOT_BYTES {
             self.scan_slot(&self.scan_of(own, result, reach))
         } else if bytes <= JOINT_REDUCE_BYTES_MAX {
@@ -67,14 +67,14 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Sums travel from rank to rank in the lines of the flags. That is one line for each rank to read: if each read those of all ranks
     /// below, the last would not have its own sum sooner, and calls in a row would take as much longer as there are ranks.
-    fn scan_notes(&mut self, scan: &Scan) -> CallResult {
+    fn scan_payloads(&mut self, scan: &Scan) -> CallResult {
         let eager = self.begin_eager_writing()?;
-        let (mut sum, mut below) = (note_of(&scan.own, 0, scan.bytes), None);
+        let (mut sum, mut below) = (payload_of(&scan.own, 0, scan.bytes), None);
         if let Some(before) = self.shm_comm.rank().checked_sub(1) {
             self.wait(self.shm_comm.contributed(eager, before))?;
-            let mut left = self.shm_comm.contribution_of(eager, before);
+            let mut left = self.shm_comm.contributed_payload(eager, before);
             below = Some(left);
-            self.host.combine(Operand::note(&mut left), Operand::note(&mut sum), scan.count);
+            self.host.combine(Operand::payload(&mut left), Operand::payload(&mut sum), scan.count);
         }
         if !self.is_highest() {
             self.shm_comm.contribute(eager, &sum);
@@ -93,7 +93,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let slot = self.shm_comm.eager_slot(eager);
         if !self.is_highest() {
             self.host.copy(&scan.own, 0, slot.buf(), self.me() * step, scan.bytes);
-            self.shm_comm.contribute(eager, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
         let mut is_begun = scan.reach == Inclusive;
         if is_begun {
@@ -150,7 +150,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn begin_piece(&self, eager: EagerStep, scan: &Scan) {
         self.host.copy(&scan.own, 0, self.shm_comm.eager_slot(eager).buf(), 0, scan.bytes);
-        self.shm_comm.contribute(eager, &NO_NOTE);
+        self.shm_comm.contribute(eager, &NO_PAYLOAD);
         if scan.reach == Inclusive {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
@@ -174,7 +174,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.host.copy(slot.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
-            self.shm_comm.contribute(eager, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
     }
 }

@@ -130,7 +130,7 @@ pub const SHARED_BUFFERS: usize = 32;
 pub const SHM_COMM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
-pub const NOTE_BYTES: usize = 48;
+pub const FLAG_PAYLOAD_BYTES: usize = 48;
 
 /// Eager slots: eager steps that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
@@ -138,7 +138,7 @@ pub const EAGER_SLOTS: usize = 16;
 
 /// Eager steps whose bytes all fit beside a flag, and so need no eager slot, that the first ranks may be ahead of the last. Where ranks share
 /// cores, each wait of a root for the last rank is a change of core for all of them.
-pub const NOTES: usize = 128;
+pub const EAGER_PAYLOADS: usize = 128;
 
 /// Bytes of an eager slot; all eager slots together lie in a second-level cache of today.
 pub const EAGER_SLOT_BYTES: usize = 64 * 1024;
@@ -157,7 +157,7 @@ pub const READERS_MAX: usize = 4;
 
 /// Flags of a shared buffer: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
 /// eager slot a gift and an offer a rank; and gifts without an eager slot.
-pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + NOTES;
+pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + EAGER_PAYLOADS;
 
 /// Bytes of data of a shared buffer.
 pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_BUFFER_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;
@@ -187,7 +187,7 @@ pub const ATTACH_NAP: Duration = Duration::from_micros(50);
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
 const _: () = assert!(HEAD_PAYLOAD_BYTES == crate::am::AM_INLINE_BYTES_MAX);
-const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && SHARED_BUFFERS <= SHM_COMM_SLOTS);
+const _: () = assert!(FLAG_PAYLOAD_BYTES + 16 == LINE_BYTES && SHARED_BUFFERS <= SHM_COMM_SLOTS);
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);

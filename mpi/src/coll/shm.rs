@@ -167,7 +167,7 @@ impl CallHost for Bindings {
     #[inline]
     fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64) {
         if let Some(operation) = &self.operation {
-            // SAFETY: both are memory for `count` elements without gaps: notes and areas that were checked for as many bytes, or
+            // SAFETY: both are memory for `count` elements without gaps: flag payloads and areas that were checked for as many bytes, or
             // the program's buffers.
             unsafe { operation.combine(left.address(), right.address(), count) }
         }

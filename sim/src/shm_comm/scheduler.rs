@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use tern_mem::UserBuf;
 use tern_transport::ShmWatch;
 use tern_transport::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
-use tern_transport::shm::shm_comm::Note;
+use tern_transport::shm::shm_comm::FlagPayload;
 
 /// What all ranks share.
 pub struct Scheduler {
@@ -63,7 +63,7 @@ struct SharedCore {
 struct WatchedFlag {
     count: u64,
     mark: u64,
-    note: Note,
+    payload: FlagPayload,
     visible: Picos,
     holders: u64,
     /// The count before the last raise, which is what is seen until then.
@@ -246,13 +246,13 @@ impl Scheduler {
         self.lock().flag(line).mark
     }
 
-    /// The note beside a flag, which nobody changes before this rank has said that it is through with it.
-    pub fn note(&self, line: usize) -> Note {
-        self.lock().flag(line).note
+    /// The flag payload beside a flag, which nobody changes before this rank has said that it is through with it.
+    pub fn payload(&self, line: usize) -> FlagPayload {
+        self.lock().flag(line).payload
     }
 
     /// Raises a flag; the store is on its way while the rank goes on.
-    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), note: Option<&Note>) {
+    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), payload: Option<&FlagPayload>) {
         let mut state = self.turn(rank);
         let (clock, core) = (state.lives[rank as usize].clock, state.core_bit(rank));
         let flag = state.flag(line);
@@ -260,8 +260,8 @@ impl Scheduler {
         (flag.before, flag.count, flag.mark) = (flag.count, count, mark);
         flag.visible = clock + if is_elsewhere { self.prices.transfer } else { 0 };
         flag.holders = core;
-        if let Some(note) = note {
-            flag.note = *note;
+        if let Some(payload) = payload {
+            flag.payload = *payload;
         }
         let visible = flag.visible;
         state.raised += 1;
@@ -363,11 +363,11 @@ impl Scheduler {
 
 impl SchedulerState {
     fn flag(&mut self, line: usize) -> &mut WatchedFlag {
-        let note = [0; tern_transport::limits::NOTE_BYTES];
+        let payload = [0; tern_transport::limits::FLAG_PAYLOAD_BYTES];
         self.flags.entry(line).or_insert(WatchedFlag {
             count: 0,
             mark: 0,
-            note,
+            payload,
             visible: 0,
             holders: 0,
             before: 0,

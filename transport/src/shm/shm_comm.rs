@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
 
-pub use super::flag::Note;
+pub use super::flag::FlagPayload;
 use super::hints;
 use crate::Peer;
 use crate::limits::*;
@@ -65,8 +65,8 @@ pub struct ShmComm<L = SharedLines> {
     sync_buffers: [u64; SYNC_BUFFERS],
     /// The last eager step of each eager slot.
     eager_slots: [u64; EAGER_SLOTS],
-    /// The last eager step of each of the notes.
-    notes: [u64; NOTES],
+    /// The last eager step of each of the flag payloads.
+    eager_payloads: [u64; EAGER_PAYLOADS],
     /// All ranks have come so far.
     through: Cell<u64>,
     /// The call that this rank has left before its end, until all others have left it.
@@ -85,7 +85,7 @@ pub struct SyncStep {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EagerStep {
     count: u64,
-    /// Its eager slot; those behind the last eager slot are notes without one.
+    /// Its eager slot; those behind the last eager slot are flag payloads without one.
     place: usize,
     /// How far all ranks have to be before that is free.
     free_at: u64,
@@ -99,8 +99,8 @@ pub trait Lines {
     /// Raises a flag to a count that says which mark it is.
     fn raise_count(&self, line: usize, count: u64);
 
-    /// Leaves a note beside the flag and raises it.
-    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note);
+    /// Leaves a flag payload beside the flag and raises it.
+    fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload);
 
     /// How far a flag is raised.
     fn count(&self, line: usize) -> u64;
@@ -108,8 +108,8 @@ pub trait Lines {
     /// The mark beside a flag that was raised.
     fn mark(&self, line: usize) -> u64;
 
-    /// The note beside a flag that was raised.
-    fn note(&self, line: usize) -> Note;
+    /// The flag payload beside a flag that was raised.
+    fn payload(&self, line: usize) -> FlagPayload;
 
     /// Counts a flag up by one, unless it is at `most`; whether it did.
     fn enter(&self, line: usize, most: u64) -> bool;
@@ -267,7 +267,7 @@ impl ShmComm {
     /// Bytes that one eager step can move.
     pub const EAGER_SLOT_BYTES: usize = EAGER_SLOT_BYTES;
     /// Bytes that travel in the line of a flag.
-    pub const NOTE_BYTES: usize = NOTE_BYTES;
+    pub const FLAG_PAYLOAD_BYTES: usize = FLAG_PAYLOAD_BYTES;
     /// Ranks that may read one rank's memory at once.
     pub const READERS_MAX: usize = READERS_MAX;
 }
@@ -292,7 +292,7 @@ impl<L> ShmComm<L> {
             sync_steps_before: 0,
             sync_buffers: [0; SYNC_BUFFERS],
             eager_slots: [0; EAGER_SLOTS],
-            notes: [0; NOTES],
+            eager_payloads: [0; EAGER_PAYLOADS],
             through: Cell::new(0),
             left: None,
         }
@@ -415,10 +415,10 @@ impl<L: Lines> ShmComm<L> {
         (sync, ShmWatch::Sole { line: self.post_line(sync, by), count: sync.count, by })
     }
 
-    /// Arrives by this rank's flag, with a note.
+    /// Arrives by this rank's flag, with a flag payload.
     #[inline]
-    pub fn post(&self, sync: SyncStep, note: &Note) {
-        self.lines.raise_with(self.post_line(sync, self.member.rank), sync.count, self.mark, note);
+    pub fn post(&self, sync: SyncStep, payload: &FlagPayload) {
+        self.lines.raise_with(self.post_line(sync, self.member.rank), sync.count, self.mark, payload);
     }
 
     /// The arrival of a rank by its flag.
@@ -427,10 +427,10 @@ impl<L: Lines> ShmComm<L> {
         ShmWatch::Flag { line: self.post_line(sync, rank), count: sync.count, by: rank }
     }
 
-    /// The note of a rank that has arrived.
+    /// The flag payload of a rank that has arrived.
     #[inline]
-    pub fn post_of(&self, sync: SyncStep, rank: u32) -> Note {
-        self.lines.note(self.post_line(sync, rank))
+    pub fn posted_payload(&self, sync: SyncStep, rank: u32) -> FlagPayload {
+        self.lines.payload(self.post_line(sync, rank))
     }
 
     /// The `turn`-th rank has been at slice `slice` of the sync step's memory, counted from one. That was rank `by`.
@@ -459,20 +459,21 @@ impl<L: Lines> ShmComm<L> {
         EagerStep { count, place: slot, free_at }
     }
 
-    /// Begins the next eager step of the call, in which one gives to all no more than a note: it has no eager slot, and more of them may
+    /// Begins the next eager step of the call, in which one gives to all no more than a flag payload: it has no eager slot, and more of them may
     /// be under way.
     #[inline]
     pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
-        let note = (self.calls + self.steps) as usize % NOTES;
-        let free_at = std::mem::replace(&mut self.notes[note], count).max(self.first_step(NOTES as u64 - 1));
-        EagerStep { count, place: EAGER_SLOTS + note, free_at }
+        let flag = (self.calls + self.steps) as usize % EAGER_PAYLOADS;
+        let free_at = std::mem::replace(&mut self.eager_payloads[flag], count)
+            .max(self.first_step(EAGER_PAYLOADS as u64 - 1));
+        EagerStep { count, place: EAGER_SLOTS + flag, free_at }
     }
 
     /// The eager step's memory: [`ShmComm::EAGER_SLOT_BYTES`].
     #[inline]
     pub fn eager_slot(&self, eager: EagerStep) -> Area<'_> {
-        debug_assert!(eager.place < EAGER_SLOTS, "a note has no slot");
+        debug_assert!(eager.place < EAGER_SLOTS, "a payload has no slot");
         self.area(SYNC_BUFFERS * SYNC_BUFFER_BYTES + eager.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
     }
 
@@ -492,7 +493,7 @@ impl<L: Lines> ShmComm<L> {
     fn halfway(&self, eager: EagerStep) -> u64 {
         match eager.place.checked_sub(EAGER_SLOTS) {
             None => self.eager_slots[(eager.place + EAGER_SLOTS / 2) % EAGER_SLOTS],
-            Some(note) => self.notes[(note + NOTES / 2) % NOTES],
+            Some(flag) => self.eager_payloads[(flag + EAGER_PAYLOADS / 2) % EAGER_PAYLOADS],
         }
     }
 
@@ -511,10 +512,10 @@ impl<L: Lines> ShmComm<L> {
         None
     }
 
-    /// Gives to all: with a note, and with what lies in the eager slot.
+    /// Gives to all: with a flag payload, and with what lies in the eager slot.
     #[inline]
-    pub fn publish(&self, eager: EagerStep, note: &Note) {
-        self.lines.raise_with(self.publish_line(eager), eager.count, self.mark, note);
+    pub fn publish(&self, eager: EagerStep, payload: &FlagPayload) {
+        self.lines.raise_with(self.publish_line(eager), eager.count, self.mark, payload);
     }
 
     /// What the one, rank `by`, has given.
@@ -523,16 +524,21 @@ impl<L: Lines> ShmComm<L> {
         ShmWatch::Flag { line: self.publish_line(eager), count: eager.count, by }
     }
 
-    /// The note of who has given.
+    /// The flag payload of who has given.
     #[inline]
-    pub fn published_payload(&self, eager: EagerStep) -> Note {
-        self.lines.note(self.publish_line(eager))
+    pub fn published_payload(&self, eager: EagerStep) -> FlagPayload {
+        self.lines.payload(self.publish_line(eager))
     }
 
-    /// Gives to the one who takes from all: with a note, and with what lies in this rank's part of the eager slot.
+    /// Gives to the one who takes from all: with a flag payload, and with what lies in this rank's part of the eager slot.
     #[inline]
-    pub fn contribute(&self, eager: EagerStep, note: &Note) {
-        self.lines.raise_with(self.contribution_line(eager, self.member.rank), eager.count, self.mark, note);
+    pub fn contribute(&self, eager: EagerStep, payload: &FlagPayload) {
+        self.lines.raise_with(
+            self.contribution_line(eager, self.member.rank),
+            eager.count,
+            self.mark,
+            payload,
+        );
     }
 
     /// What a rank gives to the one.
@@ -541,10 +547,10 @@ impl<L: Lines> ShmComm<L> {
         ShmWatch::Flag { line: self.contribution_line(eager, rank), count: eager.count, by: rank }
     }
 
-    /// The note of a rank that has given to the one.
+    /// The flag payload of a rank that has given to the one.
     #[inline]
-    pub fn contribution_of(&self, eager: EagerStep, rank: u32) -> Note {
-        self.lines.note(self.contribution_line(eager, rank))
+    pub fn contributed_payload(&self, eager: EagerStep, rank: u32) -> FlagPayload {
+        self.lines.payload(self.contribution_line(eager, rank))
     }
 
     /// This rank is through with the eager step: it has given and taken what it had to.
@@ -653,7 +659,7 @@ impl<L: Lines> ShmComm<L> {
 
     #[inline]
     fn contribution_line(&self, eager: EagerStep, rank: u32) -> usize {
-        6 * self.ranks() + EAGER_SLOTS + NOTES + eager.place * self.ranks() + rank as usize
+        6 * self.ranks() + EAGER_SLOTS + EAGER_PAYLOADS + eager.place * self.ranks() + rank as usize
     }
 
     #[inline]

@@ -81,7 +81,7 @@ fn use_shm_comm(rank: &mut Rank, me: u32) {
         rank.fabric.shm_comm(ShmMember { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
     shm_comm.begin(0);
     let sync = shm_comm.begin_sync();
-    shm_comm.post(sync, &shm_comm.post_of(sync, 1 - me));
+    shm_comm.post(sync, &shm_comm.posted_payload(sync, 1 - me));
     shm_comm.sync_buffer(sync).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
     match shm_comm.arrive(sync) {
         Arrival::Early(watch) => shm_comm.sleep(&watch, None, Some(Duration::from_micros(10))),

@@ -21,7 +21,10 @@ const TESTS: &[(&str, fn())] = &[
     ("no rank leaves a sync step early", shm_comms::nobody_is_early),
     ("sync steps move data", shm_comms::sync_steps_move_data),
     ("what is in an eager slot stays until all have read it", shm_comms::eager_slots_keep_what_is_not_read),
-    ("a root is as far ahead as there are flags for payloads", shm_comms::notes_are_kept_until_they_are_read),
+    (
+        "a root is as far ahead as there are flags for payloads",
+        shm_comms::payloads_are_kept_until_they_are_read,
+    ),
     ("few ranks read one rank's memory at once", shm_comms::few_read_from_one),
     ("slots are used again", shm_comms::slots_are_used_again),
     ("those who differ part and meet again", shm_comms::those_who_differ_part_and_meet_again),

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tern_transport::limits::NOTES;
+use tern_transport::limits::EAGER_PAYLOADS;
 use tern_transport::{
     Arrival, Doorbell, EagerStep, Fabric, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep, Transport,
 };
@@ -55,7 +55,7 @@ pub fn sync_steps_move_data() {
 
 fn gather_round(shm_comm: &ShmComm, sync: SyncStep, bell: &dyn Doorbell, yields: u64) {
     if shm_comm.size() == 2 {
-        shm_comm.post(sync, &[0; ShmComm::NOTE_BYTES]);
+        shm_comm.post(sync, &[0; ShmComm::FLAG_PAYLOAD_BYTES]);
         return wait(shm_comm, &shm_comm.posted(sync, 1 - shm_comm.rank()), bell, yields);
     }
     arrive(shm_comm, sync, bell, yields);
@@ -84,24 +84,24 @@ fn next_eager(shm_comm: &mut ShmComm) -> EagerStep {
 /// What all calls here are.
 const MARK: u64 = 1 << ShmComm::MARK_BITS_RESERVED;
 
-/// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are notes.
-pub fn notes_are_kept_until_they_are_read() {
+/// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are flag payloads.
+pub fn payloads_are_kept_until_they_are_read() {
     let waits = job::map(&job::memfd(), 4096);
     job::run(2, true, |fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
         let bell = fabric.doorbell();
-        for round in 0..4 * NOTES as u64 {
+        for round in 0..4 * EAGER_PAYLOADS as u64 {
             shm_comm.begin(MARK);
             let eager = shm_comm.begin_eager_payload();
             if me == 0 {
                 while let Some(behind) = shm_comm.before_eager_write(eager) {
-                    assert!(round >= NOTES as u64 - 1, "round {round} waits");
+                    assert!(round >= EAGER_PAYLOADS as u64 - 1, "round {round} waits");
                     waits[0].store(1, Ordering::Relaxed);
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
-                let mut note = [0; ShmComm::NOTE_BYTES];
-                note[..8].copy_from_slice(&stamp(0, round));
-                shm_comm.publish(eager, &note);
+                let mut payload = [0; ShmComm::FLAG_PAYLOAD_BYTES];
+                payload[..8].copy_from_slice(&stamp(0, round));
+                shm_comm.publish(eager, &payload);
             } else {
                 while waits[0].load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
@@ -128,9 +128,9 @@ pub fn eager_slots_keep_what_is_not_read() {
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
                 shm_comm.eager_slot(eager).buf().write(100, &stamp(me, round));
-                let mut note = [0; ShmComm::NOTE_BYTES];
-                note[..8].copy_from_slice(&stamp(me, round));
-                shm_comm.publish(eager, &note);
+                let mut payload = [0; ShmComm::FLAG_PAYLOAD_BYTES];
+                payload[..8].copy_from_slice(&stamp(me, round));
+                shm_comm.publish(eager, &payload);
             } else {
                 wait(&shm_comm, &shm_comm.published(eager, root), &*bell, random.u64(..4));
                 if random.u64(..40) == 0 {

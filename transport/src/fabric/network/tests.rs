@@ -107,9 +107,9 @@ fn the_ranks_of_one_machine_have_a_shm_communicator() {
     assert_eq!(one.member().leader, 2);
     let (mine, theirs) = (one.begin_sync(), two.begin_sync());
     assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Pending);
-    one.post(mine, &[7; ShmComm::NOTE_BYTES]);
+    one.post(mine, &[7; ShmComm::FLAG_PAYLOAD_BYTES]);
     assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Come);
-    assert_eq!(two.post_of(theirs, 0), [7; ShmComm::NOTE_BYTES]);
+    assert_eq!(two.posted_payload(theirs, 0), [7; ShmComm::FLAG_PAYLOAD_BYTES]);
     one.leave();
     assert!(!ranks[2].clear_shm_slot(1, 2), "one is still there");
     two.leave();

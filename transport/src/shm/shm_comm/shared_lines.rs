@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::{Arrived, Lines, Note, ShmComm, ShmMember, ShmWatch};
+use super::{Arrived, FlagPayload, Lines, ShmComm, ShmMember, ShmWatch};
 use crate::Peer;
 use crate::doorbell::Doorbell;
 use crate::limits::*;
@@ -101,7 +101,7 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
 
 /// Flags that a shm communicator of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (6 + EAGER_SLOTS) * size + EAGER_SLOTS + NOTES
+    (6 + EAGER_SLOTS) * size + EAGER_SLOTS + EAGER_PAYLOADS
 }
 
 const _: () = assert!(flags_of(SHM_COMM_RANKS_MAX) == SHARED_BUFFER_FLAGS);
@@ -122,9 +122,9 @@ impl Lines for SharedLines {
     }
 
     #[inline]
-    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
+    fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload) {
         let flag = self.flag(line);
-        flag.raise_with(count, mark, note);
+        flag.raise_with(count, mark, payload);
         self.raised(flag);
     }
 
@@ -139,8 +139,8 @@ impl Lines for SharedLines {
     }
 
     #[inline]
-    fn note(&self, line: usize) -> Note {
-        self.flag(line).note()
+    fn payload(&self, line: usize) -> FlagPayload {
+        self.flag(line).payload()
     }
 
     #[inline]
