@@ -1,4 +1,4 @@
-//! Allgather: all write their blocks side by side, meet, and read all of them.
+//! Allgather: all write their blocks side by side, synchronize, and read all of them.
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;

@@ -1,4 +1,4 @@
-//! All-to-all: each rank writes what it has for all, all meet, and each reads its column.
+//! All-to-all: each rank writes what it has for all, all synchronize, and each reads its column.
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;

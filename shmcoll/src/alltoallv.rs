@@ -12,7 +12,7 @@ use tern_mem::UserBuf;
 use tern_transport::shm::shm_comm::FlagPayload;
 use tern_transport::{Area, Remote, ShmComm, SyncStep};
 
-/// What is said of a block, in the first bytes of its cell, or of the flag payload between two.
+/// What is said of a block, in the first bytes of its cell, or between two of the flag's payload.
 #[derive(Clone, Copy)]
 struct Heading {
     bytes: u64,
@@ -230,7 +230,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 }
 
 impl Outlook {
-    /// Together with what another rank says in its flag payload.
+    /// Together with what another rank says in its payload.
     fn and(self, payload: &FlagPayload) -> Outlook {
         let said = crate::word_of(payload);
         Outlook {

@@ -1,4 +1,4 @@
-//! Broadcast: the root gives, in its flag's line or eager slot by eager slot, and may run ahead of the others.
+//! Broadcast: the root publishes, in its flag's line or slot by slot, and may run ahead of the others.
 
 use crate::limits::JOINT_BCAST_PIECE_BYTES;
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of, pieces};

@@ -1,4 +1,4 @@
-//! Gather and scatter, of blocks that all fit one eager slot. Who has given goes on.
+//! Gather and scatter, of blocks that all fit one eager slot. Who has written goes on.
 
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
@@ -49,12 +49,12 @@ impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn scatter(&mut self, send: TypedCount, recv: Option<TypedCount>, root: u32) -> CallResult {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
         if self.shm_comm.rank() == root {
-            return self.scatter_here(send, own.as_ref());
+            return self.scatter_from(send, own.as_ref());
         }
-        own.map_or(Ok(()), |own| self.take(&own, root))
+        own.map_or(Ok(()), |own| self.scatter_into(&own, root))
     }
 
-    fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
+    fn scatter_from(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
         let (eager, bytes) = (self.begin_eager_writing()?, send.bytes() as usize);
         if Self::fits_flag_payload(all.len()) {
@@ -70,7 +70,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn take(&mut self, own: &UserBuf, root: u32) -> CallResult {
+    fn scatter_into(&mut self, own: &UserBuf, root: u32) -> CallResult {
         let (eager, bytes) = (self.shm_comm.begin_eager(), own.len());
         let at = self.me() * bytes;
         self.wait(self.shm_comm.published(eager, root))?;

@@ -34,7 +34,7 @@ use tern_transport::limits::LINE_BYTES;
 use tern_transport::shm::shm_comm::{FlagPayload, Lines};
 use tern_transport::{Arrival, EagerStep, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep};
 
-/// No flag payload: a flag alone says what there is to say.
+/// No payload: a flag alone says what there is to say.
 const NO_PAYLOAD: FlagPayload = [0; ShmComm::FLAG_PAYLOAD_BYTES];
 
 /// Bytes of a word at the beginning of a flag payload.
@@ -42,7 +42,7 @@ const WORD_BYTES: usize = size_of::<u64>();
 
 /// A rank's call, as its process sees it.
 pub trait CallHost {
-    /// Where the shm communicator's lines are.
+    /// The lines of the shm communicator.
     type Lines: Lines;
 
     /// The memory of elements of the program's.
@@ -245,7 +245,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(eager)
     }
 
-    /// Until all ranks are through with what lay where this rank writes for an eager step.
+    /// Until all ranks are through with what lay where this rank writes in an eager step.
     #[inline]
     fn free(&mut self, eager: EagerStep) -> CallResult<(), Mismatch> {
         while let Some(behind) = self.shm_comm.before_eager_write(eager) {
@@ -276,7 +276,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 }
 
-/// The first bytes of a flag payload.
+/// A flag payload that begins with bytes of a buffer.
 #[inline]
 fn payload_of(buf: &UserBuf, offset: usize, bytes: usize) -> FlagPayload {
     let mut payload = NO_PAYLOAD;
@@ -303,7 +303,7 @@ fn pieces(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(piece).map(move |at| (at, piece.min(bytes - at)))
 }
 
-/// The same, of nothing one piece of nothing: for ways in which all meet for each piece.
+/// The same, of nothing one piece of nothing: for ways in which all synchronize for each piece.
 fn parts(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     let empty = (bytes == 0).then_some((0, 0));
     empty.into_iter().chain(pieces(bytes, piece))

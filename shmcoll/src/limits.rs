@@ -7,7 +7,7 @@ use tern_transport::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_B
 pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
 
 /// Ranks of a scan up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes as long as
-/// sync step.
+/// a sync step.
 pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
 
 /// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
@@ -32,9 +32,9 @@ pub const JOINT_FETCH_BYTES_MIN: usize = 8 * 1024;
 /// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more sync step.
 pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
-/// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in turn, and sums
-/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in an eager slot, a sum of 8 KiB 1.6 where
-/// each combines all of it, and one of 16 KiB in slices 1.0.
+/// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in
+/// turn, and sums their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in an
+/// eager slot, a sum of 8 KiB 1.6 where each combines all of it, and one of 16 KiB in slices 1.0.
 pub const JOINT_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of a block of an all-to-all, or of an allgather between two ranks, from which it goes by messages where payloads go by

@@ -13,7 +13,7 @@ pub struct Mark(u64);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperationCode(pub u16);
 
-// From the lowest bit: what the shm communicator keeps for itself, then these.
+// From the lowest bit: what [`ShmComm`] keeps for itself, then these.
 const COLLECTIVE: Field = Field { at: ShmComm::MARK_BITS_RESERVED, bits: 5 };
 const ROOT: Field = Field { at: COLLECTIVE.end(), bits: 7 };
 const OPERATION: Field = Field { at: ROOT.end(), bits: 10 };

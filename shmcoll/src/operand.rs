@@ -6,7 +6,7 @@ use tern_mem::UserBuf;
 use tern_transport::Area;
 use tern_transport::shm::shm_comm::FlagPayload;
 
-/// Elements without gaps: in a buffer of the program's, in the shm communicator's memory, or in a flag payload.
+/// Elements without gaps: in a buffer of the program's, in the shared buffer, or in a flag's payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     at: *mut u8,
@@ -22,7 +22,7 @@ impl<'a> Operand<'a> {
         Operand { at: std::ptr::with_exposed_provenance_mut(base), bytes, memory: PhantomData }
     }
 
-    /// Some bytes of the shm communicator's memory.
+    /// Some bytes of the shared buffer.
     #[inline]
     pub fn within(area: &'a Area<'_>, at: usize, bytes: usize) -> Self {
         Operand { at: area.address(at, bytes), bytes, memory: PhantomData }

@@ -2,7 +2,7 @@
 //!
 //! Nobody needs what higher ranks have: these ways are eager steps, in which the low ranks go on. What fits beside a flag, and what is
 //! long, goes from rank to rank, the latter piece by piece. What lies in between is laid out by all, and each rank combines what lies
-//! below it; among many ranks that would be too much work, so all meet, and who comes last combines for all.
+//! below it; among many ranks that would be too much work, so all synchronize, and who comes last combines for all.
 
 use crate::direct::part;
 use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};

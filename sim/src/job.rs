@@ -82,7 +82,7 @@ pub enum JobError {
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
-    /// A fault that a run over a shm communicator's memory does not know: its ranks are blocking code.
+    /// A fault that a run over shared memory does not know: its ranks are blocking code.
     #[error(
         "over shared memory (algorithm shm) no rank can be made to stop; by messages one can, as algorithm 'table' goes"
     )]

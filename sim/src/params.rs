@@ -189,7 +189,7 @@ pub struct LevelCosts {
     pub gap_per_byte_ns: f64,
     /// Bytes of the largest message that is sent without asking the receiver.
     pub eager_bytes_max: usize,
-    /// It is, even if the receiver could get it, since it is there sooner so. Collectives over a shm communicator's memory then leave long
+    /// It is, even if the receiver could get it, since it is there sooner so. Collectives over shared memory then leave long
     /// blocks to messages, too.
     #[serde(alias = "sends")]
     pub prefers_send: bool,

@@ -1,4 +1,4 @@
-//! Collectives over a shm communicator's memory, on one node: the library's own steps (crate `tern-shmcoll`), over flags and data whose
+//! Collectives over shared memory, on one node: the library's own steps (crate `tern-shmcoll`), over flags and data whose
 //! every line has a price.
 //!
 //! Those steps are blocking code, so each rank has a thread. Only one of them runs at a time: the one whose clock is
@@ -27,7 +27,7 @@ use host::ShmRank;
 use lines::PricedLines;
 use scheduler::Scheduler;
 
-/// Whether a blocking call of such a job goes over a shm communicator's memory in the library.
+/// Whether a blocking call of such a job goes over shared memory in the library.
 pub fn serves(job: &SimulatedJob, params: &Params) -> bool {
     let RankWork::Collective(collective) = job.work else { return false };
     // Shm communicators of more ranks have barriers without data, but their ranks would be too many threads here.
@@ -41,12 +41,12 @@ pub(crate) fn is_asked(job: &SimulatedJob, params: &Params) -> bool {
     job.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm) && serves(job, params)
 }
 
-/// The query by which an algorithm is chosen for a call, with the way over a shm communicator's memory if there is one.
+/// The query by which an algorithm is chosen for a call, with the way over shared memory if there is one.
 pub fn query(job: &SimulatedJob, params: &Params, query: Query) -> Query {
     Query { shm: serves(job, params), ..query }
 }
 
-/// How a call goes over a shm communicator's memory.
+/// How a call goes over shared memory.
 pub(crate) enum ShmPlan {
     /// A barrier, which has no data.
     Barrier,
@@ -55,7 +55,7 @@ pub(crate) enum ShmPlan {
 }
 
 impl RankProgram {
-    /// How a rank's call goes over a shm communicator's memory, if it does.
+    /// How a rank's call goes over shared memory, if it does.
     fn method(&self, collective: Collective, rank: u32, root: u32) -> Option<ShmPlan> {
         let around = self.around(rank);
         match self.call(collective, root, RankProgram::ring(&around)) {
@@ -74,7 +74,7 @@ impl RankProgram {
     }
 }
 
-/// Simulates a job whose calls go over a shm communicator's memory; what all ranks have afterwards is left in `memory`.
+/// Simulates a job whose calls go over shared memory; what all ranks have afterwards is left in `memory`.
 pub(crate) fn run(
     job: &SimulatedJob,
     params: &Params,

@@ -59,7 +59,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A job whose calls go over a shm communicator's memory.
+/// A job whose calls go over shared memory.
 fn run_shm_comm(job: &SimulatedJob, params: &Params) -> Result<RunOutcome, RunError> {
     let program = RankProgram::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };

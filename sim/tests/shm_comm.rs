@@ -1,4 +1,4 @@
-//! Collectives over a shm communicator's memory: the library's own steps give what the standard says, and cost what the parameters say.
+//! Collectives over shared memory: the library's own steps give what the standard says, and cost what the parameters say.
 
 use tern_coll::{Algorithm, Collective};
 use tern_sim::faults::Crash;

@@ -1,4 +1,4 @@
-//! Microseconds of a barrier over a shm communicator's slot among 2, 8 and 16 ranks, by ways to wait:
+//! Microseconds of a barrier over shared memory among 2, 8 and 16 ranks, by ways to wait:
 //! `cargo run --release -p tern-transport --example shm_comm`.
 
 mod common;

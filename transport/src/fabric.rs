@@ -342,7 +342,7 @@ impl Fabric {
         }
     }
 
-    /// This rank's member in a shm communicator of ranks of this machine, if they have shared memory.
+    /// This rank's side of a shm communicator of ranks of this machine, if they have shared memory.
     pub fn shm_comm(&self, member: ShmMember) -> Option<ShmComm> {
         match (&self.shm, &self.network) {
             (Some(shm), _) => Some(shm.shm_comm(member, member.leader)),

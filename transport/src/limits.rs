@@ -125,28 +125,28 @@ pub const SHM_COMM_SLOTS: usize = 256;
 /// How many of them have memory for data as well. A shared buffer is only address space until it is used.
 pub const SHARED_BUFFERS: usize = 32;
 
-/// Ranks of the largest shm communicator that moves data through its room: beyond, what each rank has to look at grows too long, and the
-/// schedules over messages are faster.
+/// Ranks of the largest shm communicator that moves data through its shared buffer: beyond, what each rank has to look at grows too
+/// long, and the schedules over messages are faster.
 pub const SHM_COMM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
 pub const FLAG_PAYLOAD_BYTES: usize = 48;
 
-/// Eager slots: eager steps that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
+/// Eager slots: so many eager steps may the first ranks be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
 pub const EAGER_SLOTS: usize = 16;
 
-/// Eager steps whose bytes all fit beside a flag, and so need no eager slot, that the first ranks may be ahead of the last. Where ranks share
-/// cores, each wait of a root for the last rank is a change of core for all of them.
+/// The same of eager steps whose bytes all fit beside a flag, and so need no eager slot. Where ranks share cores, each wait of a
+/// root for the last rank is a change of core for all of them.
 pub const EAGER_PAYLOADS: usize = 128;
 
 /// Bytes of an eager slot; all eager slots together lie in a second-level cache of today.
 pub const EAGER_SLOT_BYTES: usize = 64 * 1024;
 
-/// Bytes of each of the two halves that sync steps use in turn: a quarter of such a cache.
+/// Bytes of a sync buffer: a quarter of such a cache.
 pub const SYNC_BUFFER_BYTES: usize = 512 * 1024;
 
-/// Sync buffers, which calls use in turn: who has been in a sync step two calls ago knows without looking that the next one is free.
+/// Sync buffers, which calls use in turn: who took part in a sync step two calls ago knows without looking that the next buffer is free.
 pub const SYNC_BUFFERS: usize = 4;
 
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
@@ -155,8 +155,8 @@ pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 /// Ranks that read one rank's memory at once: the kernel's lock on a process's pages makes more of them wait for each other.
 pub const READERS_MAX: usize = 4;
 
-/// Flags of a shared buffer: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
-/// eager slot a gift and an offer a rank; and gifts without an eager slot.
+/// Flags of a shared buffer. A rank has two for posts, two for turns, one that says how far it is and one for those who read its memory.
+/// An eager slot has one for the root, and one a rank for contributions. The rest are for eager steps without a slot.
 pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + EAGER_PAYLOADS;
 
 /// Bytes of data of a shared buffer.

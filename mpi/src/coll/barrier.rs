@@ -51,7 +51,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     first_barrier_on(call, comm)
 }
 
-/// A barrier of a communicator whose ranks have no shm communicator, or none yet, or are told how to go.
+/// A barrier of a communicator whose ranks share no memory, or none yet, or are told how to go.
 fn first_barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     let process = enter();
     let found = process.comm(comm)?;

@@ -27,9 +27,9 @@ use tern_transport::{Doorbell, Mismatch, ShmComm};
 pub struct RunningCollective {
     pub(super) schedule: Schedule,
     pub(super) bindings: Bindings,
-    /// The call is blocking, and the communicator has a shm communicator that can move data.
+    /// The call is blocking, and the communicator has a shared buffer for data.
     pub(super) has_shm_comm: bool,
-    /// With which mark the shm communicator's ranks come.
+    /// With which mark its ranks come.
     pub(super) mark: Mark,
     /// The call may use multicasts, where the communicator has them.
     pub(super) may_multicast: bool,
@@ -127,7 +127,7 @@ impl WaitEvent for ScheduleSteps<'_> {
     }
 }
 
-/// The same, or what another rank of the shm communicator does instead.
+/// The same, or what another rank does instead.
 struct StepsBeside<'a> {
     steps: ScheduleSteps<'a>,
     shm_comm: &'a ShmComm,
@@ -250,7 +250,7 @@ impl RunningCollective {
         self.bindings.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Where the communicator has a shm communicator, all its ranks' calls are compared, whichever way they go.
+    /// Where there is shared memory, all ranks' calls are compared, whichever way they go.
     fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
         let mut shm_comm = shm::begin(process, comm, &self.bindings, self.mark)?;
         let outcome = match self.method.take() {

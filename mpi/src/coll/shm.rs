@@ -22,7 +22,7 @@ use tern_transport::{
 
 pub use tern_shmcoll::{Habits, Method, VectorBlocks};
 
-/// Takes the shm communicator of the communicator for a call with this mark.
+/// Takes what the communicator has of shared memory for a call with this mark.
 pub fn begin(
     mut process: LockGuard,
     comm: MPI_Comm,
@@ -55,13 +55,13 @@ pub fn run(
     })
 }
 
-/// Lets all ranks of the communicator meet; false if it has no shm communicator.
+/// A barrier over shared memory; false if the communicator has none.
 #[inline]
 pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let this = process.comm_mut(comm)?;
     let context = this.context;
     let ShmCommPlace::Here(shm_comm) = &mut this.shm_comm else { return Ok(false) };
-    // Nobody else sees the shm communicator until this rank waits.
+    // No other thread sees it until this rank waits.
     let come = shm_comm.unsettled().is_none().then(|| come(shm_comm));
     if let Some((_, Arrival::Early(watch))) = &come
         && shm_comm.look_often(watch) == Sight::Come
@@ -75,7 +75,7 @@ pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Re
     outcome.map(|()| true)
 }
 
-/// Lets all ranks of the world meet for the last time; false if they have no memory for that.
+/// The last barrier of the world's ranks; false if they have no memory for that.
 pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let mut process = enter();
     let this = process.comm(comm)?;

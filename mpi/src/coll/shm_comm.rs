@@ -9,19 +9,19 @@ use crate::limits::LOOKS_AT_ONCE;
 use tern_abi::MPI_Comm;
 use tern_transport::{Peer, ShmComm, ShmMember};
 
-/// The slot of the world's shm communicator, which rank 0 leads.
+/// The slot of the world, which rank 0 leads.
 const WORLD_SLOT: u32 = 0;
 
-/// The slot in which the world's ranks meet for the last time, which rank 0 leads.
+/// The slot of the world's last barrier, which rank 0 leads.
 const LAST_SLOT: u32 = ShmComm::SLOTS - 1;
 
 impl Process {
-    /// The member in the world's shm communicator: that one needs no agreement.
+    /// The world's shm communicator: that one needs no agreement.
     pub fn world_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
         self.shm_comm_led_by_first(WORLD_SLOT, rank, size)
     }
 
-    /// The member in its shm communicator at the end.
+    /// The world's shm communicator at the end.
     pub fn final_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
         self.shm_comm_led_by_first(LAST_SLOT, rank, size)
     }
@@ -81,7 +81,8 @@ impl Process {
     }
 }
 
-/// Lets the ranks of a communicator agree on their shm communicator, if they have not done so. An intercommunicator has none, nor have ranks on several nodes or those whose calls are compared.
+/// Lets the ranks of a communicator agree on their shm communicator, if they have not done so. An intercommunicator has none, nor have
+/// ranks on several nodes or those whose calls are compared.
 pub fn agree(call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let this = process.comm(comm)?;

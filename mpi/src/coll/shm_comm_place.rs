@@ -10,7 +10,7 @@ pub enum ShmCommPlace {
     Unasked,
     /// There is none.
     Never,
-    /// This rank's member.
+    /// This rank's side of it.
     Here(Box<ShmComm>),
     /// A collective is using it now.
     InUse,

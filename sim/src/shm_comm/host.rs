@@ -72,7 +72,7 @@ impl<'a> ShmRank<'a> {
         address.checked_sub(base).filter(|at| at + bytes <= len)
     }
 
-    /// What it takes beyond the work itself that lines of the shm communicator's memory come from another core, or go to it.
+    /// What it takes beyond the work itself that lines of the shared buffer come from another core, or go to it.
     fn read(&self, address: usize, bytes: usize) -> Picos {
         let Some(at) = self.place(address, bytes) else { return 0 };
         let (lines, is_first) = self.scheduler.read(self.rank, at, bytes);

@@ -70,7 +70,7 @@ struct WatchedFlag {
     before: u64,
 }
 
-/// The words by which more than two ranks meet.
+/// The words by which more than two ranks synchronize.
 #[derive(Default)]
 struct SyncWords {
     arrived: u32,
@@ -182,7 +182,7 @@ impl Scheduler {
         rank: u32,
     ) -> MutexGuard<'s, SchedulerState> {
         while state.running != rank {
-            assert!(!state.stuck, "all ranks wait: a defect of the steps over a shm_comm's memory");
+            assert!(!state.stuck, "all ranks wait: a defect of the steps over shared memory");
             state = self.turns[rank as usize].wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         state

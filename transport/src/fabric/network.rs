@@ -255,7 +255,7 @@ impl Network {
         self.tcp.failure().cloned().or_else(of_ofi).or_else(of_packets)
     }
 
-    /// A member in a shm communicator of ranks of this machine, which have shared memory.
+    /// A side of a shm communicator of ranks of this machine, which have shared memory.
     pub(super) fn shm_comm(&self, member: ShmMember) -> Option<ShmComm> {
         let here = self.here.as_ref()?;
         Some(here.shm.shm_comm(member, here.index(member.leader)?))

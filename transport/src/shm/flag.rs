@@ -32,7 +32,7 @@ impl Flag {
         self.count.store(count, Ordering::Release);
     }
 
-    /// Leaves a flag payload and raises the flag.
+    /// Raises the flag with a payload.
     #[inline]
     pub(crate) fn raise_with(&self, count: u64, mark: u64, payload: &FlagPayload) {
         for (word, bytes) in self.payload.iter().zip(payload.chunks_exact(8)) {
@@ -46,13 +46,13 @@ impl Flag {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The mark of whoever raised the flag last; to be read as the flag payload is.
+    /// The mark of whoever raised the flag last; to be read as the payload is.
     #[inline]
     pub(crate) fn mark(&self) -> u64 {
         self.mark.load(Ordering::Relaxed)
     }
 
-    /// The flag payload of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
+    /// The payload of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
     /// the writer is allowed to go on.
     #[inline]
     pub(crate) fn payload(&self) -> FlagPayload {
@@ -114,12 +114,12 @@ mod models {
         }
     }
 
-    /// Two ranks meet over two pairs of lines in turn: nobody's flag payload is written over before the other has read it.
+    /// Two ranks synchronize over two pairs of lines in turn: nobody's payload is written over before the other has read it.
     #[test]
-    fn two_meet_three_times() {
+    fn two_synchronize_three_times() {
         loom::model(|| {
             let lines: Arc<[[Flag; 2]; 2]> = Arc::new(std::array::from_fn(|_| [Flag::new(), Flag::new()]));
-            let meet = |lines: &[[Flag; 2]; 2], me: usize| {
+            let synchronize = |lines: &[[Flag; 2]; 2], me: usize| {
                 for step in 1..=3u64 {
                     let pair = &lines[step as usize % 2];
                     pair[me].raise_with(step, 0, &payload(10 * me as u8 + step as u8));
@@ -128,19 +128,19 @@ mod models {
                 }
             };
             let theirs = lines.clone();
-            let other = thread::spawn(move || meet(&theirs, 1));
-            meet(&lines, 0);
+            let other = thread::spawn(move || synchronize(&theirs, 1));
+            synchronize(&lines, 0);
             other.join().unwrap();
         });
     }
 
-    /// One gives, the other takes, over one line: the giver goes on once the taker has said that it is through.
+    /// One writes, the other reads, over one line: the writer goes on once the reader has said that it is through.
     #[test]
-    fn what_is_taken_may_be_written_over() {
+    fn what_was_read_may_be_written_over() {
         loom::model(|| {
             let lines: Arc<[Flag; 2]> = Arc::new([Flag::new(), Flag::new()]);
             let theirs = lines.clone();
-            let taker = thread::spawn(move || {
+            let reader = thread::spawn(move || {
                 for round in 1..=2u64 {
                     wait(&theirs[0], round);
                     assert_eq!(theirs[0].payload(), payload(round as u8));
@@ -151,7 +151,7 @@ mod models {
                 wait(&lines[1], round - 1);
                 lines[0].raise_with(round, 0, &payload(round as u8));
             }
-            taker.join().unwrap();
+            reader.join().unwrap();
         });
     }
 }

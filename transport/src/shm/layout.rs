@@ -22,10 +22,10 @@ pub(crate) struct SegmentLayout {
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
 const VERSION: u64 = 6;
 
-/// A shm communicator's flags, to the end of a page.
+/// A shared buffer's flags, to the end of a page.
 const SHARED_BUFFER_FLAGS_BYTES: usize = (SHARED_BUFFER_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
 
-/// Flags and data of a shm communicator.
+/// Flags and data of a shared buffer.
 const SHARED_BUFFER_BYTES: usize = SHARED_BUFFER_FLAGS_BYTES + SHARED_BUFFER_DATA_BYTES;
 
 /// Bytes before the first region: the job's fingerprint.

@@ -71,8 +71,8 @@ pub(crate) struct CooperativeCopySlot {
     pub(crate) len: AtomicU64,
 }
 
-/// Where the ranks of a shm communicator meet, see `shm_comm.rs`: what each of them writes at each sync step, and apart from that what is
-/// mostly read.
+/// Where the ranks of a shm communicator synchronize, see `shm_comm.rs`: what each of them writes at each sync step, and apart from
+/// that what is mostly read.
 #[repr(C, align(128))]
 pub(crate) struct ShmCommWords {
     /// Who has arrived at the sync step under way, and with which mark.
@@ -244,13 +244,13 @@ impl Segment {
         unsafe { self.view(self.layout.shm_comm(leader, slot as usize)) }
     }
 
-    /// The flags of a shm communicator's shared buffer: [`SHARED_BUFFER_FLAGS`].
+    /// The flags of a shared buffer: [`SHARED_BUFFER_FLAGS`].
     pub(crate) fn shared_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
         let at = self.layout.shared_flag(leader, slot as usize, 0);
         self.at(at, SHARED_BUFFER_FLAGS * size_of::<Flag>()).cast()
     }
 
-    /// The data of a shm communicator's shared buffer: [`SHARED_BUFFER_DATA_BYTES`].
+    /// The data of a shared buffer: [`SHARED_BUFFER_DATA_BYTES`].
     pub(crate) fn shared_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
         self.at(self.layout.shared_data(leader, slot as usize), SHARED_BUFFER_DATA_BYTES)
     }

@@ -5,9 +5,9 @@
 //!
 //! - A *sync step*: nobody leaves before all have come (barrier, allreduce, reduce_scatter, allgather, alltoall). Its flags are those
 //!   of one of two halves, which sync steps use in turn: whoever has left a sync step knows that all have left
-//!   the one before. Its data lie in one of several sync buffers, which calls use in turn.
-//! - An *eager step*: some give and some take, and who has given goes on (bcast, reduce, gather, scatter, scan). Its data lie in one
-//!   of several eager slots. An eager slot is used again once all ranks have said that they are through with what it held before.
+//!   the one before. Its data lie in one of several *sync buffers*, which calls use in turn.
+//! - An *eager step*: some write and some read, and who has written goes on (bcast, reduce, gather, scatter, scan). Its data lie in
+//!   one of several *eager slots*. One is used again once all ranks have said that they are through with what it held before.
 //!
 //! In both, small data travel in the line of the flag that announces them. A flag has one writer at a time, and only
 //! counts upwards, so nothing has to be cleared between calls.
@@ -65,7 +65,7 @@ pub struct ShmComm<L = SharedLines> {
     sync_buffers: [u64; SYNC_BUFFERS],
     /// The last eager step of each eager slot.
     eager_slots: [u64; EAGER_SLOTS],
-    /// The last eager step of each of the flag payloads.
+    /// The last eager step of each of the flags that have no slot.
     eager_payloads: [u64; EAGER_PAYLOADS],
     /// All ranks have come so far.
     through: Cell<u64>,
@@ -85,13 +85,13 @@ pub struct SyncStep {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EagerStep {
     count: u64,
-    /// Its eager slot; those behind the last eager slot are flag payloads without one.
+    /// Its eager slot; numbers behind the last slot are flags without one.
     place: usize,
     /// How far all ranks have to be before that is free.
     free_at: u64,
 }
 
-/// The lines of a shm communicator: its flags, which are numbered, the words by which more than two ranks meet, and its data.
+/// The lines of a shm communicator: its flags, which are numbered, the words by which more than two ranks synchronize, and its data.
 pub trait Lines {
     /// Raises a flag. What this rank has written before is visible to whoever sees the count.
     fn raise(&self, line: usize, count: u64, mark: u64);
@@ -99,7 +99,7 @@ pub trait Lines {
     /// Raises a flag to a count that says which mark it is.
     fn raise_count(&self, line: usize, count: u64);
 
-    /// Leaves a flag payload beside the flag and raises it.
+    /// Raises a flag with a payload.
     fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload);
 
     /// How far a flag is raised.
@@ -108,7 +108,7 @@ pub trait Lines {
     /// The mark beside a flag that was raised.
     fn mark(&self, line: usize) -> u64;
 
-    /// The flag payload beside a flag that was raised.
+    /// The payload of a flag that was raised.
     fn payload(&self, line: usize) -> FlagPayload;
 
     /// Counts a flag up by one, unless it is at `most`; whether it did.
@@ -156,16 +156,16 @@ pub enum Arrival {
     Amiss,
 }
 
-/// Which shm communicator, and which of its ranks.
+/// Which communicator, and which of its ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShmMember {
     /// Whose region holds the memory, by its rank in the job.
     pub leader: Peer,
     /// Which part of it, below [`ShmComm::SLOTS`].
     pub slot: u32,
-    /// This rank in the shm communicator.
+    /// This rank in the communicator.
     pub rank: u32,
-    /// Ranks of the shm communicator.
+    /// Ranks of the communicator.
     pub size: u32,
 }
 
@@ -228,7 +228,7 @@ impl Area<'_> {
     /// If there are not so many.
     pub fn part(&self, at: usize, len: usize) -> UserBuf {
         let base = self.address(at, len);
-        // SAFETY: within the area, just checked; it is memory for as long as the shm communicator, and who uses it when is told by flags.
+        // SAFETY: within the area, just checked; it is memory for as long as the lines are, and flags tell who uses it when.
         self.buf.part(at, len).unwrap_or_else(|| unsafe { UserBuf::contiguous(base, len) })
     }
 
@@ -327,7 +327,7 @@ impl<L> ShmComm<L> {
         self.member.size
     }
 
-    /// Where this rank sits.
+    /// Which communicator, and which of its ranks.
     pub fn member(&self) -> ShmMember {
         self.member
     }
@@ -343,7 +343,7 @@ impl<L: Lines> ShmComm<L> {
         SyncStep { count: self.step(), half: (self.sync_steps % 2) as usize, buffer }
     }
 
-    /// What must be waited for before this rank may write to the sync step's sync buffer, if anything: a rank that has not left the call
+    /// What must be waited for before this rank may write to the sync buffer, if anything: a rank that has not left the call
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
     pub fn before_sync_write(&mut self, sync: SyncStep) -> Option<ShmWatch> {
@@ -366,7 +366,7 @@ impl<L: Lines> ShmComm<L> {
         self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// The sync step's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
+    /// The step's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
     #[inline]
     pub fn sync_buffer(&self, sync: SyncStep) -> Area<'_> {
         self.area(sync.buffer * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
@@ -381,7 +381,7 @@ impl<L: Lines> ShmComm<L> {
     /// Arrives: what this rank has written is ready.
     #[inline]
     pub fn arrive(&self, sync: SyncStep) -> Arrival {
-        // Whoever finds this rank's arrival where others arrived at an earlier sync step has to know that it is the newer one.
+        // Whoever finds this rank's arrival where others arrived at an earlier step has to know that it is the newer one.
         self.tell();
         match self.lines.arrive(sync.count, self.mark) {
             Arrived::Number(number, _) if number < self.member.size => {
@@ -404,8 +404,8 @@ impl<L: Lines> ShmComm<L> {
         self.lines.raise(self.post_line(sync, self.member.rank), sync.count, self.mark);
     }
 
-    /// Comes to the only sync step of a call whose mark is zero, without data: one word says all of it. Two ranks meet so. The answer is what
-    /// this rank waits for.
+    /// Comes to the only sync step of a call whose mark is zero, without data: one word says all of it. Two ranks synchronize so.
+    /// The answer is what this rank waits for.
     #[inline]
     pub fn come_solely(&mut self) -> (SyncStep, ShmWatch) {
         debug_assert!(self.member.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
@@ -415,7 +415,7 @@ impl<L: Lines> ShmComm<L> {
         (sync, ShmWatch::Sole { line: self.post_line(sync, by), count: sync.count, by })
     }
 
-    /// Arrives by this rank's flag, with a flag payload.
+    /// Arrives by this rank's flag, with a payload.
     #[inline]
     pub fn post(&self, sync: SyncStep, payload: &FlagPayload) {
         self.lines.raise_with(self.post_line(sync, self.member.rank), sync.count, self.mark, payload);
@@ -427,13 +427,13 @@ impl<L: Lines> ShmComm<L> {
         ShmWatch::Flag { line: self.post_line(sync, rank), count: sync.count, by: rank }
     }
 
-    /// The flag payload of a rank that has arrived.
+    /// The payload of a rank that has arrived.
     #[inline]
     pub fn posted_payload(&self, sync: SyncStep, rank: u32) -> FlagPayload {
         self.lines.payload(self.post_line(sync, rank))
     }
 
-    /// The `turn`-th rank has been at slice `slice` of the sync step's memory, counted from one. That was rank `by`.
+    /// The `turn`-th rank has been at slice `slice` of the sync buffer, counted from one. That was rank `by`.
     #[inline]
     pub fn turn(&self, sync: SyncStep, slice: u32, turn: u32, by: u32) -> ShmWatch {
         ShmWatch::Flag { line: self.turn_line(sync, slice), count: turn_count(sync, turn), by }
@@ -459,8 +459,8 @@ impl<L: Lines> ShmComm<L> {
         EagerStep { count, place: slot, free_at }
     }
 
-    /// Begins the next eager step of the call, in which one gives to all no more than a flag payload: it has no eager slot, and more of them may
-    /// be under way.
+    /// Begins the next eager step of the call, in which one publishes no more than a flag payload: it has no eager slot, and more
+    /// of them may be under way.
     #[inline]
     pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
@@ -470,7 +470,7 @@ impl<L: Lines> ShmComm<L> {
         EagerStep { count, place: EAGER_SLOTS + flag, free_at }
     }
 
-    /// The eager step's memory: [`ShmComm::EAGER_SLOT_BYTES`].
+    /// The step's memory: [`ShmComm::EAGER_SLOT_BYTES`].
     #[inline]
     pub fn eager_slot(&self, eager: EagerStep) -> Area<'_> {
         debug_assert!(eager.place < EAGER_SLOTS, "a payload has no slot");
@@ -512,25 +512,25 @@ impl<L: Lines> ShmComm<L> {
         None
     }
 
-    /// Gives to all: with a flag payload, and with what lies in the eager slot.
+    /// Tells all that what this rank has for them is there: the payload, and what lies in the eager slot.
     #[inline]
     pub fn publish(&self, eager: EagerStep, payload: &FlagPayload) {
         self.lines.raise_with(self.publish_line(eager), eager.count, self.mark, payload);
     }
 
-    /// What the one, rank `by`, has given.
+    /// Rank `by` has published.
     #[inline]
     pub fn published(&self, eager: EagerStep, by: u32) -> ShmWatch {
         ShmWatch::Flag { line: self.publish_line(eager), count: eager.count, by }
     }
 
-    /// The flag payload of who has given.
+    /// The payload of who has published.
     #[inline]
     pub fn published_payload(&self, eager: EagerStep) -> FlagPayload {
         self.lines.payload(self.publish_line(eager))
     }
 
-    /// Gives to the one who takes from all: with a flag payload, and with what lies in this rank's part of the eager slot.
+    /// Tells the one who reads from all that this rank's part is there: the payload, and what lies in its part of the eager slot.
     #[inline]
     pub fn contribute(&self, eager: EagerStep, payload: &FlagPayload) {
         self.lines.raise_with(
@@ -541,19 +541,19 @@ impl<L: Lines> ShmComm<L> {
         );
     }
 
-    /// What a rank gives to the one.
+    /// A rank has contributed.
     #[inline]
     pub fn contributed(&self, eager: EagerStep, rank: u32) -> ShmWatch {
         ShmWatch::Flag { line: self.contribution_line(eager, rank), count: eager.count, by: rank }
     }
 
-    /// The flag payload of a rank that has given to the one.
+    /// The payload of a rank that has contributed.
     #[inline]
     pub fn contributed_payload(&self, eager: EagerStep, rank: u32) -> FlagPayload {
         self.lines.payload(self.contribution_line(eager, rank))
     }
 
-    /// This rank is through with the eager step: it has given and taken what it had to.
+    /// This rank is through with the step: it has written and read what it had to.
     #[inline]
     pub fn end_eager(&self, eager: EagerStep) {
         self.told.set(self.calls);
@@ -622,7 +622,7 @@ impl<L: Lines> ShmComm<L> {
     }
 }
 
-/// Where things lie in the shm communicator's shared buffer.
+/// Where things lie in the shared buffer.
 impl<L: Lines> ShmComm<L> {
     #[inline]
     fn area(&self, offset: usize, bytes: usize) -> Area<'_> {
@@ -630,7 +630,7 @@ impl<L: Lines> ShmComm<L> {
         Area { buf: self.lines.data(offset, bytes), lines: PhantomData }
     }
 
-    // In the order of these functions, and packed by the shm communicator's size: a small shm communicator touches few pages.
+    // In the order of these functions, and packed by the number of ranks: a small communicator touches few pages.
 
     #[inline]
     fn post_line(&self, sync: SyncStep, rank: u32) -> usize {
@@ -668,7 +668,7 @@ impl<L: Lines> ShmComm<L> {
     }
 }
 
-/// Turns of one sync step count up from here: they are more than sync steps, so a call has fewer sync steps with turns.
+/// Turns of one sync step count up from here: they are more than steps, so a call has fewer steps with turns.
 #[inline]
 fn turn_count(sync: SyncStep, turn: u32) -> u64 {
     let (call, step) = (sync.count & !calls::STEPS, sync.count & calls::STEPS);

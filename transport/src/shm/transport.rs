@@ -184,7 +184,7 @@ impl Shm {
         !self.cooperative_copies.is_empty() && self.cooperative_copies.poll(&mut self.path_tuner, sink)
     }
 
-    /// This rank's member in a shm communicator; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
+    /// This rank's side of a shm communicator; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
     /// sure by [`Shm::clear_shm_slot`] that the slot is free.
     pub fn shm_comm(&self, member: ShmMember, leader: Peer) -> ShmComm {
         ShmComm::new(self.segment.clone(), self.bell.clone(), member, leader, self.registered)

@@ -84,7 +84,7 @@ fn next_eager(shm_comm: &mut ShmComm) -> EagerStep {
 /// What all calls here are.
 const MARK: u64 = 1 << ShmComm::MARK_BITS_RESERVED;
 
-/// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are flag payloads.
+/// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are flags.
 pub fn payloads_are_kept_until_they_are_read() {
     let waits = job::map(&job::memfd(), 4096);
     job::run(2, true, |fabric, me| {
@@ -114,7 +114,7 @@ pub fn payloads_are_kept_until_they_are_read() {
     });
 }
 
-/// Roots take turns; the others take what each gave, some slowly. Nothing is written over before all have read it.
+/// Roots take turns; the others read what each published, some slowly. Nothing is written over before all have read it.
 pub fn eager_slots_keep_what_is_not_read() {
     const SIZE: u32 = 4;
     job::run(SIZE, true, |fabric, me| {
@@ -257,7 +257,7 @@ pub fn slots_are_used_again() {
 
 /// In some rounds one rank makes another call, by a sync step, an eager step or not at all: all that wait for it leave the call, and the
 /// next one is right, however late the others are.
-pub fn those_who_differ_part_and_meet_again() {
+pub fn those_who_differ_part_and_synchronize_again() {
     for size in [2, 3, 5] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 4, rank: me, size });

@@ -52,7 +52,7 @@ const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 /// its bytes is for dividing the message and for what lies in the nearest cache of one side; the last has bytes beyond [`CACHE_BYTES`].
 const SHARE_SIZES: [u64; 3] = [SHARE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
 
-/// Sizes of blocks that two ranks pass each other in their shm communicator's memory: in the flag's line; in two lines; about as many as have the
+/// Sizes of blocks that two ranks pass each other in shared memory: in the flag's line; in two lines; about as many as have the
 /// higher price of a byte, [`SHM_NEAR_BYTES`], but fewer than may go by messages instead.
 const SHM_SIZES: [u64; 3] = [8, 128, SHM_NEAR_BYTES - 64];
 /// Sizes of sums of which each rank adds up a slice there.
@@ -80,7 +80,7 @@ struct MeasuredMessages {
     core: Least,
     /// A barrier of two ranks by messages.
     barrier: Least,
-    /// The same over their shm communicator's memory.
+    /// The same over shared memory.
     shm_barrier: Least,
     /// An all-to-all of two ranks, likewise.
     shared: Least,
@@ -168,7 +168,7 @@ fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
     jobs.collective(&run, &[row_for_all(collective, Algorithm::Dissemination.into())])
 }
 
-/// Without a row two ranks go over their shm communicator's memory.
+/// Without a row two ranks go over shared memory.
 fn shared(
     jobs: &Jobs,
     collective: Collective,
@@ -251,7 +251,7 @@ impl MeasuredMessages {
         ]
     }
 
-    /// What a shm communicator's memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
+    /// What shared memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
     /// of the two takes how much of that cannot be told apart.
     fn shm_comm(&self) -> SectionNumbers {
         let [line, some, many] = SHM_SIZES.map(|bytes| (bytes, self.shared.ns("alltoall", bytes)));

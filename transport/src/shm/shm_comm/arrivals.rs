@@ -1,4 +1,4 @@
-//! The word by which more than two ranks arrive at a sync step: how many have come, whether with the same mark, and to which sync step.
+//! The word by which more than two ranks arrive at a sync step: how many have come, whether with the same mark, and to which step.
 //!
 //! A count alone would be wrong for good once a rank has arrived and left again, because others made another call.
 
@@ -7,7 +7,7 @@ use crate::shm::hints;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Zero while nobody has arrived, as in a new segment. Otherwise from the lowest bit: how many have arrived, a digest of their
-/// mark, and some bits of the sync step's number.
+/// mark, and some bits of the step's number.
 #[repr(transparent)]
 pub(crate) struct Arrivals(AtomicU64);
 

@@ -6,8 +6,9 @@
 //!
 //! Who waits for long looks at what the others say of themselves: each leaves the number and the mark of its call beside how far it
 //! has come. It does so where others may go on without it, in eager steps and messages, where it is counted as arrived, and wherever it
-//! waits for long itself. A rank that finds a mismatch leaves the call. The sync steps that it began there do not count, since nobody can have
-//! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
+//! waits for long itself. A rank that finds a mismatch leaves the call. The sync steps that it began there do not count, since
+//! nobody can have completed one. Before its next call it waits until the others have left that one too: then nobody writes where
+//! they once did.
 
 use super::{Arrival, Arrived, Lines, ShmComm, ShmWatch, Sight, SyncStep};
 
@@ -60,7 +61,7 @@ struct Card {
 }
 
 impl ShmComm {
-    /// Bits of a mark that are the shm communicator's: all others are the caller's.
+    /// Bits of a mark that are kept for its number: all others are the caller's.
     pub const MARK_BITS_RESERVED: u32 = CALL_BITS.count_ones();
 }
 
@@ -75,7 +76,7 @@ impl<L: Lines> ShmComm<L> {
     }
 
     /// Says of this rank which call it has begun. All ranks do so that send messages or wait: two may wait for one another to be
-    /// through with an earlier call. What a rank gives comes first: another one's copy of this line would hold it up.
+    /// through with an earlier call. What a rank publishes comes first: another one's copy of this line would hold it up.
     #[inline]
     pub fn tell(&self) {
         if self.has_buffer && self.told.replace(self.calls) != self.calls {
@@ -216,7 +217,7 @@ impl<L: Lines> ShmComm<L> {
         if self.has_buffer && self.others().any(|rank| self.gone(rank).is_some()) {
             return Arrival::Amiss;
         }
-        // They arrived at an earlier sync step, and left it because of a mismatch.
+        // They arrived at an earlier step, and left it because of a mismatch.
         self.lines.forget_arrivals(seen);
         self.arrive(sync)
     }

@@ -30,7 +30,7 @@ pub struct SharedLines {
 // SAFETY: the pointers lead into the segment, which this keeps mapped and which is memory of the process, not of a thread.
 unsafe impl Send for SharedLines {}
 
-/// Where a shm communicator's flags and data lie in the segment.
+/// Where its flags and data lie in the segment.
 #[derive(Clone, Copy)]
 struct SharedBuffer {
     flags: NonNull<Flag>,
@@ -186,7 +186,7 @@ impl Lines for SharedLines {
     #[inline]
     fn data(&self, offset: usize, bytes: usize) -> UserBuf {
         assert!(offset <= SHARED_BUFFER_DATA_BYTES && bytes <= SHARED_BUFFER_DATA_BYTES - offset);
-        // SAFETY: within the shared buffer's data, just checked; mapped for as long as the shm communicator, which the lifetime of an area keeps.
+        // SAFETY: within the shared buffer's data, just checked; mapped for as long as the lines are, which the lifetime of an area keeps.
         // Other ranks write there, too; their turns are told by the flags.
         unsafe { UserBuf::contiguous(self.buffer().data.add(offset).as_ptr(), bytes) }
     }
@@ -203,7 +203,7 @@ impl SharedLines {
     fn flag(&self, line: usize) -> &Flag {
         let buffer = self.buffer();
         assert!(line < buffer.flags_len, "flag {line} of {}", buffer.flags_len);
-        // SAFETY: within the shared buffer's flags, just checked; mapped for as long as the shm communicator.
+        // SAFETY: within the shared buffer's flags, just checked; mapped for as long as the lines are.
         unsafe { buffer.flags.add(line).as_ref() }
     }
 
@@ -211,7 +211,7 @@ impl SharedLines {
     /// If there is none: see [`ShmComm::has_buffer`].
     #[inline]
     fn buffer(&self) -> &SharedBuffer {
-        self.buffer.as_ref().expect("a shm_comm that moves data has a buffer")
+        self.buffer.as_ref().expect("a communicator that moves data has a shared buffer")
     }
 
     /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
