@@ -2,7 +2,7 @@
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
-use crate::limits::JOINT_FETCH_BYTES_MIN;
+use crate::limits::SHM_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, ShmCall, Unequal, parts, whole_lines};
 use tern_coll::{Buf, Slice, Ty, TypedCount};
@@ -52,7 +52,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let into = self.host.buffer(&block(self.other()));
             return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
         }
-        let is_long = self.size() == 2 && longest >= JOINT_FETCH_BYTES_MIN;
+        let is_long = self.size() == 2 && longest >= SHM_FETCH_BYTES_MIN;
         if is_long && self.fetch_block(own, block(self.other()))? {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
-use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
 use tern_coll::{Buf, Ty, TypedCount};
 use tern_mem::UserBuf;
@@ -25,7 +25,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let at = self.other() as usize * bytes;
             return self.swap((&from, at, bytes), (&into, at, bytes));
         }
-        if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
+        if bytes >= SHM_ALLTOALL_FETCH_BYTES_MIN {
             let (me, host) = (self.me(), self.host);
             let wanted = |from: u32| {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);

@@ -5,7 +5,7 @@
 //! the flag, among more in a sync buffer with a cell for each pair. Where anybody has a long block, which all have heard, they
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
-use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
@@ -79,7 +79,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// The longest block that travels with its heading.
     fn short_max(&self) -> usize {
-        JOINT_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
+        SHM_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
     }
 
     /// Bytes of the sync buffer for one rank's block for another.

@@ -1,6 +1,6 @@
 //! Broadcast: the root publishes, in its flag's line or slot by slot, and may run ahead of the others.
 
-use crate::limits::JOINT_BCAST_PIECE_BYTES;
+use crate::limits::SHM_BCAST_PIECE_BYTES;
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of, pieces};
 use tern_coll::TypedCount;
 use tern_mem::UserBuf;
@@ -20,7 +20,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.shm_comm.end_eager(eager);
             return Ok(());
         }
-        for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
+        for (at, len) in pieces(buf.len(), SHM_BCAST_PIECE_BYTES) {
             let eager = self.begin_eager_writing()?;
             self.host.copy(buf, at, self.shm_comm.eager_slot(eager).buf(), 0, len);
             self.shm_comm.publish(eager, &NO_PAYLOAD);
@@ -37,7 +37,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.shm_comm.end_eager(eager);
             return Ok(());
         }
-        for (at, len) in pieces(buf.len(), JOINT_BCAST_PIECE_BYTES) {
+        for (at, len) in pieces(buf.len(), SHM_BCAST_PIECE_BYTES) {
             let eager = self.next_published(root)?;
             self.host.copy(self.shm_comm.eager_slot(eager).buf(), 0, buf, at, len);
             self.shm_comm.end_eager(eager);

@@ -2,7 +2,7 @@
 //! run gives the same bits, for every root.
 
 use crate::direct::{Fetch, part};
-use crate::limits::JOINT_FETCH_BYTES_MIN;
+use crate::limits::SHM_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
@@ -76,7 +76,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let theirs = self.shm_comm.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
             self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes))?;
-        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
+        } else if operands.bytes < SHM_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
             return Ok(false);
         }
         let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));

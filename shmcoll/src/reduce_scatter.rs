@@ -1,6 +1,6 @@
 //! Reductions whose result is scattered, block by block in the order of the ranks.
 
-use crate::limits::JOINT_SCATTERED_BYTES_MAX;
+use crate::limits::SHM_SCATTERED_BYTES_MAX;
 use crate::method::VectorBlocks;
 use crate::reduce::step_of;
 use crate::{CallHost, CallResult, Operand, ShmCall, payload_of, whole_lines};
@@ -44,7 +44,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         let whole = Slice { count, ..blocks.to[0] };
         let bytes = (count * layout.size) as usize;
-        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::SYNC_BUFFER_BYTES {
+        if bytes <= SHM_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::SYNC_BUFFER_BYTES {
             return self.scatter_whole(&whole, blocks);
         }
         let room = whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size()) as u64 / layout.size;

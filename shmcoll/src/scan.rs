@@ -5,7 +5,7 @@
 //! below it; among many ranks that would be too much work, so all synchronize, and who comes last combines for all.
 
 use crate::direct::part;
-use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
+use crate::limits::{SHM_REDUCE_BYTES_MAX, SHM_SCAN_EACH_RANKS_MAX};
 use crate::reduce::step_of;
 use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
@@ -38,12 +38,12 @@ struct Scan {
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn scan(&mut self, data: TypedCount, in_place: bool, reach: ScanReach) -> CallResult {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
-        let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
+        let few = self.size() <= SHM_SCAN_EACH_RANKS_MAX;
         if Self::fits_flag_payload(bytes) {
             self.scan_payloads(&self.scan_of(own, result, reach))
         } else if few && step_of(bytes) * self.size() <= ShmComm::EAGER_SLOT_BYTES {
             self.scan_slot(&self.scan_of(own, result, reach))
-        } else if bytes <= JOINT_REDUCE_BYTES_MAX {
+        } else if bytes <= SHM_REDUCE_BYTES_MAX {
             self.scan_sync_buffer(&self.scan_of(own, result, reach))
         } else {
             let most = PIECE_BYTES as u64 / data.layout.size;
