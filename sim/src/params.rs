@@ -628,6 +628,14 @@ mod tests {
     }
 
     #[test]
+    fn files_of_earlier_versions_are_read() {
+        let text = Params::default().to_toml();
+        let former = text.replace("[shm_comm]", "[team]");
+        assert_ne!(former, text);
+        assert_eq!(Params::parse(&former).unwrap(), Params::default());
+    }
+
+    #[test]
     fn what_makes_no_sense_is_named() {
         let refusal = |text: &str| Params::parse(text).unwrap_err().to_string();
         assert!(refusal("[[level]]\nname = \"moon\"").contains("'moon'"));
