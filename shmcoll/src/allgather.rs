@@ -1,20 +1,20 @@
-//! Allgather: all write their blocks side by side, meet, and read all of them.
+//! Allgather: all write their blocks side by side, synchronize, and read all of them.
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
-use crate::limits::JOINT_FETCH_BYTES_MIN;
+use crate::limits::SHM_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, ShmCall, Unequal, parts, whole_lines};
 use tern_coll::{Buf, Slice, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, this rank's block is in its place.
     pub(crate) fn allgather(&mut self, send: Option<TypedCount>, recv: TypedCount) -> CallResult {
         let everything = blocks(recv, self.size(), Buf::Recv, Ty::Recv);
         let block = |rank: u32| part(everything, u64::from(rank) * recv.count, recv.count).slice();
-        let place = self.host.buffer(&block(self.team.rank()));
+        let place = self.host.buffer(&block(self.shm_comm.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), recv.bytes() as usize, block)?;
         if let Some(own) = own {
@@ -31,7 +31,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         blocks: &VectorBlocks,
     ) -> CallResult {
         let block = |rank: u32| blocks.from[rank as usize];
-        let place = self.host.buffer(&block(self.team.rank()));
+        let place = self.host.buffer(&block(self.shm_comm.rank()));
         let own = send.map(|send| self.buffer(send.in_send()));
         self.collect(own.as_ref().unwrap_or(&place), longest, block)?;
         let Some(own) = own else { return Ok(()) };
@@ -39,7 +39,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         match own.len() == place.len() {
             true => Ok(()),
             false => Err(CallFault::Unequal(Unequal {
-                rank: self.team.rank(),
+                rank: self.shm_comm.rank(),
                 sent: own.len(),
                 room: place.len(),
             })),
@@ -52,11 +52,11 @@ impl<S: CallHost> ShmCall<'_, S> {
             let into = self.host.buffer(&block(self.other()));
             return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
         }
-        let is_long = self.size() == 2 && longest >= JOINT_FETCH_BYTES_MIN;
+        let is_long = self.size() == 2 && longest >= SHM_FETCH_BYTES_MIN;
         if is_long && self.fetch_block(own, block(self.other()))? {
             return Ok(());
         }
-        for (at, len) in parts(longest, whole_lines(Team::MEETING_BYTES / self.size())) {
+        for (at, len) in parts(longest, whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size())) {
             self.collect_piece(own, &block, at, len)?;
         }
         Ok(())
@@ -77,14 +77,14 @@ impl<S: CallHost> ShmCall<'_, S> {
         len: usize,
     ) -> CallResult {
         let left = |bytes: usize| bytes.saturating_sub(at).min(len);
-        let meeting = self.meet_writing()?;
-        let table = self.team.table(meeting);
-        table.will_write(self.me() * len, left(own.len()));
-        self.host.copy(own, at, table.buf(), self.me() * len, left(own.len()));
-        self.all_come(meeting)?;
-        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+        let sync = self.begin_sync_writing()?;
+        let area = self.shm_comm.sync_buffer(sync);
+        area.will_write(self.me() * len, left(own.len()));
+        self.host.copy(own, at, area.buf(), self.me() * len, left(own.len()));
+        self.all_come(sync)?;
+        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let into = self.host.buffer(&block(rank));
-            self.host.copy(table.buf(), rank as usize * len, &into, at, left(into.len()));
+            self.host.copy(area.buf(), rank as usize * len, &into, at, left(into.len()));
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! All-to-all: each rank writes what it has for all, all meet, and each reads its column.
+//! All-to-all: each rank writes what it has for all, all synchronize, and each reads its column.
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
-use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
 use tern_coll::{Buf, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.
@@ -25,7 +25,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let at = self.other() as usize * bytes;
             return self.swap((&from, at, bytes), (&into, at, bytes));
         }
-        if bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN {
+        if bytes >= SHM_ALLTOALL_FETCH_BYTES_MIN {
             let (me, host) = (self.me(), self.host);
             let wanted = |from: u32| {
                 let block = part(columns, u64::from(from) * recv.count, recv.count);
@@ -35,7 +35,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 return Ok(());
             }
         }
-        let room = whole_lines(Team::MEETING_BYTES / (self.size() * self.size()));
+        let room = whole_lines(ShmComm::SYNC_BUFFER_BYTES / (self.size() * self.size()));
         for (at, len) in parts(bytes, room) {
             self.alltoall_piece(&from, &into, bytes, (at, len))?;
         }
@@ -50,22 +50,22 @@ impl<S: CallHost> ShmCall<'_, S> {
         bytes: usize,
         (at, len): (usize, usize),
     ) -> CallResult {
-        let (meeting, me, size) = (self.meet_writing()?, self.me(), self.size());
-        let table = self.team.table(meeting);
+        let (sync, me, size) = (self.begin_sync_writing()?, self.me(), self.size());
+        let area = self.shm_comm.sync_buffer(sync);
         let row = |source: usize, dest: usize| (source * size + dest) * len;
         if size == 2 {
-            table.will_write(row(me, 1 - me), len);
+            area.will_write(row(me, 1 - me), len);
         }
         if len == bytes && size > 2 {
-            self.host.copy(from, 0, table.buf(), row(me, 0), size * len);
+            self.host.copy(from, 0, area.buf(), row(me, 0), size * len);
         } else {
             for dest in (0..size).filter(|&dest| dest != me) {
-                self.host.copy(from, dest * bytes + at, table.buf(), row(me, dest), len);
+                self.host.copy(from, dest * bytes + at, area.buf(), row(me, dest), len);
             }
         }
-        self.all_come(meeting)?;
+        self.all_come(sync)?;
         for source in (0..size).filter(|&source| source != me) {
-            self.host.copy(table.buf(), row(source, me), into, source * bytes + at, len);
+            self.host.copy(area.buf(), row(source, me), into, source * bytes + at, len);
         }
         Ok(())
     }

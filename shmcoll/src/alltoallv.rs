@@ -1,18 +1,18 @@
 //! All-to-all of blocks of any length: what a rank has for another is known to these two alone, so each rank says of every
 //! block how long it is, and of a long one where it lies.
 //!
-//! In one meeting all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
-//! the flag, among more in a table with a cell for each pair. Where anybody has a long block, which all have heard, they
+//! In one sync step all tell each other, and short blocks travel with what is said of them: between two ranks in the line of
+//! the flag, among more in a sync buffer with a cell for each pair. Where anybody has a long block, which all have heard, they
 //! are then fetched from the buffers they lie in, and nobody goes on before all have what they want.
 
-use crate::limits::JOINT_ALLTOALL_FETCH_BYTES_MIN;
+use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
-use crate::{CallFault, CallHost, CallResult, NO_NOTE, ShmCall, Unequal, pieces, whole_lines};
+use crate::{CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
-use tern_transport::shm::team::Note;
-use tern_transport::{Area, Meeting, Remote, Team};
+use tern_transport::shm::shm_comm::FlagPayload;
+use tern_transport::{Area, Remote, ShmComm, SyncStep};
 
-/// What is said of a block, in the first bytes of its cell, or of the note between two.
+/// What is said of a block, in the first bytes of its cell, or between two of the flag's payload.
 #[derive(Clone, Copy)]
 struct Heading {
     bytes: u64,
@@ -56,20 +56,20 @@ impl Heading {
     }
 }
 
-/// Bytes of a block that travel beside its heading in a note.
-const NOTED_BYTES_MAX: usize = Team::NOTE_BYTES - Heading::BYTES;
+/// Bytes of a block that travel beside its heading in a flag payload.
+const PAYLOAD_BLOCK_BYTES_MAX: usize = ShmComm::FLAG_PAYLOAD_BYTES - Heading::BYTES;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
-        let meeting = self.meet_writing()?;
+        let sync = self.begin_sync_writing()?;
         let mine = self.outlook_of(blocks);
         let mut fault = None;
         let outlook = match self.size() {
-            2 => self.tell_one(meeting, blocks, mine, &mut fault)?,
-            _ => self.tell_all(meeting, blocks, mine, &mut fault)?,
+            2 => self.tell_one(sync, blocks, mine, &mut fault)?,
+            _ => self.tell_all(sync, blocks, mine, &mut fault)?,
         };
         if outlook.longest > self.short_max() {
-            let fetched = !outlook.obstacle && self.fetch_long(meeting, blocks)?;
+            let fetched = !outlook.obstacle && self.fetch_long(sync, blocks)?;
             if !fetched {
                 self.pass_long(blocks, outlook.longest)?;
             }
@@ -79,16 +79,16 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// The longest block that travels with its heading.
     fn short_max(&self) -> usize {
-        JOINT_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
+        SHM_ALLTOALL_FETCH_BYTES_MIN.min(self.cell_bytes() - Heading::BYTES)
     }
 
-    /// Bytes of the table for one rank's block for another.
+    /// Bytes of the sync buffer for one rank's block for another.
     fn cell_bytes(&self) -> usize {
         let cells = if self.size() == 2 { 2 } else { self.size() * self.size() };
-        whole_lines(Team::MEETING_BYTES / cells)
+        whole_lines(ShmComm::SYNC_BUFFER_BYTES / cells)
     }
 
-    /// Where in the table such a block lies.
+    /// Where in the sync buffer such a block lies.
     fn cell(&self, source: usize, dest: usize) -> usize {
         let number = if self.size() == 2 { source } else { source * self.size() + dest };
         number * self.cell_bytes()
@@ -109,33 +109,33 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Two ranks tell each other.
     fn tell_one(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
         let (me, other) = (self.me(), self.other() as usize);
         let (to, into) = (self.host.buffer(&blocks.to[other]), self.host.buffer(&blocks.from[other]));
-        let table = self.team.table(meeting);
-        let mut note = NO_NOTE;
+        let area = self.shm_comm.sync_buffer(sync);
+        let mut payload = NO_PAYLOAD;
         let heading = Heading { bytes: word_of(&mine), ..Heading::of(&to) };
-        note[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
-        if to.len() <= NOTED_BYTES_MAX {
-            to.read(0, &mut note[Heading::BYTES..][..to.len()]);
+        payload[..Heading::BYTES].copy_from_slice(&heading.to_bytes());
+        if to.len() <= PAYLOAD_BLOCK_BYTES_MAX {
+            to.read(0, &mut payload[Heading::BYTES..][..to.len()]);
         } else if to.len() <= self.short_max() {
-            table.will_write(self.cell(me, other), to.len());
-            self.host.copy(&to, 0, table.buf(), self.cell(me, other), to.len());
+            area.will_write(self.cell(me, other), to.len());
+            self.host.copy(&to, 0, area.buf(), self.cell(me, other), to.len());
         }
-        self.team.post(meeting, &note);
+        self.shm_comm.post(sync, &payload);
         self.keep_own(blocks, fault);
-        self.after_post(meeting)?;
-        let said = self.team.post_of(meeting, other as u32);
+        self.after_post(sync)?;
+        let said = self.shm_comm.posted_payload(sync, other as u32);
         let len = Heading::from_bytes(&said).len();
         self.compare(other, len, into.len(), fault);
-        if len <= NOTED_BYTES_MAX {
+        if len <= PAYLOAD_BLOCK_BYTES_MAX {
             into.write(0, &said[Heading::BYTES..][..len.min(into.len())]);
         } else if len <= self.short_max() {
-            self.host.copy(table.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
+            self.host.copy(area.buf(), self.cell(other, me), &into, 0, len.min(into.len()));
         }
         Ok(mine.and(&said))
     }
@@ -143,33 +143,33 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// More than two tell each other.
     fn tell_all(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         blocks: &VectorBlocks,
         mine: Outlook,
         fault: &mut Option<Unequal>,
     ) -> CallResult<Outlook> {
-        let table = self.team.table(meeting);
+        let area = self.shm_comm.sync_buffer(sync);
         for dest in self.others().map(|rank| rank as usize) {
             let to = self.host.buffer(&blocks.to[dest]);
             let at = self.cell(self.me(), dest);
-            table.buf().write(at, &Heading::of(&to).to_bytes());
+            area.buf().write(at, &Heading::of(&to).to_bytes());
             if to.len() <= self.short_max() {
-                self.host.copy(&to, 0, table.buf(), at + Heading::BYTES, to.len());
+                self.host.copy(&to, 0, area.buf(), at + Heading::BYTES, to.len());
             }
         }
-        self.team.post(meeting, &crate::note_of_word(word_of(&mine)));
-        let arrival = self.team.arrive(meeting);
+        self.shm_comm.post(sync, &crate::payload_of_word(word_of(&mine)));
+        let arrival = self.shm_comm.arrive(sync);
         self.keep_own(blocks, fault);
-        self.after_arrival(meeting, arrival, || ())?;
+        self.after_arrival(sync, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
             let (into, at) = (self.host.buffer(&blocks.from[source]), self.cell(source, self.me()));
-            let len = heading_at(&table, at).len();
+            let len = heading_at(&area, at).len();
             self.compare(source, len, into.len(), fault);
             if len <= self.short_max() {
-                self.host.copy(table.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
+                self.host.copy(area.buf(), at + Heading::BYTES, &into, 0, len.min(into.len()));
             }
         }
-        Ok(self.others().fold(mine, |all, rank| all.and(&self.team.post_of(meeting, rank))))
+        Ok(self.others().fold(mine, |all, rank| all.and(&self.shm_comm.posted_payload(sync, rank))))
     }
 
     /// What this rank has for itself.
@@ -187,42 +187,42 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Fetches the blocks that are not short. False, at all ranks alike, if some rank could not.
-    fn fetch_long(&mut self, meeting: Meeting, blocks: &VectorBlocks) -> CallResult<bool> {
+    fn fetch_long(&mut self, sync: SyncStep, blocks: &VectorBlocks) -> CallResult<bool> {
         let fetched = self.read_in_turns(|source| {
-            let said = self.heading(meeting, source as usize);
+            let said = self.heading(sync, source as usize);
             let into = self.host.buffer(&blocks.from[source as usize]);
             let from = Remote { addr: said.address, len: said.len().min(into.len()) as u64 };
             said.len() <= self.short_max() || from.len == 0 || self.get(source, from, &into)
         });
-        let met = self.meet_with(u64::from(fetched))?;
-        Ok(self.all_say(met))
+        let ended = self.sync_with(u64::from(fetched))?;
+        Ok(self.all_say(ended))
     }
 
     /// What a rank has said of its block for this one.
-    fn heading(&self, meeting: Meeting, source: usize) -> Heading {
+    fn heading(&self, sync: SyncStep, source: usize) -> Heading {
         match self.size() {
-            2 => Heading::from_bytes(&self.team.post_of(meeting, source as u32)),
-            _ => heading_at(&self.team.table(meeting), self.cell(source, self.me())),
+            2 => Heading::from_bytes(&self.shm_comm.posted_payload(sync, source as u32)),
+            _ => heading_at(&self.shm_comm.sync_buffer(sync), self.cell(source, self.me())),
         }
     }
 
-    /// Passes the blocks that are not short through the table, piece by piece.
+    /// Passes the blocks that are not short through the sync buffer, piece by piece.
     fn pass_long(&mut self, blocks: &VectorBlocks, longest: usize) -> CallResult {
         for (at, len) in pieces(longest, self.cell_bytes()) {
-            let (meeting, short_max) = (self.meet_writing()?, self.short_max());
-            let table = self.team.table(meeting);
+            let (sync, short_max) = (self.begin_sync_writing()?, self.short_max());
+            let area = self.shm_comm.sync_buffer(sync);
             let left = |block: &UserBuf| match block.len() > short_max {
                 true => block.len().saturating_sub(at).min(len),
                 false => 0,
             };
             for dest in self.others().map(|rank| rank as usize) {
                 let to = self.host.buffer(&blocks.to[dest]);
-                self.host.copy(&to, at, table.buf(), self.cell(self.me(), dest), left(&to));
+                self.host.copy(&to, at, area.buf(), self.cell(self.me(), dest), left(&to));
             }
-            self.all_come(meeting)?;
+            self.all_come(sync)?;
             for source in self.others().map(|rank| rank as usize) {
                 let into = self.host.buffer(&blocks.from[source]);
-                self.host.copy(table.buf(), self.cell(source, self.me()), &into, at, left(&into));
+                self.host.copy(area.buf(), self.cell(source, self.me()), &into, at, left(&into));
             }
         }
         Ok(())
@@ -230,9 +230,9 @@ impl<S: CallHost> ShmCall<'_, S> {
 }
 
 impl Outlook {
-    /// Together with what another rank says in its note.
-    fn and(self, note: &Note) -> Outlook {
-        let said = crate::word_of(note);
+    /// Together with what another rank says in its payload.
+    fn and(self, payload: &FlagPayload) -> Outlook {
+        let said = crate::word_of(payload);
         Outlook {
             longest: self.longest.max((said & !OBSTACLE) as usize),
             obstacle: self.obstacle || said & OBSTACLE != 0,
@@ -244,8 +244,8 @@ fn word_of(outlook: &Outlook) -> u64 {
     outlook.longest as u64 | if outlook.obstacle { OBSTACLE } else { 0 }
 }
 
-fn heading_at(table: &Area, at: usize) -> Heading {
+fn heading_at(area: &Area, at: usize) -> Heading {
     let mut bytes = [0; Heading::BYTES];
-    table.buf().read(at, &mut bytes);
+    area.buf().read(at, &mut bytes);
     Heading::from_bytes(&bytes)
 }

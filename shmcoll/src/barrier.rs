@@ -1,22 +1,22 @@
-//! Barrier: a meeting without data.
+//! Barrier: a sync step without data.
 
 use crate::Mark;
 use tern_coll::Collective;
-use tern_transport::shm::team::Lines;
-use tern_transport::{Arrival, Meeting, Team};
+use tern_transport::shm::shm_comm::Lines;
+use tern_transport::{Arrival, ShmComm, SyncStep};
 
-/// The mark of a barrier, which is zero: see [`Team::come_solely`].
+/// The mark of a barrier, which is zero: see [`ShmComm::come_solely`].
 pub const fn mark_of_barrier() -> Mark {
     Mark::bare(Collective::Barrier)
 }
 
-/// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the meeting.
+/// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the sync step.
 #[inline]
-pub fn come<L: Lines>(team: &mut Team<L>) -> (Meeting, Arrival) {
-    if team.size() == 2 && team.has_room() {
-        let (meeting, watch) = team.come_solely();
-        return (meeting, Arrival::Early(watch));
+pub fn come<L: Lines>(shm_comm: &mut ShmComm<L>) -> (SyncStep, Arrival) {
+    if shm_comm.size() == 2 && shm_comm.has_buffer() {
+        let (sync, watch) = shm_comm.come_solely();
+        return (sync, Arrival::Early(watch));
     }
-    let meeting = team.meet();
-    (meeting, team.arrive(meeting))
+    let sync = shm_comm.begin_sync();
+    (sync, shm_comm.arrive(sync))
 }

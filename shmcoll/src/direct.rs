@@ -1,12 +1,12 @@
 //! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{CallHost, CallResult, ShmCall, note_of_word, word_of};
+use crate::{CallHost, CallResult, ShmCall, payload_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
-use tern_transport::limits::TEAM_RANKS_MAX;
-use tern_transport::{Meeting, Remote, Team};
+use tern_transport::limits::SHM_COMM_RANKS_MAX;
+use tern_transport::{Remote, ShmComm, SyncStep};
 
-const _: () = assert!(TEAM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
+const _: () = assert!(SHM_COMM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 
 /// A block to be fetched: the bytes from `offset` on of what a rank has told the address of.
 pub(crate) struct Fetch {
@@ -24,18 +24,18 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult<bool> {
         let from = from.filter(|_| self.can_fetch());
         let address = from.and_then(UserBuf::as_contiguous).map_or(0, |(base, _)| base as u64);
-        let told = self.meet_with(address)?;
+        let told = self.sync_with(address)?;
         if !self.all_say(told) {
             return Ok(false);
         }
         let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
-        let met = self.meet_with(u64::from(fetched))?;
-        Ok(self.all_say(met))
+        let ended = self.sync_with(u64::from(fetched))?;
+        Ok(self.all_say(ended))
     }
 
     /// The other ranks, in an order in which no two turn to the same one at once (MPI for the T3D, section 3.3).
     pub(crate) fn others(&self) -> impl Iterator<Item = u32> + use<S> {
-        let (me, size) = (self.team.rank(), self.team.size());
+        let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         (1..size).map(move |step| (me + step) % size)
     }
 
@@ -43,16 +43,16 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// would be one too many passes that rank over and comes back. Nobody waits, since who reads may not have a core: where
     /// only such ranks are left, they are read all the same.
     pub(crate) fn read_in_turns(&self, read: impl Fn(u32) -> bool) -> bool {
-        if self.size() <= Team::READERS_MAX + 1 {
+        if self.size() <= ShmComm::READERS_MAX + 1 {
             return self.others().all(read);
         }
         let mut left = self.others().fold(0u64, |all, rank| all | 1 << rank);
         while left != 0 {
             let before = left;
             for rank in self.others().filter(|&rank| before & 1 << rank != 0) {
-                if self.team.begin_reading(rank) {
+                if self.shm_comm.begin_reading(rank) {
                     let done = read(rank);
-                    self.team.end_reading(rank);
+                    self.shm_comm.end_reading(rank);
                     if !done {
                         return false;
                     }
@@ -71,8 +71,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.host.can_get(self.others())
     }
 
-    fn fetch(&self, told: Meeting, rank: u32, fetch: &Fetch) -> bool {
-        let addr = word_of(&self.team.post_of(told, rank)).wrapping_add(fetch.offset as u64);
+    fn fetch(&self, told: SyncStep, rank: u32, fetch: &Fetch) -> bool {
+        let addr = word_of(&self.shm_comm.posted_payload(told, rank)).wrapping_add(fetch.offset as u64);
         self.get(rank, Remote { addr, len: fetch.into.len() as u64 }, &fetch.into)
     }
 
@@ -81,20 +81,20 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.host.get(rank, from, into)
     }
 
-    /// A meeting in which each rank leaves a word for all.
-    pub(crate) fn meet_with(&mut self, word: u64) -> CallResult<Meeting> {
-        let meeting = self.team.meet();
-        self.team.post(meeting, &note_of_word(word));
+    /// A sync step in which each rank leaves a word for all.
+    pub(crate) fn sync_with(&mut self, word: u64) -> CallResult<SyncStep> {
+        let sync = self.shm_comm.begin_sync();
+        self.shm_comm.post(sync, &payload_of_word(word));
         match self.size() {
-            2 => self.after_post(meeting)?,
-            _ => self.all_come(meeting)?,
+            2 => self.after_post(sync)?,
+            _ => self.all_come(sync)?,
         }
-        Ok(meeting)
+        Ok(sync)
     }
 
     /// Whether no rank left zero.
-    pub(crate) fn all_say(&self, meeting: Meeting) -> bool {
-        (0..self.team.size()).all(|rank| word_of(&self.team.post_of(meeting, rank)) != 0)
+    pub(crate) fn all_say(&self, sync: SyncStep) -> bool {
+        (0..self.shm_comm.size()).all(|rank| word_of(&self.shm_comm.posted_payload(sync, rank)) != 0)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Gather and scatter, of blocks that all fit one tray. Who has given goes on.
+//! Gather and scatter, of blocks that all fit one eager slot. Who has written goes on.
 
-use crate::{CallHost, CallResult, NO_NOTE, ShmCall, note_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
 
@@ -8,78 +8,78 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
     pub(crate) fn gather(&mut self, send: Option<TypedCount>, recv: TypedCount, root: u32) -> CallResult {
         let own = send.map(|send| self.buffer(send.in_send()));
-        if self.team.rank() == root {
+        if self.shm_comm.rank() == root {
             return self.gather_here(own.as_ref(), recv);
         }
-        own.map_or(Ok(()), |own| self.offer(&own))
+        own.map_or(Ok(()), |own| self.contribute(&own))
     }
 
-    fn offer(&mut self, own: &UserBuf) -> CallResult {
-        let (handover, bytes) = (self.hand_over_writing()?, own.len());
-        if Self::fits_note(bytes) {
-            self.team.offer(handover, &note_of(own, 0, bytes));
+    fn contribute(&mut self, own: &UserBuf) -> CallResult {
+        let (eager, bytes) = (self.begin_eager_writing()?, own.len());
+        if Self::fits_flag_payload(bytes) {
+            self.shm_comm.contribute(eager, &payload_of(own, 0, bytes));
         } else {
-            self.host.copy(own, 0, self.team.tray(handover).buf(), self.me() * bytes, bytes);
-            self.team.offer(handover, &NO_NOTE);
+            self.host.copy(own, 0, self.shm_comm.eager_slot(eager).buf(), self.me() * bytes, bytes);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
     fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
-        let (handover, bytes) = (self.team.hand_over(), recv.bytes() as usize);
-        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
+        let (eager, bytes) = (self.shm_comm.begin_eager(), recv.bytes() as usize);
+        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
             let at = rank as usize * bytes;
-            self.wait(self.team.offered(handover, rank))?;
-            if Self::fits_note(bytes) {
-                all.write(at, &self.team.offer_of(handover, rank)[..bytes]);
+            self.wait(self.shm_comm.contributed(eager, rank))?;
+            if Self::fits_flag_payload(bytes) {
+                all.write(at, &self.shm_comm.contributed_payload(eager, rank)[..bytes]);
             } else {
-                self.host.copy(self.team.tray(handover).buf(), at, &all, at, bytes);
+                self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, &all, at, bytes);
             }
         }
         if let Some(own) = own {
             self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
     /// Without `recv`, the root's own block stays where it is.
     pub(crate) fn scatter(&mut self, send: TypedCount, recv: Option<TypedCount>, root: u32) -> CallResult {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
-        if self.team.rank() == root {
-            return self.scatter_here(send, own.as_ref());
+        if self.shm_comm.rank() == root {
+            return self.scatter_from(send, own.as_ref());
         }
-        own.map_or(Ok(()), |own| self.take(&own, root))
+        own.map_or(Ok(()), |own| self.scatter_into(&own, root))
     }
 
-    fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
+    fn scatter_from(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
-        let (handover, bytes) = (self.hand_over_writing()?, send.bytes() as usize);
-        if Self::fits_note(all.len()) {
-            self.team.give(handover, &note_of(&all, 0, all.len()));
+        let (eager, bytes) = (self.begin_eager_writing()?, send.bytes() as usize);
+        if Self::fits_flag_payload(all.len()) {
+            self.shm_comm.publish(eager, &payload_of(&all, 0, all.len()));
         } else {
-            self.host.copy(&all, 0, self.team.tray(handover).buf(), 0, all.len());
-            self.team.give(handover, &NO_NOTE);
+            self.host.copy(&all, 0, self.shm_comm.eager_slot(eager).buf(), 0, all.len());
+            self.shm_comm.publish(eager, &NO_PAYLOAD);
         }
         if let Some(own) = own {
             self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn take(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let (handover, bytes) = (self.team.hand_over(), own.len());
+    fn scatter_into(&mut self, own: &UserBuf, root: u32) -> CallResult {
+        let (eager, bytes) = (self.shm_comm.begin_eager(), own.len());
         let at = self.me() * bytes;
-        self.wait(self.team.given(handover, root))?;
-        if Self::fits_note(bytes * self.size()) {
-            own.write(0, &self.team.gift(handover)[at..at + bytes]);
+        self.wait(self.shm_comm.published(eager, root))?;
+        if Self::fits_flag_payload(bytes * self.size()) {
+            own.write(0, &self.shm_comm.published_payload(eager)[at..at + bytes]);
         } else {
-            self.host.copy(self.team.tray(handover).buf(), at, own, 0, bytes);
+            self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, own, 0, bytes);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 //! T3D, section 3.3).
 //!
 //! Which way a call goes is decided by what all ranks know alike: the collective, the bytes, the number of ranks
-//! ([`Method::of`]). The steps are plain blocking code over a [`Team`]; what is waited for is always one word
-//! ([`tern_transport::TeamWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
+//! ([`Method::of`]). The steps are plain blocking code over a [`ShmComm`]; what is waited for is always one word
+//! ([`tern_transport::ShmWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
 //! [`CallHost`] to say: the library's waits as every wait does and serves messages meanwhile, since others may need
 //! this rank's help to come here; the simulator's counts what each step costs.
 
@@ -31,25 +31,25 @@ use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::team::{Lines, Note};
-use tern_transport::{Arrival, Handover, Meeting, Mismatch, Remote, Sight, Team, TeamWatch};
+use tern_transport::shm::shm_comm::{FlagPayload, Lines};
+use tern_transport::{Arrival, EagerStep, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep};
 
-/// No note: a flag alone says what there is to say.
-const NO_NOTE: Note = [0; Team::NOTE_BYTES];
+/// No payload: a flag alone says what there is to say.
+const NO_PAYLOAD: FlagPayload = [0; ShmComm::FLAG_PAYLOAD_BYTES];
 
-/// Bytes of a word at the beginning of a note.
+/// Bytes of a word at the beginning of a flag payload.
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// A rank's call, as its process sees it.
 pub trait CallHost {
-    /// Where the team's lines are.
+    /// The lines of the shm communicator.
     type Lines: Lines;
 
     /// The memory of elements of the program's.
     fn buffer(&self, slice: &Slice) -> UserBuf;
 
     /// Waits until what is watched has come, or it is known why it will not.
-    fn wait(&self, team: &Team<Self::Lines>, watch: TeamWatch) -> std::result::Result<(), Mismatch>;
+    fn wait(&self, shm_comm: &ShmComm<Self::Lines>, watch: ShmWatch) -> std::result::Result<(), Mismatch>;
 
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
@@ -98,32 +98,32 @@ pub type CallResult<T = (), E = CallFault> = std::result::Result<T, E>;
 
 /// A collective under way over shared memory.
 struct ShmCall<'a, S: CallHost> {
-    team: &'a mut Team<S::Lines>,
+    shm_comm: &'a mut ShmComm<S::Lines>,
     host: &'a S,
 }
 
 /// Does what `method` says, in a call that [`begin`] has begun.
 pub fn run<S: CallHost>(
-    team: &mut Team<S::Lines>,
+    shm_comm: &mut ShmComm<S::Lines>,
     host: &S,
     method: &Method,
     blocks: &VectorBlocks,
 ) -> CallResult {
-    let outcome = ShmCall { team, host }.go(method, blocks);
+    let outcome = ShmCall { shm_comm, host }.go(method, blocks);
     if matches!(outcome, Err(CallFault::Mismatch(_))) {
-        team.abandon();
+        shm_comm.abandon();
     }
     outcome
 }
 
 /// Begins a call with this mark, whichever way it goes.
 #[inline]
-pub fn begin<S: CallHost>(team: &mut Team<S::Lines>, host: &S, mark: Mark) {
-    while let Some(behind) = team.unsettled() {
+pub fn begin<S: CallHost>(shm_comm: &mut ShmComm<S::Lines>, host: &S, mark: Mark) {
+    while let Some(behind) = shm_comm.unsettled() {
         // Nobody who has not begun this call can make another one.
-        let _ = host.wait(team, behind);
+        let _ = host.wait(shm_comm, behind);
     }
-    team.begin(mark.bits());
+    shm_comm.begin(mark.bits());
 }
 
 impl<S: CallHost> ShmCall<'_, S> {
@@ -149,18 +149,18 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     #[inline]
     fn me(&self) -> usize {
-        self.team.rank() as usize
+        self.shm_comm.rank() as usize
     }
 
     #[inline]
     fn size(&self) -> usize {
-        self.team.size() as usize
+        self.shm_comm.size() as usize
     }
 
     /// The other one of two.
     #[inline]
     fn other(&self) -> u32 {
-        1 - self.team.rank()
+        1 - self.shm_comm.rank()
     }
 
     /// The memory of elements of the program's.
@@ -170,48 +170,48 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     #[inline]
-    fn wait(&self, watch: TeamWatch) -> CallResult<(), Mismatch> {
-        match self.team.look_often(&watch) {
+    fn wait(&self, watch: ShmWatch) -> CallResult<(), Mismatch> {
+        match self.shm_comm.look_often(&watch) {
             Sight::Come => Ok(()),
             Sight::Pending => {
-                self.team.tell();
-                self.host.wait(self.team, watch)
+                self.shm_comm.tell();
+                self.host.wait(self.shm_comm, watch)
             }
-            Sight::Amiss => Err(self.team.mismatch(&watch)),
+            Sight::Amiss => Err(self.shm_comm.mismatch(&watch)),
         }
     }
 
-    /// Begins a meeting in which this rank writes to the table, once that is free.
+    /// Begins a sync step in which this rank writes to the sync buffer, once that is free.
     #[inline]
-    fn meet_writing(&mut self) -> CallResult<Meeting, Mismatch> {
-        let meeting = self.team.meet();
-        while let Some(behind) = self.team.before_table(meeting) {
+    fn begin_sync_writing(&mut self) -> CallResult<SyncStep, Mismatch> {
+        let sync = self.shm_comm.begin_sync();
+        while let Some(behind) = self.shm_comm.before_sync_write(sync) {
             self.wait(behind)?;
         }
-        Ok(meeting)
+        Ok(sync)
     }
 
-    /// Until all ranks have come to a meeting.
+    /// Until all ranks have come to a sync step.
     #[inline]
-    fn all_come(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
-        self.all_come_after(meeting, || ())
+    fn all_come(&self, sync: SyncStep) -> CallResult<(), Mismatch> {
+        self.all_come_after(sync, || ())
     }
 
     /// As [`ShmCall::all_come`]; of more than two ranks, the one that comes last does something for all first.
     #[inline]
-    fn all_come_after(&self, meeting: Meeting, last: impl FnOnce()) -> CallResult<(), Mismatch> {
+    fn all_come_after(&self, sync: SyncStep, last: impl FnOnce()) -> CallResult<(), Mismatch> {
         if self.size() == 2 {
-            self.team.come(meeting);
-            return self.after_post(meeting);
+            self.shm_comm.come(sync);
+            return self.after_post(sync);
         }
-        self.after_arrival(meeting, self.team.arrive(meeting), last)
+        self.after_arrival(sync, self.shm_comm.arrive(sync), last)
     }
 
-    /// Until all have come, of more than two ranks, to a meeting at which this one has arrived.
+    /// Until all have come, of more than two ranks, to a sync step at which this one has arrived.
     #[inline]
     fn after_arrival(
         &self,
-        meeting: Meeting,
+        sync: SyncStep,
         arrival: Arrival,
         last: impl FnOnce(),
     ) -> CallResult<(), Mismatch> {
@@ -219,36 +219,36 @@ impl<S: CallHost> ShmCall<'_, S> {
             Arrival::Early(watch) => self.wait(watch)?,
             Arrival::Last => {
                 last();
-                self.team.open(meeting);
+                self.shm_comm.open(sync);
             }
             Arrival::Amiss => {
-                return Err(self.team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
+                return Err(self.shm_comm.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }));
             }
         }
-        self.team.all_have_come();
+        self.shm_comm.all_have_come();
         Ok(())
     }
 
-    /// Until the other one of two has come, to a meeting for which this one's flag is raised.
+    /// Until the other one of two has come, to a sync step for which this one's flag is raised.
     #[inline]
-    fn after_post(&self, meeting: Meeting) -> CallResult<(), Mismatch> {
-        self.wait(self.team.posted(meeting, self.other()))?;
-        self.team.all_have_come();
+    fn after_post(&self, sync: SyncStep) -> CallResult<(), Mismatch> {
+        self.wait(self.shm_comm.posted(sync, self.other()))?;
+        self.shm_comm.all_have_come();
         Ok(())
     }
 
-    /// Begins a handover in which this rank writes, once the tray is free.
+    /// Begins an eager step in which this rank writes, once the eager slot is free.
     #[inline]
-    fn hand_over_writing(&mut self) -> CallResult<Handover, Mismatch> {
-        let handover = self.team.hand_over();
-        self.free(handover)?;
-        Ok(handover)
+    fn begin_eager_writing(&mut self) -> CallResult<EagerStep, Mismatch> {
+        let eager = self.shm_comm.begin_eager();
+        self.free(eager)?;
+        Ok(eager)
     }
 
-    /// Until all ranks are through with what lay where this rank writes for a handover.
+    /// Until all ranks are through with what lay where this rank writes in an eager step.
     #[inline]
-    fn free(&mut self, handover: Handover) -> CallResult<(), Mismatch> {
-        while let Some(behind) = self.team.before(handover) {
+    fn free(&mut self, eager: EagerStep) -> CallResult<(), Mismatch> {
+        while let Some(behind) = self.shm_comm.before_eager_write(eager) {
             self.wait(behind)?;
         }
         Ok(())
@@ -256,46 +256,46 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Two ranks exchange blocks by their flags: each of a buffer, the place in it, and its bytes.
     fn swap(&mut self, from: (&UserBuf, usize, usize), into: (&UserBuf, usize, usize)) -> CallResult {
-        let (meeting, other) = (self.team.meet(), self.other());
-        self.team.post(meeting, &note_of(from.0, from.1, from.2));
-        self.after_post(meeting)?;
-        into.0.write(into.1, &self.team.post_of(meeting, other)[..into.2]);
+        let (sync, other) = (self.shm_comm.begin_sync(), self.other());
+        self.shm_comm.post(sync, &payload_of(from.0, from.1, from.2));
+        self.after_post(sync)?;
+        into.0.write(into.1, &self.shm_comm.posted_payload(sync, other)[..into.2]);
         Ok(())
     }
 
     /// Whether two ranks exchange so many bytes by their flags.
     #[inline]
     fn swaps(&self, bytes: usize) -> bool {
-        self.size() == 2 && Self::fits_note(bytes)
+        self.size() == 2 && Self::fits_flag_payload(bytes)
     }
 
     /// Whether so many bytes travel in a flag's line.
     #[inline]
-    fn fits_note(bytes: usize) -> bool {
-        bytes <= Team::NOTE_BYTES
+    fn fits_flag_payload(bytes: usize) -> bool {
+        bytes <= ShmComm::FLAG_PAYLOAD_BYTES
     }
 }
 
-/// The first bytes of a note.
+/// A flag payload that begins with bytes of a buffer.
 #[inline]
-fn note_of(buf: &UserBuf, offset: usize, bytes: usize) -> Note {
-    let mut note = NO_NOTE;
-    buf.read(offset, &mut note[..bytes]);
-    note
+fn payload_of(buf: &UserBuf, offset: usize, bytes: usize) -> FlagPayload {
+    let mut payload = NO_PAYLOAD;
+    buf.read(offset, &mut payload[..bytes]);
+    payload
 }
 
-/// A note that begins with a word.
+/// A flag payload that begins with a word.
 #[inline]
-fn note_of_word(word: u64) -> Note {
-    let mut note = NO_NOTE;
-    note[..WORD_BYTES].copy_from_slice(&word.to_ne_bytes());
-    note
+fn payload_of_word(word: u64) -> FlagPayload {
+    let mut payload = NO_PAYLOAD;
+    payload[..WORD_BYTES].copy_from_slice(&word.to_ne_bytes());
+    payload
 }
 
-/// The word that a note begins with.
+/// The word that a flag payload begins with.
 #[inline]
-fn word_of(note: &Note) -> u64 {
-    u64::from_ne_bytes(note[..WORD_BYTES].try_into().expect("eight bytes"))
+fn word_of(payload: &FlagPayload) -> u64 {
+    u64::from_ne_bytes(payload[..WORD_BYTES].try_into().expect("eight bytes"))
 }
 
 /// Pieces of at most `piece` bytes of `bytes` bytes: where each begins, and its length.
@@ -303,7 +303,7 @@ fn pieces(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(piece).map(move |at| (at, piece.min(bytes - at)))
 }
 
-/// The same, of nothing one piece of nothing: for ways in which all meet for each piece.
+/// The same, of nothing one piece of nothing: for ways in which all synchronize for each piece.
 fn parts(bytes: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     let empty = (bytes == 0).then_some((0, 0));
     empty.into_iter().chain(pieces(bytes, piece))

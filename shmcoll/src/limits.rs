@@ -1,51 +1,51 @@
 //! Constants of this room, each with its unit and its reason.
 
-use tern_transport::limits::{MEETING_BYTES, TEAM_RANKS_MAX, TRAY_BYTES};
+use tern_transport::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_BYTES};
 
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
 /// between.
-pub const JOINT_REDUCE_BYTES_MAX: usize = 8 * 1024;
+pub const SHM_REDUCE_BYTES_MAX: usize = 8 * 1024;
 
 /// Ranks of a scan up to which each combines what lies below it: the work grows with their square, and at 16 ranks takes as long as
-/// meeting.
-pub const JOINT_SCAN_EACH_RANKS_MAX: usize = 16;
+/// a sync step.
+pub const SHM_SCAN_EACH_RANKS_MAX: usize = 16;
 
 /// Bytes of the operands of a scattered reduction up to which one rank combines what all have written: from there on, as many turns as
 /// there are ranks take no longer.
-pub const JOINT_SCATTERED_BYTES_MAX: usize = 16 * 1024;
+pub const SHM_SCATTERED_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of a tray that a large broadcast fills at once: the others begin to read while the root writes on.
-pub const JOINT_BCAST_PIECE_BYTES: usize = 32 * 1024;
+/// Bytes of an eager slot that a large broadcast fills at once: the others begin to read while the root writes on.
+pub const SHM_BCAST_PIECE_BYTES: usize = 32 * 1024;
 
 /// Bytes of a broadcast between two ranks up to which it goes over shared memory: a longer message is copied once,
 /// by both sides.
-pub const JOINT_PAIR_BYTES_MAX: usize = 16 * 1024;
+pub const SHM_PAIR_BYTES_MAX: usize = 16 * 1024;
 
 /// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
-pub const JOINT_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
+pub const SHM_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy. Measured for 4 KiB:
 /// 1.3 µs by copies, 1.4 fetched, and 2.5 where the blocks were written since the last call: then they lie modified in the other
 /// core's cache, from where the kernel's copy gets them slowly. 8 KiB take 2.0 µs by copies and 1.6 fetched, or 3.8.
-pub const JOINT_FETCH_BYTES_MIN: usize = 8 * 1024;
+pub const SHM_FETCH_BYTES_MIN: usize = 8 * 1024;
 
-/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more meeting.
-pub const JOINT_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
+/// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more sync step.
+pub const SHM_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
-/// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in turn, and sums
-/// their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in a tray, a sum of 8 KiB 1.6 where
-/// each combines all of it, and one of 16 KiB in slices 1.0.
-pub const JOINT_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in
+/// turn, and sums their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in an
+/// eager slot, a sum of 8 KiB 1.6 where each combines all of it, and one of 16 KiB in slices 1.0.
+pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of a block of an all-to-all, or of an allgather between two ranks, from which it goes by messages where payloads go by
 /// cells, since these do not wait for each other. 64 KiB between two ranks take 5.7 µs as messages and 7.5 fetched, among four on
 /// two cores 38 and 59.
-pub const JOINT_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
+pub const SHM_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 
 /// Ranks of an all-to-all up to which that is so. Among more, only blocks that would be fetched otherwise go by messages. Among eight ranks
-/// on two cores of a Zen 5, 8 KiB take 38 µs in a meeting and 60 as messages, 32 KiB 280 fetched and 150 as messages, 64 KiB 390 and
+/// on two cores of a Zen 5, 8 KiB take 38 µs in a sync step and 60 as messages, 32 KiB 280 fetched and 150 as messages, 64 KiB 390 and
 /// 300; among sixteen 32 KiB 1,270 and 720, 64 KiB 2,280 and 1,760.
-pub const JOINT_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
+pub const SHM_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
 
-const _: () = assert!(JOINT_REDUCE_BYTES_MAX * TEAM_RANKS_MAX <= MEETING_BYTES);
-const _: () = assert!(JOINT_BCAST_PIECE_BYTES <= TRAY_BYTES);
+const _: () = assert!(SHM_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= SYNC_BUFFER_BYTES);
+const _: () = assert!(SHM_BCAST_PIECE_BYTES <= EAGER_SLOT_BYTES);

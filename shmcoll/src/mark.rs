@@ -3,7 +3,7 @@
 //! A word compares at once, and tells a person what another rank does instead.
 
 use tern_coll::{Collective, CollectiveCall, CommView, Root, TypedCount, Vector};
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 /// The collective, its root, its operation and its length, as far as all ranks have to name the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,8 +13,8 @@ pub struct Mark(u64);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperationCode(pub u16);
 
-// From the lowest bit: what the team keeps for itself, then these.
-const COLLECTIVE: Field = Field { at: Team::MARK_BITS_RESERVED, bits: 5 };
+// From the lowest bit: what [`ShmComm`] keeps for itself, then these.
+const COLLECTIVE: Field = Field { at: ShmComm::MARK_BITS_RESERVED, bits: 5 };
 const ROOT: Field = Field { at: COLLECTIVE.end(), bits: 7 };
 const OPERATION: Field = Field { at: ROOT.end(), bits: 10 };
 const LENGTH: Field = Field { at: OPERATION.end(), bits: 38 };
@@ -111,7 +111,7 @@ impl Mark {
         Mark(bits)
     }
 
-    /// For [`Team::begin`].
+    /// For [`ShmComm::begin`].
     #[inline]
     pub fn bits(self) -> u64 {
         self.0

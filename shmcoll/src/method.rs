@@ -2,7 +2,7 @@
 
 use crate::limits::*;
 use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 /// A collective that goes over shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub enum Method {
         data: TypedCount,
         in_place: bool,
     },
-    /// A reduction of more bytes than one meeting can hold for each rank: to the root, or without one to all.
+    /// A reduction of more bytes than one sync step can hold for each rank: to the root, or without one to all.
     Accumulate {
         data: TypedCount,
         in_place: bool,
@@ -146,7 +146,7 @@ pub struct Habits {
 }
 
 impl Method {
-    /// How `call` goes among the ranks of a team; `None`: by messages. `order` is that of a predefined operation; there is none
+    /// How `call` goes among the ranks of a shm communicator; `None`: by messages. `order` is that of a predefined operation; there is none
     /// for a function of the program's. The answer is the same at all ranks of a correct
     /// program.
     pub fn of(
@@ -235,15 +235,17 @@ impl Method {
     /// Whether shared memory is the better way for blocks of so many bytes.
     fn fits(&self, bytes: usize, size: usize) -> bool {
         match self {
-            Method::Bcast { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
+            Method::Bcast { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
             Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
-            Method::ReduceScatter { .. } => size > 2 || bytes <= Team::NOTE_BYTES,
+            Method::ReduceScatter { .. } => size > 2 || bytes <= ShmComm::FLAG_PAYLOAD_BYTES,
             Method::Scan { .. } => true,
             // Between two ranks this is a message.
-            Method::Exscan { .. } => size > 2 || bytes <= JOINT_PAIR_BYTES_MAX,
-            Method::Gather { .. } | Method::Scatter { .. } => bytes.saturating_mul(size) <= Team::TRAY_BYTES,
+            Method::Exscan { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
+            Method::Gather { .. } | Method::Scatter { .. } => {
+                bytes.saturating_mul(size) <= ShmComm::EAGER_SLOT_BYTES
+            }
             Method::Allgather { .. } | Method::Allgatherv { .. } => {
-                size == 2 || bytes <= JOINT_ALLGATHER_BYTES_MAX
+                size == 2 || bytes <= SHM_ALLGATHER_BYTES_MAX
             }
             Method::Alltoall { .. } | Method::Alltoallv => true,
         }
@@ -251,14 +253,14 @@ impl Method {
 
     /// Whether messages are faster if they go by cells, though shared memory fits.
     fn is_faster_by_cells(&self, bytes: usize, size: usize) -> bool {
-        let is_long_block = bytes >= JOINT_CELLS_BLOCK_BYTES_MIN;
+        let is_long_block = bytes >= SHM_CELLS_BLOCK_BYTES_MIN;
         match self {
             Method::Bcast { .. } | Method::Exscan { .. } | Method::Gather { .. } => {
-                size == 2 && bytes > JOINT_CELLS_PAIR_BYTES_MAX
+                size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
-            Method::Alltoall { .. } if size > JOINT_CELLS_ALLTOALL_RANKS_MAX => {
-                bytes >= JOINT_ALLTOALL_FETCH_BYTES_MIN
+            Method::Alltoall { .. } if size > SHM_CELLS_ALLTOALL_RANKS_MAX => {
+                bytes >= SHM_ALLTOALL_FETCH_BYTES_MIN
             }
             Method::Alltoall { .. } => is_long_block,
             _ => false,
@@ -266,16 +268,16 @@ impl Method {
     }
 
     fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
-        let tray_share = Team::TRAY_BYTES / size;
+        let slot_share = ShmComm::EAGER_SLOT_BYTES / size;
         let sum_bytes_max = match by_cells && size == 2 {
-            true => JOINT_CELLS_PAIR_BYTES_MAX,
-            false => JOINT_REDUCE_BYTES_MAX,
+            true => SHM_CELLS_PAIR_BYTES_MAX,
+            false => SHM_REDUCE_BYTES_MAX,
         };
         match self {
             Method::Allreduce { data, in_place } if bytes > sum_bytes_max => {
                 Method::Accumulate { data, in_place, root: None }
             }
-            Method::Reduce { data, in_place, root } if bytes > JOINT_REDUCE_BYTES_MAX.min(tray_share) => {
+            Method::Reduce { data, in_place, root } if bytes > SHM_REDUCE_BYTES_MAX.min(slot_share) => {
                 Method::Accumulate { data, in_place, root: Some(root) }
             }
             other => other,

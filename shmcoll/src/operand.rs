@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
 use tern_transport::Area;
-use tern_transport::shm::team::Note;
+use tern_transport::shm::shm_comm::FlagPayload;
 
-/// Elements without gaps: in a buffer of the program's, in the team's memory, or in a note.
+/// Elements without gaps: in a buffer of the program's, in the shared buffer, or in a flag's payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     at: *mut u8,
@@ -22,16 +22,16 @@ impl<'a> Operand<'a> {
         Operand { at: std::ptr::with_exposed_provenance_mut(base), bytes, memory: PhantomData }
     }
 
-    /// Some bytes of the team's memory.
+    /// Some bytes of the shared buffer.
     #[inline]
     pub fn within(area: &'a Area<'_>, at: usize, bytes: usize) -> Self {
         Operand { at: area.address(at, bytes), bytes, memory: PhantomData }
     }
 
-    /// A note.
+    /// A flag payload.
     #[inline]
-    pub fn note(note: &'a mut Note) -> Self {
-        Operand { at: note.as_mut_ptr(), bytes: note.len(), memory: PhantomData }
+    pub fn payload(payload: &'a mut FlagPayload) -> Self {
+        Operand { at: payload.as_mut_ptr(), bytes: payload.len(), memory: PhantomData }
     }
 
     /// The address.

@@ -2,13 +2,13 @@
 //! run gives the same bits, for every root.
 
 use crate::direct::{Fetch, part};
-use crate::limits::JOINT_FETCH_BYTES_MIN;
-use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
+use crate::limits::SHM_FETCH_BYTES_MIN;
+use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::team::Note;
-use tern_transport::{Area, Handover, Meeting, Team};
+use tern_transport::shm::shm_comm::FlagPayload;
+use tern_transport::{Area, EagerStep, ShmComm, SyncStep};
 
 /// The operands of one call.
 struct ReduceOperands {
@@ -48,35 +48,35 @@ impl<S: CallHost> ShmCall<'_, S> {
         if self.size() == 2 && self.reduce_pair(&operands, &result)? {
             return Ok(());
         }
-        let (meeting, step) = (self.meet_writing()?, step_of(operands.bytes));
-        let table = self.team.table(meeting);
+        let (sync, step) = (self.begin_sync_writing()?, step_of(operands.bytes));
+        let area = self.shm_comm.sync_buffer(sync);
         let place = self.me() * step;
-        table.will_write(place, operands.bytes);
-        self.host.copy(&operands.own, 0, table.buf(), place, operands.bytes);
+        area.will_write(place, operands.bytes);
+        self.host.copy(&operands.own, 0, area.buf(), place, operands.bytes);
         if self.size() == 2 {
-            self.all_come(meeting)?;
-            let place = |at| Operand::within(&table, at, operands.bytes);
+            self.all_come(sync)?;
+            let place = |at| Operand::within(&area, at, operands.bytes);
             let result = Operand::of(&result);
             self.host.combine_into(place(0), place(step), result, operands.count);
             return Ok(());
         }
         let last = (self.size() - 1) * step;
-        self.all_come_after(meeting, || {
-            self.combine_all(&table, step, &operands);
+        self.all_come_after(sync, || {
+            self.combine_all(&area, step, &operands);
         })?;
-        self.host.copy(table.buf(), last, &result, 0, operands.bytes);
+        self.host.copy(area.buf(), last, &result, 0, operands.bytes);
         Ok(())
     }
 
     /// Each of two ranks gets the other's operands and combines. False if another way is better, or the only one.
     fn reduce_pair(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult<bool> {
         let (other, place) = (self.other(), self.me() * step_of(operands.bytes));
-        // This rank's own place in a table, once both have come to a meeting that needs none: what was there
+        // This rank's own place in a sync buffer, once both have come to a sync step that needs none: what was there
         // has been read, and nobody else writes there.
-        let theirs = self.team.scratch().part(place, operands.bytes);
+        let theirs = self.shm_comm.scratch().part(place, operands.bytes);
         if self.swaps(operands.bytes) {
             self.swap((&operands.own, 0, operands.bytes), (&theirs, 0, operands.bytes))?;
-        } else if operands.bytes < JOINT_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
+        } else if operands.bytes < SHM_FETCH_BYTES_MIN || !self.fetch_operands(operands, &theirs)? {
             return Ok(false);
         }
         let (own, theirs) = (Operand::of(&operands.own), Operand::of(&theirs));
@@ -93,74 +93,85 @@ impl<S: CallHost> ShmCall<'_, S> {
 /// To the root.
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn reduce(&mut self, data: TypedCount, in_place: bool, root: u32) -> CallResult {
-        let is_root = self.team.rank() == root;
+        let is_root = self.shm_comm.rank() == root;
         let operands = self.operands(data, in_place && is_root);
-        match Self::fits_note(operands.bytes) {
-            true if is_root => return self.reduce_offers(&operands, &self.buffer(data.in_recv())),
-            false if is_root => return self.reduce_tray(&operands, &self.buffer(data.in_recv())),
+        match Self::fits_flag_payload(operands.bytes) {
+            true if is_root => return self.reduce_contributions(&operands, &self.buffer(data.in_recv())),
+            false if is_root => return self.reduce_slot(&operands, &self.buffer(data.in_recv())),
             true => {
-                let handover = self.hand_over_writing()?;
-                self.team.offer(handover, &note_of(&operands.own, 0, operands.bytes));
-                self.team.end(handover);
+                let eager = self.begin_eager_writing()?;
+                self.shm_comm.contribute(eager, &payload_of(&operands.own, 0, operands.bytes));
+                self.shm_comm.end_eager(eager);
             }
             false => {
-                let handover = self.hand_over_writing()?;
+                let eager = self.begin_eager_writing()?;
                 let place = self.me() * step_of(operands.bytes);
-                self.host.copy(&operands.own, 0, self.team.tray(handover).buf(), place, operands.bytes);
-                self.team.offer(handover, &NO_NOTE);
-                self.team.end(handover);
+                self.host.copy(
+                    &operands.own,
+                    0,
+                    self.shm_comm.eager_slot(eager).buf(),
+                    place,
+                    operands.bytes,
+                );
+                self.shm_comm.contribute(eager, &NO_PAYLOAD);
+                self.shm_comm.end_eager(eager);
             }
         }
         Ok(())
     }
 
-    fn reduce_offers(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
-        let handover = self.team.hand_over();
-        let mut sum: Option<Note> = None;
-        for rank in (0..self.team.size()).rev() {
-            let mut left = self.offer_from(handover, rank, operands)?;
+    fn reduce_contributions(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
+        let eager = self.shm_comm.begin_eager();
+        let mut sum: Option<FlagPayload> = None;
+        for rank in (0..self.shm_comm.size()).rev() {
+            let mut left = self.contribution_of(eager, rank, operands)?;
             if let Some(mut right) = sum {
-                self.host.combine(Operand::note(&mut left), Operand::note(&mut right), operands.count);
+                self.host.combine(Operand::payload(&mut left), Operand::payload(&mut right), operands.count);
                 left = right;
             }
             sum = Some(left);
         }
-        result.write(0, &sum.unwrap_or(NO_NOTE)[..operands.bytes]);
-        self.team.end(handover);
+        result.write(0, &sum.unwrap_or(NO_PAYLOAD)[..operands.bytes]);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn offer_from(&self, handover: Handover, rank: u32, operands: &ReduceOperands) -> CallResult<Note> {
-        if rank == self.team.rank() {
-            return Ok(note_of(&operands.own, 0, operands.bytes));
+    fn contribution_of(
+        &self,
+        eager: EagerStep,
+        rank: u32,
+        operands: &ReduceOperands,
+    ) -> CallResult<FlagPayload> {
+        if rank == self.shm_comm.rank() {
+            return Ok(payload_of(&operands.own, 0, operands.bytes));
         }
-        self.wait(self.team.offered(handover, rank))?;
-        Ok(self.team.offer_of(handover, rank))
+        self.wait(self.shm_comm.contributed(eager, rank))?;
+        Ok(self.shm_comm.contributed_payload(eager, rank))
     }
 
-    fn reduce_tray(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
-        let (handover, step) = (self.hand_over_writing()?, step_of(operands.bytes));
-        let tray = self.team.tray(handover);
-        self.host.copy(&operands.own, 0, tray.buf(), self.me() * step, operands.bytes);
-        for rank in (0..self.team.size()).filter(|&rank| rank != self.team.rank()) {
-            self.wait(self.team.offered(handover, rank))?;
+    fn reduce_slot(&mut self, operands: &ReduceOperands, result: &UserBuf) -> CallResult {
+        let (eager, step) = (self.begin_eager_writing()?, step_of(operands.bytes));
+        let slot = self.shm_comm.eager_slot(eager);
+        self.host.copy(&operands.own, 0, slot.buf(), self.me() * step, operands.bytes);
+        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
+            self.wait(self.shm_comm.contributed(eager, rank))?;
         }
-        let last = self.combine_all(&tray, step, operands);
-        self.host.copy(tray.buf(), last, result, 0, operands.bytes);
-        self.team.end(handover);
+        let last = self.combine_all(&slot, step, operands);
+        self.host.copy(slot.buf(), last, result, 0, operands.bytes);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 }
 
 /// Of many bytes.
 impl<S: CallHost> ShmCall<'_, S> {
-    /// The table holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
+    /// The sync buffer holds one set of operands, in as many slices as there are ranks. Slice `s` is written by rank `s`; the
     /// ranks after it, in a ring, add theirs one after the other: so all work at the same time, each reads its operands once,
     /// and they need not be copied before.
     pub(crate) fn accumulate(&mut self, data: TypedCount, in_place: bool, root: Option<u32>) -> CallResult {
-        let takes = root.is_none_or(|root| root == self.team.rank());
+        let takes = root.is_none_or(|root| root == self.shm_comm.rank());
         let own = data.operand(in_place && takes);
-        let room = (Team::MEETING_BYTES as u64 / data.layout.size).max(1);
+        let room = (ShmComm::SYNC_BUFFER_BYTES as u64 / data.layout.size).max(1);
         for first in (0..data.count).step_by(room as usize) {
             let count = room.min(data.count - first);
             let result = takes.then(|| part(data.in_recv(), first, count));
@@ -170,41 +181,41 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn accumulate_round(&mut self, own: Span, result: Option<Span>) -> CallResult {
-        let meeting = self.meet_writing()?;
-        let (me, size) = (self.team.rank(), self.team.size());
+        let sync = self.begin_sync_writing()?;
+        let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         let slices = Slices { count: own.count, size };
         for turn in 0..size {
             let slice = (me + size - turn) % size;
             if turn > 0 {
                 // Rank `slice + turn - 1` had it before: in the ring, the one before this.
-                self.wait(self.team.turn(meeting, slice, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(sync, slice, turn, (me + size - 1) % size))?;
             }
-            self.add_to(meeting, slices.of(slice), own, turn == 0);
-            self.team.pass_turn(meeting, slice, turn + 1);
+            self.add_to(sync, slices.of(slice), own, turn == 0);
+            self.shm_comm.pass_turn(sync, slice, turn + 1);
         }
         // The last turn comes after those of all others.
-        self.team.all_have_come();
+        self.shm_comm.all_have_come();
         let Some(result) = result else { return Ok(()) };
         for slice in (1..=size).map(|step| (me + step) % size) {
-            self.wait(self.team.turn(meeting, slice, size, (slice + size - 1) % size))?;
+            self.wait(self.shm_comm.turn(sync, slice, size, (slice + size - 1) % size))?;
             let (first, count) = slices.of(slice);
             let into = self.buffer(part(result, first, count));
             let at = (first * own.layout.size) as usize;
-            self.host.copy(self.team.table(meeting).buf(), at, &into, 0, into.len());
+            self.host.copy(self.shm_comm.sync_buffer(sync).buf(), at, &into, 0, into.len());
         }
         Ok(())
     }
 
-    fn add_to(&self, meeting: Meeting, (first, count): (u64, u64), own: Span, is_first: bool) {
+    fn add_to(&self, sync: SyncStep, (first, count): (u64, u64), own: Span, is_first: bool) {
         let from = self.buffer(part(own, first, count));
-        let (table, at) = (self.team.table(meeting), (first * own.layout.size) as usize);
+        let (area, at) = (self.shm_comm.sync_buffer(sync), (first * own.layout.size) as usize);
         if count == 0 {
             return;
         }
         match is_first {
-            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, area.buf(), at, from.len()),
             false => {
-                let sum = Operand::within(&table, at, from.len());
+                let sum = Operand::within(&area, at, from.len());
                 self.host.combine(Operand::of(&from), sum, count);
             }
         }

@@ -1,11 +1,11 @@
 //! Reductions whose result is scattered, block by block in the order of the ranks.
 
-use crate::limits::JOINT_SCATTERED_BYTES_MAX;
+use crate::limits::SHM_SCATTERED_BYTES_MAX;
 use crate::method::VectorBlocks;
 use crate::reduce::step_of;
-use crate::{CallHost, CallResult, Operand, ShmCall, note_of, whole_lines};
+use crate::{CallHost, CallResult, Operand, ShmCall, payload_of, whole_lines};
 use tern_coll::{Slice, TypeLayout};
-use tern_transport::{Meeting, Team};
+use tern_transport::{ShmComm, SyncStep};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]
@@ -40,14 +40,14 @@ impl<S: CallHost> ShmCall<'_, S> {
     ) -> CallResult {
         let count: u64 = blocks.to.iter().map(|block| block.count).sum();
         if self.size() == 2 {
-            return self.scatter_notes(blocks);
+            return self.scatter_payloads(blocks);
         }
         let whole = Slice { count, ..blocks.to[0] };
         let bytes = (count * layout.size) as usize;
-        if bytes <= JOINT_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= Team::MEETING_BYTES {
+        if bytes <= SHM_SCATTERED_BYTES_MAX && step_of(bytes) * self.size() <= ShmComm::SYNC_BUFFER_BYTES {
             return self.scatter_whole(&whole, blocks);
         }
-        let room = whole_lines(Team::MEETING_BYTES / self.size()) as u64 / layout.size;
+        let room = whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size()) as u64 / layout.size;
         for first in (0..longest).step_by(room as usize) {
             self.scatter_in_turns(BlockPart { first, count: room, layout }, in_place, blocks)?;
         }
@@ -55,85 +55,85 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Two ranks tell each other what the other needs.
-    fn scatter_notes(&mut self, blocks: &VectorBlocks) -> CallResult {
-        let (meeting, other) = (self.team.meet(), self.other());
+    fn scatter_payloads(&mut self, blocks: &VectorBlocks) -> CallResult {
+        let (sync, other) = (self.shm_comm.begin_sync(), self.other());
         let [mine, theirs] = [self.me(), other as usize].map(|rank| self.host.buffer(&blocks.to[rank]));
-        self.team.post(meeting, &note_of(&theirs, 0, theirs.len()));
-        let mut own = note_of(&mine, 0, mine.len());
-        self.after_post(meeting)?;
-        let mut told = self.team.post_of(meeting, other);
+        self.shm_comm.post(sync, &payload_of(&theirs, 0, theirs.len()));
+        let mut own = payload_of(&mine, 0, mine.len());
+        self.after_post(sync)?;
+        let mut told = self.shm_comm.posted_payload(sync, other);
         let (left, right) = if other == 1 { (&mut own, &mut told) } else { (&mut told, &mut own) };
-        self.host.combine(Operand::note(left), Operand::note(right), blocks.from[0].count);
+        self.host.combine(Operand::payload(left), Operand::payload(right), blocks.from[0].count);
         self.host.buffer(&blocks.from[0]).write(0, &right[..mine.len()]);
         Ok(())
     }
 
-    /// All operands lie side by side in the table; who comes last combines them, and each rank takes its block.
+    /// All operands lie side by side in the sync buffer; who comes last combines them, and each rank takes its block.
     fn scatter_whole(&mut self, whole: &Slice, blocks: &VectorBlocks) -> CallResult {
         let own = self.host.buffer(whole);
-        let (meeting, bytes, step) = (self.meet_writing()?, own.len(), step_of(own.len()));
-        let table = self.team.table(meeting);
+        let (sync, bytes, step) = (self.begin_sync_writing()?, own.len(), step_of(own.len()));
+        let area = self.shm_comm.sync_buffer(sync);
         let (place, last) = (self.me() * step, (self.size() - 1) * step);
-        table.will_write(place, bytes);
-        self.host.copy(&own, 0, table.buf(), place, bytes);
-        self.all_come_after(meeting, || {
+        area.will_write(place, bytes);
+        self.host.copy(&own, 0, area.buf(), place, bytes);
+        self.all_come_after(sync, || {
             for rank in (0..self.size() - 1).rev() {
                 let (left, right) =
-                    (Operand::within(&table, rank * step, bytes), Operand::within(&table, last, bytes));
+                    (Operand::within(&area, rank * step, bytes), Operand::within(&area, last, bytes));
                 self.host.combine(left, right, whole.count);
             }
         })?;
         let result = self.host.buffer(&blocks.from[0]);
         let at = (blocks.to[self.me()].offset - whole.offset) as usize;
-        self.host.copy(table.buf(), last + at, &result, 0, result.len());
+        self.host.copy(area.buf(), last + at, &result, 0, result.len());
         Ok(())
     }
 
-    /// The table holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
+    /// The sync buffer holds one part of each block. Each rank adds its operands to one block after the other, in a ring that ends with
     /// its own: so all work at the same time, and operands need not be copied before.
     ///
     /// In place, a result may come to lie upon operands of other blocks, but only on those of this part and the ones before, to
     /// which this rank has added already.
     fn scatter_in_turns(&mut self, part: BlockPart, in_place: bool, blocks: &VectorBlocks) -> CallResult {
-        let meeting = self.meet_writing()?;
-        let (me, size) = (self.team.rank(), self.team.size());
+        let sync = self.begin_sync_writing()?;
+        let (me, size) = (self.shm_comm.rank(), self.shm_comm.size());
         for turn in 0..size {
             let block = (me + size - 1 - turn) % size;
             if turn > 0 {
-                self.wait(self.team.turn(meeting, block, turn, (me + size - 1) % size))?;
+                self.wait(self.shm_comm.turn(sync, block, turn, (me + size - 1) % size))?;
             }
             let at = block as usize * part.bytes();
             let own = part.of(&blocks.to[block as usize]);
             if block == me {
-                self.finish_block(meeting, at, &own, &part.of(&blocks.from[0]), in_place);
+                self.finish_block(sync, at, &own, &part.of(&blocks.from[0]), in_place);
                 // Its turns went round all ranks.
-                self.team.all_have_come();
+                self.shm_comm.all_have_come();
                 break;
             }
-            self.add_to_block(meeting, at, &own, turn == 0);
-            self.team.pass_turn(meeting, block, turn + 1);
+            self.add_to_block(sync, at, &own, turn == 0);
+            self.shm_comm.pass_turn(sync, block, turn + 1);
         }
         Ok(())
     }
 
-    fn add_to_block(&self, meeting: Meeting, at: usize, own: &Slice, is_first: bool) {
-        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
+    fn add_to_block(&self, sync: SyncStep, at: usize, own: &Slice, is_first: bool) {
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(sync));
         match is_first {
-            true => self.host.copy(&from, 0, table.buf(), at, from.len()),
+            true => self.host.copy(&from, 0, area.buf(), at, from.len()),
             false => {
-                let sum = Operand::within(&table, at, from.len());
+                let sum = Operand::within(&area, at, from.len());
                 self.host.combine(Operand::of(&from), sum, own.count);
             }
         }
     }
 
-    fn finish_block(&self, meeting: Meeting, at: usize, own: &Slice, result: &Slice, in_place: bool) {
-        let (from, table) = (self.host.buffer(own), self.team.table(meeting));
-        let (result, sum) = (self.host.buffer(result), Operand::within(&table, at, from.len()));
+    fn finish_block(&self, sync: SyncStep, at: usize, own: &Slice, result: &Slice, in_place: bool) {
+        let (from, area) = (self.host.buffer(own), self.shm_comm.sync_buffer(sync));
+        let (result, sum) = (self.host.buffer(result), Operand::within(&area, at, from.len()));
         if in_place {
             // Operands and result may overlap.
             self.host.combine(Operand::of(&from), sum, own.count);
-            self.host.copy(table.buf(), at, &result, 0, from.len());
+            self.host.copy(area.buf(), at, &result, 0, from.len());
         } else {
             self.host.combine_into(Operand::of(&from), sum, Operand::of(&result), own.count);
         }

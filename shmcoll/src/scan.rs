@@ -1,19 +1,19 @@
 //! Scans. Operands are combined in the order of the ranks, so the operation may be any.
 //!
-//! Nobody needs what higher ranks have: these ways are handovers, in which the low ranks go on. What fits beside a flag, and what is
+//! Nobody needs what higher ranks have: these ways are eager steps, in which the low ranks go on. What fits beside a flag, and what is
 //! long, goes from rank to rank, the latter piece by piece. What lies in between is laid out by all, and each rank combines what lies
-//! below it; among many ranks that would be too much work, so all meet, and who comes last combines for all.
+//! below it; among many ranks that would be too much work, so all synchronize, and who comes last combines for all.
 
 use crate::direct::part;
-use crate::limits::{JOINT_REDUCE_BYTES_MAX, JOINT_SCAN_EACH_RANKS_MAX};
+use crate::limits::{SHM_REDUCE_BYTES_MAX, SHM_SCAN_EACH_RANKS_MAX};
 use crate::reduce::step_of;
-use crate::{CallHost, CallResult, NO_NOTE, Operand, ShmCall, note_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::{Handover, Team};
+use tern_transport::{EagerStep, ShmComm};
 
-/// Bytes that go from rank to rank at once: a rank reads one half of a tray and writes the other.
-const PIECE_BYTES: usize = Team::TRAY_BYTES / 2;
+/// Bytes that go from rank to rank at once: a rank reads one half of an eager slot and writes the other.
+const PIECE_BYTES: usize = ShmComm::EAGER_SLOT_BYTES / 2;
 
 /// Which operands a rank gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,13 +38,13 @@ struct Scan {
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn scan(&mut self, data: TypedCount, in_place: bool, reach: ScanReach) -> CallResult {
         let (own, result, bytes) = (data.operand(in_place), data.in_recv(), data.bytes() as usize);
-        let few = self.size() <= JOINT_SCAN_EACH_RANKS_MAX;
-        if Self::fits_note(bytes) {
-            self.scan_notes(&self.scan_of(own, result, reach))
-        } else if few && step_of(bytes) * self.size() <= Team::TRAY_BYTES {
-            self.scan_tray(&self.scan_of(own, result, reach))
-        } else if bytes <= JOINT_REDUCE_BYTES_MAX {
-            self.scan_table(&self.scan_of(own, result, reach))
+        let few = self.size() <= SHM_SCAN_EACH_RANKS_MAX;
+        if Self::fits_flag_payload(bytes) {
+            self.scan_payloads(&self.scan_of(own, result, reach))
+        } else if few && step_of(bytes) * self.size() <= ShmComm::EAGER_SLOT_BYTES {
+            self.scan_slot(&self.scan_of(own, result, reach))
+        } else if bytes <= SHM_REDUCE_BYTES_MAX {
+            self.scan_sync_buffer(&self.scan_of(own, result, reach))
         } else {
             let most = PIECE_BYTES as u64 / data.layout.size;
             for first in (0..data.count).step_by(most as usize) {
@@ -67,19 +67,19 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Sums travel from rank to rank in the lines of the flags. That is one line for each rank to read: if each read those of all ranks
     /// below, the last would not have its own sum sooner, and calls in a row would take as much longer as there are ranks.
-    fn scan_notes(&mut self, scan: &Scan) -> CallResult {
-        let handover = self.hand_over_writing()?;
-        let (mut sum, mut below) = (note_of(&scan.own, 0, scan.bytes), None);
-        if let Some(before) = self.team.rank().checked_sub(1) {
-            self.wait(self.team.offered(handover, before))?;
-            let mut left = self.team.offer_of(handover, before);
+    fn scan_payloads(&mut self, scan: &Scan) -> CallResult {
+        let eager = self.begin_eager_writing()?;
+        let (mut sum, mut below) = (payload_of(&scan.own, 0, scan.bytes), None);
+        if let Some(before) = self.shm_comm.rank().checked_sub(1) {
+            self.wait(self.shm_comm.contributed(eager, before))?;
+            let mut left = self.shm_comm.contributed_payload(eager, before);
             below = Some(left);
-            self.host.combine(Operand::note(&mut left), Operand::note(&mut sum), scan.count);
+            self.host.combine(Operand::payload(&mut left), Operand::payload(&mut sum), scan.count);
         }
         if !self.is_highest() {
-            self.team.offer(handover, &sum);
+            self.shm_comm.contribute(eager, &sum);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         let result = if scan.reach == Inclusive { Some(sum) } else { below };
         if let Some(result) = result {
             scan.result.write(0, &result[..scan.bytes]);
@@ -87,48 +87,48 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Operands lie side by side in a tray.
-    fn scan_tray(&mut self, scan: &Scan) -> CallResult {
-        let (handover, step) = (self.hand_over_writing()?, step_of(scan.bytes));
-        let tray = self.team.tray(handover);
+    /// Operands lie side by side in an eager slot.
+    fn scan_slot(&mut self, scan: &Scan) -> CallResult {
+        let (eager, step) = (self.begin_eager_writing()?, step_of(scan.bytes));
+        let slot = self.shm_comm.eager_slot(eager);
         if !self.is_highest() {
-            self.host.copy(&scan.own, 0, tray.buf(), self.me() * step, scan.bytes);
-            self.team.offer(handover, &NO_NOTE);
+            self.host.copy(&scan.own, 0, slot.buf(), self.me() * step, scan.bytes);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
         let mut is_begun = scan.reach == Inclusive;
         if is_begun {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
         for rank in (0..self.me()).rev() {
-            self.wait(self.team.offered(handover, rank as u32))?;
+            self.wait(self.shm_comm.contributed(eager, rank as u32))?;
             match is_begun {
                 true => {
-                    let left = Operand::within(&tray, rank * step, scan.bytes);
+                    let left = Operand::within(&slot, rank * step, scan.bytes);
                     self.host.combine(left, Operand::of(&scan.result), scan.count);
                 }
-                false => self.host.copy(tray.buf(), rank * step, &scan.result, 0, scan.bytes),
+                false => self.host.copy(slot.buf(), rank * step, &scan.result, 0, scan.bytes),
             }
             is_begun = true;
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    /// Operands lie side by side in the table, and become results there.
-    fn scan_table(&mut self, scan: &Scan) -> CallResult {
-        let (meeting, step) = (self.meet_writing()?, step_of(scan.bytes));
-        let table = self.team.table(meeting);
-        table.will_write(self.me() * step, scan.bytes);
-        self.host.copy(&scan.own, 0, table.buf(), self.me() * step, scan.bytes);
-        self.all_come_after(meeting, || {
+    /// Operands lie side by side in the sync buffer, and become results there.
+    fn scan_sync_buffer(&mut self, scan: &Scan) -> CallResult {
+        let (sync, step) = (self.begin_sync_writing()?, step_of(scan.bytes));
+        let area = self.shm_comm.sync_buffer(sync);
+        area.will_write(self.me() * step, scan.bytes);
+        self.host.copy(&scan.own, 0, area.buf(), self.me() * step, scan.bytes);
+        self.all_come_after(sync, || {
             for rank in 1..self.size() {
-                let place = |rank| Operand::within(&table, rank * step, scan.bytes);
+                let place = |rank| Operand::within(&area, rank * step, scan.bytes);
                 self.host.combine(place(rank - 1), place(rank), scan.count);
             }
         })?;
         let from = if scan.reach == Inclusive { Some(self.me()) } else { self.me().checked_sub(1) };
         if let Some(from) = from {
-            self.host.copy(table.buf(), from * step, &scan.result, 0, scan.bytes);
+            self.host.copy(area.buf(), from * step, &scan.result, 0, scan.bytes);
         }
         Ok(())
     }
@@ -136,45 +136,45 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// A piece goes from each rank to the next, which combines it with its own.
     fn scan_piece(&mut self, scan: &Scan) -> CallResult {
         let me = self.me();
-        // Who gets something from below knows by it that the tray is free.
-        let handover = if me == 0 { self.hand_over_writing()? } else { self.team.hand_over() };
+        // Who gets something from below knows by it that the eager slot is free.
+        let eager = if me == 0 { self.begin_eager_writing()? } else { self.shm_comm.begin_eager() };
         if me == 0 {
-            self.begin_piece(handover, scan);
+            self.begin_piece(eager, scan);
         } else {
-            self.wait(self.team.offered(handover, me as u32 - 1))?;
-            self.add_to_piece(handover, scan);
+            self.wait(self.shm_comm.contributed(eager, me as u32 - 1))?;
+            self.add_to_piece(eager, scan);
         }
-        self.team.end(handover);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn begin_piece(&self, handover: Handover, scan: &Scan) {
-        self.host.copy(&scan.own, 0, self.team.tray(handover).buf(), 0, scan.bytes);
-        self.team.offer(handover, &NO_NOTE);
+    fn begin_piece(&self, eager: EagerStep, scan: &Scan) {
+        self.host.copy(&scan.own, 0, self.shm_comm.eager_slot(eager).buf(), 0, scan.bytes);
+        self.shm_comm.contribute(eager, &NO_PAYLOAD);
         if scan.reach == Inclusive {
             self.host.copy(&scan.own, 0, &scan.result, 0, scan.bytes);
         }
     }
 
-    fn add_to_piece(&self, handover: Handover, scan: &Scan) {
-        let tray = self.team.tray(handover);
+    fn add_to_piece(&self, eager: EagerStep, scan: &Scan) {
+        let slot = self.shm_comm.eager_slot(eager);
         let place = |rank: usize| rank % 2 * PIECE_BYTES;
         let (before, after) = (place(self.me() - 1), place(self.me()));
-        let (left, own) = (Operand::within(&tray, before, scan.bytes), Operand::of(&scan.own));
+        let (left, own) = (Operand::within(&slot, before, scan.bytes), Operand::of(&scan.own));
         if scan.reach == Inclusive {
             self.host.combine_into(left, own, Operand::of(&scan.result), scan.count);
             if !self.is_highest() {
-                self.host.copy(&scan.result, 0, tray.buf(), after, scan.bytes);
+                self.host.copy(&scan.result, 0, slot.buf(), after, scan.bytes);
             }
         } else {
             if !self.is_highest() {
-                let sum = Operand::within(&tray, after, scan.bytes);
+                let sum = Operand::within(&slot, after, scan.bytes);
                 self.host.combine_into(left, own, sum, scan.count);
             }
-            self.host.copy(tray.buf(), before, &scan.result, 0, scan.bytes);
+            self.host.copy(slot.buf(), before, &scan.result, 0, scan.bytes);
         }
         if !self.is_highest() {
-            self.team.offer(handover, &NO_NOTE);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
         }
     }
 }

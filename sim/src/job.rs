@@ -71,7 +71,7 @@ pub enum JobError {
     /// A message that is too long.
     #[error("a message of {0} bytes is too long for the simulator; the longest is {MESSAGE_BYTES_MAX}")]
     Bytes(u64),
-    /// Over a team's memory calls name their whole buffers.
+    /// Over a shm communicator's memory calls name their whole buffers.
     #[error(
         "a rank's buffer of {0} bytes is too long for the simulator over shared memory; the longest is {MESSAGE_BYTES_MAX}"
     )]
@@ -82,7 +82,7 @@ pub enum JobError {
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
-    /// A fault that a run over a team's memory does not know: its ranks are blocking code.
+    /// A fault that a run over shared memory does not know: its ranks are blocking code.
     #[error(
         "over shared memory (algorithm shm) no rank can be made to stop; by messages one can, as algorithm 'table' goes"
     )]

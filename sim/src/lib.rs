@@ -12,7 +12,7 @@
 //! - [`world`] holds the ranks and hands them what happens, event by event, in the order of virtual time ([`events`]);
 //! - [`rank`] is one rank: its engine, and how far its schedule is; [`program`] builds schedules, [`port`] executes them;
 //! - [`network`] prices messages and brings them to their receivers; [`end`] is a rank's end of it;
-//! - [`team`] runs what goes over the memory that the ranks of one node share, without engines and schedules;
+//! - [`shm_comm`] runs what goes over the memory that the ranks of one node share, without engines and schedules;
 //! - [`files`] prices plans of collective buffering, which need no events;
 //! - [`outcome`] is what a run has found, and [`hang`] who waits for whom where a run did not end;
 //! - [`definition`] is what the standard says that every rank has afterwards, for runs that move real bytes.
@@ -40,7 +40,7 @@ pub mod params;
 pub mod port;
 pub mod program;
 pub mod rank;
-pub mod team;
+pub mod shm_comm;
 pub mod topology;
 pub mod world;
 

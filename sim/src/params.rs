@@ -65,7 +65,7 @@ pub struct Params {
     /// What a rank's own work costs.
     pub compute: Compute,
     /// What the memory costs that ranks of one node share.
-    pub team: LineCosts,
+    pub shm_comm: LineCosts,
     /// What files cost.
     pub storage: StorageCosts,
     /// What messages cost, by [`Distance`].
@@ -136,7 +136,7 @@ pub struct LineCosts {
     pub exchange_ns: f64,
     /// What it takes longer that data lie beside the flag, for their first line.
     pub lines_ns: f64,
-    /// Writing lines that another core has, for each byte of up to [`TEAM_NEAR_BYTES`] at once.
+    /// Writing lines that another core has, for each byte of up to [`SHM_NEAR_BYTES`] at once.
     pub store_per_byte_ns: f64,
     /// Reading lines that another core has written, likewise.
     pub load_per_byte_ns: f64,
@@ -147,7 +147,7 @@ pub struct LineCosts {
 }
 
 /// Bytes that are written or read at once before the processor has seen that they follow each other, and asks for lines ahead.
-pub const TEAM_NEAR_BYTES: u64 = 8 * 1024;
+pub const SHM_NEAR_BYTES: u64 = 8 * 1024;
 
 /// Bytes of a message that lie in the nearest cache of the side that has just written them, from where they come more slowly.
 pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;
@@ -155,12 +155,12 @@ pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;
 impl LineCosts {
     /// The price of writing what others have.
     pub(crate) fn store(&self) -> Price {
-        Price::new(self.store_per_byte_ns, self.store_long_per_byte_ns, TEAM_NEAR_BYTES)
+        Price::new(self.store_per_byte_ns, self.store_long_per_byte_ns, SHM_NEAR_BYTES)
     }
 
     /// The price of reading what others have written.
     pub(crate) fn load(&self) -> Price {
-        Price::new(self.load_per_byte_ns, self.load_long_per_byte_ns, TEAM_NEAR_BYTES)
+        Price::new(self.load_per_byte_ns, self.load_long_per_byte_ns, SHM_NEAR_BYTES)
     }
 }
 
@@ -189,7 +189,7 @@ pub struct LevelCosts {
     pub gap_per_byte_ns: f64,
     /// Bytes of the largest message that is sent without asking the receiver.
     pub eager_bytes_max: usize,
-    /// It is, even if the receiver could get it, since it is there sooner so. Collectives over a team's memory then leave long
+    /// It is, even if the receiver could get it, since it is there sooner so. Collectives over shared memory then leave long
     /// blocks to messages, too.
     #[serde(alias = "sends")]
     pub prefers_send: bool,
@@ -253,7 +253,7 @@ impl Default for Params {
             multicast: false,
             compute: Compute::default(),
             storage: StorageCosts::default(),
-            team: LineCosts::default(),
+            shm_comm: LineCosts::default(),
             levels: [core(), host(), network("switch", 8000.0), network("far", 12000.0)],
         }
     }
@@ -377,7 +377,8 @@ struct ParamsFile {
     hosts_per_switch: Option<u32>,
     multicast: Option<bool>,
     compute: Option<Compute>,
-    team: Option<LineCosts>,
+    #[serde(alias = "team")]
+    shm_comm: Option<LineCosts>,
     storage: Option<StorageCosts>,
     #[serde(default)]
     level: Vec<toml::Table>,
@@ -391,7 +392,7 @@ struct WrittenParams<'a> {
     hosts_per_switch: u32,
     multicast: bool,
     compute: Compute,
-    team: LineCosts,
+    shm_comm: LineCosts,
     storage: StorageCosts,
     level: &'a [LevelCosts],
 }
@@ -412,7 +413,7 @@ impl Params {
         params.hosts_per_switch = file.hosts_per_switch.unwrap_or(params.hosts_per_switch);
         params.multicast = file.multicast.unwrap_or(params.multicast);
         params.compute = file.compute.unwrap_or(params.compute);
-        params.team = file.team.unwrap_or(params.team);
+        params.shm_comm = file.shm_comm.unwrap_or(params.shm_comm);
         params.storage = file.storage.unwrap_or(params.storage);
         for changed in file.level {
             params.change(changed)?;
@@ -448,7 +449,7 @@ impl Params {
             hosts_per_switch,
             multicast,
             compute,
-            team,
+            shm_comm,
             storage,
             ..
         } = *self;
@@ -459,7 +460,7 @@ impl Params {
             hosts_per_switch,
             multicast,
             compute,
-            team,
+            shm_comm,
             storage,
             level,
         };
@@ -510,12 +511,13 @@ impl Params {
             let named = |time| (format!("a time of level {}", level.name), time);
             times.into_iter().chain(sizes).map(named).collect::<Vec<_>>()
         };
-        let LineCosts { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } = self.team;
-        let long = [self.team.store_long_per_byte_ns, self.team.load_long_per_byte_ns];
+        let LineCosts { come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns, .. } =
+            self.shm_comm;
+        let long = [self.shm_comm.store_long_per_byte_ns, self.shm_comm.load_long_per_byte_ns];
         let lines =
             [come_ns, exchange_ns, lines_ns, store_per_byte_ns, load_per_byte_ns].into_iter().chain(long);
         let computing = computing.map(|time| ("a time of [compute]".to_owned(), time));
-        let lines = lines.map(|time| ("a time of [team]".to_owned(), time));
+        let lines = lines.map(|time| ("a time of [shm_comm]".to_owned(), time));
         let StorageCosts { call_ns, write_per_byte_ns, read_per_byte_ns, shared_per_byte_ns } = self.storage;
         let storage = [call_ns, write_per_byte_ns, read_per_byte_ns, shared_per_byte_ns].into_iter();
         let storage = storage.map(|time| ("a time of [storage]".to_owned(), time));
@@ -623,6 +625,14 @@ mod tests {
         assert_eq!((params.levels[1].latency_ns, params.compute.step_ns), (7.0, 1.0));
         assert_eq!(params.levels[1].gap_ns, host().gap_ns);
         assert_eq!(Params::parse("").unwrap(), Params::default());
+    }
+
+    #[test]
+    fn files_of_earlier_versions_are_read() {
+        let text = Params::default().to_toml();
+        let former = text.replace("[shm_comm]", "[team]");
+        assert_ne!(former, text);
+        assert_eq!(Params::parse(&former).unwrap(), Params::default());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::params::{Compute, Params};
 use crate::port::{Defect, PortContext};
 use crate::program::RankProgram;
 use crate::rank::{ScheduleParts, SimulatedRank};
-use crate::team;
+use crate::shm_comm;
 use crate::{Picos, picos};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -44,10 +44,10 @@ pub fn run(
     report: &mut dyn FnMut(&RunProgress),
 ) -> Result<RunOutcome, RunError> {
     job.check()?;
-    let shared = team::is_asked(job, params);
+    let shared = shm_comm::is_asked(job, params);
     job.check_room(&RankProgram::new(job, params), shared)?;
     if shared {
-        return run_team(job, params);
+        return run_shm_comm(job, params);
     }
     let mut world = Simulation::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
@@ -59,11 +59,11 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A job whose calls go over a team's memory.
-fn run_team(job: &SimulatedJob, params: &Params) -> Result<RunOutcome, RunError> {
+/// A job whose calls go over shared memory.
+fn run_shm_comm(job: &SimulatedJob, params: &Params) -> Result<RunOutcome, RunError> {
     let program = RankProgram::new(job, params);
     let defect = |defect| RunError::Defect { defect, seed: job.faults.seed };
-    let (outcome, memory) = team::run(job, params, &program, memory(job, &program)).map_err(defect)?;
+    let (outcome, memory) = shm_comm::run(job, params, &program, memory(job, &program)).map_err(defect)?;
     compare(&memory, &program).map_err(defect)?;
     Ok(outcome)
 }

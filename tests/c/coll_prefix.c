@@ -7,7 +7,7 @@
 
 enum { LONGS_MAX = 20000, CALLS = 60 };
 
-/* Around the line of a flag, a tray shared by all, one rank's share of work, and a piece. */
+/* Around the line of a flag, an eager slot shared by all, one rank's share of work, and a piece. */
 static const int edges[] = {1, 7, 8, 9, 127, 480, 482, 1023, 1024, 1025, 2730, 4095, 4096, 4097, 8191, 8193, LONGS_MAX};
 enum { EDGES = sizeof edges / sizeof *edges };
 

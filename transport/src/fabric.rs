@@ -19,7 +19,7 @@ use tern_mem::UserBuf;
 use crate::config::{Medium, TransportConfig};
 use crate::loopback::Loopback;
 use crate::ofi::OfiError;
-use crate::shm::team::{Seat, Team};
+use crate::shm::shm_comm::{ShmComm, ShmMember};
 use crate::shm::{AttachError, JobMemory, Shm};
 use crate::tcp::{Change, Directory, Tcp, TcpError};
 use crate::urtp::probe::Observation;
@@ -342,20 +342,20 @@ impl Fabric {
         }
     }
 
-    /// This rank's seat in a team of ranks of this machine, if they have shared memory.
-    pub fn team(&self, seat: Seat) -> Option<Team> {
+    /// This rank's side of a shm communicator of ranks of this machine, if they have shared memory.
+    pub fn shm_comm(&self, member: ShmMember) -> Option<ShmComm> {
         match (&self.shm, &self.network) {
-            (Some(shm), _) => Some(shm.team(seat, seat.leader)),
-            (_, Some(network)) => network.team(seat),
+            (Some(shm), _) => Some(shm.shm_comm(member, member.leader)),
+            (_, Some(network)) => network.shm_comm(member),
             _ => None,
         }
     }
 
-    /// Clears a slot that this rank leads for a new team. False while ranks of the last one, of `size` ranks, are still there.
-    pub fn clear_team(&self, slot: u32, size: u32) -> bool {
+    /// Clears a slot that this rank leads for a new shm communicator. False while ranks of the last one, of `size` ranks, are still there.
+    pub fn clear_shm_slot(&self, slot: u32, size: u32) -> bool {
         match (&self.shm, &self.network) {
-            (Some(shm), _) => shm.clear_team(slot, size),
-            (_, Some(network)) => network.clear_team(slot, size),
+            (Some(shm), _) => shm.clear_shm_slot(slot, size),
+            (_, Some(network)) => network.clear_shm_slot(slot, size),
             _ => false,
         }
     }

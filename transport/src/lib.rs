@@ -44,7 +44,7 @@ pub use doorbell::{Doorbell, Silent};
 pub use fabric::{ConnectError, Fabric, JobPlace, Outside, Tally};
 pub use fingerprint::SettingsFingerprint;
 #[cfg(not(loom))]
-pub use shm::team::{Area, Arrival, Handover, Meeting, Mismatch, Seat, Sight, Team, TeamWatch};
+pub use shm::shm_comm::{Area, Arrival, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep};
 #[cfg(not(loom))]
 pub use shm::{AttachError, JobMemory, Reservation, SharedRange};
 use std::sync::Arc;

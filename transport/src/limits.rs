@@ -119,35 +119,35 @@ pub const POLL_BUDGET: u32 = 32;
 /// Shared copies that a receiver may have open at once; beyond it the engine gets alone.
 pub const COOPERATIVE_COPY_SLOTS: usize = 16;
 
-/// Teams that each rank can lead: communicators whose barriers go through shared memory.
-pub const TEAM_SLOTS: usize = 256;
+/// Shm communicators that each rank can lead: communicators whose barriers go through shared memory.
+pub const SHM_COMM_SLOTS: usize = 256;
 
-/// How many of them have memory for data as well. A room is only address space until it is used.
-pub const TEAM_ROOMS: usize = 32;
+/// How many of them have memory for data as well. A shared buffer is only address space until it is used.
+pub const SHARED_BUFFERS: usize = 32;
 
-/// Ranks of the largest team that moves data through its room: beyond, what each rank has to look at grows too long, and the
-/// schedules over messages are faster.
-pub const TEAM_RANKS_MAX: usize = 64;
+/// Ranks of the largest shm communicator that moves data through its shared buffer: beyond, what each rank has to look at grows too
+/// long, and the schedules over messages are faster.
+pub const SHM_COMM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
-pub const NOTE_BYTES: usize = 48;
+pub const FLAG_PAYLOAD_BYTES: usize = 48;
 
-/// Trays: handovers that the first ranks may be ahead of the last. As many as let the roots of sixteen ranks take turns without
+/// Eager slots: so many eager steps may the first ranks be ahead of the last. As many as let the roots of sixteen ranks take turns without
 /// waiting.
-pub const TRAYS: usize = 16;
+pub const EAGER_SLOTS: usize = 16;
 
-/// Handovers whose bytes all fit beside a flag, and so need no tray, that the first ranks may be ahead of the last. Where ranks share
-/// cores, each wait of a root for the last rank is a change of core for all of them.
-pub const NOTES: usize = 128;
+/// The same of eager steps whose bytes all fit beside a flag, and so need no eager slot. Where ranks share cores, each wait of a
+/// root for the last rank is a change of core for all of them.
+pub const EAGER_PAYLOADS: usize = 128;
 
-/// Bytes of a tray; all trays together lie in a second-level cache of today.
-pub const TRAY_BYTES: usize = 64 * 1024;
+/// Bytes of an eager slot; all eager slots together lie in a second-level cache of today.
+pub const EAGER_SLOT_BYTES: usize = 64 * 1024;
 
-/// Bytes of each of the two halves that meetings use in turn: a quarter of such a cache.
-pub const MEETING_BYTES: usize = 512 * 1024;
+/// Bytes of a sync buffer: a quarter of such a cache.
+pub const SYNC_BUFFER_BYTES: usize = 512 * 1024;
 
-/// Tables, which calls use in turn: who has been in a meeting two calls ago knows without looking that the next one is free.
-pub const TABLES: usize = 4;
+/// Sync buffers, which calls use in turn: who took part in a sync step two calls ago knows without looking that the next buffer is free.
+pub const SYNC_BUFFERS: usize = 4;
 
 /// Bytes whose lines are asked for ahead of writing them: more than the core can ask for at once gains nothing.
 pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
@@ -155,12 +155,12 @@ pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 /// Ranks that read one rank's memory at once: the kernel's lock on a process's pages makes more of them wait for each other.
 pub const READERS_MAX: usize = 4;
 
-/// Flags of a room: two posts and two turns a rank, one that says how far it is and one for those who read its memory; per
-/// tray a gift and an offer a rank; and gifts without a tray.
-pub const TEAM_FLAGS: usize = (6 + TRAYS) * TEAM_RANKS_MAX + TRAYS + NOTES;
+/// Flags of a shared buffer. A rank has two for posts, two for turns, one that says how far it is and one for those who read its memory.
+/// An eager slot has one for the root, and one a rank for contributions. The rest are for eager steps without a slot.
+pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + EAGER_PAYLOADS;
 
-/// Bytes of data of a room.
-pub const TEAM_BYTES: usize = TABLES * MEETING_BYTES + TRAYS * TRAY_BYTES;
+/// Bytes of data of a shared buffer.
+pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_BUFFER_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;
 
 /// Pieces of memory handed to the kernel in one `process_vm_readv`; 2 KiB of stack.
 pub const IOVECS_PER_CALL: usize = 128;
@@ -187,7 +187,7 @@ pub const ATTACH_NAP: Duration = Duration::from_micros(50);
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 
 const _: () = assert!(HEAD_PAYLOAD_BYTES == crate::am::AM_INLINE_BYTES_MAX);
-const _: () = assert!(NOTE_BYTES + 16 == LINE_BYTES && TEAM_ROOMS <= TEAM_SLOTS);
+const _: () = assert!(FLAG_PAYLOAD_BYTES + 16 == LINE_BYTES && SHARED_BUFFERS <= SHM_COMM_SLOTS);
 const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_BYTES + 8 == LINE_BYTES);
 const _: () = assert!(LINES_PAYLOAD_BYTES_MAX >= 4096);
 const _: () = assert!(MESSAGE_LINES_MAX as u32 <= RING_LINES_MIN - RING_LINES_MIN / 4);

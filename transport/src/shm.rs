@@ -54,9 +54,9 @@ mod receive;
 #[cfg(not(loom))]
 pub(crate) mod segment;
 #[cfg(not(loom))]
-mod store_tuner;
+pub mod shm_comm;
 #[cfg(not(loom))]
-pub mod team;
+mod store_tuner;
 #[cfg(not(loom))]
 mod transport;
 #[cfg(not(loom))]

@@ -3,7 +3,7 @@
 use super::running::{CallForm, blocking_in};
 use super::shape::shape;
 use super::{Setup, nonblocking, persistent, shm};
-use crate::coll::team;
+use crate::coll::shm_comm;
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -51,7 +51,7 @@ pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     first_barrier_on(call, comm)
 }
 
-/// A barrier of a communicator whose ranks have no team, or none yet, or are told how to go.
+/// A barrier of a communicator whose ranks share no memory, or none yet, or are told how to go.
 fn first_barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     let process = enter();
     let found = process.comm(comm)?;
@@ -62,7 +62,7 @@ fn first_barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     drop(process);
     if !is_forced {
         // All ranks count this call, whatever the others make.
-        team::agree(call, comm)?;
+        shm_comm::agree(call, comm)?;
         if shm::barrier(enter(), call, comm)? {
             return Ok(());
         }

@@ -25,8 +25,8 @@ mod scratch;
 pub mod setup;
 pub mod shape;
 mod shm;
-pub mod team;
-pub mod team_place;
+pub mod shm_comm;
+pub mod shm_comm_place;
 mod told;
 
 pub use barrier::{barrier_on, last_barrier};

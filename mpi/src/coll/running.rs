@@ -7,8 +7,8 @@ use super::port::{Bindings, CallOut, EnginePort, PortMessage};
 use super::setup::Setup;
 use super::shm::{self, Method, Patience, VectorBlocks};
 use crate::check::{CallRecord, CallState, Check};
-use crate::coll::team;
-use crate::coll::team_place::TeamPlace;
+use crate::coll::shm_comm;
+use crate::coll::shm_comm_place::ShmCommPlace;
 use crate::comm::object::Comm;
 use crate::core::error::Result;
 use crate::core::process::{LockGuard, Process, ProcessEngine, enter};
@@ -20,16 +20,16 @@ use std::time::Duration;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
 use tern_shmcoll::Mark;
-use tern_transport::{Doorbell, Mismatch, Team};
+use tern_transport::{Doorbell, Mismatch, ShmComm};
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]
 pub struct RunningCollective {
     pub(super) schedule: Schedule,
     pub(super) bindings: Bindings,
-    /// The call is blocking, and the communicator has a team that can move data.
-    pub(super) has_team: bool,
-    /// With which mark the team's ranks come.
+    /// The call is blocking, and the communicator has a shared buffer for data.
+    pub(super) has_shm_comm: bool,
+    /// With which mark its ranks come.
     pub(super) mark: Mark,
     /// The call may use multicasts, where the communicator has them.
     pub(super) may_multicast: bool,
@@ -67,13 +67,14 @@ pub(super) fn blocking_in(
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result {
     let mut process = enter();
-    if matches!(process.comm(comm)?.team, TeamPlace::Unasked) {
+    if matches!(process.comm(comm)?.shm_comm, ShmCommPlace::Unasked) {
         drop(process);
-        team::agree(call, comm)?;
+        shm_comm::agree(call, comm)?;
         process = enter();
     }
     let mut running = prepare(call, comm, &mut process, form, plan)?;
-    let outcome = if running.has_team { running.run_in_team(process, comm) } else { running.run(process) };
+    let outcome =
+        if running.has_shm_comm { running.run_in_shm_comm(process, comm) } else { running.run(process) };
     running.keep();
     outcome
 }
@@ -126,10 +127,10 @@ impl WaitEvent for ScheduleSteps<'_> {
     }
 }
 
-/// The same, or what another rank of the team does instead.
+/// The same, or what another rank does instead.
 struct StepsBeside<'a> {
     steps: ScheduleSteps<'a>,
-    team: &'a Team,
+    shm_comm: &'a ShmComm,
     patience: Patience,
     /// At the last look.
     seen: Cell<Option<Mismatch>>,
@@ -149,7 +150,7 @@ impl WaitEvent for StepsBeside<'_> {
 
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
         let awaited = self.steps.0.exec.waits_for().iter().filter_map(PortMessage::rank);
-        let found = self.team.obstacle_beside(awaited);
+        let found = self.shm_comm.obstacle_beside(awaited);
         // Those who are gone may have left messages, for which there is one more look.
         let is_sure = self.seen.replace(found) == found;
         let most = self.patience.sleep_for(found.filter(|_| is_sure), timeout);
@@ -214,7 +215,8 @@ impl RunningCollective {
         if process.checks.collectives {
             self.record = CallRecord::named(call);
         }
-        self.has_team = form == CallForm::Blocking && this.team.team().is_some_and(Team::has_room);
+        self.has_shm_comm =
+            form == CallForm::Blocking && this.shm_comm.shm_comm().is_some_and(ShmComm::has_buffer);
         let outcome = plan(&mut Setup::new(process, this, self));
         let outcome = outcome.and_then(|()| self.bindings.provide(self.schedule.temps()));
         if outcome.is_ok() || process.checks.collectives {
@@ -248,24 +250,24 @@ impl RunningCollective {
         self.bindings.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Where the communicator has a team, all its ranks' calls are compared, whichever way they go.
-    fn run_in_team(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
-        let mut team = shm::begin(process, comm, &self.bindings, self.mark)?;
+    /// Where there is shared memory, all ranks' calls are compared, whichever way they go.
+    fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
+        let mut shm_comm = shm::begin(process, comm, &self.bindings, self.mark)?;
         let outcome = match self.method.take() {
-            Some(method) => shm::run(&mut team, &self.bindings, self.mark, &method, &self.blocks),
-            None => self.run_beside(&mut team),
+            Some(method) => shm::run(&mut shm_comm, &self.bindings, self.mark, &method, &self.blocks),
+            None => self.run_beside(&mut shm_comm),
         };
-        shm::end(comm, team)?;
+        shm::end(comm, shm_comm)?;
         outcome
     }
 
     /// Runs to the end by messages, or until it turns out that another rank makes another call.
-    fn run_beside(&mut self, team: &mut Team) -> Result {
-        team.tell();
+    fn run_beside(&mut self, shm_comm: &mut ShmComm) -> Result {
+        shm_comm.tell();
         loop {
             let steps = StepsBeside {
                 steps: ScheduleSteps(self),
-                team,
+                shm_comm,
                 patience: Patience::default(),
                 seen: Cell::new(None),
             };
@@ -273,7 +275,7 @@ impl RunningCollective {
                 Ok(Pause::Ended) => return self.bindings.failure.take().map_or(Ok(()), Err),
                 Ok(Pause::CallOut(operands)) => self.bindings.combine(&operands),
                 Err(found) => {
-                    team.abandon();
+                    shm_comm.abandon();
                     self.give_up();
                     return Err(mismatched(self.bindings.call, self.mark, found));
                 }

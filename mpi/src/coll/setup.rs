@@ -143,11 +143,11 @@ impl<'a> Setup<'a> {
             let (send, recv) = (names.send.datatype.as_deref(), names.recv.datatype.as_deref());
             self.running.record.fill(&shape, call, Meaning { send, recv, operation: names.operation });
         }
-        if self.running.has_team {
+        if self.running.has_shm_comm {
             let operation = shm::code(self.running.bindings.operation.as_ref());
             self.running.mark = Mark::of(call, &shape, operation);
         }
-        if self.running.has_team && forced(&self.process.coll.rows, &shape, call).is_none() {
+        if self.running.has_shm_comm && forced(&self.process.coll.rows, &shape, call).is_none() {
             let order = shm::order(self.running.bindings.operation.as_ref());
             let Process { checks, coll, .. } = self.process;
             let habits = Habits { check_types: checks.types, by_cells: coll.by_cells };

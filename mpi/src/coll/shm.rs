@@ -4,7 +4,7 @@
 use super::differ::{mismatched, unequal};
 use super::operation::Operation;
 use super::port::Bindings;
-use crate::coll::team_place::TeamPlace;
+use crate::coll::shm_comm_place::ShmCommPlace;
 use crate::core::error::{Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, WaitEvent, Waiting};
@@ -15,108 +15,113 @@ use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
 use tern_coll::Slice;
 use tern_mem::UserBuf;
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
-use tern_transport::shm::team::SharedTeam;
+use tern_transport::shm::shm_comm::SharedLines;
 use tern_transport::{
-    Arrival, Doorbell, Meeting, Mismatch, Remote, Sight, Team, TeamWatch, Token, Transfer, Transport,
+    Arrival, Doorbell, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep, Token, Transfer, Transport,
 };
 
 pub use tern_shmcoll::{Habits, Method, VectorBlocks};
 
-/// Takes the team of the communicator for a call with this mark.
-pub fn begin(mut process: LockGuard, comm: MPI_Comm, bindings: &Bindings, mark: Mark) -> Result<Box<Team>> {
-    let Some(mut team) = process.comm_mut(comm)?.team.take() else { return Err(in_use()) };
+/// Takes what the communicator has of shared memory for a call with this mark.
+pub fn begin(
+    mut process: LockGuard,
+    comm: MPI_Comm,
+    bindings: &Bindings,
+    mark: Mark,
+) -> Result<Box<ShmComm>> {
+    let Some(mut shm_comm) = process.comm_mut(comm)?.shm_comm.take() else { return Err(in_use()) };
     drop(process);
-    tern_shmcoll::begin(&mut team, bindings, mark);
-    Ok(team)
+    tern_shmcoll::begin(&mut shm_comm, bindings, mark);
+    Ok(shm_comm)
 }
 
 /// Gives it back.
-pub fn end(comm: MPI_Comm, team: Box<Team>) -> Result {
-    enter().comm_mut(comm)?.team = TeamPlace::Here(team);
+pub fn end(comm: MPI_Comm, shm_comm: Box<ShmComm>) -> Result {
+    enter().comm_mut(comm)?.shm_comm = ShmCommPlace::Here(shm_comm);
     Ok(())
 }
 
 /// Does what `method` says on the communicator.
 pub fn run(
-    team: &mut Team,
+    shm_comm: &mut ShmComm,
     bindings: &Bindings,
     mark: Mark,
     method: &Method,
     blocks: &VectorBlocks,
 ) -> Result {
-    tern_shmcoll::run(team, bindings, method, blocks).map_err(|fault| match fault {
+    tern_shmcoll::run(shm_comm, bindings, method, blocks).map_err(|fault| match fault {
         CallFault::Unequal(found) => unequal(bindings.call, found.rank, found.sent, found.room),
         CallFault::Mismatch(found) => mismatched(bindings.call, mark, found),
     })
 }
 
-/// Lets all ranks of the communicator meet; false if it has no team.
+/// A barrier over shared memory; false if the communicator has none.
 #[inline]
 pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let this = process.comm_mut(comm)?;
     let context = this.context;
-    let TeamPlace::Here(team) = &mut this.team else { return Ok(false) };
-    // Nobody else sees the team until this rank waits.
-    let come = team.unsettled().is_none().then(|| come(team));
+    let ShmCommPlace::Here(shm_comm) = &mut this.shm_comm else { return Ok(false) };
+    // No other thread sees it until this rank waits.
+    let come = shm_comm.unsettled().is_none().then(|| come(shm_comm));
     if let Some((_, Arrival::Early(watch))) = &come
-        && team.look_often(watch) == Sight::Come
+        && shm_comm.look_often(watch) == Sight::Come
     {
-        team.all_have_come();
+        shm_comm.all_have_come();
         return Ok(true);
     }
-    let Some(mut team) = this.team.take() else { return Ok(false) };
-    let outcome = meet(process, &mut team, (call, context), come);
-    end(comm, team)?;
+    let Some(mut shm_comm) = this.shm_comm.take() else { return Ok(false) };
+    let outcome = finish_barrier(process, &mut shm_comm, (call, context), come);
+    end(comm, shm_comm)?;
     outcome.map(|()| true)
 }
 
-/// Lets all ranks of the world meet for the last time; false if they have no memory for that.
+/// The last barrier of the world's ranks; false if they have no memory for that.
 pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let mut process = enter();
     let this = process.comm(comm)?;
     let (context, rank, size) = (this.context, this.rank, this.group.size());
-    let TeamPlace::Here(mut team) = process.seat_at_the_end(rank, size) else { return Ok(false) };
-    meet(process, &mut team, (call, context), None).map(|()| true)
+    let ShmCommPlace::Here(mut shm_comm) = process.final_shm_comm(rank, size) else { return Ok(false) };
+    finish_barrier(process, &mut shm_comm, (call, context), None).map(|()| true)
 }
 
 /// Comes to a barrier.
 #[inline]
-fn come(team: &mut Team) -> (Meeting, Arrival) {
-    team.begin(mark_of_barrier().bits());
-    tern_shmcoll::come(team)
+fn come(shm_comm: &mut ShmComm) -> (SyncStep, Arrival) {
+    shm_comm.begin(mark_of_barrier().bits());
+    tern_shmcoll::come(shm_comm)
 }
 
-/// Waits until all ranks of a team have come to a barrier, to which this one may have come already.
+/// Waits until all ranks of a shm communicator have come to a barrier, to which this one may have come already.
 #[inline(never)]
-fn meet(
+fn finish_barrier(
     mut process: LockGuard,
-    team: &mut Team,
+    shm_comm: &mut ShmComm,
     (call, context): (&'static str, u64),
-    has_come: Option<(Meeting, Arrival)>,
+    has_come: Option<(SyncStep, Arrival)>,
 ) -> Result {
     let waiting = || Waiting::collective(call, context);
-    while let Some(watch) = team.unsettled().filter(|_| has_come.is_none()) {
-        let _ = wait::until_event(process, Awaited::new(team, watch, waiting));
+    while let Some(watch) = shm_comm.unsettled().filter(|_| has_come.is_none()) {
+        let _ = wait::until_event(process, Awaited::new(shm_comm, watch, waiting));
         process = enter();
     }
-    let outcome = match has_come.unwrap_or_else(|| come(team)) {
+    let outcome = match has_come.unwrap_or_else(|| come(shm_comm)) {
         (_, Arrival::Early(watch)) => {
-            team.tell();
-            wait::until_event(process, Awaited::new(team, watch, waiting))
+            shm_comm.tell();
+            wait::until_event(process, Awaited::new(shm_comm, watch, waiting))
         }
-        (meeting, Arrival::Last) => {
+        (sync, Arrival::Last) => {
             drop(process);
-            team.open(meeting);
+            shm_comm.open(sync);
             Ok(())
         }
         (_, Arrival::Amiss) => {
             drop(process);
-            Err(team.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }))
+            Err(shm_comm.first_mismatch().unwrap_or(Mismatch::Gone { rank: None }))
         }
     };
     match outcome {
-        Ok(()) => team.all_have_come(),
-        Err(_) => team.abandon(),
+        Ok(()) => shm_comm.all_have_come(),
+        Err(_) => shm_comm.abandon(),
     }
     outcome.map_err(|found| mismatched(call, mark_of_barrier(), found))
 }
@@ -142,7 +147,7 @@ pub fn code(operation: Option<&Operation>) -> Option<OperationCode> {
 }
 
 impl CallHost for Bindings {
-    type Lines = SharedTeam;
+    type Lines = SharedLines;
 
     #[inline]
     fn buffer(&self, slice: &Slice) -> UserBuf {
@@ -150,8 +155,8 @@ impl CallHost for Bindings {
     }
 
     #[inline]
-    fn wait(&self, team: &Team, watch: TeamWatch) -> std::result::Result<(), Mismatch> {
-        wait::until_event(enter(), Awaited::new(team, watch, || self.waiting()))
+    fn wait(&self, shm_comm: &ShmComm, watch: ShmWatch) -> std::result::Result<(), Mismatch> {
+        wait::until_event(enter(), Awaited::new(shm_comm, watch, || self.waiting()))
     }
 
     #[inline]
@@ -162,7 +167,7 @@ impl CallHost for Bindings {
     #[inline]
     fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64) {
         if let Some(operation) = &self.operation {
-            // SAFETY: both are memory for `count` elements without gaps: notes and areas that were checked for as many bytes, or
+            // SAFETY: both are memory for `count` elements without gaps: flag payloads and areas that were checked for as many bytes, or
             // the program's buffers.
             unsafe { operation.combine(left.address(), right.address(), count) }
         }
@@ -192,8 +197,8 @@ impl CallHost for Bindings {
 
 /// A word of shared memory that is waited for.
 struct Awaited<'a, W> {
-    team: &'a Team,
-    watch: TeamWatch,
+    shm_comm: &'a ShmComm,
+    watch: ShmWatch,
     /// In which call.
     waiting: W,
     patience: Patience,
@@ -224,8 +229,8 @@ impl Patience {
 }
 
 impl<'a, W> Awaited<'a, W> {
-    fn new(team: &'a Team, watch: TeamWatch, waiting: W) -> Self {
-        Awaited { team, watch, waiting, patience: Patience::default() }
+    fn new(shm_comm: &'a ShmComm, watch: ShmWatch, waiting: W) -> Self {
+        Awaited { shm_comm, watch, waiting, patience: Patience::default() }
     }
 }
 
@@ -238,17 +243,17 @@ impl<W: Fn() -> Waiting> WaitEvent for Awaited<'_, W> {
 
     #[inline]
     fn look(&mut self, _: &mut Process) -> Option<Self::News> {
-        match self.team.look(&self.watch) {
+        match self.shm_comm.look(&self.watch) {
             Sight::Come => Some(Ok(())),
             Sight::Pending => self.patience.found().map(Err),
-            Sight::Amiss => Some(Err(self.team.mismatch(&self.watch))),
+            Sight::Amiss => Some(Err(self.shm_comm.mismatch(&self.watch))),
         }
     }
 
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
-        let most = self.patience.sleep_for(self.team.obstacle(&self.watch), bell.longest(timeout));
+        let most = self.patience.sleep_for(self.shm_comm.obstacle(&self.watch), bell.longest(timeout));
         // Without time it only disarms the bell.
-        self.team.sleep(&self.watch, Some(armed), most.or(Some(Duration::ZERO)));
+        self.shm_comm.sleep(&self.watch, Some(armed), most.or(Some(Duration::ZERO)));
         bell.woke();
     }
 }

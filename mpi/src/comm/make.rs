@@ -370,7 +370,7 @@ fn free(comm: MPI_Comm) -> Result {
         process.engine_mut().into_iter().for_each(|engine| engine.forget_partitioned(context));
         process.worlds.forget(comm);
         process.objects.errhandlers.release(gone.errhandler);
-        process.leave_team(gone.team);
+        process.leave_shm_comm(gone.shm_comm);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Communicators: the object behind a handle. The entry points of chapter 7 are in `comm_make.rs`, `comm_query.rs` and
 //! `intercomm.rs`.
 
-use crate::coll::team_place::TeamPlace;
+use crate::coll::shm_comm_place::ShmCommPlace;
 use crate::comm::attribute_values::Attributes;
 use crate::core::handle::HandleKind;
 use crate::core::table::Table;
@@ -112,7 +112,7 @@ pub struct Comm {
     /// Counts collectives, so that each has a tag of its own.
     pub collectives: u32,
     /// The memory that its ranks share.
-    pub team: TeamPlace,
+    pub shm_comm: ShmCommPlace,
     /// Contexts for communicators made from this one.
     pub children: Contexts,
     /// Its virtual topology (chapter 8).
@@ -137,7 +137,7 @@ impl Comm {
             attributes: Attributes::default(),
             info: Info::default(),
             collectives: 0,
-            team: TeamPlace::Unasked,
+            shm_comm: ShmCommPlace::Unasked,
             children: Contexts::NONE,
             topology: None,
             nodes: OnceCell::new(),

@@ -115,7 +115,7 @@ fn start(required: c_int) -> Result {
     let mut world = Comm::new(WORLD_CONTEXT, rank, Group::range(0, size), None);
     world.name = "MPI_COMM_WORLD".into();
     world.errhandler = settings::initial_errhandler();
-    world.team = process.seat_in_world(rank, size);
+    world.shm_comm = process.world_shm_comm(rank, size);
     world.children = Contexts::block(0, CONTEXTS_PREDEFINED, CONTEXTS_PER_BLOCK);
     let mut own = Comm::new(SELF_CONTEXT, 0, Group::range(rank, 1), None);
     own.name = "MPI_COMM_SELF".into();

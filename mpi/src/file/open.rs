@@ -342,6 +342,6 @@ fn free(fh: MPI_File) {
     serve::end(&mut process, &file.facts);
     process.objects.errhandlers.release(file.errhandler);
     if let Some(comm) = process.objects.comms.remove(file.comm) {
-        process.leave_team(comm.team);
+        process.leave_shm_comm(comm.shm_comm);
     }
 }

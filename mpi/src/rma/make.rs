@@ -634,6 +634,6 @@ fn free(win: MPI_Win) {
     }
     process.objects.errhandlers.release(window.errhandler);
     if let Some(comm) = process.objects.comms.remove(window.comm) {
-        process.leave_team(comm.team);
+        process.leave_shm_comm(comm.shm_comm);
     }
 }

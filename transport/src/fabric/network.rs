@@ -21,7 +21,7 @@ use crate::ofi::{Ofi, OfiBell, OfiError, Opened, split};
 use crate::reach::Ports;
 use crate::shm::abroad::memory_file;
 use crate::shm::bell::Bell;
-use crate::shm::team::{Seat, Team};
+use crate::shm::shm_comm::{ShmComm, ShmMember};
 use crate::shm::{AttachError, JobMemory, Shm};
 use crate::tcp::{Change, Directory, SocketBell, SocketWatch, Tcp};
 use crate::threads::Serving;
@@ -255,14 +255,14 @@ impl Network {
         self.tcp.failure().cloned().or_else(of_ofi).or_else(of_packets)
     }
 
-    /// A seat in a team of ranks of this machine, which have shared memory.
-    pub(super) fn team(&self, seat: Seat) -> Option<Team> {
+    /// A side of a shm communicator of ranks of this machine, which have shared memory.
+    pub(super) fn shm_comm(&self, member: ShmMember) -> Option<ShmComm> {
         let here = self.here.as_ref()?;
-        Some(here.shm.team(seat, here.index(seat.leader)?))
+        Some(here.shm.shm_comm(member, here.index(member.leader)?))
     }
 
-    pub(super) fn clear_team(&self, slot: u32, size: u32) -> bool {
-        self.here.as_ref().is_some_and(|here| here.shm.clear_team(slot, size))
+    pub(super) fn clear_shm_slot(&self, slot: u32, size: u32) -> bool {
+        self.here.as_ref().is_some_and(|here| here.shm.clear_shm_slot(slot, size))
     }
 
     pub(super) fn is_fenced(&self) -> bool {

@@ -1,13 +1,13 @@
 //! A line that one rank writes at a time and others wait for: a count that only grows, the mark of the call that it belongs to, and
 //! what fits beside them. Or, in other lines, a count of those who do something now.
 
-use crate::limits::NOTE_BYTES;
+use crate::limits::FLAG_PAYLOAD_BYTES;
 use crate::sync::{AtomicU64, Ordering};
 
 /// What travels in a flag's own line.
-pub type Note = [u8; NOTE_BYTES];
+pub type FlagPayload = [u8; FLAG_PAYLOAD_BYTES];
 
-const WORDS: usize = NOTE_BYTES / size_of::<u64>();
+const WORDS: usize = FLAG_PAYLOAD_BYTES / size_of::<u64>();
 
 /// One cache line. Zero is its state in a new segment.
 #[repr(C)]
@@ -15,7 +15,7 @@ const WORDS: usize = NOTE_BYTES / size_of::<u64>();
 pub(crate) struct Flag {
     count: AtomicU64,
     mark: AtomicU64,
-    note: [AtomicU64; WORDS],
+    payload: [AtomicU64; WORDS],
 }
 
 impl Flag {
@@ -32,10 +32,10 @@ impl Flag {
         self.count.store(count, Ordering::Release);
     }
 
-    /// Leaves a note and raises the flag.
+    /// Raises the flag with a payload.
     #[inline]
-    pub(crate) fn raise_with(&self, count: u64, mark: u64, note: &Note) {
-        for (word, bytes) in self.note.iter().zip(note.chunks_exact(8)) {
+    pub(crate) fn raise_with(&self, count: u64, mark: u64, payload: &FlagPayload) {
+        for (word, bytes) in self.payload.iter().zip(payload.chunks_exact(8)) {
             word.store(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")), Ordering::Relaxed);
         }
         self.raise(count, mark);
@@ -46,21 +46,21 @@ impl Flag {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The mark of whoever raised the flag last; to be read as the note is.
+    /// The mark of whoever raised the flag last; to be read as the payload is.
     #[inline]
     pub(crate) fn mark(&self) -> u64 {
         self.mark.load(Ordering::Relaxed)
     }
 
-    /// The note of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
+    /// The payload of whoever raised the flag last; only to be read once [`Flag::count`] has said that it is there, and before
     /// the writer is allowed to go on.
     #[inline]
-    pub(crate) fn note(&self) -> Note {
-        let mut note = [0; NOTE_BYTES];
-        for (word, bytes) in self.note.iter().zip(note.chunks_exact_mut(8)) {
+    pub(crate) fn payload(&self) -> FlagPayload {
+        let mut payload = [0; FLAG_PAYLOAD_BYTES];
+        for (word, bytes) in self.payload.iter().zip(payload.chunks_exact_mut(8)) {
             bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
         }
-        note
+        payload
     }
 
     /// Where many ranks count up and down: one more, unless there are `most`.
@@ -90,7 +90,7 @@ impl Flag {
         Flag {
             count: AtomicU64::new(0),
             mark: AtomicU64::new(0),
-            note: std::array::from_fn(|_| AtomicU64::new(0)),
+            payload: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
@@ -104,8 +104,8 @@ mod models {
     use loom::sync::Arc;
     use loom::thread;
 
-    fn note(value: u8) -> Note {
-        [value; NOTE_BYTES]
+    fn payload(value: u8) -> FlagPayload {
+        [value; FLAG_PAYLOAD_BYTES]
     }
 
     fn wait(flag: &Flag, count: u64) {
@@ -114,44 +114,44 @@ mod models {
         }
     }
 
-    /// Two ranks meet over two pairs of lines in turn: nobody's note is written over before the other has read it.
+    /// Two ranks synchronize over two pairs of lines in turn: nobody's payload is written over before the other has read it.
     #[test]
-    fn two_meet_three_times() {
+    fn two_synchronize_three_times() {
         loom::model(|| {
             let lines: Arc<[[Flag; 2]; 2]> = Arc::new(std::array::from_fn(|_| [Flag::new(), Flag::new()]));
-            let meet = |lines: &[[Flag; 2]; 2], me: usize| {
-                for meeting in 1..=3u64 {
-                    let pair = &lines[meeting as usize % 2];
-                    pair[me].raise_with(meeting, 0, &note(10 * me as u8 + meeting as u8));
-                    wait(&pair[1 - me], meeting);
-                    assert_eq!(pair[1 - me].note(), note(10 * (1 - me) as u8 + meeting as u8));
+            let synchronize = |lines: &[[Flag; 2]; 2], me: usize| {
+                for step in 1..=3u64 {
+                    let pair = &lines[step as usize % 2];
+                    pair[me].raise_with(step, 0, &payload(10 * me as u8 + step as u8));
+                    wait(&pair[1 - me], step);
+                    assert_eq!(pair[1 - me].payload(), payload(10 * (1 - me) as u8 + step as u8));
                 }
             };
             let theirs = lines.clone();
-            let other = thread::spawn(move || meet(&theirs, 1));
-            meet(&lines, 0);
+            let other = thread::spawn(move || synchronize(&theirs, 1));
+            synchronize(&lines, 0);
             other.join().unwrap();
         });
     }
 
-    /// One gives, the other takes, over one line: the giver goes on once the taker has said that it is through.
+    /// One writes, the other reads, over one line: the writer goes on once the reader has said that it is through.
     #[test]
-    fn what_is_taken_may_be_written_over() {
+    fn what_was_read_may_be_written_over() {
         loom::model(|| {
             let lines: Arc<[Flag; 2]> = Arc::new([Flag::new(), Flag::new()]);
             let theirs = lines.clone();
-            let taker = thread::spawn(move || {
+            let reader = thread::spawn(move || {
                 for round in 1..=2u64 {
                     wait(&theirs[0], round);
-                    assert_eq!(theirs[0].note(), note(round as u8));
+                    assert_eq!(theirs[0].payload(), payload(round as u8));
                     theirs[1].raise(round, 0);
                 }
             });
             for round in 1..=2u64 {
                 wait(&lines[1], round - 1);
-                lines[0].raise_with(round, 0, &note(round as u8));
+                lines[0].raise_with(round, 0, &payload(round as u8));
             }
-            taker.join().unwrap();
+            reader.join().unwrap();
         });
     }
 }

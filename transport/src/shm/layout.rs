@@ -2,11 +2,11 @@
 
 use crate::config::TransportConfig;
 use crate::limits::{
-    CELL_PIECE_BYTES_MIN, CELL_PIECES, COOPERATIVE_COPY_SLOTS, LINE_BYTES, PAGE_BYTES, TEAM_BYTES,
-    TEAM_FLAGS, TEAM_ROOMS, TEAM_SLOTS,
+    CELL_PIECE_BYTES_MIN, CELL_PIECES, COOPERATIVE_COPY_SLOTS, LINE_BYTES, PAGE_BYTES,
+    SHARED_BUFFER_DATA_BYTES, SHARED_BUFFER_FLAGS, SHARED_BUFFERS, SHM_COMM_SLOTS,
 };
 
-use super::segment::{CellLine, CooperativeCopySlot, RegionControl, TeamLines};
+use super::segment::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,11 +22,11 @@ pub(crate) struct SegmentLayout {
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
 const VERSION: u64 = 6;
 
-/// A team's flags, to the end of a page.
-const TEAM_FLAGS_BYTES: usize = (TEAM_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
+/// A shared buffer's flags, to the end of a page.
+const SHARED_BUFFER_FLAGS_BYTES: usize = (SHARED_BUFFER_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
 
-/// Flags and data of a team.
-const TEAM_ROOM_BYTES: usize = TEAM_FLAGS_BYTES + TEAM_BYTES;
+/// Flags and data of a shared buffer.
+const SHARED_BUFFER_BYTES: usize = SHARED_BUFFER_FLAGS_BYTES + SHARED_BUFFER_DATA_BYTES;
 
 /// Bytes before the first region: the job's fingerprint.
 const JOB_BYTES: usize = PAGE_BYTES;
@@ -74,21 +74,21 @@ impl SegmentLayout {
         self.cooperative_copies_offset() + COOPERATIVE_COPY_SLOTS * size_of::<CooperativeCopySlot>()
     }
 
-    fn teams_offset(&self) -> usize {
+    fn shm_comms_offset(&self) -> usize {
         (self.cell_lines_offset() + self.cells as usize * size_of::<CellLine>())
-            .next_multiple_of(size_of::<TeamLines>())
+            .next_multiple_of(size_of::<ShmCommWords>())
     }
 
     fn cells_offset(&self) -> usize {
-        (self.teams_offset() + TEAM_SLOTS * size_of::<TeamLines>()).next_multiple_of(PAGE_BYTES)
+        (self.shm_comms_offset() + SHM_COMM_SLOTS * size_of::<ShmCommWords>()).next_multiple_of(PAGE_BYTES)
     }
 
-    fn team_rooms_offset(&self) -> usize {
+    fn shared_buffers_offset(&self) -> usize {
         (self.cells_offset() + self.cells as usize * self.cell_bytes as usize).next_multiple_of(PAGE_BYTES)
     }
 
     fn rings_offset(&self) -> usize {
-        self.team_rooms_offset() + TEAM_ROOMS * TEAM_ROOM_BYTES
+        self.shared_buffers_offset() + SHARED_BUFFERS * SHARED_BUFFER_BYTES
     }
 
     // From the start of the segment. The arguments are this process's own or were checked by the caller;
@@ -108,24 +108,24 @@ impl SegmentLayout {
         self.region(rank) + self.cooperative_copies_offset() + slot * size_of::<CooperativeCopySlot>()
     }
 
-    pub(crate) fn team(&self, rank: u32, slot: usize) -> usize {
-        assert!(slot < TEAM_SLOTS);
-        self.region(rank) + self.teams_offset() + slot * size_of::<TeamLines>()
+    pub(crate) fn shm_comm(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < SHM_COMM_SLOTS);
+        self.region(rank) + self.shm_comms_offset() + slot * size_of::<ShmCommWords>()
     }
 
-    pub(crate) fn team_flag(&self, rank: u32, slot: usize, line: usize) -> usize {
-        assert!(line < TEAM_FLAGS);
-        self.team_room(rank, slot) + line * LINE_BYTES
+    pub(crate) fn shared_flag(&self, rank: u32, slot: usize, line: usize) -> usize {
+        assert!(line < SHARED_BUFFER_FLAGS);
+        self.shared_buffer(rank, slot) + line * LINE_BYTES
     }
 
-    /// [`TEAM_BYTES`] of data.
-    pub(crate) fn team_area(&self, rank: u32, slot: usize) -> usize {
-        self.team_room(rank, slot) + TEAM_FLAGS_BYTES
+    /// [`SHARED_BUFFER_DATA_BYTES`] of data.
+    pub(crate) fn shared_data(&self, rank: u32, slot: usize) -> usize {
+        self.shared_buffer(rank, slot) + SHARED_BUFFER_FLAGS_BYTES
     }
 
-    fn team_room(&self, rank: u32, slot: usize) -> usize {
-        assert!(slot < TEAM_ROOMS);
-        self.region(rank) + self.team_rooms_offset() + slot * TEAM_ROOM_BYTES
+    fn shared_buffer(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < SHARED_BUFFERS);
+        self.region(rank) + self.shared_buffers_offset() + slot * SHARED_BUFFER_BYTES
     }
 
     pub(crate) fn cell_line(&self, rank: u32, cell: u32) -> usize {
@@ -179,15 +179,15 @@ mod tests {
                     layout.cooperative_copy_slot(rank, COOPERATIVE_COPY_SLOTS - 1),
                     layout.cell_line(rank, 0),
                     layout.cell_line(rank, layout.cells - 1),
-                    layout.team(rank, 0),
-                    layout.team(rank, TEAM_SLOTS - 1),
+                    layout.shm_comm(rank, 0),
+                    layout.shm_comm(rank, SHM_COMM_SLOTS - 1),
                     layout.cell(rank, 0),
                     layout.cell(rank, layout.cells - 1),
-                    layout.team_flag(rank, 0, 0),
-                    layout.team_flag(rank, 0, TEAM_FLAGS - 1),
-                    layout.team_area(rank, 0),
-                    layout.team_flag(rank, TEAM_ROOMS - 1, 0),
-                    layout.team_area(rank, TEAM_ROOMS - 1),
+                    layout.shared_flag(rank, 0, 0),
+                    layout.shared_flag(rank, 0, SHARED_BUFFER_FLAGS - 1),
+                    layout.shared_data(rank, 0),
+                    layout.shared_flag(rank, SHARED_BUFFERS - 1, 0),
+                    layout.shared_data(rank, SHARED_BUFFERS - 1),
                     layout.ring(rank, 0),
                     layout.ring(rank, size - 1),
                 ];

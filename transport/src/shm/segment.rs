@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::config::TransportConfig;
-use crate::limits::{LINE_BYTES, PAGE_BYTES, TEAM_BYTES, TEAM_FLAGS};
+use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARED_BUFFER_DATA_BYTES, SHARED_BUFFER_FLAGS};
 
 use super::bell_words::BellWords;
 use super::flag::Flag;
 use super::layout::SegmentLayout;
 use super::ring::RingMemory;
-use super::team::Arrivals;
+use super::shm_comm::Arrivals;
 
 /// First words of a rank's region, each group on a line of its own by who writes it.
 #[repr(C)]
@@ -71,13 +71,13 @@ pub(crate) struct CooperativeCopySlot {
     pub(crate) len: AtomicU64,
 }
 
-/// Where the ranks of a team meet, see `team.rs`: what each of them writes at each meeting, and apart from that what is
-/// mostly read.
+/// Where the ranks of a shm communicator synchronize, see `shm_comm.rs`: what each of them writes at each sync step, and apart from
+/// that what is mostly read.
 #[repr(C, align(128))]
-pub(crate) struct TeamLines {
-    /// Who has arrived at the meeting under way, and with which mark.
+pub(crate) struct ShmCommWords {
+    /// Who has arrived at the sync step under way, and with which mark.
     pub(crate) arrivals: Arrivals,
-    /// The last meeting that all have come to.
+    /// The last sync step that all have come to.
     pub(crate) gate: AtomicU64,
     /// The mark that all came with.
     pub(crate) gate_mark: AtomicU64,
@@ -90,7 +90,7 @@ pub(crate) struct TeamLines {
 
 const _: () = assert!(size_of::<RegionControl>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);
 const _: () =
-    assert!(size_of::<CooperativeCopySlot>() == LINE_BYTES && size_of::<TeamLines>() == 2 * LINE_BYTES);
+    assert!(size_of::<CooperativeCopySlot>() == LINE_BYTES && size_of::<ShmCommWords>() == 2 * LINE_BYTES);
 
 /// Why a rank cannot attach to the job's segment.
 #[derive(Debug, thiserror::Error)]
@@ -239,20 +239,20 @@ impl Segment {
     }
 
     #[inline]
-    pub(crate) fn team(&self, leader: u32, slot: u32) -> &TeamLines {
-        // SAFETY: the layout puts `TeamLines` there.
-        unsafe { self.view(self.layout.team(leader, slot as usize)) }
+    pub(crate) fn shm_comm(&self, leader: u32, slot: u32) -> &ShmCommWords {
+        // SAFETY: the layout puts `ShmCommWords` there.
+        unsafe { self.view(self.layout.shm_comm(leader, slot as usize)) }
     }
 
-    /// The flags of a team's room: [`TEAM_FLAGS`].
-    pub(crate) fn team_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
-        let at = self.layout.team_flag(leader, slot as usize, 0);
-        self.at(at, TEAM_FLAGS * size_of::<Flag>()).cast()
+    /// The flags of a shared buffer: [`SHARED_BUFFER_FLAGS`].
+    pub(crate) fn shared_flags(&self, leader: u32, slot: u32) -> NonNull<Flag> {
+        let at = self.layout.shared_flag(leader, slot as usize, 0);
+        self.at(at, SHARED_BUFFER_FLAGS * size_of::<Flag>()).cast()
     }
 
-    /// The data of a team's room: [`TEAM_BYTES`].
-    pub(crate) fn team_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
-        self.at(self.layout.team_area(leader, slot as usize), TEAM_BYTES)
+    /// The data of a shared buffer: [`SHARED_BUFFER_DATA_BYTES`].
+    pub(crate) fn shared_data(&self, leader: u32, slot: u32) -> NonNull<u8> {
+        self.at(self.layout.shared_data(leader, slot as usize), SHARED_BUFFER_DATA_BYTES)
     }
 
     /// The ring that `sender` writes and `receiver` reads.

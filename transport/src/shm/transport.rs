@@ -23,8 +23,8 @@ use super::queue::{NONE, QueueReader};
 use super::receive::{IncomingRing, MessageInProgress, ReceivingSide, TakenMessage, take_queued};
 use super::ring::{CellName, RingReader, RingWriter, lines_for};
 use super::segment::{AttachError, FarBell, LineWord, Segment};
+use super::shm_comm::{self, ShmComm, ShmMember};
 use super::store_tuner::StoreTuner;
-use super::team::{self, Seat, Team};
 use crate::config::TransportConfig;
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX, LINES_PAYLOAD_BYTES_MAX,
@@ -184,15 +184,15 @@ impl Shm {
         !self.cooperative_copies.is_empty() && self.cooperative_copies.poll(&mut self.path_tuner, sink)
     }
 
-    /// This rank's seat in a team; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
-    /// sure by [`Shm::clear_team`] that the slot is free.
-    pub fn team(&self, seat: Seat, leader: Peer) -> Team {
-        Team::new(self.segment.clone(), self.bell.clone(), seat, leader, self.registered)
+    /// This rank's side of a shm communicator; the leader's number is `leader` here, whatever it is in the job. Whoever leads it has made
+    /// sure by [`Shm::clear_shm_slot`] that the slot is free.
+    pub fn shm_comm(&self, member: ShmMember, leader: Peer) -> ShmComm {
+        ShmComm::new(self.segment.clone(), self.bell.clone(), member, leader, self.registered)
     }
 
-    /// Clears a slot that this rank leads for a new team, if all `size` ranks of the last one have left.
-    pub fn clear_team(&self, slot: u32, size: u32) -> bool {
-        team::clear(&self.segment, self.me, slot, size)
+    /// Clears a slot that this rank leads for a new shm communicator, if all `size` ranks of the last one have left.
+    pub fn clear_shm_slot(&self, slot: u32, size: u32) -> bool {
+        shm_comm::clear(&self.segment, self.me, slot, size)
     }
 
     /// Whether [`futex::fence_everywhere`] of another process reaches this one.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tern_transport::{Arrival, Seat, Team, Token, Transfer, Transport, TransportConfig, shm};
+use tern_transport::{Arrival, ShmComm, ShmMember, Token, Transfer, Transport, TransportConfig, shm};
 
 use crate::job::{self, Rank, flat, remote};
 use fastrand::Rng;
@@ -71,27 +71,33 @@ fn use_everything(rank: &mut Rank, peer: u32, random: &mut Rng) {
     let bell = rank.fabric.doorbell();
     let armed = bell.arm();
     bell.sleep(armed, Some(Duration::from_micros(10)));
-    use_team(rank, random.u32(..2));
+    use_shm_comm(rank, random.u32(..2));
     assert_eq!((fence[0], fence[2]), ([7; 64], [7; 64]), "memory outside the buffer changed");
     rank.mail.messages.clear();
 }
 
-fn use_team(rank: &mut Rank, me: u32) {
-    let mut team = rank.fabric.team(Seat { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
-    team.begin(0);
-    let meeting = team.meet();
-    team.post(meeting, &team.post_of(meeting, 1 - me));
-    team.table(meeting).buf().write(Team::MEETING_BYTES - 8, &[1; 8]);
-    match team.arrive(meeting) {
-        Arrival::Early(watch) => team.sleep(&watch, None, Some(Duration::from_micros(10))),
-        Arrival::Last => team.open(meeting),
-        Arrival::Amiss => team.abandon(),
+fn use_shm_comm(rank: &mut Rank, me: u32) {
+    let mut shm_comm =
+        rank.fabric.shm_comm(ShmMember { leader: 0, slot: 0, rank: me, size: 2 }).expect("several ranks");
+    shm_comm.begin(0);
+    let sync = shm_comm.begin_sync();
+    shm_comm.post(sync, &shm_comm.posted_payload(sync, 1 - me));
+    shm_comm.sync_buffer(sync).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
+    match shm_comm.arrive(sync) {
+        Arrival::Early(watch) => shm_comm.sleep(&watch, None, Some(Duration::from_micros(10))),
+        Arrival::Last => shm_comm.open(sync),
+        Arrival::Amiss => shm_comm.abandon(),
     }
-    let handover = team.hand_over();
-    team.before(handover);
-    team.offer(handover, &team.gift(handover));
-    let offered = team.offered(handover, 1 - me);
-    team.sleep(&offered, None, Some(Duration::from_micros(10)));
-    let _ = (team.look(&offered), team.mismatch(&offered), team.obstacle(&offered), team.unsettled());
-    team.end(handover);
+    let eager = shm_comm.begin_eager();
+    shm_comm.before_eager_write(eager);
+    shm_comm.contribute(eager, &shm_comm.published_payload(eager));
+    let contributed = shm_comm.contributed(eager, 1 - me);
+    shm_comm.sleep(&contributed, None, Some(Duration::from_micros(10)));
+    let _ = (
+        shm_comm.look(&contributed),
+        shm_comm.mismatch(&contributed),
+        shm_comm.obstacle(&contributed),
+        shm_comm.unsettled(),
+    );
+    shm_comm.end_eager(eager);
 }

@@ -5,7 +5,7 @@ mod exchange;
 mod hostile;
 mod job;
 mod room;
-mod teams;
+mod shm_comms;
 mod transfers;
 
 use std::time::Instant;
@@ -18,14 +18,14 @@ const TESTS: &[(&str, fn())] = &[
     ("large messages are copied by one side or both", transfers::large_messages),
     ("addresses that are not mapped are errors", transfers::bad_addresses),
     ("memory of a dead process is an error", transfers::dead_peer),
-    ("no rank leaves a meeting early", teams::nobody_is_early),
-    ("meetings move data", teams::meetings_move_data),
-    ("what is handed over stays until all have it", teams::handovers_keep_what_is_not_read),
-    ("a root is as far ahead as there are notes", teams::notes_are_kept_until_they_are_read),
-    ("few ranks read one rank's memory at once", teams::few_read_from_one),
-    ("slots are used again", teams::slots_are_used_again),
-    ("those who differ part and meet again", teams::those_who_differ_part_and_meet_again),
-    ("a rank asleep in a meeting hears its bell", teams::bell_wakes),
+    ("no rank leaves a sync step early", shm_comms::nobody_is_early),
+    ("sync steps move data", shm_comms::sync_steps_move_data),
+    ("what is in an eager slot stays until all have read it", shm_comms::eager_slots_keep_what_is_not_read),
+    ("a root is as far ahead as there are flags", shm_comms::payloads_are_kept_until_they_are_read),
+    ("few ranks read one rank's memory at once", shm_comms::few_read_from_one),
+    ("slots are used again", shm_comms::slots_are_used_again),
+    ("those who differ part and synchronize again", shm_comms::those_who_differ_part_and_synchronize_again),
+    ("a rank asleep in a sync step hears its bell", shm_comms::bell_wakes),
     ("whoever waits for room is rung: small messages", room::small),
     ("whoever waits for room is rung: messages of several lines", room::lines),
     ("whoever waits for room is rung: messages in cells", room::cells),

@@ -118,8 +118,8 @@ pub struct CollectiveState {
     pub rows: Vec<tern_coll::TableRow>,
     /// Counts the contexts that this process has led into being.
     pub contexts_led: u32,
-    /// Slots for the teams that this process leads, once it has led one other than the world's.
-    pub teams_led: Vec<crate::coll::team_place::Led>,
+    /// Slots for the shm communicators that this process leads, once it has led one other than the world's.
+    pub shm_slots_led: Vec<crate::coll::shm_comm_place::Led>,
 }
 
 impl CollectiveState {
@@ -130,7 +130,7 @@ impl CollectiveState {
             by_cells: false,
             rows: Vec::new(),
             contexts_led: 0,
-            teams_led: Vec::new(),
+            shm_slots_led: Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::tune::least::Least;
 use crate::tune::messages;
 use crate::tune::progress::JobProgress;
 use tern_coll::{Algorithm, Collective};
-use tern_sim::{Params, RankWork, SimulatedJob, run, team};
+use tern_sim::{Params, RankWork, SimulatedJob, run, shm_comm};
 
 /// A prediction may be so much off.
 const TOLERANCE: f64 = 0.25;
@@ -150,7 +150,7 @@ fn collectives(
     let rows = if shared { &[] } else { &rows[..] };
     let chosen = |bytes| {
         let named = Some(algorithm.into());
-        let is_served = !shared || team::serves(&job(named, bytes), &on_one_node(params, ranks));
+        let is_served = !shared || shm_comm::serves(&job(named, bytes), &on_one_node(params, ranks));
         if is_served { (named, algorithm.name()) } else { (None, BY_TABLE) }
     };
     let sizes = if collective == Collective::Barrier { vec![0] } else { SIZES.to_vec() };

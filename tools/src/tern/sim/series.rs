@@ -9,7 +9,7 @@ use std::time::Duration;
 use tern_coll::table::select;
 use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
 use tern_sim::topology::RankTopology;
-use tern_sim::{Params, RankWork, RunOutcome, SimulatedJob, estimate, run, team};
+use tern_sim::{Params, RankWork, RunOutcome, SimulatedJob, estimate, run, shm_comm};
 
 /// One job and what it found.
 pub struct SeriesPoint {
@@ -146,7 +146,8 @@ pub fn query(collective: Collective, params: &Params, ranks: u32, job_bytes: u64
         Collective::ReduceScatter | Collective::ReduceScatterBlock => job_bytes.saturating_mul(ranks.into()),
         _ => job_bytes,
     };
-    let shm = team::serves(&SimulatedJob::new(RankWork::Collective(collective), ranks, job_bytes), params);
+    let shm =
+        shm_comm::serves(&SimulatedJob::new(RankWork::Collective(collective), ranks, job_bytes), params);
     Query { nodes, multicast: params.multicast, shm, ..Query::new(collective, bytes, ranks) }
 }
 

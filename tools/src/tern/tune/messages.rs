@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
 use tern_settings::Environment;
-use tern_sim::params::{SHARE_NEAR_BYTES, SizeCosts, TEAM_NEAR_BYTES};
+use tern_sim::params::{SHARE_NEAR_BYTES, SHM_NEAR_BYTES, SizeCosts};
 use tern_transport::shm::cooperative_chunks;
 
 use crate::protocols::shm_limits;
@@ -52,9 +52,9 @@ const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 /// its bytes is for dividing the message and for what lies in the nearest cache of one side; the last has bytes beyond [`CACHE_BYTES`].
 const SHARE_SIZES: [u64; 3] = [SHARE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
 
-/// Sizes of blocks that two ranks pass each other in their team's memory: in the flag's line; in two lines; about as many as have the
-/// higher price of a byte, [`TEAM_NEAR_BYTES`], but fewer than may go by messages instead.
-const TEAM_SIZES: [u64; 3] = [8, 128, TEAM_NEAR_BYTES - 64];
+/// Sizes of blocks that two ranks pass each other in shared memory: in the flag's line; in two lines; about as many as have the
+/// higher price of a byte, [`SHM_NEAR_BYTES`], but fewer than may go by messages instead.
+const SHM_SIZES: [u64; 3] = [8, 128, SHM_NEAR_BYTES - 64];
 /// Sizes of sums of which each rank adds up a slice there.
 const SLICED_SIZES: [u64; 2] = [16 * KIB, 128 * KIB];
 
@@ -80,8 +80,8 @@ struct MeasuredMessages {
     core: Least,
     /// A barrier of two ranks by messages.
     barrier: Least,
-    /// The same over their team's memory.
-    meeting: Least,
+    /// The same over shared memory.
+    shm_barrier: Least,
     /// An all-to-all of two ranks, likewise.
     shared: Least,
     /// Long sums of two ranks, likewise.
@@ -144,11 +144,11 @@ pub fn measure(
         share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
         // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
         barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
-        meeting: Least::of(progress, "meetings", repetitions, || {
+        shm_barrier: Least::of(progress, "barriers in shared memory", repetitions, || {
             shared(jobs, Collective::Barrier, &[0], point_s)
         })?,
         shared: Least::of(progress, "memory that ranks share", repetitions, || {
-            shared(jobs, Collective::Alltoall, &TEAM_SIZES, point_s)
+            shared(jobs, Collective::Alltoall, &SHM_SIZES, point_s)
         })?,
         sliced: Least::of(progress, "long sums in it", repetitions, || {
             shared(jobs, Collective::Allreduce, &SLICED_SIZES, point_s)
@@ -168,7 +168,7 @@ fn barrier(jobs: &Jobs, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
     jobs.collective(&run, &[row_for_all(collective, Algorithm::Dissemination.into())])
 }
 
-/// Without a row two ranks go over their team's memory.
+/// Without a row two ranks go over shared memory.
 fn shared(
     jobs: &Jobs,
     collective: Collective,
@@ -204,7 +204,7 @@ impl MeasuredMessages {
     fn text(&self) -> String {
         let mut text = section("[compute]", &self.compute());
         let _ = writeln!(text, "cache_bytes = {CACHE_BYTES}");
-        text += &section("[team]", &self.team());
+        text += &section("[shm_comm]", &self.shm_comm());
         text += &section("[[level]]\nname = \"host\"", &[self.lines(), self.copies()].concat());
         text += &self.at_once(&self.sizes());
         text += &section("[[level]]\nname = \"core\"", &self.core());
@@ -251,10 +251,10 @@ impl MeasuredMessages {
         ]
     }
 
-    /// What a team's memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
+    /// What shared memory costs. Of two ranks, each stores what it has for the other and reads what the other has for it; which
     /// of the two takes how much of that cannot be told apart.
-    fn team(&self) -> SectionNumbers {
-        let [line, some, many] = TEAM_SIZES.map(|bytes| (bytes, self.shared.ns("alltoall", bytes)));
+    fn shm_comm(&self) -> SectionNumbers {
+        let [line, some, many] = SHM_SIZES.map(|bytes| (bytes, self.shared.ns("alltoall", bytes)));
         let copy = self.compute.ns("copy", OPERANDS[0]) / OPERANDS[0] as f64;
         // Beside that each copies its own block.
         let near = (slope(some, many) - copy).max(0.0);
@@ -263,7 +263,7 @@ impl MeasuredMessages {
         let far = ((slope(short, long) - copy / 2.0) / 3.0 * 2.0).max(0.0);
         let exchange = (line.1 - self.compute.ns("call", 8)).max(0.0);
         vec![
-            ("come_ns", (self.meeting.ns("barrier", 0) - exchange).max(0.0)),
+            ("come_ns", (self.shm_barrier.ns("barrier", 0) - exchange).max(0.0)),
             ("exchange_ns", exchange),
             ("lines_ns", (some.1 - line.1 - (near + copy) * some.0 as f64).max(0.0)),
             ("store_per_byte_ns", near / 2.0),
@@ -443,8 +443,8 @@ mod tests {
             share: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
-            meeting: least(&[("barrier", 0, 0.16)]),
-            shared: least(&[("alltoall", 8, 0.3), ("alltoall", 128, 0.4), ("alltoall", TEAM_SIZES[2], 1.9)]),
+            shm_barrier: least(&[("barrier", 0, 0.16)]),
+            shared: least(&[("alltoall", 8, 0.3), ("alltoall", 128, 0.4), ("alltoall", SHM_SIZES[2], 1.9)]),
             sliced: least(&[("allreduce", 16 * KIB, 3.4), ("allreduce", 128 * KIB, 14.0)]),
         }
     }
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meeting_takes_what_was_measured() {
+    fn calls_over_shared_memory_take_what_was_measured() {
         let params = Params::parse(&machine().text()).expect("what tern sim reads");
         let choice = Some(Algorithm::Shm.into());
         let job = SimulatedJob {
@@ -586,7 +586,7 @@ mod tests {
             };
             run(&job, &params, &mut |_| {}).expect("an outcome").time_ns() / 100.0
         };
-        for (bytes, ns) in [(8, 300.0), (128, 400.0), (TEAM_SIZES[2], 1900.0)] {
+        for (bytes, ns) in [(8, 300.0), (128, 400.0), (SHM_SIZES[2], 1900.0)] {
             let time = time(Collective::Alltoall, bytes);
             assert!((time / ns - 1.0).abs() < 0.03, "{bytes} bytes: {time} for {ns}");
         }

@@ -8,7 +8,7 @@ use super::*;
 use crate::conformance::{Keeper, buf_of, header, pattern, send};
 use crate::fabric::{Fabric, Outside};
 use crate::shm;
-use crate::shm::team::Sight;
+use crate::shm::shm_comm::Sight;
 use crate::tcp::tests::{SECRET, SharedDirectory};
 
 /// Takes one message a poll, as the engine does while no receive is posted.
@@ -94,7 +94,7 @@ fn messages_of_neighbours_do_not_hide_those_from_afar() {
 
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
-fn the_ranks_of_one_machine_have_a_team() {
+fn the_ranks_of_one_machine_have_a_shm_communicator() {
     let (directory, segment) = (SharedDirectory::default(), shm::tests::memfd());
     let other = segment.try_clone().unwrap();
     let ranks = [
@@ -102,20 +102,20 @@ fn the_ranks_of_one_machine_have_a_team() {
         rank(1, Some(segment), vec![1, 2], &directory),
         rank(2, Some(other), vec![1, 2], &directory),
     ];
-    let seat = |rank| Seat { leader: 2, slot: 1, rank, size: 2 };
-    let (mut one, mut two) = (ranks[1].team(seat(0)).unwrap(), ranks[2].team(seat(1)).unwrap());
-    assert_eq!(one.seat().leader, 2);
-    let (meeting, met) = (one.meet(), two.meet());
-    assert_eq!(two.look(&two.posted(met, 0)), Sight::Pending);
-    one.post(meeting, &[7; Team::NOTE_BYTES]);
-    assert_eq!(two.look(&two.posted(met, 0)), Sight::Come);
-    assert_eq!(two.post_of(met, 0), [7; Team::NOTE_BYTES]);
+    let member = |rank| ShmMember { leader: 2, slot: 1, rank, size: 2 };
+    let (mut one, mut two) = (ranks[1].shm_comm(member(0)).unwrap(), ranks[2].shm_comm(member(1)).unwrap());
+    assert_eq!(one.member().leader, 2);
+    let (mine, theirs) = (one.begin_sync(), two.begin_sync());
+    assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Pending);
+    one.post(mine, &[7; ShmComm::FLAG_PAYLOAD_BYTES]);
+    assert_eq!(two.look(&two.posted(theirs, 0)), Sight::Come);
+    assert_eq!(two.posted_payload(theirs, 0), [7; ShmComm::FLAG_PAYLOAD_BYTES]);
     one.leave();
-    assert!(!ranks[2].clear_team(1, 2), "one is still there");
+    assert!(!ranks[2].clear_shm_slot(1, 2), "one is still there");
     two.leave();
-    assert!(ranks[2].clear_team(1, 2));
-    assert!(ranks[0].team(seat(0)).is_none() && !ranks[0].clear_team(1, 1), "it is alone");
-    assert!(ranks[1].team(Seat { leader: 0, ..seat(0) }).is_none(), "on another machine");
+    assert!(ranks[2].clear_shm_slot(1, 2));
+    assert!(ranks[0].shm_comm(member(0)).is_none() && !ranks[0].clear_shm_slot(1, 1), "it is alone");
+    assert!(ranks[1].shm_comm(ShmMember { leader: 0, ..member(0) }).is_none(), "on another machine");
 }
 
 /// No datagram between them is believed: as if a firewall dropped them all.

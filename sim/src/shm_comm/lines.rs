@@ -1,9 +1,9 @@
-//! The lines of a team, as one rank uses them, at a price.
+//! The lines of a shm communicator, as one rank uses them, at a price.
 
 use super::scheduler::Scheduler;
 use std::sync::Arc;
 use tern_mem::UserBuf;
-use tern_transport::shm::team::{Arrived, Lines, Note};
+use tern_transport::shm::shm_comm::{Arrived, FlagPayload, Lines};
 
 /// A rank's view of the scheduler.
 pub struct PricedLines {
@@ -28,8 +28,8 @@ impl Lines for PricedLines {
         self.scheduler.raise(self.rank, line, (count, 0), None);
     }
 
-    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
-        self.scheduler.raise(self.rank, line, (count, mark), Some(note));
+    fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload) {
+        self.scheduler.raise(self.rank, line, (count, mark), Some(payload));
     }
 
     fn count(&self, line: usize) -> u64 {
@@ -40,8 +40,8 @@ impl Lines for PricedLines {
         self.scheduler.mark(line)
     }
 
-    fn note(&self, line: usize) -> Note {
-        self.scheduler.note(line)
+    fn payload(&self, line: usize) -> FlagPayload {
+        self.scheduler.payload(line)
     }
 
     fn enter(&self, line: usize, most: u64) -> bool {

@@ -13,10 +13,10 @@ use tern_coll::Slice;
 use tern_mem::UserBuf;
 use tern_shmcoll::{CallHost, Operand};
 use tern_transport::limits::LINE_BYTES;
-use tern_transport::{Mismatch, Remote, Team, TeamWatch};
+use tern_transport::{Mismatch, Remote, ShmComm, ShmWatch};
 
 /// One rank.
-pub struct TeamRank<'a> {
+pub struct ShmRank<'a> {
     rank: u32,
     scheduler: &'a Scheduler,
     memory: &'a Mutex<SimulatedMemory>,
@@ -42,7 +42,7 @@ struct WorkPrices {
     can_get: bool,
 }
 
-impl<'a> TeamRank<'a> {
+impl<'a> ShmRank<'a> {
     /// A rank of a job.
     pub fn new(
         rank: u32,
@@ -50,12 +50,12 @@ impl<'a> TeamRank<'a> {
         params: &Params,
         program: &'a RankProgram,
         memory: &'a Mutex<SimulatedMemory>,
-    ) -> TeamRank<'a> {
+    ) -> ShmRank<'a> {
         let costs = Costs::of(&params.levels[Distance::Host as usize], params.compute.cache_bytes);
         let prices = WorkPrices {
-            first_line: picos(params.team.lines_ns),
-            store: params.team.store(),
-            load: params.team.load(),
+            first_line: picos(params.shm_comm.lines_ns),
+            store: params.shm_comm.store(),
+            load: params.shm_comm.load(),
             copy: params.compute.copy(),
             reduce: params.compute.reduce(),
             get: costs.get,
@@ -63,16 +63,16 @@ impl<'a> TeamRank<'a> {
             can_get: costs.limits.get,
         };
         let (real, element_bytes) = (moves_bytes(program.job()), program.element_bytes());
-        TeamRank { rank, scheduler, memory, element_bytes, call_bytes: program.buffer_bytes(), prices, real }
+        ShmRank { rank, scheduler, memory, element_bytes, call_bytes: program.buffer_bytes(), prices, real }
     }
 
-    /// Where memory lies in the team's data, if it does.
+    /// Where memory lies in the shm communicator's data, if it does.
     fn place(&self, address: usize, bytes: usize) -> Option<usize> {
         let (base, len) = self.scheduler.data.as_contiguous()?;
         address.checked_sub(base).filter(|at| at + bytes <= len)
     }
 
-    /// What it takes beyond the work itself that lines of the team's memory come from another core, or go to it.
+    /// What it takes beyond the work itself that lines of the shared buffer come from another core, or go to it.
     fn read(&self, address: usize, bytes: usize) -> Picos {
         let Some(at) = self.place(address, bytes) else { return 0 };
         let (lines, is_first) = self.scheduler.read(self.rank, at, bytes);
@@ -112,7 +112,7 @@ fn bytes_of(lines: u64, bytes: usize, price: Price) -> Picos {
     price.of((lines * LINE_BYTES as u64).min(bytes as u64))
 }
 
-impl CallHost for TeamRank<'_> {
+impl CallHost for ShmRank<'_> {
     type Lines = PricedLines;
 
     fn buffer(&self, slice: &Slice) -> UserBuf {
@@ -120,7 +120,7 @@ impl CallHost for TeamRank<'_> {
         memory.buffer(self.rank, slice, self.element_bytes).expect("a call names memory that it has")
     }
 
-    fn wait(&self, _: &Team<PricedLines>, watch: TeamWatch) -> Result<(), Mismatch> {
+    fn wait(&self, _: &ShmComm<PricedLines>, watch: ShmWatch) -> Result<(), Mismatch> {
         self.scheduler.wait(self.rank, watch);
         Ok(())
     }

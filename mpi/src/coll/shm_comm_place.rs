@@ -1,26 +1,26 @@
 //! What a communicator has of the memory that its ranks share.
 
-use tern_transport::Team;
+use tern_transport::ShmComm;
 
 /// What a communicator has of it.
 #[derive(Debug, Default)]
-pub enum TeamPlace {
+pub enum ShmCommPlace {
     /// Its ranks agree on it in their first blocking collective.
     #[default]
     Unasked,
     /// There is none.
     Never,
-    /// This rank's seat.
-    Here(Box<Team>),
+    /// This rank's side of it.
+    Here(Box<ShmComm>),
     /// A collective is using it now.
     InUse,
 }
 
-impl TeamPlace {
-    /// The team, for a collective that will give it back by [`TeamPlace::Here`].
-    pub fn take(&mut self) -> Option<Box<Team>> {
-        match std::mem::replace(self, TeamPlace::InUse) {
-            TeamPlace::Here(team) => Some(team),
+impl ShmCommPlace {
+    /// The shm communicator, for a collective that will give it back by [`ShmCommPlace::Here`].
+    pub fn take(&mut self) -> Option<Box<ShmComm>> {
+        match std::mem::replace(self, ShmCommPlace::InUse) {
+            ShmCommPlace::Here(shm_comm) => Some(shm_comm),
             other => {
                 *self = other;
                 None
@@ -28,11 +28,11 @@ impl TeamPlace {
         }
     }
 
-    /// The team, if it is not in use.
+    /// The shm communicator, if it is not in use.
     #[inline]
-    pub fn team(&self) -> Option<&Team> {
+    pub fn shm_comm(&self) -> Option<&ShmComm> {
         match self {
-            TeamPlace::Here(team) => Some(team),
+            ShmCommPlace::Here(shm_comm) => Some(shm_comm),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The lines of a team in the segment of a job, and how its ranks sleep on them.
+//! The lines of a shm communicator in the segment of a job, and how its ranks sleep on them.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::{Arrived, Lines, Note, Seat, Team, TeamWatch};
+use super::{Arrived, FlagPayload, Lines, ShmComm, ShmMember, ShmWatch};
 use crate::Peer;
 use crate::doorbell::Doorbell;
 use crate::limits::*;
 use crate::shm::bell::Bell;
 use crate::shm::flag::Flag;
 use crate::shm::futex;
-use crate::shm::segment::{Segment, TeamLines};
+use crate::shm::segment::{Segment, ShmCommWords};
 
-/// Where a team's lines lie in the segment.
-pub struct SharedTeam {
-    words: NonNull<TeamLines>,
-    room: Option<Room>,
+/// Where a shm communicator's lines lie in the segment.
+pub struct SharedLines {
+    words: NonNull<ShmCommWords>,
+    buffer: Option<SharedBuffer>,
     bell: Arc<Bell>,
     /// Keeps what the pointers lead to.
     _segment: Arc<Segment>,
@@ -28,19 +28,19 @@ pub struct SharedTeam {
 }
 
 // SAFETY: the pointers lead into the segment, which this keeps mapped and which is memory of the process, not of a thread.
-unsafe impl Send for SharedTeam {}
+unsafe impl Send for SharedLines {}
 
-/// Where a team's flags and data lie in the segment.
+/// Where its flags and data lie in the segment.
 #[derive(Clone, Copy)]
-struct Room {
+struct SharedBuffer {
     flags: NonNull<Flag>,
     /// How many.
     flags_len: usize,
-    /// [`TEAM_BYTES`] of data.
+    /// [`SHARED_BUFFER_DATA_BYTES`] of data.
     data: NonNull<u8>,
 }
 
-impl Team {
+impl ShmComm {
     /// `leader` is the leader's number in the segment.
     ///
     /// # Panics
@@ -48,26 +48,27 @@ impl Team {
     pub(crate) fn new(
         segment: Arc<Segment>,
         bell: Arc<Bell>,
-        seat: Seat,
+        member: ShmMember,
         leader: Peer,
         reached: bool,
     ) -> Self {
-        let words = NonNull::from(segment.team(leader, seat.slot));
-        let has_room = (seat.slot as usize) < TEAM_ROOMS && seat.size as usize <= TEAM_RANKS_MAX;
-        let room = has_room.then(|| Room {
-            flags: segment.team_flags(leader, seat.slot),
-            flags_len: flags_of(seat.size as usize),
-            data: segment.team_data(leader, seat.slot),
+        let words = NonNull::from(segment.shm_comm(leader, member.slot));
+        let has_buffer =
+            (member.slot as usize) < SHARED_BUFFERS && member.size as usize <= SHM_COMM_RANKS_MAX;
+        let buffer = has_buffer.then(|| SharedBuffer {
+            flags: segment.shared_flags(leader, member.slot),
+            flags_len: flags_of(member.size as usize),
+            data: segment.shared_data(leader, member.slot),
         });
-        let lines = SharedTeam { words, room, bell, _segment: segment, fences: !reached };
+        let lines = SharedLines { words, buffer, bell, _segment: segment, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
             lines.words().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
         }
-        Team::over(lines, seat, has_room)
+        ShmComm::over(lines, member, has_buffer)
     }
 
-    /// This rank leaves for good. The leader may give the slot to another team once all have left.
+    /// This rank leaves for good. The leader may give the slot to another shm communicator once all have left.
     pub fn leave(&self) {
         self.lines().words().left.fetch_add(1, Ordering::AcqRel);
     }
@@ -76,20 +77,20 @@ impl Team {
     /// [`Doorbell::arm`] gave; this takes the place of [`Doorbell::sleep`], whose bell says by [`Doorbell::longest`] how long at
     /// most. Without it, only what is watched and the
     /// time wake.
-    pub fn sleep(&self, watch: &TeamWatch, armed: Option<u32>, timeout: Option<Duration>) {
+    pub fn sleep(&self, watch: &ShmWatch, armed: Option<u32>, timeout: Option<Duration>) {
         self.lines().sleep(watch, armed, timeout);
     }
 }
 
-/// Clears slot `slot` of `leader` for a new team, if all `size` ranks of the last one have left.
+/// Clears slot `slot` of `leader` for a new shm communicator, if all `size` ranks of the last one have left.
 pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bool {
-    let lines = segment.team(leader, slot);
+    let lines = segment.shm_comm(leader, slot);
     if lines.left.load(Ordering::Acquire) < size {
         return false;
     }
-    if (slot as usize) < TEAM_ROOMS && size as usize <= TEAM_RANKS_MAX {
-        let flags = segment.team_flags(leader, slot);
-        // SAFETY: the room has so many, and the segment is mapped.
+    if (slot as usize) < SHARED_BUFFERS && size as usize <= SHM_COMM_RANKS_MAX {
+        let flags = segment.shared_flags(leader, slot);
+        // SAFETY: the shared buffer has so many, and the segment is mapped.
         (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0, 0));
     }
     lines.arrivals.clear();
@@ -98,14 +99,14 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
     true
 }
 
-/// Flags that a team of so many ranks uses.
+/// Flags that a shm communicator of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (6 + TRAYS) * size + TRAYS + NOTES
+    (6 + EAGER_SLOTS) * size + EAGER_SLOTS + EAGER_PAYLOADS
 }
 
-const _: () = assert!(flags_of(TEAM_RANKS_MAX) == TEAM_FLAGS);
+const _: () = assert!(flags_of(SHM_COMM_RANKS_MAX) == SHARED_BUFFER_FLAGS);
 
-impl Lines for SharedTeam {
+impl Lines for SharedLines {
     #[inline]
     fn raise(&self, line: usize, count: u64, mark: u64) {
         let flag = self.flag(line);
@@ -121,9 +122,9 @@ impl Lines for SharedTeam {
     }
 
     #[inline]
-    fn raise_with(&self, line: usize, count: u64, mark: u64, note: &Note) {
+    fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload) {
         let flag = self.flag(line);
-        flag.raise_with(count, mark, note);
+        flag.raise_with(count, mark, payload);
         self.raised(flag);
     }
 
@@ -138,8 +139,8 @@ impl Lines for SharedTeam {
     }
 
     #[inline]
-    fn note(&self, line: usize) -> Note {
-        self.flag(line).note()
+    fn payload(&self, line: usize) -> FlagPayload {
+        self.flag(line).payload()
     }
 
     #[inline]
@@ -184,33 +185,33 @@ impl Lines for SharedTeam {
 
     #[inline]
     fn data(&self, offset: usize, bytes: usize) -> UserBuf {
-        assert!(offset <= TEAM_BYTES && bytes <= TEAM_BYTES - offset);
-        // SAFETY: within the room's data, just checked; mapped for as long as the team, which the lifetime of an area keeps.
+        assert!(offset <= SHARED_BUFFER_DATA_BYTES && bytes <= SHARED_BUFFER_DATA_BYTES - offset);
+        // SAFETY: within the shared buffer's data, just checked; mapped for as long as the lines are, which the lifetime of an area keeps.
         // Other ranks write there, too; their turns are told by the flags.
-        unsafe { UserBuf::contiguous(self.room().data.add(offset).as_ptr(), bytes) }
+        unsafe { UserBuf::contiguous(self.buffer().data.add(offset).as_ptr(), bytes) }
     }
 }
 
-impl SharedTeam {
+impl SharedLines {
     #[inline]
-    fn words(&self) -> &TeamLines {
+    fn words(&self) -> &ShmCommWords {
         // SAFETY: within the segment, which this keeps mapped.
         unsafe { self.words.as_ref() }
     }
 
     #[inline]
     fn flag(&self, line: usize) -> &Flag {
-        let room = self.room();
-        assert!(line < room.flags_len, "flag {line} of {}", room.flags_len);
-        // SAFETY: within the room's flags, just checked; mapped for as long as the team.
-        unsafe { room.flags.add(line).as_ref() }
+        let buffer = self.buffer();
+        assert!(line < buffer.flags_len, "flag {line} of {}", buffer.flags_len);
+        // SAFETY: within the shared buffer's flags, just checked; mapped for as long as the lines are.
+        unsafe { buffer.flags.add(line).as_ref() }
     }
 
     /// # Panics
-    /// If there is none: see [`Team::has_room`].
+    /// If there is none: see [`ShmComm::has_buffer`].
     #[inline]
-    fn room(&self) -> &Room {
-        self.room.as_ref().expect("a team that moves data has a room")
+    fn buffer(&self) -> &SharedBuffer {
+        self.buffer.as_ref().expect("a communicator that moves data has a shared buffer")
     }
 
     /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
@@ -231,15 +232,13 @@ impl SharedTeam {
         }
     }
 
-    fn sleep(&self, watch: &TeamWatch, armed: Option<u32>, timeout: Option<Duration>) {
+    fn sleep(&self, watch: &ShmWatch, armed: Option<u32>, timeout: Option<Duration>) {
         let words = self.words();
         words.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
         self.bell.fence_all();
         let (word, seen) = match *watch {
-            TeamWatch::Gate { .. } => (futex::changing_half(&words.gate), self.gate()),
-            TeamWatch::Flag { line, .. }
-            | TeamWatch::Sole { line, .. }
-            | TeamWatch::Progress { line, .. } => {
+            ShmWatch::Gate { .. } => (futex::changing_half(&words.gate), self.gate()),
+            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
                 let flag = self.flag(line);
                 (flag.futex_word(), flag.count())
             }

@@ -1,4 +1,4 @@
-//! The word by which more than two ranks arrive at a meeting: how many have come, whether with the same mark, and to which meeting.
+//! The word by which more than two ranks arrive at a sync step: how many have come, whether with the same mark, and to which step.
 //!
 //! A count alone would be wrong for good once a rank has arrived and left again, because others made another call.
 
@@ -7,18 +7,18 @@ use crate::shm::hints;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Zero while nobody has arrived, as in a new segment. Otherwise from the lowest bit: how many have arrived, a digest of their
-/// mark, and some bits of the meeting's number.
+/// mark, and some bits of the step's number.
 #[repr(transparent)]
 pub(crate) struct Arrivals(AtomicU64);
 
 const NUMBER: u64 = 0xffff;
 const DIGEST: u64 = 0xff_ffff << 16;
-const MEETING: u64 = 0xff_ffff << 40;
+const STEP: u64 = 0xff_ffff << 40;
 /// Multiplies to spread bits (2^64 by the golden ratio).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Arrivals {
-    /// Counts one more at meeting `count`.
+    /// Counts one more at sync step `count`.
     #[inline]
     pub(crate) fn arrive(&self, count: u64, mark: u64) -> Arrived {
         let ticket = ticket_of(count, mark);
@@ -28,7 +28,7 @@ impl Arrivals {
             let next = match seen & !NUMBER {
                 0 => ticket + 1,
                 same if same == ticket => seen + 1,
-                other if (other ^ ticket) & MEETING == 0 => (seen & !DIGEST) + 1,
+                other if (other ^ ticket) & STEP == 0 => (seen & !DIGEST) + 1,
                 _ => return Arrived::Elsewhere(seen),
             };
             match self.0.compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire) {
@@ -38,7 +38,7 @@ impl Arrivals {
         }
     }
 
-    /// Nobody has arrived at the next meeting.
+    /// Nobody has arrived at the next sync step.
     #[inline]
     pub(crate) fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
@@ -54,5 +54,5 @@ impl Arrivals {
 #[inline]
 fn ticket_of(count: u64, mark: u64) -> u64 {
     let digest = (mark.wrapping_mul(SPREAD) >> 24) & DIGEST;
-    (count.wrapping_mul(SPREAD) & MEETING) | digest | 1 << 16
+    (count.wrapping_mul(SPREAD) & STEP) | digest | 1 << 16
 }

@@ -1,4 +1,4 @@
-//! Collectives over a team's memory, on one node: the library's own steps (crate `tern-shmcoll`), over flags and data whose
+//! Collectives over shared memory, on one node: the library's own steps (crate `tern-shmcoll`), over flags and data whose
 //! every line has a price.
 //!
 //! Those steps are blocking code, so each rank has a thread. Only one of them runs at a time: the one whose clock is
@@ -20,19 +20,20 @@ use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
 use tern_coll::{Algorithm, Collective, CollectiveCall, Query};
 use tern_shmcoll::{CallFault, Habits, Mark, Method, OperandOrder, VectorBlocks, mark_of_barrier};
-use tern_transport::limits::TEAM_RANKS_MAX;
-use tern_transport::{Arrival, Mismatch, Seat, Team};
+use tern_transport::limits::SHM_COMM_RANKS_MAX;
+use tern_transport::{Arrival, Mismatch, ShmComm, ShmMember};
 
-use host::TeamRank;
+use host::ShmRank;
 use lines::PricedLines;
 use scheduler::Scheduler;
 
-/// Whether a blocking call of such a job goes over a team's memory in the library.
+/// Whether a blocking call of such a job goes over shared memory in the library.
 pub fn serves(job: &SimulatedJob, params: &Params) -> bool {
     let RankWork::Collective(collective) = job.work else { return false };
-    // Teams of more ranks have barriers without data, but their ranks would be too many threads here.
-    let is_team = (2..=TEAM_RANKS_MAX as u32).contains(&job.ranks) && job.ranks <= params.ranks_per_host;
-    is_team && RankProgram::new(job, params).method(collective, 0, job.root).is_some()
+    // Shm communicators of more ranks have barriers without data, but their ranks would be too many threads here.
+    let is_shm_comm =
+        (2..=SHM_COMM_RANKS_MAX as u32).contains(&job.ranks) && job.ranks <= params.ranks_per_host;
+    is_shm_comm && RankProgram::new(job, params).method(collective, 0, job.root).is_some()
 }
 
 /// Whether the job asks for that way, and can go it.
@@ -40,13 +41,13 @@ pub(crate) fn is_asked(job: &SimulatedJob, params: &Params) -> bool {
     job.choice.is_some_and(|choice| choice.algorithm == Algorithm::Shm) && serves(job, params)
 }
 
-/// The query by which an algorithm is chosen for a call, with the way over a team's memory if there is one.
+/// The query by which an algorithm is chosen for a call, with the way over shared memory if there is one.
 pub fn query(job: &SimulatedJob, params: &Params, query: Query) -> Query {
     Query { shm: serves(job, params), ..query }
 }
 
-/// How a call goes over a team's memory.
-pub(crate) enum TeamPlan {
+/// How a call goes over shared memory.
+pub(crate) enum ShmPlan {
     /// A barrier, which has no data.
     Barrier,
     /// As the library decides.
@@ -54,14 +55,14 @@ pub(crate) enum TeamPlan {
 }
 
 impl RankProgram {
-    /// How a rank's call goes over a team's memory, if it does.
-    fn method(&self, collective: Collective, rank: u32, root: u32) -> Option<TeamPlan> {
+    /// How a rank's call goes over shared memory, if it does.
+    fn method(&self, collective: Collective, rank: u32, root: u32) -> Option<ShmPlan> {
         let around = self.around(rank);
         match self.call(collective, root, RankProgram::ring(&around)) {
-            CollectiveCall::Barrier => Some(TeamPlan::Barrier),
+            CollectiveCall::Barrier => Some(ShmPlan::Barrier),
             call => {
                 let habits = Habits { by_cells: self.by_cells(), ..Habits::default() };
-                Method::of(&call, &self.comm(rank), Some(OperandOrder::Any), habits).map(TeamPlan::Way)
+                Method::of(&call, &self.comm(rank), Some(OperandOrder::Any), habits).map(ShmPlan::Way)
             }
         }
     }
@@ -73,7 +74,7 @@ impl RankProgram {
     }
 }
 
-/// Simulates a job whose calls go over a team's memory; what all ranks have afterwards is left in `memory`.
+/// Simulates a job whose calls go over shared memory; what all ranks have afterwards is left in `memory`.
 pub(crate) fn run(
     job: &SimulatedJob,
     params: &Params,
@@ -108,23 +109,23 @@ fn live(
 ) -> Option<Defect> {
     let job = program.job();
     let RankWork::Collective(collective) = job.work else { return None };
-    let seat = Seat { leader: 0, slot: 0, rank, size: job.ranks };
-    let mut team = Team::over(PricedLines::new(scheduler.clone(), rank), seat, true);
-    let host = TeamRank::new(rank, &scheduler, params, program, memory);
+    let member = ShmMember { leader: 0, slot: 0, rank, size: job.ranks };
+    let mut shm_comm = ShmComm::over(PricedLines::new(scheduler.clone(), rank), member, true);
+    let host = ShmRank::new(rank, &scheduler, params, program, memory);
     let mut defect = None;
     scheduler.begin(rank);
     for call in 1..=job.repeats {
         let root = job.root_of(call);
         match program.method(collective, rank, root) {
-            Some(TeamPlan::Barrier) => {
-                tern_shmcoll::begin(&mut team, &host, mark_of_barrier());
-                barrier(&mut team, &scheduler, rank, params);
+            Some(ShmPlan::Barrier) => {
+                tern_shmcoll::begin(&mut shm_comm, &host, mark_of_barrier());
+                barrier(&mut shm_comm, &scheduler, rank, params);
             }
-            Some(TeamPlan::Way(method)) => {
+            Some(ShmPlan::Way(method)) => {
                 scheduler.charge(rank, picos(params.compute.call_ns));
                 let blocks = program.blocks(collective, rank, root);
-                tern_shmcoll::begin(&mut team, &host, Mark::bare(collective));
-                if let Err(found) = tern_shmcoll::run(&mut team, &host, &method, &blocks) {
+                tern_shmcoll::begin(&mut shm_comm, &host, Mark::bare(collective));
+                if let Err(found) = tern_shmcoll::run(&mut shm_comm, &host, &method, &blocks) {
                     defect.get_or_insert_with(|| found.into_defect(rank));
                 }
             }
@@ -135,11 +136,11 @@ fn live(
     defect
 }
 
-fn barrier(team: &mut Team<PricedLines>, scheduler: &Scheduler, rank: u32, params: &Params) {
-    scheduler.charge(rank, picos(params.team.come_ns));
-    match tern_shmcoll::come(team) {
+fn barrier(shm_comm: &mut ShmComm<PricedLines>, scheduler: &Scheduler, rank: u32, params: &Params) {
+    scheduler.charge(rank, picos(params.shm_comm.come_ns));
+    match tern_shmcoll::come(shm_comm) {
         (_, Arrival::Early(watch)) => scheduler.wait(rank, watch),
-        (meeting, _) => team.open(meeting),
+        (sync, _) => shm_comm.open(sync),
     }
 }
 

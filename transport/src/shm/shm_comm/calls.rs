@@ -5,11 +5,12 @@
 //! flag of another call, or of a rank that calls something else, is never taken for what is awaited.
 //!
 //! Who waits for long looks at what the others say of themselves: each leaves the number and the mark of its call beside how far it
-//! has come. It does so where others may go on without it, in handovers and messages, where it is counted as arrived, and wherever it
-//! waits for long itself. A rank that finds a mismatch leaves the call. The meetings that it began there do not count, since nobody can have
-//! completed one. Before its next call it waits until the others have left that one too: then nobody writes where they once did.
+//! has come. It does so where others may go on without it, in eager steps and messages, where it is counted as arrived, and wherever it
+//! waits for long itself. A rank that finds a mismatch leaves the call. The sync steps that it began there do not count, since
+//! nobody can have completed one. Before its next call it waits until the others have left that one too: then nobody writes where
+//! they once did.
 
-use super::{Arrival, Arrived, Lines, Meeting, Sight, Team, TeamWatch};
+use super::{Arrival, Arrived, Lines, ShmComm, ShmWatch, Sight, SyncStep};
 
 /// Bits of a count that number the steps of a call; those above number calls.
 const STEP_BITS: u32 = 24;
@@ -59,27 +60,27 @@ struct Card {
     mark: u64,
 }
 
-impl Team {
-    /// Bits of a mark that are the team's: all others are the caller's.
+impl ShmComm {
+    /// Bits of a mark that are kept for its number: all others are the caller's.
     pub const MARK_BITS_RESERVED: u32 = CALL_BITS.count_ones();
 }
 
-impl<L: Lines> Team<L> {
-    /// Begins the next call. All ranks have to come with the same mark, whose lowest [`Team::MARK_BITS_RESERVED`] bits are zero.
+impl<L: Lines> ShmComm<L> {
+    /// Begins the next call. All ranks have to come with the same mark, whose lowest [`ShmComm::MARK_BITS_RESERVED`] bits are zero.
     #[inline]
     pub fn begin(&mut self, mark: u64) {
         self.calls += 1;
         self.steps = 0;
         self.mark = mark | (self.calls & CALL_BITS);
-        self.meetings_before = self.meetings;
+        self.sync_steps_before = self.sync_steps;
     }
 
     /// Says of this rank which call it has begun. All ranks do so that send messages or wait: two may wait for one another to be
-    /// through with an earlier call. What a rank gives comes first: another one's copy of this line would hold it up.
+    /// through with an earlier call. What a rank publishes comes first: another one's copy of this line would hold it up.
     #[inline]
     pub fn tell(&self) {
-        if self.has_room && self.told.replace(self.calls) != self.calls {
-            self.lines.raise(self.through_line(self.seat.rank), first_step_of(self.calls), self.mark);
+        if self.has_buffer && self.told.replace(self.calls) != self.calls {
+            self.lines.raise(self.through_line(self.member.rank), first_step_of(self.calls), self.mark);
         }
     }
 
@@ -104,38 +105,38 @@ impl<L: Lines> Team<L> {
 
     /// Leaves the call, because of a [`Mismatch`]. Nobody waits for this rank there any longer.
     pub fn abandon(&mut self) {
-        self.meetings = self.meetings_before;
-        if !self.has_room {
+        self.sync_steps = self.sync_steps_before;
+        if !self.has_buffer {
             return;
         }
         self.left = Some(self.calls);
         self.told.set(self.calls);
-        self.lines.raise(self.through_line(self.seat.rank), self.calls << STEP_BITS | HAS_LEFT, self.mark);
+        self.lines.raise(self.through_line(self.member.rank), self.calls << STEP_BITS | HAS_LEFT, self.mark);
     }
 
     /// What has to be waited for before this rank may begin its next call, if anything: a rank that has not yet left a
     /// call that this one has abandoned. Until then that one can read what this rank came with.
     #[inline]
-    pub fn unsettled(&mut self) -> Option<TeamWatch> {
+    pub fn unsettled(&mut self) -> Option<ShmWatch> {
         self.left?;
         self.look_who_stays()
     }
 
     #[cold]
-    fn look_who_stays(&mut self) -> Option<TeamWatch> {
+    fn look_who_stays(&mut self) -> Option<ShmWatch> {
         let count = self.left? << STEP_BITS | HAS_LEFT;
         let lines = self.others().map(|rank| self.through_line(rank));
         let behind = lines.into_iter().find(|&line| self.lines.count(line) < count);
         if behind.is_none() {
             self.left = None;
         }
-        behind.map(|line| TeamWatch::Progress { line, count })
+        behind.map(|line| ShmWatch::Progress { line, count })
     }
 
     /// Why what is watched will not come, after a [`Sight::Amiss`].
     #[cold]
-    pub fn mismatch(&self, watch: &TeamWatch) -> Mismatch {
-        if let TeamWatch::Flag { line, count, by } | TeamWatch::Sole { line, count, by } = *watch {
+    pub fn mismatch(&self, watch: &ShmWatch) -> Mismatch {
+        if let ShmWatch::Flag { line, count, by } | ShmWatch::Sole { line, count, by } = *watch {
             let seen = self.lines.count(line);
             if seen == self.sole_step() {
                 return Mismatch::Unlike { rank: by, mark: 0 };
@@ -149,17 +150,17 @@ impl<L: Lines> Team<L> {
 
     /// Why what has not come yet will not come, if that can be told: for those who have waited for a while.
     #[cold]
-    pub fn obstacle(&self, watch: &TeamWatch) -> Option<Mismatch> {
-        if !self.has_room {
+    pub fn obstacle(&self, watch: &ShmWatch) -> Option<Mismatch> {
+        if !self.has_buffer {
             return None;
         }
         self.tell();
         let found = match *watch {
-            TeamWatch::Gate { .. } => self.first_mismatch(),
-            TeamWatch::Flag { by, .. } | TeamWatch::Sole { by, .. } => {
+            ShmWatch::Gate { .. } => self.first_mismatch(),
+            ShmWatch::Flag { by, .. } | ShmWatch::Sole { by, .. } => {
                 self.unlike(by).or_else(|| self.gone(by))
             }
-            TeamWatch::Progress { .. } => None,
+            ShmWatch::Progress { .. } => None,
         };
         // Whoever has gone on may have done its part before.
         found.filter(|_| self.look(watch) == Sight::Pending)
@@ -202,22 +203,22 @@ impl<L: Lines> Team<L> {
     }
 
     fn others(&self) -> impl Iterator<Item = u32> + use<L> {
-        let me = self.seat.rank;
-        (0..self.seat.size).filter(move |&rank| rank != me)
+        let me = self.member.rank;
+        (0..self.member.size).filter(move |&rank| rank != me)
     }
 
     /// This rank is the last to arrive, and marks differ; or others have arrived elsewhere.
     #[cold]
-    pub(super) fn arrived_amiss(&self, meeting: Meeting, arrived: Arrived) -> Arrival {
+    pub(super) fn arrived_amiss(&self, sync: SyncStep, arrived: Arrived) -> Arrival {
         let Arrived::Elsewhere(seen) = arrived else {
-            self.lines.open(meeting.count, UNLIKE);
+            self.lines.open(sync.count, UNLIKE);
             return Arrival::Amiss;
         };
-        if self.has_room && self.others().any(|rank| self.gone(rank).is_some()) {
+        if self.has_buffer && self.others().any(|rank| self.gone(rank).is_some()) {
             return Arrival::Amiss;
         }
-        // They arrived at an earlier meeting, and left it because of a mismatch.
+        // They arrived at an earlier step, and left it because of a mismatch.
         self.lines.forget_arrivals(seen);
-        self.arrive(meeting)
+        self.arrive(sync)
     }
 }

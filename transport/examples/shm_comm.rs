@@ -1,11 +1,11 @@
-//! Microseconds of a barrier over a team's slot among 2, 8 and 16 ranks, by ways to wait:
-//! `cargo run --release -p tern-transport --example team`.
+//! Microseconds of a barrier over shared memory among 2, 8 and 16 ranks, by ways to wait:
+//! `cargo run --release -p tern-transport --example shm_comm`.
 
 mod common;
 
 use std::time::{Duration, Instant};
 
-use tern_transport::{Arrival, Seat, Sight, Team, Transport};
+use tern_transport::{Arrival, ShmComm, ShmMember, Sight, Transport};
 
 const ROUNDS: u32 = 5_000;
 
@@ -28,13 +28,14 @@ const POLICIES: [Policy; 5] = [
 fn main() {
     for size in [2, 8, 16] {
         common::run(size, |fabric, me| {
-            let mut team = fabric.team(Seat { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
+            let mut shm_comm =
+                fabric.shm_comm(ShmMember { leader: 0, slot: 0, rank: me, size }).expect("several ranks");
             let bell = fabric.doorbell();
             for policy in POLICIES {
-                meet(&mut team, POLICIES[1], &*bell);
+                barrier(&mut shm_comm, POLICIES[1], &*bell);
                 let start = Instant::now();
                 for _ in 0..ROUNDS {
-                    meet(&mut team, policy, &*bell);
+                    barrier(&mut shm_comm, policy, &*bell);
                 }
                 let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
                 if me == 0 {
@@ -45,24 +46,24 @@ fn main() {
     }
 }
 
-fn meet(team: &mut Team, policy: Policy, bell: &dyn tern_transport::Doorbell) {
-    team.begin(0);
-    let meeting = team.meet();
-    let Arrival::Early(watch) = team.arrive(meeting) else { return team.open(meeting) };
+fn barrier(shm_comm: &mut ShmComm, policy: Policy, bell: &dyn tern_transport::Doorbell) {
+    shm_comm.begin(0);
+    let sync = shm_comm.begin_sync();
+    let Arrival::Early(watch) = shm_comm.arrive(sync) else { return shm_comm.open(sync) };
     for _ in 0..policy.spins {
-        if team.look(&watch) == Sight::Come {
+        if shm_comm.look(&watch) == Sight::Come {
             return;
         }
         std::hint::spin_loop();
     }
     let mut yields = 0;
-    while team.look(&watch) == Sight::Pending {
+    while shm_comm.look(&watch) == Sight::Pending {
         if yields < policy.yields {
             yields = yields.saturating_add(1);
             std::thread::yield_now();
         } else {
             let armed = bell.arm();
-            team.sleep(&watch, Some(armed), Some(Duration::from_secs(5)));
+            shm_comm.sleep(&watch, Some(armed), Some(Duration::from_secs(5)));
         }
     }
 }

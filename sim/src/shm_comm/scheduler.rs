@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use tern_mem::UserBuf;
-use tern_transport::TeamWatch;
-use tern_transport::limits::{LINE_BYTES, TEAM_BYTES};
-use tern_transport::shm::team::Note;
+use tern_transport::ShmWatch;
+use tern_transport::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
+use tern_transport::shm::shm_comm::FlagPayload;
 
 /// What all ranks share.
 pub struct Scheduler {
     state: Mutex<SchedulerState>,
     /// By which a rank's thread hears that it is its turn.
     turns: Vec<Condvar>,
-    /// The team's data.
+    /// The shm communicator's data.
     pub data: UserBuf,
     prices: LinePrices,
 }
@@ -37,7 +37,7 @@ struct LinePrices {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doing {
     Runs,
-    Waits(TeamWatch),
+    Waits(ShmWatch),
     Ended,
 }
 
@@ -63,16 +63,16 @@ struct SharedCore {
 struct WatchedFlag {
     count: u64,
     mark: u64,
-    note: Note,
+    payload: FlagPayload,
     visible: Picos,
     holders: u64,
     /// The count before the last raise, which is what is seen until then.
     before: u64,
 }
 
-/// The words by which more than two ranks meet.
+/// The words by which more than two ranks synchronize.
 #[derive(Default)]
-struct MeetingWords {
+struct SyncWords {
     arrived: u32,
     gate: u64,
     gate_before: u64,
@@ -89,7 +89,7 @@ struct SchedulerState {
     topology: RankTopology,
     running: u32,
     flags: HashMap<usize, WatchedFlag, BuildHasherDefault<DefaultHasher>>,
-    words: MeetingWords,
+    words: SyncWords,
     cache: Cache,
     /// Flags that were raised, and ranks that were counted.
     raised: u64,
@@ -112,8 +112,8 @@ impl Scheduler {
             topology,
             running: u32::MAX,
             flags: HashMap::default(),
-            words: MeetingWords::default(),
-            cache: Cache::new(TEAM_BYTES / LINE_BYTES),
+            words: SyncWords::default(),
+            cache: Cache::new(SHARED_BUFFER_DATA_BYTES / LINE_BYTES),
             raised: 0,
             moved: vec![0; job.ranks as usize],
             stuck: false,
@@ -121,11 +121,11 @@ impl Scheduler {
         let shared = params.ranks_per_core > 1;
         let switch = if shared { picos(params.levels[0].overhead_receive_ns) } else { 0 };
         // A flag goes to its writer, and then to whoever watches it.
-        let prices = LinePrices { transfer: picos(params.team.exchange_ns / 2.0), switch };
+        let prices = LinePrices { transfer: picos(params.shm_comm.exchange_ns / 2.0), switch };
         Scheduler {
             state: Mutex::new(state),
             turns: (0..job.ranks).map(|_| Condvar::new()).collect(),
-            data: UserBuf::owned(TEAM_BYTES),
+            data: UserBuf::owned(SHARED_BUFFER_DATA_BYTES),
             prices,
         }
     }
@@ -182,7 +182,7 @@ impl Scheduler {
         rank: u32,
     ) -> MutexGuard<'s, SchedulerState> {
         while state.running != rank {
-            assert!(!state.stuck, "all ranks wait: a defect of the steps over a team's memory");
+            assert!(!state.stuck, "all ranks wait: a defect of the steps over shared memory");
             state = self.turns[rank as usize].wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         state
@@ -194,7 +194,7 @@ impl Scheduler {
     }
 
     /// Waits for a word.
-    pub fn wait(&self, rank: u32, watch: TeamWatch) {
+    pub fn wait(&self, rank: u32, watch: ShmWatch) {
         let mut state = self.turn(rank);
         while let Some(visible) = state.comes(&watch) {
             let clock = state.lives[rank as usize].clock;
@@ -229,7 +229,7 @@ impl Scheduler {
         count
     }
 
-    /// The last meeting whose gate was opened, as the rank sees it.
+    /// The last sync step whose gate was opened, as the rank sees it.
     pub fn gate(&self, rank: u32) -> u64 {
         let state = self.turn(rank);
         let is_seen = state.words.visible <= state.lives[rank as usize].clock;
@@ -246,13 +246,13 @@ impl Scheduler {
         self.lock().flag(line).mark
     }
 
-    /// The note beside a flag, which nobody changes before this rank has said that it is through with it.
-    pub fn note(&self, line: usize) -> Note {
-        self.lock().flag(line).note
+    /// The flag payload beside a flag, which nobody changes before this rank has said that it is through with it.
+    pub fn payload(&self, line: usize) -> FlagPayload {
+        self.lock().flag(line).payload
     }
 
     /// Raises a flag; the store is on its way while the rank goes on.
-    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), note: Option<&Note>) {
+    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), payload: Option<&FlagPayload>) {
         let mut state = self.turn(rank);
         let (clock, core) = (state.lives[rank as usize].clock, state.core_bit(rank));
         let flag = state.flag(line);
@@ -260,16 +260,16 @@ impl Scheduler {
         (flag.before, flag.count, flag.mark) = (flag.count, count, mark);
         flag.visible = clock + if is_elsewhere { self.prices.transfer } else { 0 };
         flag.holders = core;
-        if let Some(note) = note {
-            flag.note = *note;
+        if let Some(payload) = payload {
+            flag.payload = *payload;
         }
         let visible = flag.visible;
         state.raised += 1;
-        let is_it = |watch: &TeamWatch| match *watch {
-            TeamWatch::Flag { line: at, count: needed, .. }
-            | TeamWatch::Sole { line: at, count: needed, .. }
-            | TeamWatch::Progress { line: at, count: needed } => at == line && needed <= count,
-            TeamWatch::Gate { .. } => false,
+        let is_it = |watch: &ShmWatch| match *watch {
+            ShmWatch::Flag { line: at, count: needed, .. }
+            | ShmWatch::Sole { line: at, count: needed, .. }
+            | ShmWatch::Progress { line: at, count: needed } => at == line && needed <= count,
+            ShmWatch::Gate { .. } => false,
         };
         state.wake(is_it, visible);
     }
@@ -308,7 +308,7 @@ impl Scheduler {
         let clock = state.lives[rank as usize].clock + self.prices.transfer;
         state.lives[rank as usize].clock = clock;
         let gate_before = state.words.gate;
-        state.words = MeetingWords {
+        state.words = SyncWords {
             arrived: 0,
             gate: count,
             gate_before,
@@ -316,10 +316,10 @@ impl Scheduler {
             visible: clock,
             busy_until: clock,
         };
-        state.wake(|watch| matches!(watch, TeamWatch::Gate { .. }), clock);
+        state.wake(|watch| matches!(watch, ShmWatch::Gate { .. }), clock);
     }
 
-    /// The rank reads some of the team's data: how many of their lines come from another core, and whether they are the first
+    /// The rank reads some of the shm communicator's data: how many of their lines come from another core, and whether they are the first
     /// since it has waited: those that are asked for without waiting in between come together. Whose turn it is does not
     /// matter: only who has been told by a flag touches data that another one writes.
     pub fn read(&self, rank: u32, at: usize, bytes: usize) -> (u64, bool) {
@@ -332,7 +332,7 @@ impl Scheduler {
         (lines, is_first)
     }
 
-    /// The rank writes some of the team's data: how many of their lines another core has.
+    /// The rank writes some of the shm communicator's data: how many of their lines another core has.
     pub fn write(&self, rank: u32, at: usize, bytes: usize) -> u64 {
         let mut state = self.lock();
         state.moved[rank as usize] += bytes as u64;
@@ -363,11 +363,11 @@ impl Scheduler {
 
 impl SchedulerState {
     fn flag(&mut self, line: usize) -> &mut WatchedFlag {
-        let note = [0; tern_transport::limits::NOTE_BYTES];
+        let payload = [0; tern_transport::limits::FLAG_PAYLOAD_BYTES];
         self.flags.entry(line).or_insert(WatchedFlag {
             count: 0,
             mark: 0,
-            note,
+            payload,
             visible: 0,
             holders: 0,
             before: 0,
@@ -390,33 +390,33 @@ impl SchedulerState {
     }
 
     /// Who watched a word reads it now.
-    fn look(&mut self, watch: &TeamWatch, rank: u32, transfer: Picos) {
+    fn look(&mut self, watch: &ShmWatch, rank: u32, transfer: Picos) {
         match *watch {
-            TeamWatch::Flag { line, .. }
-            | TeamWatch::Sole { line, .. }
-            | TeamWatch::Progress { line, .. } => self.fetch_flag(rank, line, transfer),
-            TeamWatch::Gate { .. } => self.lives[rank as usize].clock += transfer,
+            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
+                self.fetch_flag(rank, line, transfer)
+            }
+            ShmWatch::Gate { .. } => self.lives[rank as usize].clock += transfer,
         }
     }
 
     /// `None`: the rank has seen before that it has come. Otherwise when that can be seen, if it was done already.
-    fn comes(&mut self, watch: &TeamWatch) -> Option<Option<Picos>> {
+    fn comes(&mut self, watch: &ShmWatch) -> Option<Option<Picos>> {
         match *watch {
-            TeamWatch::Flag { line, count, .. }
-            | TeamWatch::Sole { line, count, .. }
-            | TeamWatch::Progress { line, count } => {
+            ShmWatch::Flag { line, count, .. }
+            | ShmWatch::Sole { line, count, .. }
+            | ShmWatch::Progress { line, count } => {
                 let flag = self.flag(line);
                 if flag.before >= count {
                     return None;
                 }
                 Some((flag.count >= count).then_some(flag.visible))
             }
-            TeamWatch::Gate { count } => Some((self.words.gate >= count).then_some(self.words.visible)),
+            ShmWatch::Gate { count } => Some((self.words.gate >= count).then_some(self.words.visible)),
         }
     }
 
     /// Those who wait for a word go on when they can see it.
-    fn wake(&mut self, is_it: impl Fn(&TeamWatch) -> bool, visible: Picos) {
+    fn wake(&mut self, is_it: impl Fn(&ShmWatch) -> bool, visible: Picos) {
         for life in &mut self.lives {
             if matches!(&life.doing, Doing::Waits(watch) if is_it(watch)) {
                 (life.doing, life.clock) = (Doing::Runs, life.clock.max(visible));

@@ -1,9 +1,9 @@
-//! Collectives over a team's memory: the library's own steps give what the standard says, and cost what the parameters say.
+//! Collectives over shared memory: the library's own steps give what the standard says, and cost what the parameters say.
 
 use tern_coll::{Algorithm, Collective};
 use tern_sim::faults::Crash;
 use tern_sim::params::Distance;
-use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork, RunOutcome, SimulatedJob, run, team};
+use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork, RunOutcome, SimulatedJob, run, shm_comm};
 
 fn quiet(job: &SimulatedJob, params: &Params) -> RunOutcome {
     run(job, params, &mut |_| {}).unwrap_or_else(|error| panic!("{job:?}: {error}"))
@@ -17,7 +17,7 @@ fn shared(collective: Collective, ranks: u32, bytes: u64) -> SimulatedJob {
 /// The collectives that have such a way, at so many ranks and bytes.
 fn served(ranks: u32, bytes: u64) -> impl Iterator<Item = SimulatedJob> {
     let job = move |collective| shared(collective, ranks, bytes);
-    Collective::ALL.into_iter().map(job).filter(|job| team::serves(job, &Params::default()))
+    Collective::ALL.into_iter().map(job).filter(|job| shm_comm::serves(job, &Params::default()))
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn two_ranks_meet_in_the_time_of_a_line() {
     let params = Params::default();
     let time = |job: SimulatedJob| quiet(&SimulatedJob { repeats: 100, ..job }, &params).time_ns() / 100.0;
     let barrier = time(shared(Collective::Barrier, 2, 0));
-    let expected = params.team.come_ns + params.team.exchange_ns;
+    let expected = params.shm_comm.come_ns + params.shm_comm.exchange_ns;
     assert!((barrier / expected - 1.0).abs() < 0.02, "{barrier} for {expected}");
     // Up to what fits into a line, the same; what does not comes by lines of its own.
     let [small, line, lines] = [8, 48, 120].map(|bytes| time(shared(Collective::Allgather, 2, bytes)));
     assert!(
-        (line / small - 1.0).abs() < 0.05 && lines > line + params.team.lines_ns,
+        (line / small - 1.0).abs() < 0.05 && lines > line + params.shm_comm.lines_ns,
         "{small} {line} {lines}"
     );
 }
@@ -95,9 +95,9 @@ fn late_ranks_are_waited_for_and_what_nobody_can_simulate_is_refused() {
 fn where_messages_are_faster_by_cells_long_blocks_are_messages() {
     let mut params = Params::default();
     let (short, long) = (shared(Collective::Alltoall, 2, 4096), shared(Collective::Alltoall, 2, 65_536));
-    assert!(team::serves(&short, &params) && team::serves(&long, &params));
+    assert!(shm_comm::serves(&short, &params) && shm_comm::serves(&long, &params));
     params.level(Distance::Host).prefers_send = true;
-    assert!(team::serves(&short, &params) && !team::serves(&long, &params));
+    assert!(shm_comm::serves(&short, &params) && !shm_comm::serves(&long, &params));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn where_there_is_no_such_way_calls_go_by_messages() {
         shared(Collective::Gatherv, 2, 8),
         shared(Collective::Bcast, 2, 1 << 20),
     ] {
-        assert!(!team::serves(&job, &params), "{job:?}");
+        assert!(!shm_comm::serves(&job, &params), "{job:?}");
         assert!(quiet(&job, &params).messages > 0);
     }
 }
