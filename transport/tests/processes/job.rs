@@ -1,6 +1,6 @@
 //! Forked ranks, and what they share.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -118,7 +118,9 @@ pub fn remote(bytes: &mut [u8]) -> Remote {
 pub struct Mail {
     pub messages: VecDeque<(Peer, i32, Vec<u8>)>,
     pub done: Vec<Result<(), TransferError>>,
-    landing: Vec<(i32, UserBuf)>,
+    /// By token: messages of several peers may be under way at once.
+    landing: HashMap<u64, (i32, UserBuf)>,
+    next_token: u64,
 }
 
 impl Sink for Mail {
@@ -127,13 +129,14 @@ impl Sink for Mail {
     }
 
     fn header(&mut self, _from: Peer, header: &Header, len: usize) -> Landing {
-        let buf = UserBuf::owned(len);
-        self.landing.push((header.tag, buf.clone()));
-        Landing::Place { buf, offset: 0, len, token: Token(0) }
+        let (buf, token) = (UserBuf::owned(len), Token(self.next_token));
+        self.next_token += 1;
+        self.landing.insert(token.0, (header.tag, buf.clone()));
+        Landing::Place { buf, offset: 0, len, token }
     }
 
-    fn landed(&mut self, from: Peer, _token: Token) {
-        let (tag, buf) = self.landing.pop().expect("landings do not nest");
+    fn landed(&mut self, from: Peer, token: Token) {
+        let (tag, buf) = self.landing.remove(&token.0).expect("what lands has been given a place");
         let mut payload = vec![0; buf.len()];
         buf.read(0, &mut payload);
         self.messages.push_back((from, tag, payload));
