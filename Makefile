@@ -56,7 +56,7 @@ install-debug: setup-run ## the same with debug symbols, in .debug folders besid
 uninstall: ## remove what install has put under PREFIX
 	@scripts/uninstall.sh "$(DESTDIR)$(PREFIX)"
 
-build: setup-run ## compile everything, optimised
+build: setup-run ## compile everything, optimized
 	@$(CARGO) build --release --workspace
 
 stage: setup-run ## build and install under build/prefix, for use from the source tree

@@ -10,7 +10,7 @@ enum { BYTES_MAX = 4 << 20 };
 
 struct window {
     MPI_Win win;
-    MPI_Group neighbours; // of post and start: the rank before, and the one behind
+    MPI_Group neighbors; // of post and start: the rank before, and the one behind
     int rank, target, bytes;
     char *local, *result;
 };
@@ -92,8 +92,8 @@ static void fence_loop(void *arg, long iterations) {
 static void exposure_loop(void *arg, long iterations) {
     struct window *w = arg;
     for (long i = 0; i < iterations; i++) {
-        MPI_Win_post(w->neighbours, 0, w->win);
-        MPI_Win_start(w->neighbours, 0, w->win);
+        MPI_Win_post(w->neighbors, 0, w->win);
+        MPI_Win_start(w->neighbors, 0, w->win);
         MPI_Win_complete(w->win);
         MPI_Win_wait(w->win);
     }
@@ -138,11 +138,11 @@ static void synchronization(const struct team *team, struct window *w, int ranks
     MPI_Group all;
     int around[2] = {(w->rank + 1) % ranks, (w->rank + ranks - 1) % ranks};
     MPI_Win_get_group(w->win, &all);
-    MPI_Group_incl(all, ranks > 2 ? 2 : 1, around, &w->neighbours);
+    MPI_Group_incl(all, ranks > 2 ? 2 : 1, around, &w->neighbors);
     point(team, "", "post_start_complete_wait", exposure_loop, w, 0, budget);
     point(team, "", "fence", fence_loop, w, 0, budget);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, w->win);
-    MPI_Group_free(&w->neighbours);
+    MPI_Group_free(&w->neighbors);
     MPI_Group_free(&all);
     point(team, "", "win_allocate_free", allocate_loop, w, 0, budget);
 }

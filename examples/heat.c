@@ -33,7 +33,7 @@ struct plate {
     int width, height;         // of the whole plate
     int columns, rows;         // of this part
     int first_column, first_row;
-    int up, down, left, right; // neighbours
+    int up, down, left, right; // neighbors
     MPI_Datatype column;       // one column of the part, strided in memory
     double *now, *next;        // (rows + 2) * (columns + 2)
     unsigned char *fixed;      // 1 where the temperature is held
@@ -53,7 +53,7 @@ static int share(int length, int parts, int index) {
     return (int)((long)length * index / parts);
 }
 
-static int neighbour(int across, int down, int x, int y) {
+static int neighbor(int across, int down, int x, int y) {
     return x < 0 || y < 0 || x >= across || y >= down ? MPI_PROC_NULL : y * across + x;
 }
 
@@ -98,10 +98,10 @@ static struct plate place(int rank, int size, int width, int height) {
     p.columns = share(width, across, x + 1) - p.first_column;
     p.first_row = share(height, down, y);
     p.rows = share(height, down, y + 1) - p.first_row;
-    p.up = neighbour(across, down, x, y - 1);
-    p.down = neighbour(across, down, x, y + 1);
-    p.left = neighbour(across, down, x - 1, y);
-    p.right = neighbour(across, down, x + 1, y);
+    p.up = neighbor(across, down, x, y - 1);
+    p.down = neighbor(across, down, x, y + 1);
+    p.left = neighbor(across, down, x - 1, y);
+    p.right = neighbor(across, down, x + 1, y);
     return p;
 }
 
@@ -210,7 +210,7 @@ static double *gather(const struct plate *p, int rank, int size) {
 }
 
 // Black through violet and orange to pale yellow, as hot things look.
-static void colour(double temperature, uint8_t *rgb) {
+static void color(double temperature, uint8_t *rgb) {
     static const double stops[][3] = {{4, 5, 18},    {42, 11, 84},   {101, 21, 110}, {159, 42, 99},
                                       {212, 72, 66}, {245, 125, 21}, {250, 193, 39}, {252, 255, 200}};
     int last = (int)(sizeof stops / sizeof *stops) - 1;
@@ -231,7 +231,7 @@ static int is_isotherm(const double *whole, int width, int height, int row, int 
 }
 
 static void draw_cell(const double *whole, int width, int height, int row, int column, uint8_t *rgb) {
-    colour(pow(whole[(size_t)row * (size_t)width + (size_t)column], 0.7), rgb);
+    color(pow(whole[(size_t)row * (size_t)width + (size_t)column], 0.7), rgb);
     if (is_isotherm(whole, width, height, row, column))
         for (int i = 0; i < 3; i++)
             rgb[i] = (uint8_t)(rgb[i] * 0.72);

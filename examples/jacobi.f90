@@ -202,7 +202,7 @@ contains
    end subroutine make_plate
 
    ! Rows and columns are sections of the array: what has gaps is sent just like what has none. At the plate's edge the
-   ! neighbour is MPI_PROC_NULL and the halo stays cold.
+   ! neighbor is MPI_PROC_NULL and the halo stays cold.
    subroutine exchange_halos()
       type(MPI_Request) :: requests(8)
       integer :: x1, x2, y1, y2, nx, ny
@@ -259,14 +259,14 @@ contains
                MPI_STATUS_IGNORE)
          end do
          print '(a, f12.9)', 'mean temperature ', sum(whole) / size(whole)
-         call write_png(trim(picture), coloured(whole))
+         call write_png(trim(picture), colored(whole))
          print '(2a)', 'picture: ', trim(picture)
       end if
       call MPI_Wait(sent, MPI_STATUS_IGNORE)
    end subroutine draw
 
    ! Blue is cold, white between, red is hot; lines at 0.05, 0.15 and so on.
-   pure function coloured(temperature) result(pixels)
+   pure function colored(temperature) result(pixels)
       real(dp), intent(in) :: temperature(:, :)
       integer :: pixels(3, size(temperature, 1), size(temperature, 2))
       real(dp) :: t, shade
@@ -278,6 +278,6 @@ contains
             pixels(:, x, y) = int(shade * [1 - max(0d0, -t), 1 - abs(t)**0.8d0, 1 - max(0d0, t)])
          end do
       end do
-   end function coloured
+   end function colored
 
 end program jacobi

@@ -3,7 +3,7 @@
 #
 # usage: dist.sh [--tree PREFIX] [FOLDER]
 #
-# FOLDER is build/dist unless named. Without --tree everything is built optimised, without symbols, and staged first. The
+# FOLDER is build/dist unless named. Without --tree everything is built optimized, without symbols, and staged first. The
 # version is that of Cargo.toml. What is built here runs with glibc 2.28 and newer (manylinux_2_28), if zig can be had: its linker
 # knows which symbols old versions have. Otherwise it needs the glibc of this machine, and the wheel's tag says so.
 set -euo pipefail

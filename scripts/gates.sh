@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a release must not break beside its tests: licences, known faults of the crates inside, and the oldest compiler.
+# What a release must not break beside its tests: licenses, known faults of the crates inside, and the oldest compiler.
 #
 #   scripts/gates.sh
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds Tern optimised and lays it out under a prefix: bin, include, lib, libexec, share.
+# Builds Tern optimized and lays it out under a prefix: bin, include, lib, libexec, share.
 #
 #   scripts/stage.sh [--no-build] [--profile release|dev] [--sanitize] [--symbols inside|none|apart] PREFIX
 #

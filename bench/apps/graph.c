@@ -1,4 +1,4 @@
-// Breadth-first search in a random graph, vertices divided: each level tells the owners of the neighbours that it has
+// Breadth-first search in a random graph, vertices divided: each level tells the owners of the neighbors that it has
 // found, by an all-to-all of lists of any length, and ends with a sum. usage: graph SECONDS
 #include "apps.h"
 
@@ -8,7 +8,7 @@
 
 struct graph {
     int ranks, rank, mine;
-    int *start, *edge; // neighbours of this rank's vertices
+    int *start, *edge; // neighbors of this rank's vertices
     int *level, *found;
     int *send_count, *send_start, *recv_count, *recv_start, *filled;
     int *out, *in;
@@ -20,7 +20,7 @@ static int owner(const struct graph *g, int vertex) {
 }
 
 static int target(int vertex, int k) {
-    // Few vertices have many neighbours, as in real networks.
+    // Few vertices have many neighbors, as in real networks.
     uint64_t number = hashed((uint64_t)vertex * EDGES + (uint64_t)k), mask = hashed(number);
     return (int)((number & mask) % VERTICES);
 }
@@ -50,7 +50,7 @@ static void build(struct graph *g) {
     }
 }
 
-// Sends the neighbours of what was found to their owners; gives how many came.
+// Sends the neighbors of what was found to their owners; gives how many came.
 static int tell_owners(struct graph *g, int found) {
     memset(g->send_count, 0, sizeof(int) * (size_t)g->ranks);
     for (int i = 0; i < found; i++)

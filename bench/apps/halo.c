@@ -1,19 +1,19 @@
-// A halo exchange in three dimensions: a stencil of 27 points on a periodic grid, each rank with 26 neighbours.
+// A halo exchange in three dimensions: a stencil of 27 points on a periodic grid, each rank with 26 neighbors.
 // Faces, edges and corners go by subarray types, all at once. usage: halo SECONDS
 #include "apps.h"
 
 #define CELLS 32 // of a rank, in each dimension
 #define WIDTH (CELLS + 2)
-#define NEIGHBOURS 26
+#define NEIGHBORS 26
 
 struct grid {
     MPI_Comm comm;
-    int neighbour[NEIGHBOURS];
-    MPI_Datatype inner[NEIGHBOURS], outer[NEIGHBOURS];
+    int neighbor[NEIGHBORS];
+    MPI_Datatype inner[NEIGHBORS], outer[NEIGHBORS];
     double (*now)[WIDTH][WIDTH], (*next)[WIDTH][WIDTH];
 };
 
-// The cells at one side, edge or corner: those that a neighbour needs, or those that come from it.
+// The cells at one side, edge or corner: those that a neighbor needs, or those that come from it.
 static MPI_Datatype part(const int to[3], int ghost) {
     int all[3] = {WIDTH, WIDTH, WIDTH}, count[3], start[3];
     for (int d = 0; d < 3; d++) {
@@ -26,7 +26,7 @@ static MPI_Datatype part(const int to[3], int ghost) {
     return type;
 }
 
-static void meet_neighbours(struct grid *g) {
+static void meet_neighbors(struct grid *g) {
     int dims[3] = {0, 0, 0}, round[3] = {1, 1, 1}, here[3], rank;
     MPI_Dims_create(world_size(), 3, dims);
     MPI_Cart_create(MPI_COMM_WORLD, 3, dims, round, 0, &g->comm);
@@ -37,20 +37,20 @@ static void meet_neighbours(struct grid *g) {
         if (i == 13)
             continue; // this rank itself
         int there[3] = {here[0] + to[0], here[1] + to[1], here[2] + to[2]};
-        MPI_Cart_rank(g->comm, there, &g->neighbour[n]);
+        MPI_Cart_rank(g->comm, there, &g->neighbor[n]);
         g->inner[n] = part(to, 0);
         g->outer[n++] = part(to, 1);
     }
 }
 
-// What goes to neighbour n comes from its opposite, 25 - n.
+// What goes to neighbor n comes from its opposite, 25 - n.
 static void exchange(struct grid *g) {
-    MPI_Request requests[2 * NEIGHBOURS];
-    for (int n = 0; n < NEIGHBOURS; n++)
-        MPI_Irecv(g->now, 1, g->outer[n], g->neighbour[n], NEIGHBOURS - 1 - n, g->comm, &requests[n]);
-    for (int n = 0; n < NEIGHBOURS; n++)
-        MPI_Isend(g->now, 1, g->inner[n], g->neighbour[n], n, g->comm, &requests[NEIGHBOURS + n]);
-    MPI_Waitall(2 * NEIGHBOURS, requests, MPI_STATUSES_IGNORE);
+    MPI_Request requests[2 * NEIGHBORS];
+    for (int n = 0; n < NEIGHBORS; n++)
+        MPI_Irecv(g->now, 1, g->outer[n], g->neighbor[n], NEIGHBORS - 1 - n, g->comm, &requests[n]);
+    for (int n = 0; n < NEIGHBORS; n++)
+        MPI_Isend(g->now, 1, g->inner[n], g->neighbor[n], n, g->comm, &requests[NEIGHBORS + n]);
+    MPI_Waitall(2 * NEIGHBORS, requests, MPI_STATUSES_IGNORE);
 }
 
 static double around(double (*u)[WIDTH][WIDTH], int x, int y, int z) {
@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     struct grid g;
     g.now = need(sizeof *g.now * WIDTH);
     g.next = need(sizeof *g.next * WIDTH);
-    meet_neighbours(&g);
+    meet_neighbors(&g);
     int rank;
     MPI_Comm_rank(g.comm, &rank);
     for (int i = 0; i < CELLS * CELLS * CELLS; i++)

@@ -1,5 +1,5 @@
 // A sparse matrix times a vector, rows divided: who needs which elements is agreed on once, then each step gathers them
-// by messages between neighbours, multiplies, and sums a norm. usage: spmv SECONDS
+// by messages between neighbors, multiplies, and sums a norm. usage: spmv SECONDS
 #include "apps.h"
 
 #define ROWS 4096 // of a rank

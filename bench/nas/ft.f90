@@ -71,17 +71,17 @@ contains
       do x = 1, mine_x
          do y = 1, n(2)
             do z = 1, n(3)
-               decay(z, y, x) = exp(-4 * alpha * pi**2 * real(centred(rank * mine_x + x, n(1))**2 + centred(y, n(2))**2 &
-                  + centred(z, n(3))**2, dp))
+               decay(z, y, x) = exp(-4 * alpha * pi**2 * real(centered(rank * mine_x + x, n(1))**2 + centered(y, n(2))**2 &
+                  + centered(z, n(3))**2, dp))
             end do
          end do
       end do
    end subroutine make_decay
 
-   pure integer function centred(index, side)
+   pure integer function centered(index, side)
       integer, intent(in) :: index, side
-      centred = mod(index - 1 + side / 2, side) - side / 2
-   end function centred
+      centered = mod(index - 1 + side / 2, side) - side / 2
+   end function centered
 
    subroutine make_initial()
       integer(wide) :: state

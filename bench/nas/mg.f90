@@ -1,5 +1,5 @@
 ! MG, "multigrid": Poisson's equation with twenty point charges on a periodic cube, by V-cycles. Each rank has some planes
-! of z and its neighbours' nearest ones; where a grid has become too coarse to divide, every rank has all of it.
+! of z and its neighbors' nearest ones; where a grid has become too coarse to divide, every rank has all of it.
 program mg
    use mpi_f08
    use nas

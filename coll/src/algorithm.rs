@@ -21,7 +21,7 @@ pub enum Algorithm {
     HierarchicalChain,
     Linear,
     Multicast,
-    NeighbourExchange,
+    NeighborExchange,
     Pairwise,
     Rabenseifner,
     RecursiveDoubling,
@@ -49,9 +49,7 @@ pub fn algorithms(collective: Collective) -> &'static [Algorithm] {
         Collective::Gather => &[Linear, Binomial, Hierarchical],
         Collective::Scatter => &[Linear, Binomial, Hierarchical, Multicast],
         Collective::Gatherv | Collective::Scatterv => &[Linear],
-        Collective::Allgather => {
-            &[Ring, RecursiveDoubling, Bruck, NeighbourExchange, Hierarchical, Multicast]
-        }
+        Collective::Allgather => &[Ring, RecursiveDoubling, Bruck, NeighborExchange, Hierarchical, Multicast],
         Collective::Allgatherv => &[Ring, Multicast],
         Collective::Alltoall => &[Direct, Pairwise, Bruck],
         Collective::Alltoallv | Collective::Alltoallw => &[Direct, Pairwise],
@@ -116,7 +114,7 @@ impl Algorithm {
         (query.commutative || !self.reorders(query.collective))
             && (!self.halves(query.collective) || ranks.is_power_of_two())
             && match self {
-                Algorithm::NeighbourExchange => ranks % 2 == 0,
+                Algorithm::NeighborExchange => ranks % 2 == 0,
                 Algorithm::Hierarchical | Algorithm::HierarchicalChain => {
                     (2..ranks).contains(&query.nodes) && keeps_order(query)
                 }
@@ -180,7 +178,7 @@ impl Algorithm {
             Algorithm::HierarchicalChain => "hierarchical-chain",
             Algorithm::Linear => "linear",
             Algorithm::Multicast => "multicast",
-            Algorithm::NeighbourExchange => "neighbour-exchange",
+            Algorithm::NeighborExchange => "neighbor-exchange",
             Algorithm::Pairwise => "pairwise",
             Algorithm::Rabenseifner => "rabenseifner",
             Algorithm::RecursiveDoubling => "recursive-doubling",
@@ -200,7 +198,7 @@ impl Algorithm {
         let needs = [
             (self.reorders(collective), "a commutative operation"),
             (self.halves(collective), "a power of two of ranks"),
-            (self == Algorithm::NeighbourExchange, "an even number of ranks"),
+            (self == Algorithm::NeighborExchange, "an even number of ranks"),
             (
                 matches!(self, Algorithm::Hierarchical | Algorithm::HierarchicalChain),
                 "several nodes, one with several ranks",

@@ -79,10 +79,10 @@ pub(crate) fn bruck_in_place(s: &mut Schedule, me: Member, blocks: impl Fn(u32, 
     }
 }
 
-/// Neighbour exchange, for an even number of ranks: n / 2 rounds, in which a rank trades the two blocks that it
-/// got last with its left and right neighbour in turn. Chen and others, "Performance evaluation of allgather
+/// Neighbor exchange, for an even number of ranks: n / 2 rounds, in which a rank trades the two blocks that it
+/// got last with its left and right neighbor in turn. Chen and others, "Performance evaluation of allgather
 /// algorithms on terascale Linux cluster with fast Ethernet", 2005.
-pub fn neighbour_exchange(s: &mut Schedule, me: Member, send: Option<Span>, first: Span) {
+pub fn neighbor_exchange(s: &mut Schedule, me: Member, send: Option<Span>, first: Span) {
     debug_assert!(me.size % 2 == 0);
     send.into_iter().for_each(|own| s.copy(own, first.block(me.rank)));
     let partner = me.rank ^ 1;

@@ -176,7 +176,7 @@ fn build_allgather(plan: BuildPlan, comm: &CommView, send: Option<Span>, first: 
     match plan.choice.algorithm {
         Algorithm::RecursiveDoubling => allgather::recursive_doubling(s, me, send, first),
         Algorithm::Bruck => allgather::bruck(s, me, send, first),
-        Algorithm::NeighbourExchange => allgather::neighbour_exchange(s, me, send, first),
+        Algorithm::NeighborExchange => allgather::neighbor_exchange(s, me, send, first),
         Algorithm::Hierarchical => {
             let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
             hierarchical::allgather(s, tiers(comm), send, first, within);

@@ -46,7 +46,7 @@ pub enum CollectiveCall<'a> {
     Scan { data: TypedCount, in_place: bool },
     /// `MPI_Exscan`
     Exscan { data: TypedCount, in_place: bool },
-    /// `MPI_Neighbor_allgather`: vectors of this and the following have a block for each neighbour.
+    /// `MPI_Neighbor_allgather`: vectors of this and the following have a block for each neighbor.
     NeighborAllgather { around: Neighbors<'a>, send: TypedCount, recv: TypedCount },
     /// `MPI_Neighbor_allgatherv`
     NeighborAllgatherv { around: Neighbors<'a>, send: TypedCount, recv: Vector<'a> },
@@ -95,7 +95,7 @@ pub struct TypedCount {
     pub layout: TypeLayout,
 }
 
-/// Counts and displacements per rank (or per neighbour), the arguments of the v and w calls.
+/// Counts and displacements per rank (or per neighbor), the arguments of the v and w calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector<'a> {
     /// Elements per rank.
@@ -265,7 +265,7 @@ impl CollectiveCall<'_> {
     /// The packed bytes by which an algorithm is chosen; every rank of the call computes the same number.
     ///
     /// It is the whole message of a broadcast, reduction or scan, and one rank's block of a gather, scatter,
-    /// allgather or alltoall. Of a v, w or neighbourhood call a rank knows only its own part, so it is 0, except
+    /// allgather or alltoall. Of a v, w or neighborhood call a rank knows only its own part, so it is 0, except
     /// where the standard makes every rank know all counts.
     pub fn bytes(&self, size: u32) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! Neighbourhood collectives (MPI 5.0, sections 8.6 to 8.8): every rank sends to its destinations and receives from its
+//! Neighborhood collectives (MPI 5.0, sections 8.6 to 8.8): every rank sends to its destinations and receives from its
 //! sources, which its topology names.
 
 use crate::schedule::{Schedule, Span, StepPeer};
@@ -20,8 +20,8 @@ pub struct Neighbors<'a> {
 pub enum Pairing {
     /// The first that is sent is the first that is received: graphs.
     InOrder,
-    /// Neighbours 2 k and 2 k + 1 lie in the negative and positive direction of dimension k of a grid. Who sends in the
-    /// negative direction is the receiver's neighbour in the positive one (section 8.6), also where both
+    /// Neighbors 2 k and 2 k + 1 lie in the negative and positive direction of dimension k of a grid. Who sends in the
+    /// negative direction is the receiver's neighbor in the positive one (section 8.6), also where both
     /// directions lead to the same rank: in a periodic dimension of one or two.
     Opposite,
 }

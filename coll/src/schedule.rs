@@ -142,9 +142,9 @@ pub enum Ty {
     /// The receive type; also the one type of broadcasts and reductions.
     Recv,
     /// The send type towards a rank, in the calls that have one for each (`MPI_Alltoallw`); in
-    /// `MPI_Neighbor_alltoallw` towards a neighbour, by its index.
+    /// `MPI_Neighbor_alltoallw` towards a neighbor, by its index.
     SendTo(u32),
-    /// The receive type from a rank or neighbour, in the calls that have one for each.
+    /// The receive type from a rank or neighbor, in the calls that have one for each.
     RecvFrom(u32),
     /// Packed bytes.
     Byte,

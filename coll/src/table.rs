@@ -211,11 +211,11 @@ const ROWS: &[TableRow] = &[
     far(Collective::Allgather, above(4 * KIB), Algorithm::RecursiveDoubling),
     far(Collective::Allgather, up_to(64 * KIB), Algorithm::Bruck).nodes_above(6),
     far(Collective::Allgather, up_to(128 * KIB), Algorithm::Bruck).nodes_above(20).nodes_max(40),
-    far(Collective::Allgather, above(4 * KIB), Algorithm::NeighbourExchange),
+    far(Collective::Allgather, above(4 * KIB), Algorithm::NeighborExchange),
     row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::RecursiveDoubling),
     row(Collective::Allgather, up_to(4 * KIB), ANY, Algorithm::Bruck),
     row(Collective::Allgather, ANY, ANY, Algorithm::RecursiveDoubling),
-    row(Collective::Allgather, ANY, ANY, Algorithm::NeighbourExchange),
+    row(Collective::Allgather, ANY, ANY, Algorithm::NeighborExchange),
     row(Collective::Allgather, ANY, ANY, Algorithm::Ring),
     row(Collective::Allgatherv, ANY, ANY, Algorithm::Ring),
     // The T3D's measurements (section 3.3) put the direct exchange before the logarithmic one, except where the

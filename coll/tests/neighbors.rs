@@ -1,4 +1,4 @@
-//! The neighbourhood collectives on grids and graphs, at all ranks, against the definition.
+//! The neighborhood collectives on grids and graphs, at all ranks, against the definition.
 
 mod common;
 
@@ -44,7 +44,7 @@ impl Topology {
     }
 }
 
-/// A grid by the definition: in each dimension the neighbour at −1, then the one at +1 (section 8.6). What arrives in
+/// A grid by the definition: in each dimension the neighbor at −1, then the one at +1 (section 8.6). What arrives in
 /// the slot of one direction was sent in the other.
 fn grid(dims: &[(u32, bool)]) -> Topology {
     let size: u32 = dims.iter().map(|(length, _)| length).product();

@@ -9,7 +9,8 @@ use crate::request::{MessageFault, RequestOwner, RequestState, Status};
 use crate::slab::Id;
 use crate::unexpected_message::{UnexpectedMessage, UnexpectedPayload};
 use crate::wire::{
-    BAD_ADDRESS, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Lead, LeadReader, Offer, Ready, SPOILED, Want,
+    BAD_ADDRESS, ExtendedHeader, ExtendedHeaderReader, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Offer,
+    Ready, SPOILED, Want,
 };
 use tern_mem::UserBuf;
 use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError};
@@ -188,7 +189,7 @@ impl EngineCore {
 
     #[cold]
     fn short_other(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         match HeaderKind::parse(header.kind) {
             Some(HeaderKind::Eager | HeaderKind::EagerSync | HeaderKind::Offer) if !can_match(header) => {}
             Some(HeaderKind::Eager) => self.eager_flagged(from, header, payload),
@@ -250,7 +251,7 @@ impl EngineCore {
     fn eager_flagged(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let (mut signature, mut payload) = (0, payload);
         if header.flags & FLAG_SIGNED != 0 {
-            let mut reader = LeadReader(payload);
+            let mut reader = ExtendedHeaderReader(payload);
             let Some(number) = reader.number() else { return };
             (signature, payload) = (number, reader.0);
         }
@@ -267,8 +268,8 @@ impl EngineCore {
         let Some(index) = self.posted.take(&envelope) else {
             return self.keep_short(from, envelope, payload, Some(sender), 0, false);
         };
-        let lead = Lead::EMPTY.with_id(sender);
-        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ack, lead });
+        let extended = ExtendedHeader::EMPTY.with_id(sender);
+        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ack, extended });
         self.owe(from, payload.len());
         self.fill(index, from, envelope, payload, 0);
     }
@@ -472,16 +473,16 @@ impl EngineCore {
         let sender = Id::from_raw(refused.wrapping_sub(1) as u32);
         if let Some(bad) = bad {
             request.status.fault = Some(MessageFault::Transfer(bad.into()));
-            let lead = Lead::EMPTY.with_id(sender);
-            self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Got, lead });
+            let extended = ExtendedHeader::EMPTY.with_id(sender);
+            self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Got, extended });
             return self.complete(id);
         }
         let ready = Ready { sender, receiver: id, len: until, want: Want::Stream };
         if !faulted && let Some(state) = self.peers.get(from) {
             state.limits.put = false;
         }
-        let lead = ready.lead();
-        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ready, lead });
+        let extended = ready.extended();
+        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Ready, extended });
     }
 
     /// Where a fragment must land: offset and request are in the header.
@@ -526,16 +527,16 @@ impl EngineCore {
         let (peer, state) = (request.peer, request.state);
         match (state, result) {
             (RequestState::Gets { answer: Some(sender) }, Ok(())) => {
-                let lead = Lead::EMPTY.with_id(sender);
-                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Got, lead });
+                let extended = ExtendedHeader::EMPTY.with_id(sender);
+                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Got, extended });
             }
             (RequestState::Gets { answer: Some(sender) }, Err(error)) => {
                 let action = Action::GetRefused { receiver: id, from: peer, sender, error };
                 return self.actions.push_back(action);
             }
             (RequestState::Transfers { answer: Some(receiver) }, Ok(())) => {
-                let lead = Lead::EMPTY.with_id(receiver).with(0);
-                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Put, lead });
+                let extended = ExtendedHeader::EMPTY.with_id(receiver).with(0);
+                self.actions.push_back(Action::Control { peer, kind: HeaderKind::Put, extended });
             }
             (RequestState::Transfers { answer: Some(receiver) }, Err(error)) => {
                 request.state = RequestState::AwaitsReady;

@@ -6,7 +6,7 @@ use crate::peers::{FifoEntry, cost_units};
 use crate::request::{Outgoing, RequestId, RequestState, Status};
 use crate::slab::Id;
 use crate::unexpected_message::UnexpectedMessage;
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use tern_transport::{Peer, Transport};
 
 impl<T: Transport> Engine<T> {
@@ -32,7 +32,7 @@ impl<T: Transport> Engine<T> {
                 self.core.end_cancelled(id);
             }
             RequestState::AwaitsAck | RequestState::AwaitsReady => {
-                self.control(peer, HeaderKind::Withdraw, Lead::EMPTY.with_id(id));
+                self.control(peer, HeaderKind::Withdraw, ExtendedHeader::EMPTY.with_id(id));
             }
             _ => {}
         }
@@ -52,8 +52,8 @@ impl EngineCore {
         {
             self.owe(from, unexpected.len as usize);
         }
-        let lead = Lead::EMPTY.with_id(sender);
-        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Withdrawn, lead });
+        let extended = ExtendedHeader::EMPTY.with_id(sender);
+        self.actions.push_back(Action::Control { peer: from, kind: HeaderKind::Withdrawn, extended });
     }
 
     /// Sender: the receiver has given the message up.

@@ -12,7 +12,7 @@ use crate::settings::EngineSettings;
 use crate::slab::{Id, Slab};
 use crate::types::SignatureTypes;
 use crate::unexpected_message::UnexpectedMessage;
-use crate::wire::{HeaderKind, Lead, Offer, Ready};
+use crate::wire::{ExtendedHeader, HeaderKind, Offer, Ready};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_mem::{Datatype, UserBuf};
@@ -68,7 +68,7 @@ pub(crate) struct EngineCore {
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Send a message of the protocol.
-    Control { peer: Peer, kind: HeaderKind, lead: Lead },
+    Control { peer: Peer, kind: HeaderKind, extended: ExtendedHeader },
     /// A receive met a sender's offer.
     Begin { receiver: Id, from: Peer, offer: Offer },
     /// The receiver has said how it wants this side's message.
@@ -278,11 +278,11 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Sends a message of the protocol, now or when the transport can.
-    pub(crate) fn control(&mut self, peer: Peer, kind: HeaderKind, lead: Lead) {
+    pub(crate) fn control(&mut self, peer: Peer, kind: HeaderKind, extended: ExtendedHeader) {
         let state = self.peer_state(peer);
         let waits = !state.backlog.is_empty();
-        if waits || self.send_control(peer, kind, &lead).is_err() {
-            self.core.enqueue(peer, FifoEntry::Control { kind, lead });
+        if waits || self.send_control(peer, kind, &extended).is_err() {
+            self.core.enqueue(peer, FifoEntry::Control { kind, extended });
         }
     }
 
@@ -302,7 +302,7 @@ impl<T: Transport> Engine<T> {
         while let Some(action) = self.core.actions.pop_front() {
             moved |= !matches!(action, Action::Grant { .. } | Action::Approach { .. });
             match action {
-                Action::Control { peer, kind, lead } => self.control(peer, kind, lead),
+                Action::Control { peer, kind, extended } => self.control(peer, kind, extended),
                 Action::Begin { receiver, from, offer } => self.begin(receiver, from, &offer),
                 Action::Proceed { from, ready } => self.proceed(from, &ready),
                 Action::GetRefused { receiver, from, sender, error } => {
@@ -354,9 +354,9 @@ impl<T: Transport> Engine<T> {
         while let Some(waiting) = self.core.peers.get(peer).and_then(|state| state.backlog.front()) {
             let sent = match *waiting {
                 FifoEntry::Send(id) => self.send_queued(peer, id),
-                FifoEntry::Control { kind, lead } => self.send_control(peer, kind, &lead),
-                FifoEntry::Partitioned { kind, envelope, lead } => {
-                    self.send_enveloped(peer, kind, &envelope, &lead)
+                FifoEntry::Control { kind, extended } => self.send_control(peer, kind, &extended),
+                FifoEntry::Partitioned { kind, envelope, extended } => {
+                    self.send_enveloped(peer, kind, &envelope, &extended)
                 }
                 FifoEntry::Partitions(id) => self.push_partitions(id),
                 FifoEntry::Outbound(_) => self.push_waiting(peer),
@@ -374,11 +374,11 @@ impl<T: Transport> Engine<T> {
         &mut self,
         peer: Peer,
         kind: HeaderKind,
-        lead: &Lead,
+        extended: &ExtendedHeader,
     ) -> Result<(), tern_transport::Full> {
         let body = UserBuf::empty();
         let header = Header { kind: kind as u8, ..Header::default() };
-        let am = Am { header, lead: lead.bytes(), body: &body, offset: 0, len: 0 };
+        let am = Am { header, extended: extended.bytes(), body: &body, offset: 0, len: 0 };
         self.transmit(peer, am)
     }
 
@@ -392,7 +392,7 @@ impl<T: Transport> Engine<T> {
         // A message in between may have carried them already.
         let due = self.core.peers.window() / CREDIT_RETURN_FRACTION;
         if self.core.peers.get(peer).is_some_and(|state| state.owed >= due) {
-            self.control(peer, HeaderKind::Credits, Lead::EMPTY);
+            self.control(peer, HeaderKind::Credits, ExtendedHeader::EMPTY);
         }
     }
 }

@@ -30,8 +30,8 @@ pub const GET_BYTES_MIN_DEFAULT: usize = 4 * 1024 + 1;
 pub const SHARE_BYTES_MIN_DEFAULT: usize = 32 * 1024;
 
 /// Bytes of the engine's own at the head of a payload; with them a control message is one cache line.
-pub const LEAD_BYTES_MAX: usize = 40;
-const _: () = assert!(LEAD_BYTES_MAX <= AM_INLINE_BYTES_MAX);
+pub const EXTENDED_HEADER_BYTES_MAX: usize = 40;
+const _: () = assert!(EXTENDED_HEADER_BYTES_MAX <= AM_INLINE_BYTES_MAX);
 
 /// Largest fragment of a stream, even if the transport takes more: its length travels in 32 bits of a landing's token.
 pub const FRAGMENT_BYTES_MAX: usize = 1 << 30;

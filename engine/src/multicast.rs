@@ -10,7 +10,7 @@ use crate::peers::cost_units;
 use crate::request::{RequestState, token};
 use crate::send::{StartedSend, message};
 use crate::slab::Id;
-use crate::wire::{FLAG_SIGNED, HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, FLAG_SIGNED, HeaderKind};
 use tern_mem::UserBuf;
 use tern_transport::{Full, MulticastGroup, Peer, Taken, Transport};
 
@@ -82,11 +82,12 @@ impl<T: Transport> Engine<T> {
         if !to.iter().all(|peer| self.peer_state(*peer).credits >= units) {
             return Err(Full);
         }
-        let (flags, lead) = match signature {
-            0 => (0, Lead::EMPTY),
-            _ => (FLAG_SIGNED, Lead::EMPTY.with(signature)),
+        let (flags, extended) = match signature {
+            0 => (0, ExtendedHeader::EMPTY),
+            _ => (FLAG_SIGNED, ExtendedHeader::EMPTY.with(signature)),
         };
-        let am = message(HeaderKind::Eager, flags, &Envelope { context, source, tag }, lead.bytes(), &buf);
+        let am =
+            message(HeaderKind::Eager, flags, &Envelope { context, source, tag }, extended.bytes(), &buf);
         let taken = self.transport.multicast(group, to, &am, token(id))?;
         for peer in to {
             self.core.peers.state_or_new(*peer).spend(units);

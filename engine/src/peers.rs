@@ -5,7 +5,7 @@ use crate::limits::*;
 use crate::matching::{Envelope, Mixer};
 use crate::rma::OutboundRma;
 use crate::slab::Id;
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use tern_transport::{AM_INLINE_BYTES_MAX, Limits, Peer};
@@ -83,9 +83,9 @@ pub(crate) enum FifoEntry {
     /// A send whose request says how.
     Send(Id),
     /// A message of the protocol.
-    Control { kind: HeaderKind, lead: Lead },
+    Control { kind: HeaderKind, extended: ExtendedHeader },
     /// The same, about the partitioned request of an envelope.
-    Partitioned { kind: HeaderKind, envelope: Envelope, lead: Lead },
+    Partitioned { kind: HeaderKind, envelope: Envelope, extended: ExtendedHeader },
     /// What a partitioned send has gathered.
     Partitions(Id),
     /// A message of a window.
@@ -310,7 +310,7 @@ mod tests {
     fn a_backlog_is_empty_again_when_all_is_gone() {
         let mut backlog = Backlog::default();
         for kind in [HeaderKind::Ack, HeaderKind::Got, HeaderKind::Credits] {
-            backlog.push(FifoEntry::Control { kind, lead: Lead::EMPTY });
+            backlog.push(FifoEntry::Control { kind, extended: ExtendedHeader::EMPTY });
         }
         backlog.pop();
         assert!(matches!(backlog.front(), Some(FifoEntry::Control { kind: HeaderKind::Got, .. })));

@@ -7,7 +7,7 @@ use crate::send::StartedSend;
 use crate::slab::Id;
 use crate::types::SignatureTypes;
 use crate::unexpected_message::{Probed, UnexpectedMessage, UnexpectedPayload};
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use tern_mem::UserBuf;
 use tern_transport::{TransferError, Transport};
 
@@ -118,7 +118,7 @@ impl<T: Transport> Engine<T> {
         status.fault = self.core.fault_of(&arrival, buf.len(), signature);
         self.core.unpack(&arrival, buf);
         if let Some(sender) = arrival.ack {
-            self.control(arrival.from, HeaderKind::Ack, Lead::EMPTY.with_id(sender));
+            self.control(arrival.from, HeaderKind::Ack, ExtendedHeader::EMPTY.with_id(sender));
         }
         self.core.count_receive(arrival.from, status.bytes);
         self.core.owe(arrival.from, arrival.len as usize);

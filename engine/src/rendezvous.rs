@@ -11,7 +11,7 @@ use crate::receive::fault;
 use crate::request::{MessageFault, RequestState, Status, token};
 use crate::settings::{EngineSettings, Rendezvous};
 use crate::slab::Id;
-use crate::wire::{BAD_ADDRESS, HeaderKind, Lead, Offer, Ready, SPOILED, Want};
+use crate::wire::{BAD_ADDRESS, ExtendedHeader, HeaderKind, Offer, Ready, SPOILED, Want};
 use tern_mem::UserBuf;
 use tern_transport::{
     Am, CooperativeCopyKey, Full, Header, Limits, Peer, Remote, Transfer, TransferError, Transport,
@@ -103,12 +103,12 @@ impl<T: Transport> Engine<T> {
             request.state = RequestState::AwaitsData { begun: 0, arrived: 0, until: len };
         }
         let ready = Ready { sender, receiver, len, want };
-        self.control(from, HeaderKind::Ready, ready.lead());
+        self.control(from, HeaderKind::Ready, ready.extended());
     }
 
     /// Receiver: has everything.
     fn got(&mut self, receiver: Id, from: Peer, sender: Id) {
-        self.control(from, HeaderKind::Got, Lead::EMPTY.with_id(sender));
+        self.control(from, HeaderKind::Got, ExtendedHeader::EMPTY.with_id(sender));
         self.core.complete(receiver);
     }
 
@@ -159,7 +159,7 @@ impl<T: Transport> Engine<T> {
         let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
         let want = Want::Share { addr, key: key.0 };
         let ready = Ready { sender: offer.sender, receiver, len, want };
-        self.control(from, HeaderKind::Ready, ready.lead());
+        self.control(from, HeaderKind::Ready, ready.extended());
         match self.transport.pull_cooperative_copy(key) {
             Transfer::Done => self.core.complete(receiver),
             Transfer::Pending => {}
@@ -216,7 +216,7 @@ impl<T: Transport> Engine<T> {
     /// Sender: cannot read its buffer, and tells the receiver.
     #[cold]
     fn spoil(&mut self, id: Id, to: Peer, receiver: Id, error: TransferError) {
-        self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(receiver).with(SPOILED));
+        self.control(to, HeaderKind::Put, ExtendedHeader::EMPTY.with_id(receiver).with(SPOILED));
         if let Some(request) = self.core.requests.get_mut(id) {
             request.status.fault = Some(MessageFault::Transfer(error));
         }
@@ -236,7 +236,7 @@ impl<T: Transport> Engine<T> {
     fn put(&mut self, id: Id, to: Peer, ready: &Ready, buf: &UserBuf, into: Remote) {
         match self.transport.put(to, buf, into, token(id)) {
             Transfer::Done => {
-                self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(ready.receiver).with(0));
+                self.control(to, HeaderKind::Put, ExtendedHeader::EMPTY.with_id(ready.receiver).with(0));
                 self.core.complete(id);
             }
             Transfer::Pending => {
@@ -259,7 +259,7 @@ impl<T: Transport> Engine<T> {
             }
             refused |= BAD_ADDRESS;
         }
-        self.control(to, HeaderKind::Put, Lead::EMPTY.with_id(receiver).with(refused));
+        self.control(to, HeaderKind::Put, ExtendedHeader::EMPTY.with_id(receiver).with(refused));
     }
 
     /// Sender: as many fragments of all streams as the transport takes.
@@ -309,7 +309,7 @@ impl<T: Transport> Engine<T> {
         let kind = HeaderKind::Fragment as u8;
         let header = Header { kind, context: sent, source: receiver.raw(), ..Header::default() };
         let (offset, last) = (sent as usize, sent + len == until);
-        let mut am = Am { header, lead: &[], body: &request.buf, offset, len: len as usize };
+        let mut am = Am { header, extended: &[], body: &request.buf, offset, len: len as usize };
         if zero_copy {
             self.transport.send_zero_copy(peer, &am, last.then(|| token(id)))?;
         } else {

@@ -8,7 +8,7 @@ use crate::matching::{Envelope, Pattern};
 use crate::peers::{FifoEntry, cost_units};
 use crate::request::{EngineRequest, MessageFault, Outgoing, RequestId, RequestState, Status, token};
 use crate::slab::Id;
-use crate::wire::{FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Lead, Offer};
+use crate::wire::{ExtendedHeader, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Offer};
 use tern_mem::UserBuf;
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
 
@@ -32,8 +32,8 @@ pub enum StartedSend {
     Pending(RequestId),
 }
 
-/// Bytes of a synchronous or signed message that fit in one cache line beside the lead of eight bytes.
-const LED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
+/// Bytes of a synchronous or signed message that fit in one cache line beside the extended header of eight bytes.
+const EXTENDED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
 
 impl<T: Transport> Engine<T> {
     /// Sends `buf` to `peer`. `signature` is the type signature if types are checked, else 0.
@@ -113,13 +113,14 @@ impl<T: Transport> Engine<T> {
         let zero_copy_max =
             self.settings().eager_bytes_max.min(self.transport.zero_copy_eager_bytes_max(peer));
         let state = self.peer_state(peer);
-        let led = mode == Mode::Synchronous || signature != 0;
+        let is_extended = mode == Mode::Synchronous || signature != 0;
         let zero_copy = len > state.eager_bytes_max as usize
             && len <= zero_copy_max
-            && !led
+            && !is_extended
             && buf.as_contiguous().is_some();
-        let fits = zero_copy || len <= state.eager_bytes_max as usize && (!led || len <= LED_BYTES_MAX);
-        // A led message has one lead only: a synchronous one whose type is to be checked goes by request.
+        let fits =
+            zero_copy || len <= state.eager_bytes_max as usize && (!is_extended || len <= EXTENDED_BYTES_MAX);
+        // A message has one extended header only: a synchronous one whose type is to be checked goes by request.
         let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
         if !fits || (mode == Mode::Synchronous && signature != 0) {
             return Outgoing::Offer { flags };
@@ -151,17 +152,22 @@ impl<T: Transport> Engine<T> {
         let envelope = Envelope { context, source, tag };
         let empty = UserBuf::empty();
         let signed = request.signature != 0;
-        let (kind, flags, lead, body) = match outgoing {
-            Outgoing::Eager { flags } if signed => {
-                (HeaderKind::Eager, flags | FLAG_SIGNED, Lead::EMPTY.with(request.signature), &request.buf)
-            }
+        let (kind, flags, extended, body) = match outgoing {
+            Outgoing::Eager { flags } if signed => (
+                HeaderKind::Eager,
+                flags | FLAG_SIGNED,
+                ExtendedHeader::EMPTY.with(request.signature),
+                &request.buf,
+            ),
             Outgoing::Eager { flags } | Outgoing::ZeroCopy { flags } => {
-                (HeaderKind::Eager, flags, Lead::EMPTY, &request.buf)
+                (HeaderKind::Eager, flags, ExtendedHeader::EMPTY, &request.buf)
             }
-            Outgoing::EagerSync => (HeaderKind::EagerSync, 0, Lead::EMPTY.with_id(id), &request.buf),
-            Outgoing::Offer { flags } => (HeaderKind::Offer, flags, offer(id, request).lead(), &empty),
+            Outgoing::EagerSync => {
+                (HeaderKind::EagerSync, 0, ExtendedHeader::EMPTY.with_id(id), &request.buf)
+            }
+            Outgoing::Offer { flags } => (HeaderKind::Offer, flags, offer(id, request).extended(), &empty),
         };
-        let mut am = message(kind, flags, &envelope, lead.bytes(), body);
+        let mut am = message(kind, flags, &envelope, extended.bytes(), body);
         let (transport, peers) = (&mut self.transport, &mut self.core.peers);
         if let Outgoing::ZeroCopy { .. } = outgoing {
             let done = Some(token(id));
@@ -195,7 +201,7 @@ pub(crate) fn message<'a>(
     kind: HeaderKind,
     flags: u8,
     envelope: &Envelope,
-    lead: &'a [u8],
+    extended: &'a [u8],
     body: &'a UserBuf,
 ) -> Am<'a> {
     let header = Header {
@@ -206,5 +212,5 @@ pub(crate) fn message<'a>(
         source: envelope.source,
         tag: envelope.tag,
     };
-    Am { header, lead, body, offset: 0, len: body.len() }
+    Am { header, extended, body, offset: 0, len: body.len() }
 }

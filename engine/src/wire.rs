@@ -1,10 +1,10 @@
-//! What travels: the kinds of active messages and the bytes that lead their payloads.
+//! What travels: the kinds of active messages and the extended headers before their payloads.
 //!
 //! Everything here comes from another process and is checked when it is used: numbers of requests carry a generation
 //! and must name a request of the right kind and peer; lengths are bounded by the buffer they land in.
 //! Numbers are little-endian.
 
-use crate::limits::LEAD_BYTES_MAX;
+use crate::limits::EXTENDED_HEADER_BYTES_MAX;
 use crate::slab::Id;
 
 /// What a header's `kind` says.
@@ -114,16 +114,16 @@ pub const FLAG_READY_MODE: u8 = 1;
 /// Header flag: the payload leads with the sender's type signature (`TERN_CHECK=types`).
 pub const FLAG_SIGNED: u8 = 2;
 
-/// The bytes that lead a payload.
+/// The bytes of the protocol before a payload.
 #[derive(Clone, Copy, Debug)]
-pub struct Lead {
-    bytes: [u8; LEAD_BYTES_MAX],
+pub struct ExtendedHeader {
+    bytes: [u8; EXTENDED_HEADER_BYTES_MAX],
     len: usize,
 }
 
-impl Lead {
+impl ExtendedHeader {
     /// No bytes.
-    pub const EMPTY: Lead = Lead { bytes: [0; LEAD_BYTES_MAX], len: 0 };
+    pub const EMPTY: ExtendedHeader = ExtendedHeader { bytes: [0; EXTENDED_HEADER_BYTES_MAX], len: 0 };
 
     /// Appends a number.
     pub fn with(mut self, number: u64) -> Self {
@@ -143,10 +143,10 @@ impl Lead {
     }
 }
 
-/// Reads a lead from the front of a payload.
-pub struct LeadReader<'a>(pub &'a [u8]);
+/// Reads an extended header from the front of a payload.
+pub struct ExtendedHeaderReader<'a>(pub &'a [u8]);
 
-impl LeadReader<'_> {
+impl ExtendedHeaderReader<'_> {
     /// The next number, if the payload has it.
     pub fn number(&mut self) -> Option<u64> {
         let (head, rest) = self.0.split_first_chunk::<8>()?;
@@ -175,13 +175,13 @@ pub struct Offer {
 
 impl Offer {
     /// As bytes.
-    pub fn lead(&self) -> Lead {
-        Lead::EMPTY.with_id(self.sender).with(self.len).with(self.addr).with(self.signature)
+    pub fn extended(&self) -> ExtendedHeader {
+        ExtendedHeader::EMPTY.with_id(self.sender).with(self.len).with(self.addr).with(self.signature)
     }
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         Some(Offer {
             sender: reader.id()?,
             len: reader.number()?,
@@ -206,14 +206,14 @@ pub struct Open {
 
 impl Open {
     /// As bytes.
-    pub fn lead(&self) -> Lead {
+    pub fn extended(&self) -> ExtendedHeader {
         let who = u64::from(self.number) | u64::from(self.receiver.raw()) << 32;
-        Lead::EMPTY.with(who).with(self.room).with(u64::from(self.contiguous))
+        ExtendedHeader::EMPTY.with(who).with(self.room).with(u64::from(self.contiguous))
     }
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let who = reader.number()?;
         let receiver = Id::from_raw((who >> 32) as u32);
         let (room, contiguous) = (reader.number()?, reader.number()?);
@@ -236,13 +236,17 @@ pub struct Bound {
 
 impl Bound {
     /// As bytes.
-    pub fn lead(&self) -> Lead {
-        Lead::EMPTY.with_id(self.sender).with_id(self.receiver).with(self.total).with(self.signature)
+    pub fn extended(&self) -> ExtendedHeader {
+        ExtendedHeader::EMPTY
+            .with_id(self.sender)
+            .with_id(self.receiver)
+            .with(self.total)
+            .with(self.signature)
     }
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         Some(Bound {
             sender: reader.id()?,
             receiver: reader.id()?,
@@ -265,14 +269,14 @@ pub struct PartOffer {
 
 impl PartOffer {
     /// As bytes.
-    pub fn lead(&self) -> Lead {
-        let lead = Lead::EMPTY.with_id(self.receiver).with(self.offset);
-        lead.with_id(self.offer.sender).with(self.offer.len).with(self.offer.addr)
+    pub fn extended(&self) -> ExtendedHeader {
+        let extended = ExtendedHeader::EMPTY.with_id(self.receiver).with(self.offset);
+        extended.with_id(self.offer.sender).with(self.offer.len).with(self.offer.addr)
     }
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let (receiver, offset) = (reader.id()?, reader.number()?);
         let (sender, len, addr) = (reader.id()?, reader.number()?, reader.number()?);
         Some(PartOffer { receiver, offset, offer: Offer { sender, len, addr, signature: 0 } })
@@ -322,7 +326,7 @@ pub const BAD_ADDRESS: u64 = 1 << 62;
 
 impl Ready {
     /// As bytes: the two requests share a word, so that all fits in a cache line.
-    pub fn lead(&self) -> Lead {
+    pub fn extended(&self) -> ExtendedHeader {
         let ids = u64::from(self.sender.raw()) | u64::from(self.receiver.raw()) << 32;
         let (how, addr, key) = match self.want {
             Want::Stream => (WANT_STREAM, 0, 0),
@@ -330,12 +334,12 @@ impl Ready {
             Want::Put(addr) => (WANT_PUT, addr, 0),
             Want::Share { addr, key } => (WANT_SHARE, addr, key),
         };
-        Lead::EMPTY.with(ids).with(self.len).with(how).with(addr).with(key)
+        ExtendedHeader::EMPTY.with(ids).with(self.len).with(how).with(addr).with(key)
     }
 
     /// From bytes.
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let ids = reader.number()?;
         let (len, how, addr, key) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
         let want = match how {
@@ -357,10 +361,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let request = Offer { sender: Id::from_raw(7), len: 1 << 40, addr: 0xdead_beef, signature: 9 };
-        assert_eq!(Offer::parse(request.lead().bytes()), Some(request));
+        assert_eq!(Offer::parse(request.extended().bytes()), Some(request));
         for want in [Want::Stream, Want::Checked, Want::Put(1), Want::Share { addr: 2, key: u64::MAX }] {
             let ready = Ready { sender: Id::from_raw(1), receiver: Id::from_raw(2), len: 3, want };
-            assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
+            assert_eq!(Ready::parse(ready.extended().bytes()), Some(ready));
         }
     }
 
@@ -368,13 +372,13 @@ mod tests {
     fn what_partitions_say_is_read() {
         let (sender, receiver) = (Id::from_raw(5), Id::from_raw(6));
         let open = Open { number: u32::MAX, receiver, room: 1 << 50, contiguous: true };
-        assert_eq!(Open::parse(open.lead().bytes()), Some(open));
+        assert_eq!(Open::parse(open.extended().bytes()), Some(open));
         let bound = Bound { sender, receiver, total: 9, signature: 3 };
-        assert_eq!(Bound::parse(bound.lead().bytes()), Some(bound));
+        assert_eq!(Bound::parse(bound.extended().bytes()), Some(bound));
         let offer = Offer { sender, len: 4, addr: 2, signature: 0 };
         let part = PartOffer { receiver, offset: 7, offer };
-        assert_eq!(PartOffer::parse(part.lead().bytes()), Some(part));
-        assert_eq!(Open::parse(&open.lead().bytes()[..23]), None);
+        assert_eq!(PartOffer::parse(part.extended().bytes()), Some(part));
+        assert_eq!(Open::parse(&open.extended().bytes()[..23]), None);
     }
 
     /// Whatever the bytes, a decoder answers; and what it takes for a message is one that could have been written.
@@ -386,28 +390,28 @@ mod tests {
             state >> 33
         };
         for _ in 0..100_000 {
-            let mut payload = [0; LEAD_BYTES_MAX];
+            let mut payload = [0; EXTENDED_HEADER_BYTES_MAX];
             for byte in &mut payload {
                 // Mostly small numbers: they pass more checks.
                 *byte = if random() % 8 == 0 { random() as u8 } else { 0 };
             }
-            let payload = &payload[..random() as usize % (LEAD_BYTES_MAX + 1)];
+            let payload = &payload[..random() as usize % (EXTENDED_HEADER_BYTES_MAX + 1)];
             if let Some(offer) = Offer::parse(payload) {
-                assert_eq!(offer.lead().bytes(), &payload[..32]);
+                assert_eq!(offer.extended().bytes(), &payload[..32]);
             }
             if let Some(ready) = Ready::parse(payload) {
-                assert_eq!(Ready::parse(ready.lead().bytes()), Some(ready));
+                assert_eq!(Ready::parse(ready.extended().bytes()), Some(ready));
             }
         }
     }
 
     #[test]
     fn short_or_strange_bytes_are_nothing() {
-        let lead = Offer { sender: Id::from_raw(7), len: 1, addr: 2, signature: 3 }.lead();
-        for end in 0..lead.bytes().len() {
-            assert_eq!(Offer::parse(&lead.bytes()[..end]), None);
+        let extended = Offer { sender: Id::from_raw(7), len: 1, addr: 2, signature: 3 }.extended();
+        for end in 0..extended.bytes().len() {
+            assert_eq!(Offer::parse(&extended.bytes()[..end]), None);
         }
-        let strange = Lead::EMPTY.with(0).with(0).with(99).with(0).with(0);
+        let strange = ExtendedHeader::EMPTY.with(0).with(0).with(99).with(0).with(0);
         assert_eq!(Ready::parse(strange.bytes()), None);
         assert_eq!(HeaderKind::parse(0), None);
         assert_eq!(HeaderKind::parse(200), None);

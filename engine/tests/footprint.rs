@@ -56,7 +56,7 @@ fn rank_bytes(size: u32, multicasts: bool) -> usize {
     let before = IN_USE.load(Ordering::Relaxed);
     let outside = Some(Outside { secret: [1; 32], directory: Box::new(Nobody) });
     let place =
-        JobPlace { me: 0, size, neighbours: Some(vec![0]), segment: None, oversubscribed: false, outside };
+        JobPlace { me: 0, size, local_ranks: Some(vec![0]), segment: None, oversubscribed: false, outside };
     let config = TransportConfig { transport: TransportSetting::Tcp, ..TransportConfig::default() };
     let fabric = Fabric::attach(place, &config).expect("a socket to listen on");
     let mut engine = Engine::new(size, fabric, EngineSettings::default());

@@ -47,7 +47,7 @@ fn world(secret: u8) -> Vec<Engine<Fabric>> {
     let rank = |me| {
         let directory = Box::new(Of { me, directory: directory.clone(), asked: Vec::new() });
         let outside = Some(Outside { secret: [secret; 32], directory });
-        let place = JobPlace { me, size: 2, neighbours: None, segment: None, oversubscribed: true, outside };
+        let place = JobPlace { me, size: 2, local_ranks: None, segment: None, oversubscribed: true, outside };
         Engine::new(2, Fabric::attach(place, &config).unwrap(), EngineSettings::default())
     };
     (0..2).map(rank).collect()

@@ -1,4 +1,4 @@
-/* Cells for the integers that Fortran sets as attributes: addresses of one range, so that they can be recognised. */
+/* Cells for the integers that Fortran sets as attributes: addresses of one range, so that they can be recognized. */
 #ifndef TERN_FORTRAN_CELLS_H
 #define TERN_FORTRAN_CELLS_H
 

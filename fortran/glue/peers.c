@@ -1,4 +1,4 @@
-/* Datatypes for each rank or neighbour: see peers.h. */
+/* Datatypes for each rank or neighbor: see peers.h. */
 #include "peers.h"
 
 static MPI_Datatype *converted(In integers, int n)
@@ -22,7 +22,7 @@ PeerTypes peer_types(MPI_Comm comm, In sendtypes, In recvtypes, int in_place)
     return (PeerTypes){converted(sendtypes, in_place ? 0 : n), converted(recvtypes, n)};
 }
 
-/* How many neighbours send to this rank and hear of it, by the kind of topology. */
+/* How many neighbors send to this rank and hear of it, by the kind of topology. */
 static void degrees(MPI_Comm comm, int *in, int *out)
 {
     int kind = MPI_UNDEFINED, rank, weighted;

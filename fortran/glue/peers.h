@@ -1,4 +1,4 @@
-/* The arrays of datatypes of MPI_Alltoallw and its kin: one for each rank or neighbour. */
+/* The arrays of datatypes of MPI_Alltoallw and its kin: one for each rank or neighbor. */
 #ifndef TERN_FORTRAN_PEERS_H
 #define TERN_FORTRAN_PEERS_H
 

@@ -207,12 +207,12 @@ fn message(input: &mut Input<'_>) -> (Peer, Header, Vec<u8>) {
 /// A dialogue: answers of the transport, then steps.
 fn dialogues() -> Vec<Vec<u8>> {
     let begin = [&[0, 2, 1, 2, 0, 1, 2, 4, 0, 0, 1, 1, 2, 0, 1, 0][..], &[0]].concat();
-    let says = |choice: u8, kind: HeaderKind, source: u32, lead: &[u8], len: u16| {
+    let says = |choice: u8, kind: HeaderKind, source: u32, extended: &[u8], len: u16| {
         let head = [&[choice, 0, kind as u8, 0, 0, 0, 0, 0, 0, 0][..], &source.to_le_bytes(), &[1]].concat();
-        [&head[..], &len.to_le_bytes(), lead].concat()
+        [&head[..], &len.to_le_bytes(), extended].concat()
     };
     let id = crate::slab::Id::from_raw(0);
-    let offer = Offer { sender: id, len: 3000, addr: 1 << 20, signature: 0 }.lead();
+    let offer = Offer { sender: id, len: 3000, addr: 1 << 20, signature: 0 }.extended();
     let all = [
         says(0x00, HeaderKind::Eager, 1, b"abcdefgh", 8),
         says(0x05, HeaderKind::Eager, 1, b"abcdefgh", 300),

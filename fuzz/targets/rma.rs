@@ -18,7 +18,7 @@ pub use crate::fuzz::driver::Target;
 use super::wire::{FLAG_BARE, FLAG_OPENED};
 use super::*;
 use crate::fuzz::input::Input;
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use crate::{Engine, EngineSettings};
 
 /// All targets of this room: each begins with messages of its kind, and others come between.
@@ -258,10 +258,11 @@ fn seeds<const KIND: u8>() -> Vec<Vec<u8>> {
     let layout = layout_of_seeds().describe();
     let described = says(141, 0, 0, (layout.len() as u32) << LAYOUTS_MAX.trailing_zeros(), 0, &layout);
     let id = Id::from_raw(0);
-    let opened = Lead::EMPTY.with(16).with(3).with(0);
+    let opened = ExtendedHeader::EMPTY.with(16).with(3).with(0);
     let opened = says(149, 0, 0, 0, 1, opened.bytes());
     let sum = Combination { op: PredefinedOp::Sum, basic: Basic::Int32 }.tag();
-    let (get, fetch) = (Lead::EMPTY.with_id(id).with(24), Lead::EMPTY.with_id(id).with(0).with(8));
+    let (get, fetch) =
+        (ExtendedHeader::EMPTY.with_id(id).with(24), ExtendedHeader::EMPTY.with_id(id).with(0).with(8));
     let own = match HeaderKind::parse(KIND) {
         Some(HeaderKind::RmaPut) => says(7, 0, 8, 0, 0, &[1; 60]),
         Some(HeaderKind::RmaGet) => says(7, FLAG_OPENED, 0, 0, 0, get.bytes()),

@@ -203,7 +203,7 @@ fn acks(bytes: &[u8]) {
     let (mut tape, mut sent) = (Tape { bytes: VecDeque::new(), step: 100 }, 0);
     while !input.is_empty() && sent < 300 {
         let body = UserBuf::owned(60 * (input.byte() % 8));
-        let am = Am { header: Header::default(), lead: &[], body: &body, offset: 0, len: body.len() };
+        let am = Am { header: Header::default(), extended: &[], body: &body, offset: 0, len: body.len() };
         let zero_copy = (sent % 3 == 0).then_some(ZeroCopy(Some(Token(sent))));
         outbox.push(&am, 0, zero_copy);
         outbox.settle();

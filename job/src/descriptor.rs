@@ -51,7 +51,7 @@ pub struct JobDescriptor {
     pub lifeline: FdName,
 }
 
-/// A descriptor that was handed down, and how to recognise it.
+/// A descriptor that was handed down, and how to recognize it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FdName {
     /// Its number in the launcher and, unless something closed it, in this process.

@@ -5,7 +5,7 @@
 //! asleep in a call for 50 ms, and every 50 ms while it asks again and again for what has not come. `mpirun`
 //! reads the records when a timeout strikes or a signal asks, and when a process ends. A record ends in a
 //! checksum over the rest, so that one that is read while it is being written, or that a stray write has
-//! damaged, is recognised.
+//! damaged, is recognized.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub enum RankState {
     Absent = 0,
     /// In `MPI_Init`.
     Starting = 1,
-    /// Initialised, and not known to wait for anybody.
+    /// Initialized, and not known to wait for anybody.
     Running = 2,
     /// Asleep in an MPI call.
     Blocked = 3,

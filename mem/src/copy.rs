@@ -1,7 +1,7 @@
 //! Copy kernels: short copies in line, and blocks at a fixed distance.
 //!
 //! All kernels tolerate overlap of source and destination (each load happens before the store of the same
-//! bytes): a program that passes overlapping buffers gets odd data, never undefined behaviour in the library.
+//! bytes): a program that passes overlapping buffers gets odd data, never undefined behavior in the library.
 
 use crate::limits::{INLINE_COPY_BYTES_MAX, PAGE_BYTES, STEP_BYTES};
 use crate::steps;

@@ -161,11 +161,11 @@ const FLOW_CONTROL: Category = Category {
 
 const NETWORK: Category = Category {
     name: "network",
-    description: "TCP and datagrams between machines; the same on all ranks of a job",
+    description: "TCP and datagrams between hosts; the same on all ranks of a job",
     variables: &[
         Variable {
             name: "TERN_TRANSPORT",
-            meaning: "What carries messages: shared memory within a machine and TCP or fabric hardware between machines, one of them alone, datagrams that are made reliable, or libfabric.",
+            meaning: "What carries messages: shared memory within a host and TCP or fabric hardware between hosts, one of them alone, datagrams that are made reliable, or libfabric.",
             values: Values::Choice(
                 &TransportSetting::WORDS,
                 |all| all.transport.transport as usize,
@@ -174,7 +174,7 @@ const NETWORK: Category = Category {
         },
         Variable {
             name: "TERN_INTERFACE",
-            meaning: "The network interfaces at which other machines reach this rank; unless it is set, all. mpirun -iface sets it. Each rank may have its own.",
+            meaning: "The network interfaces at which other hosts reach this rank; unless it is set, all. mpirun -iface sets it. Each rank may have its own.",
             values: Values::Text(
                 "names, addresses or networks, as in eth0,10.1.0.0/16",
                 |all| all.transport.tcp.interfaces.text().into(),
@@ -183,7 +183,7 @@ const NETWORK: Category = Category {
         },
         Variable {
             name: "TERN_OFI_PROVIDER",
-            meaning: "libfabric's provider, as fi_info calls it. It carries messages between machines if it is set, or if there is fabric hardware, unless TERN_TRANSPORT names another way.",
+            meaning: "libfabric's provider, as fi_info calls it. It carries messages between hosts if it is set, or if there is fabric hardware, unless TERN_TRANSPORT names another way.",
             values: Values::Text(
                 "a provider, as in verbs;ofi_rxm",
                 |all| all.transport.ofi.provider.into(),
@@ -216,7 +216,7 @@ const NETWORK: Category = Category {
         },
         Variable {
             name: "TERN_MULTICAST",
-            meaning: "1: collectives among machines use multicast if it works among the hosts; 0: they do not; ethernet: multicast goes by Ethernet frames instead of UDP, if all ranks may send them (CAP_NET_RAW) and each has a machine of its own.",
+            meaning: "1: collectives among hosts use multicast if it works among the hosts; 0: they do not; ethernet: multicast goes by Ethernet frames instead of UDP, if all ranks may send them (CAP_NET_RAW) and each has a machine of its own.",
             values: Values::Choice(
                 &Medium::WORDS,
                 |all| all.transport.multicast as usize,
@@ -312,7 +312,7 @@ const SHARED_MEMORY: Category = Category {
         },
         Variable {
             name: "TERN_COPIES",
-            meaning: "How messages of more than a few lines cross within a machine: cells: through memory that both sides share; kernel: by the kernel where it may; auto: as is faster on this processor.",
+            meaning: "How messages of more than a few lines cross within a host: cells: through memory that both sides share; kernel: by the kernel where it may; auto: as is faster on this processor.",
             values: Values::Choice(
                 &Copies::WORDS,
                 |all| all.transport.copies as usize,

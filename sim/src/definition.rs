@@ -43,7 +43,7 @@ pub fn after(program: &RankProgram, collective: Collective, rank: u32) -> Vec<u8
         C::NeighborAllgather | C::NeighborAllgatherv => {
             around.iter().flat_map(|&from| block(from, 0)).collect()
         }
-        // The neighbour before has sent its block for the one after it, and the other way round.
+        // The neighbor before has sent its block for the one after it, and the other way round.
         C::NeighborAlltoall | C::NeighborAlltoallv | C::NeighborAlltoallw => {
             [block(around[0], 1), block(around[1], 0)].concat()
         }

@@ -33,7 +33,7 @@ pub struct SimulatedJob {
 /// What ranks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankWork {
-    /// A collective of the standard; neighbourhood collectives on a ring.
+    /// A collective of the standard; neighborhood collectives on a ring.
     Collective(Collective),
     /// The first and the last rank send a message to and fro.
     PingPong,

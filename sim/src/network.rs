@@ -419,7 +419,7 @@ impl SimulatedNetwork {
 }
 
 fn write_payload(am: &Am<'_>, bytes: &mut [u8]) {
-    let (lead, body) = bytes.split_at_mut(am.lead.len());
-    lead.copy_from_slice(am.lead);
+    let (extended, body) = bytes.split_at_mut(am.extended.len());
+    extended.copy_from_slice(am.extended);
     am.body.read(am.offset, body);
 }

@@ -13,7 +13,7 @@ const RANK_BYTES_MAX: u64 = 4096;
 /// Events of a rank's message: it arrives, and perhaps its receiver is busy.
 const EVENTS_PER_MESSAGE_MAX: f64 = 2.1;
 
-/// Events in a second of the processor, optimised: half of the goal of a million, for slower nodes.
+/// Events in a second of the processor, optimized: half of the goal of a million, for slower nodes.
 const EVENTS_PER_SECOND_MIN: f64 = 500_000.0;
 
 /// A number in a file of `/proc/self`, after its name.

@@ -1,5 +1,5 @@
-/* Neighbourhood collectives (MPI-5.0 sections 8.6 to 8.8) on grids, graphs and distributed graphs, blocking,
- * non-blocking and persistent: the order of neighbours, ranks that are neighbours several times or of themselves,
+/* Neighborhood collectives (MPI-5.0 sections 8.6 to 8.8) on grids, graphs and distributed graphs, blocking,
+ * non-blocking and persistent: the order of neighbors, ranks that are neighbors several times or of themselves,
  * MPI_PROC_NULL, all lengths, and different types on the two sides.
  * ranks: 1 2 3 4 6 8
  */
@@ -52,7 +52,7 @@ static place grid_place(int n, const int *dims, const int *periods)
     return p;
 }
 
-/* A ring with both neighbours and itself. */
+/* A ring with both neighbors and itself. */
 static place graph_place(void)
 {
     int index[RANKS_MAX], edges[3 * RANKS_MAX];

@@ -68,7 +68,7 @@ static void split(void)
     use(half);
     if (check_size > 1) expect_compare(half, MPI_COMM_WORLD, MPI_UNEQUAL);
     MPI_Comm_free(&half);
-    /* Equal keys keep the old order; undefined colours get nothing. */
+    /* Equal keys keep the old order; undefined colors get nothing. */
     MUST(MPI_Comm_split(MPI_COMM_WORLD, check_rank == 0 ? MPI_UNDEFINED : 3, 0, &half));
     if (check_rank == 0) {
         CHECK(half == MPI_COMM_NULL);

@@ -33,7 +33,7 @@ static void expect(MPI_Win win, void *base, MPI_Aint size, int unit, int flavor)
     CHECK_EQ(*(int *)attribute(win, MPI_WIN_MODEL), MPI_WIN_UNIFIED);
 }
 
-/* Every rank reads what its neighbour has in the first long of its part, if it has one. */
+/* Every rank reads what its neighbor has in the first long of its part, if it has one. */
 static void reach(MPI_Win win, long *mine, long tag)
 {
     int next = (check_rank + 1) % check_size;

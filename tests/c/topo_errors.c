@@ -1,4 +1,4 @@
-/* Wrong arguments of topologies and neighbourhood collectives: the class, a message that names the call, and a
+/* Wrong arguments of topologies and neighborhood collectives: the class, a message that names the call, and a
  * communicator that still works. Where the standard leaves open what happens, Tern promises an error.
  * ranks: 1 2 4
  */
@@ -126,7 +126,7 @@ static void dist_graphs(void)
 }
 
 /* Who has no room for all gets the first part (section 8.5.5). */
-static void part_of_the_neighbours(void)
+static void part_of_the_neighbors(void)
 {
     int sources[3] = {0, 0, 0}, weights[3] = {7, 8, 9}, first[2] = {-5, -5}, heavy[2] = {-5, -5};
     MPI_Comm comm;
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
     places();
     graphs();
     dist_graphs();
-    part_of_the_neighbours();
+    part_of_the_neighbors();
     other_topologies();
     collectives();
     intercommunicators();

@@ -6,7 +6,7 @@
 
 enum { RANKS_MAX = 64, EDGES_MAX = 512 };
 
-/* The tree, and a ring around it: 2 to 5 neighbours, some of them twice. */
+/* The tree, and a ring around it: 2 to 5 neighbors, some of them twice. */
 static int graph_of(int nodes, int *index, int *edges)
 {
     int n = 0;

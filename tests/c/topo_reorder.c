@@ -1,4 +1,4 @@
-/* Topologies whose ranks may be reordered (MPI-5.0 sections 8.1 and 8.5): every process has one rank, neighbours are
+/* Topologies whose ranks may be reordered (MPI-5.0 sections 8.1 and 8.5): every process has one rank, neighbors are
  * those of the new ranks, and not more of them are on different machines than without. With the argument 'less' there
  * must be fewer.
  * ranks: 1 2 4 6 8
@@ -32,7 +32,7 @@ static void check_members(MPI_Comm comm, int *old)
 }
 
 /* What the processes at the other ends of incoming edges say is who they are. */
-static void check_neighbours(MPI_Comm comm, int count, const int *expected)
+static void check_neighbors(MPI_Comm comm, int count, const int *expected)
 {
     int rank, found[RANKS_MAX];
     for (int i = 0; i < RANKS_MAX; i++) found[i] = MPI_PROC_NULL;
@@ -42,20 +42,20 @@ static void check_neighbours(MPI_Comm comm, int count, const int *expected)
 }
 
 /* How many edges of all processes lead to another machine, if `old[rank]` has the rank. */
-static int crossings(MPI_Comm comm, int count, const int *neighbours, const int *old)
+static int crossings(MPI_Comm comm, int count, const int *neighbors, const int *old)
 {
     int rank, mine = 0, all = 0;
     MPI_Comm_rank(comm, &rank);
     for (int i = 0; i < count; i++)
-        if (neighbours[i] != MPI_PROC_NULL)
-            mine += machines[old ? old[neighbours[i]] : neighbours[i]] != machines[old ? old[rank] : rank];
+        if (neighbors[i] != MPI_PROC_NULL)
+            mine += machines[old ? old[neighbors[i]] : neighbors[i]] != machines[old ? old[rank] : rank];
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, comm);
     return all;
 }
 
-static void check_gain(MPI_Comm comm, int count, const int *neighbours, const int *old)
+static void check_gain(MPI_Comm comm, int count, const int *neighbors, const int *old)
 {
-    int before = crossings(comm, count, neighbours, NULL), after = crossings(comm, count, neighbours, old);
+    int before = crossings(comm, count, neighbors, NULL), after = crossings(comm, count, neighbors, old);
     CHECK(after <= before);
     if (must_be_less) CHECK(after < before);
 }
@@ -71,7 +71,7 @@ static void grid(void)
     MUST(MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &mapped));
     CHECK(mapped >= 0 && mapped < check_size);
     for (int d = 0; d < 2; d++) MUST(MPI_Cart_shift(comm, d, 1, &around[2 * d], &around[2 * d + 1]));
-    check_neighbours(comm, 4, around);
+    check_neighbors(comm, 4, around);
     check_gain(comm, 4, around, old);
     MPI_Comm_free(&comm);
 }
@@ -92,7 +92,7 @@ static void graph(void)
     MPI_Comm_rank(comm, &rank);
     MUST(MPI_Graph_map(MPI_COMM_WORLD, check_size, index, edges, &mapped));
     CHECK(mapped >= 0 && mapped < check_size);
-    check_neighbours(comm, 1, &edges[rank]);
+    check_neighbors(comm, 1, &edges[rank]);
     check_gain(comm, 1, &edges[rank], old);
     MPI_Comm_free(&comm);
 }
@@ -120,7 +120,7 @@ static void check_edges(MPI_Comm comm)
         CHECK_EQ(to[i], destination(rank, !heavy_to));
         CHECK_EQ(to_weights[i], weight(rank, to[i], !heavy_to));
     }
-    check_neighbours(comm, 2, from);
+    check_neighbors(comm, 2, from);
     for (int i = 0; i < 2; i++)
         if (from_weights[i] >= 1000) check_gain(comm, 1, &from[i], old);
 }

@@ -139,7 +139,7 @@ static void resized(void)
     n = blocks(offsets, n, 60, 2, 4, 20);
     expect(type, offsets, n, -4, 100);
     MPI_Type_free(&wide);
-    /* A shrunk extent makes neighbours interleave. */
+    /* A shrunk extent makes neighbors interleave. */
     MPI_Type_vector(3, 1, 4, MPI_SHORT, &type);
     MPI_Type_create_resized(type, 0, 2, &wide);
     MPI_Type_free(&type);

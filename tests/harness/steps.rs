@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::process::{self, Outcome};
 use crate::report::{Counts, Report};
 
-/// A cold build of everything, optimised, takes minutes on two cores.
+/// A cold build of everything, optimized, takes minutes on two cores.
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
 /// Lints of compilers up to Rust 1.95, with which every change is tried, must pass. A newer compiler's are printed: what it
 /// finds fault with cannot have been known.
@@ -80,7 +80,7 @@ fn launchers(options: &Options, report: &Report) {
 
 fn libraries(options: &Options, report: &Report) {
     let prefix = options.prefix.to_string_lossy();
-    // Only an optimised build has the instructions that count.
+    // Only an optimized build has the instructions that count.
     let kernels = ["cargo", "run", "--quiet", "--release", "--package", "tern-mem", "--example", "kernels"];
     step(options, report, "reduction kernels", &kernels);
     suite(options, report, "Fortran", &["tests/fortran/run.sh", &prefix], count_last_line);

@@ -96,7 +96,7 @@ static int grid(int rows, int columns, int periodic, int reorder)
     return finish_making(code, made);
 }
 
-/* Two nodes, of which each is the other's neighbour or its own. */
+/* Two nodes, of which each is the other's neighbor or its own. */
 static int graph(int neighbor_of_first)
 {
     MPI_Comm made = MPI_COMM_NULL;
@@ -105,7 +105,7 @@ static int graph(int neighbor_of_first)
     return finish_making(code, made);
 }
 
-/* Calls that make a communicator: the last rank has no place for it, or names a colour or group that there is not. */
+/* Calls that make a communicator: the last rank has no place for it, or names a color or group that there is not. */
 static int refused(const char *what)
 {
     MPI_Comm made = MPI_COMM_NULL, *place = odd ? NULL : &made;

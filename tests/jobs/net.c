@@ -96,7 +96,7 @@ static void exchange(double seconds)
     free(requests), free(in), free(out);
 }
 
-/* Messages of 4 KiB back and forth between neighbours; rank 0 says how many rounds each tenth of a second has seen,
+/* Messages of 4 KiB back and forth between neighbors; rank 0 says how many rounds each tenth of a second has seen,
  * and when. */
 static void pace(double seconds)
 {

@@ -151,7 +151,7 @@ fn open(hosts: &Hosts, rank: u32, way: Way) -> UdpLink {
     let mut config = UdpConfig::new(rank, hosts.count(), &[1; 32], interface);
     config.datagram_bytes_max = way.datagram_bytes;
     (config.segment, config.coalesce) = (way.segment, way.coalesce);
-    config.neighbours = false;
+    config.local_ranks = false;
     config.send_queue_bytes = way.queue_bytes;
     UdpLink::new(&config).expect("a link")
 }

@@ -82,7 +82,7 @@ fn flat(bytes: &mut [u8]) -> UserBuf {
 }
 
 fn send(fabric: &mut Fabric, peer: Peer, body: &UserBuf, len: usize, sink: &mut impl Sink) {
-    let am = Am { header: Header::default(), lead: &[], body, offset: 0, len };
+    let am = Am { header: Header::default(), extended: &[], body, offset: 0, len };
     while fabric.send(peer, &am).is_err() {
         fabric.poll(sink);
     }

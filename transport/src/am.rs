@@ -23,14 +23,14 @@ pub struct Header {
     pub tag: i32,
 }
 
-/// An active message on its way out: the payload is `lead` (few bytes of the protocol's own, at most
+/// An active message on its way out: the payload is `extended` (few bytes of the protocol's own, at most
 /// [`AM_INLINE_BYTES_MAX`]) followed by `len` packed bytes of `body` from `offset`.
 #[derive(Clone, Copy, Debug)]
 pub struct Am<'a> {
     /// The header.
     pub header: Header,
     /// The protocol's own bytes, first in the payload.
-    pub lead: &'a [u8],
+    pub extended: &'a [u8],
     /// The user's data.
     pub body: &'a UserBuf,
     /// First packed byte of `body` to send.
@@ -43,7 +43,7 @@ impl Am<'_> {
     /// Bytes of the payload.
     #[inline]
     pub fn payload_len(&self) -> usize {
-        self.lead.len() + self.len
+        self.extended.len() + self.len
     }
 
     /// Packs the payload bytes from `from` on to `to`, as many as it holds.
@@ -61,10 +61,10 @@ impl Am<'_> {
     pub(crate) unsafe fn write_payload(&self, to: *mut u8, from: usize, n: usize) {
         // SAFETY: the caller's promise, passed on.
         unsafe {
-            if self.lead.is_empty() {
+            if self.extended.is_empty() {
                 self.body.read_to(self.offset + from, to, n);
             } else {
-                // A copy, so that a message without a lead stays in registers.
+                // A copy, so that a message without an extended header stays in registers.
                 let am = *self;
                 am.write_both(to, from, n);
             }
@@ -74,27 +74,27 @@ impl Am<'_> {
     /// Where the payload lies, if it is one run of memory.
     #[inline]
     pub(crate) fn run(&self) -> Option<*const u8> {
-        if self.lead.is_empty() {
+        if self.extended.is_empty() {
             self.body.contiguous_at(self.offset, self.len).map(|run| run.cast_const())
         } else {
             None
         }
     }
 
-    /// The lead's part and then the body's.
+    /// The extended header's part and then the body's.
     ///
     /// # Safety
     /// As [`Am::write_payload`].
     unsafe fn write_both(&self, to: *mut u8, from: usize, n: usize) {
-        let lead = self.lead.get(from..).unwrap_or_default();
-        let lead = &lead[..lead.len().min(n)];
-        let rest = n - lead.len();
+        let extended = self.extended.get(from..).unwrap_or_default();
+        let extended = &extended[..extended.len().min(n)];
+        let rest = n - extended.len();
         // SAFETY: the two parts are `n` bytes together.
         unsafe {
-            to.copy_from_nonoverlapping(lead.as_ptr(), lead.len());
+            to.copy_from_nonoverlapping(extended.as_ptr(), extended.len());
             if rest > 0 {
-                let skipped = (from + lead.len()) - self.lead.len();
-                self.body.read_to(self.offset + skipped, to.add(lead.len()), rest);
+                let skipped = (from + extended.len()) - self.extended.len();
+                self.body.read_to(self.offset + skipped, to.add(extended.len()), rest);
             }
         }
     }

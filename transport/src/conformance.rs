@@ -124,7 +124,7 @@ pub(crate) fn header(seed: usize) -> Header {
 
 pub(crate) fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &mut [u8]) -> Result<(), Full> {
     let len = payload.len();
-    to.send(peer, &Am { header: header(seed), lead: &[], body: &buf_of(payload), offset: 0, len })
+    to.send(peer, &Am { header: header(seed), extended: &[], body: &buf_of(payload), offset: 0, len })
 }
 
 /// Sends, letting the other side receive when the transport is full.
@@ -224,12 +224,12 @@ pub(crate) fn is_full_some_time_and_loses_nothing<W: ConformanceWorld>() {
 pub(crate) fn joins_lead_and_body<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for body_len in [0, 1, 8, 24, 25, 39, 40, 41, 60, 300, 2000] {
-        for (offset, lead_len) in [(0, 16), (5, 40), (1, 1)] {
+        for (offset, extended_len) in [(0, 16), (5, 40), (1, 1)] {
             let mut body = pattern(7, offset + body_len);
-            let lead = pattern(9, lead_len);
-            let expected: Vec<u8> = lead.iter().chain(&body[offset..]).copied().collect();
+            let extended = pattern(9, extended_len);
+            let expected: Vec<u8> = extended.iter().chain(&body[offset..]).copied().collect();
             let body = buf_of(&mut body);
-            let am = Am { header: header(1), lead: &lead, body: &body, offset, len: body_len };
+            let am = Am { header: header(1), extended: &extended, body: &body, offset, len: body_len };
             let (transport, peer) = world.sender();
             transport.send(peer, &am).unwrap();
             drain(&mut world, &mut keeper);

@@ -40,7 +40,7 @@ pub struct JobPlace {
     /// Ranks of the job.
     pub size: u32,
     /// The ranks on this node, this one among them, in ascending order; `None` if all are.
-    pub neighbours: Option<Vec<Peer>>,
+    pub local_ranks: Option<Vec<Peer>>,
     /// The memfd that all ranks of this machine have, if there are several; it may be empty.
     pub segment: Option<OwnedFd>,
     /// The ranks on this node outnumber the cores that they may run on.
@@ -60,7 +60,7 @@ pub struct Outside {
 impl JobPlace {
     /// Whether messages will go over TCP: the only case in which [`JobPlace::outside`] is needed.
     pub fn needs_network(&self, config: &TransportConfig) -> bool {
-        self.size > 1 && (config.transport.is_network() || self.neighbours.is_some())
+        self.size > 1 && (config.transport.is_network() || self.local_ranks.is_some())
     }
 }
 
@@ -275,8 +275,8 @@ impl Fabric {
     }
 
     /// Whether messages may go over shared memory as well as over a network.
-    pub fn has_neighbours(&self) -> bool {
-        self.network.as_ref().is_some_and(|network| network.has_neighbours())
+    pub fn has_local_ranks(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_local_ranks())
     }
 
     /// Whether messages may go over TCP.

@@ -22,7 +22,7 @@ use crate::matching::Envelope;
 use crate::peers::FifoEntry;
 use crate::request::{EngineRequest, RequestOwner};
 use crate::slab::Id;
-use crate::wire::{HeaderKind, Lead, LeadReader};
+use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use pair::PartitionedPair;
 use pairs::PartitionedRequests;
 use receive_state::Receiving;
@@ -55,16 +55,16 @@ impl<T: Transport> Engine<T> {
         if self.core.peers.get(pair.peer).is_none() {
             return;
         }
-        let lead = Lead::EMPTY.with(u64::from(pair.number)).with(u64::from(by_sender));
-        self.say(pair, source, HeaderKind::PartitionedClose, lead);
+        let extended = ExtendedHeader::EMPTY.with(u64::from(pair.number)).with(u64::from(by_sender));
+        self.say(pair, source, HeaderKind::PartitionedClose, extended);
     }
 
     /// Sends a message of the protocol that names its pair, now or when the transport can.
-    fn say(&mut self, pair: PartitionedPair, source: u32, kind: HeaderKind, lead: Lead) {
+    fn say(&mut self, pair: PartitionedPair, source: u32, kind: HeaderKind, extended: ExtendedHeader) {
         let envelope = Envelope { context: pair.context, source, tag: pair.tag };
         let waits = !self.peer_state(pair.peer).backlog.is_empty();
-        if waits || self.send_enveloped(pair.peer, kind, &envelope, &lead).is_err() {
-            self.core.enqueue(pair.peer, FifoEntry::Partitioned { kind, envelope, lead });
+        if waits || self.send_enveloped(pair.peer, kind, &envelope, &extended).is_err() {
+            self.core.enqueue(pair.peer, FifoEntry::Partitioned { kind, envelope, extended });
         }
     }
 
@@ -73,10 +73,10 @@ impl<T: Transport> Engine<T> {
         peer: Peer,
         kind: HeaderKind,
         envelope: &Envelope,
-        lead: &Lead,
+        extended: &ExtendedHeader,
     ) -> Result<(), Full> {
         let body = UserBuf::empty();
-        let am = crate::send::message(kind, 0, envelope, lead.bytes(), &body);
+        let am = crate::send::message(kind, 0, envelope, extended.bytes(), &body);
         self.transmit(peer, Am { ..am })
     }
 }
@@ -100,7 +100,7 @@ impl EngineCore {
 
     /// The peer has freed its side of a pair.
     pub(crate) fn partitioned_close(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let (Some(number), Some(by_sender)) = (reader.number(), reader.number()) else { return };
         let Header { context, tag, .. } = *header;
         let pair = PartitionedPair { peer: from, context, tag, number: number as u32 };

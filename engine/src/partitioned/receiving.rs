@@ -9,7 +9,7 @@ use crate::matching::{Envelope, Pattern};
 use crate::receive::fault;
 use crate::request::{EngineRequest, RequestOwner, RequestState, Status};
 use crate::slab::Id;
-use crate::wire::{Bound, HeaderKind, Lead, LeadReader, Open, PartOffer};
+use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Open, PartOffer};
 use tern_mem::UserBuf;
 use tern_transport::{Header, Landing, Peer, Token, Transport};
 
@@ -47,9 +47,9 @@ impl<T: Transport> Engine<T> {
             let buf = &receiving.what.buf;
             let (room, contiguous) = (buf.len() as u64, buf.as_contiguous().is_some());
             let open = Open { number: pair.number, receiver: id, room, contiguous };
-            self.say(pair, own, HeaderKind::PartitionedOpen, open.lead());
+            self.say(pair, own, HeaderKind::PartitionedOpen, open.extended());
         } else if let Some(send) = send {
-            self.control(pair.peer, HeaderKind::PartitionedStart, Lead::EMPTY.with_id(send.id));
+            self.control(pair.peer, HeaderKind::PartitionedStart, ExtendedHeader::EMPTY.with_id(send.id));
         }
         true
     }
@@ -175,7 +175,7 @@ impl EngineCore {
 
     /// A send without bytes is ready.
     pub(crate) fn partitioned_done(&mut self, from: Peer, payload: &[u8]) {
-        let Some(id) = LeadReader(payload).id() else { return };
+        let Some(id) = ExtendedHeaderReader(payload).id() else { return };
         let Some(receiving) = self.receiving(id).filter(|receiving| receiving.pair.peer == from) else {
             return;
         };

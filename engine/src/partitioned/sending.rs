@@ -9,7 +9,7 @@ use crate::matching::{Envelope, Pattern};
 use crate::peers::FifoEntry;
 use crate::request::{EngineRequest, MessageFault, RequestOwner, RequestState, Status};
 use crate::slab::Id;
-use crate::wire::{Bound, HeaderKind, Lead, LeadReader, Offer, Open, PartOffer};
+use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Offer, Open, PartOffer};
 use tern_mem::UserBuf;
 use tern_transport::{Am, Full, Header, Peer, Transport};
 
@@ -196,7 +196,7 @@ impl<T: Transport> Engine<T> {
             sending.is_active && sending.is_all_ready() && sending.wanted_bytes() == 0 && !sending.told;
         if let (true, Some(receive)) = (tells, sending.receive) {
             let peer = sending.pair.peer;
-            self.send_protocol(peer, HeaderKind::PartitionedDone, Lead::EMPTY.with_id(receive.id))?;
+            self.send_protocol(peer, HeaderKind::PartitionedDone, ExtendedHeader::EMPTY.with_id(receive.id))?;
         }
         let Some(sending) = self.core.sending(id) else { return Ok(()) };
         sending.told |= tells;
@@ -205,8 +205,8 @@ impl<T: Transport> Engine<T> {
         Ok(())
     }
 
-    fn send_protocol(&mut self, peer: Peer, kind: HeaderKind, lead: Lead) -> Result<(), Full> {
-        self.send_enveloped(peer, kind, &Envelope { context: 0, source: 0, tag: 0 }, &lead)
+    fn send_protocol(&mut self, peer: Peer, kind: HeaderKind, extended: ExtendedHeader) -> Result<(), Full> {
+        self.send_enveloped(peer, kind, &Envelope { context: 0, source: 0, tag: 0 }, &extended)
     }
 
     /// Sends the first `len` bytes of a run, or what of them one message takes.
@@ -311,8 +311,8 @@ impl<T: Transport> Engine<T> {
         let addr = section.as_contiguous().map_or(0, |(addr, _)| addr as u64);
         let request = self.begin_part(id, peer, &section, from, RequestState::AwaitsReady);
         let offer = Offer { sender: request, len, addr, signature: 0 };
-        let lead = PartOffer { receiver: to, offset: from, offer }.lead();
-        if let Err(full) = self.send_protocol(peer, HeaderKind::PartitionOffer, lead) {
+        let extended = PartOffer { receiver: to, offset: from, offer }.extended();
+        if let Err(full) = self.send_protocol(peer, HeaderKind::PartitionOffer, extended) {
             self.core.requests.remove(request);
             return Err(full);
         }
@@ -334,7 +334,7 @@ impl<T: Transport> Engine<T> {
 fn part(buf: &UserBuf, to: Id, from: u64, len: u64) -> Am<'_> {
     let header =
         Header { kind: HeaderKind::Partition as u8, context: from, source: to.raw(), ..Header::default() };
-    Am { header, lead: &[], body: buf, offset: from as usize, len: len as usize }
+    Am { header, extended: &[], body: buf, offset: from as usize, len: len as usize }
 }
 
 impl EngineCore {
@@ -385,14 +385,14 @@ impl EngineCore {
         self.actions.push_back(Action::Control {
             peer,
             kind: HeaderKind::PartitionedBound,
-            lead: bound.lead(),
+            extended: bound.extended(),
         });
         self.grant(id);
     }
 
     /// The receive has started again.
     pub(crate) fn partitioned_start(&mut self, from: Peer, payload: &[u8]) {
-        let Some(id) = LeadReader(payload).id() else { return };
+        let Some(id) = ExtendedHeaderReader(payload).id() else { return };
         if self.sending(id).is_some_and(|sending| sending.pair.peer == from && sending.receive.is_some()) {
             self.grant(id);
         }

@@ -5,10 +5,10 @@ use super::outbound::{OutboundRma, Then};
 use super::wire::{FLAG_BARE, FLAG_OPENED};
 use super::{WindowId, WindowMember};
 use crate::engine::Engine;
-use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, LAYOUTS_MAX, LEAD_BYTES_MAX};
+use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, EXTENDED_HEADER_BYTES_MAX, LAYOUTS_MAX};
 use crate::matching::Pattern;
 use crate::request::{RequestId, RequestOwner, RequestState, Status};
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use std::sync::Arc;
 use tern_mem::op::PredefinedOp;
 use tern_mem::{Basic, Layout, UserBuf};
@@ -67,7 +67,7 @@ impl<T: Transport> Engine<T> {
         let out = OutboundRma {
             header,
             zero_copy: zero_copy_bytes > 0,
-            ..OutboundRma::bare(HeaderKind::RmaPut, 0, 0, Lead::EMPTY)
+            ..OutboundRma::bare(HeaderKind::RmaPut, 0, 0, ExtendedHeader::EMPTY)
         };
         Ok(self.launch(far, peer, out.with(from.clone(), piece.max(1)), asked))
     }
@@ -76,8 +76,8 @@ impl<T: Transport> Engine<T> {
     pub fn get_from(&mut self, far: &Far, into: &UserBuf, asked: bool) -> Begun {
         let (peer, header) = self.aim(far, HeaderKind::RmaGet, false)?;
         let id = self.await_result(far, peer, into, asked);
-        let lead = Lead::EMPTY.with_id(id).with(into.len() as u64);
-        self.post(peer, OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaGet, 0, 0, lead) });
+        let extended = ExtendedHeader::EMPTY.with_id(id).with(into.len() as u64);
+        self.post(peer, OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaGet, 0, 0, extended) });
         Ok(asked.then_some(id))
     }
 
@@ -86,7 +86,8 @@ impl<T: Transport> Engine<T> {
         let (peer, header) = self.aim(far, HeaderKind::RmaCombine, true)?;
         let header = Header { tag: how.tag(), ..header };
         let piece = self.elements_per_piece(peer, how.basic);
-        let out = OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaCombine, 0, 0, Lead::EMPTY) };
+        let out =
+            OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaCombine, 0, 0, ExtendedHeader::EMPTY) };
         Ok(self.launch(far, peer, out.with(from.clone(), piece), asked))
     }
 
@@ -110,7 +111,7 @@ impl<T: Transport> Engine<T> {
         let out = OutboundRma {
             header,
             then,
-            ..OutboundRma::bare(HeaderKind::RmaFetch, 0, 0, Lead::EMPTY.with_id(id))
+            ..OutboundRma::bare(HeaderKind::RmaFetch, 0, 0, ExtendedHeader::EMPTY.with_id(id))
         };
         let body = from.cloned().unwrap_or_else(UserBuf::empty);
         self.post(peer, OutboundRma { until: into.len(), ..out.with(body, piece) });
@@ -132,8 +133,10 @@ impl<T: Transport> Engine<T> {
         UserBuf::copy(compared, 0, &both, 0, size);
         UserBuf::copy(new, 0, &both, size, size);
         let header = Header { tag: Combination { op: PredefinedOp::Replace, basic }.tag(), ..header };
-        let out =
-            OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaSwap, 0, 0, Lead::EMPTY.with_id(id)) };
+        let out = OutboundRma {
+            header,
+            ..OutboundRma::bare(HeaderKind::RmaSwap, 0, 0, ExtendedHeader::EMPTY.with_id(id))
+        };
         self.post(peer, out.with(both, 2 * size));
         Ok(None)
     }
@@ -147,8 +150,8 @@ impl<T: Transport> Engine<T> {
             return Ok((peer, Header { context: far.at as u64, ..header }));
         };
         let place = self.teach(peer, layout)?;
-        let lead = Lead::EMPTY.with(far.at as u64).with(*count).with(place as u64);
-        self.post(peer, OutboundRma::bare(HeaderKind::RmaOpen, source, i32::from(writes), lead));
+        let extended = ExtendedHeader::EMPTY.with(far.at as u64).with(*count).with(place as u64);
+        self.post(peer, OutboundRma::bare(HeaderKind::RmaOpen, source, i32::from(writes), extended));
         self.note_access(far, peer, kind);
         Ok((peer, Header { flags: FLAG_OPENED, ..header }))
     }
@@ -195,14 +198,15 @@ impl<T: Transport> Engine<T> {
         let piece = self.peer_state(peer).limits.eager_bytes_max.max(1);
         self.post(
             peer,
-            OutboundRma::bare(HeaderKind::RmaLayout, source, 0, Lead::EMPTY).with(description, piece),
+            OutboundRma::bare(HeaderKind::RmaLayout, source, 0, ExtendedHeader::EMPTY)
+                .with(description, piece),
         );
         Ok(place)
     }
 
     /// Whole elements, as many as a message takes and its execution should hold up others.
     fn elements_per_piece(&mut self, peer: Peer, basic: Basic) -> usize {
-        let room = self.peer_state(peer).limits.eager_bytes_max.saturating_sub(LEAD_BYTES_MAX);
+        let room = self.peer_state(peer).limits.eager_bytes_max.saturating_sub(EXTENDED_HEADER_BYTES_MAX);
         (room.min(COMBINED_BYTES_MAX) / basic.size()).max(1) * basic.size()
     }
 

@@ -6,7 +6,7 @@ use crate::engine::{Engine, transmit};
 use crate::peers::FifoEntry;
 use crate::request::MessageFault;
 use crate::slab::Id;
-use crate::wire::{HeaderKind, Lead};
+use crate::wire::{ExtendedHeader, HeaderKind};
 use tern_mem::UserBuf;
 use tern_transport::{Am, Full, Header, Peer, Token, TransferError, Transport};
 
@@ -15,8 +15,8 @@ use tern_transport::{Am, Full, Header, Peer, Token, TransferError, Transport};
 pub(crate) struct OutboundRma {
     /// Of the first piece; the context counts up by the bytes that are out.
     pub header: Header,
-    pub lead: Lead,
-    /// What follows the lead of each piece.
+    pub extended: ExtendedHeader,
+    /// What follows the extended header of each piece.
     pub then: Then,
     pub body: UserBuf,
     pub sent: usize,
@@ -31,7 +31,7 @@ pub(crate) struct OutboundRma {
     pub window: Option<Id>,
 }
 
-/// What the lead of a piece ends with.
+/// What the extended header of a piece ends with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
     /// Nothing.
@@ -43,12 +43,12 @@ pub(crate) enum Then {
 }
 
 impl OutboundRma {
-    /// One message with a lead only.
-    pub fn bare(kind: HeaderKind, source: u32, tag: i32, lead: Lead) -> OutboundRma {
+    /// One message with an extended header only.
+    pub fn bare(kind: HeaderKind, source: u32, tag: i32, extended: ExtendedHeader) -> OutboundRma {
         let header = Header { kind: kind as u8, source, tag, ..Header::default() };
         OutboundRma {
             header,
-            lead,
+            extended,
             then: Then::Nothing,
             body: UserBuf::empty(),
             sent: 0,
@@ -65,11 +65,11 @@ impl OutboundRma {
         OutboundRma { until: body.len(), body, piece, ..self }
     }
 
-    fn lead_at(&self, len: usize) -> Lead {
+    fn extended_at(&self, len: usize) -> ExtendedHeader {
         match self.then {
-            Then::Nothing => self.lead,
-            Then::Offset => self.lead.with(self.sent as u64),
-            Then::OffsetAndBytes => self.lead.with(self.sent as u64).with(len as u64),
+            Then::Nothing => self.extended,
+            Then::Offset => self.extended.with(self.sent as u64),
+            Then::OffsetAndBytes => self.extended.with(self.sent as u64).with(len as u64),
         }
     }
 }
@@ -108,10 +108,10 @@ impl<T: Transport> Engine<T> {
 
     fn push_piece(&mut self, peer: Peer, out: &OutboundRma, len: usize, is_last: bool) -> Result<(), Full> {
         let context = out.header.context.wrapping_add(out.sent as u64);
-        let lead = out.lead_at(len);
+        let extended = out.extended_at(len);
         let (offset, len) = if out.then == Then::OffsetAndBytes { (0, 0) } else { (out.sent, len) };
         let header = Header { context, ..out.header };
-        let mut am = Am { header, lead: lead.bytes(), body: &out.body, offset, len };
+        let mut am = Am { header, extended: extended.bytes(), body: &out.body, offset, len };
         if out.zero_copy {
             let done = out.request.filter(|_| is_last).map(|id| Token(u64::from(id.raw())));
             return self.transport.send_zero_copy(peer, &am, done);

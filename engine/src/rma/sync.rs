@@ -6,7 +6,7 @@ use super::{AccessFault, Far, LockKind, TargetRefusal, WindowId};
 use crate::engine::{Action, Engine, EngineCore};
 use crate::request::{MessageFault, RequestState};
 use crate::slab::Id;
-use crate::wire::{HeaderKind, Lead, LeadReader};
+use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use tern_transport::{Header, Peer, Transport};
 
 /// What one rank tells another, behind all of its accesses until then.
@@ -49,8 +49,8 @@ impl<T: Transport> Engine<T> {
             Sync::Lock(_) => member.granted = false,
             Sync::Post | Sync::Complete => {}
         }
-        let lead = Lead::EMPTY.with_id(window);
-        self.post(peer, OutboundRma::bare(HeaderKind::RmaSync, number, sync.tag(), lead));
+        let extended = ExtendedHeader::EMPTY.with_id(window);
+        self.post(peer, OutboundRma::bare(HeaderKind::RmaSync, number, sync.tag(), extended));
     }
 
     /// Whether the lock that was asked for has been given.
@@ -117,7 +117,10 @@ impl<T: Transport> Engine<T> {
             exposed.waits(false);
         }
         for &(peer, number) in &granted {
-            self.post(peer, OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_GRANTED, Lead::EMPTY));
+            self.post(
+                peer,
+                OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_GRANTED, ExtendedHeader::EMPTY),
+            );
         }
         if !granted.is_empty() {
             self.ring_waiters(id);
@@ -129,7 +132,8 @@ impl<T: Transport> Engine<T> {
 impl EngineCore {
     /// A rank synchronizes with this one.
     pub(crate) fn synchronized(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let (Some(sync), Some(number)) = (Sync::from_tag(header.tag), LeadReader(payload).id()) else {
+        let (Some(sync), Some(number)) = (Sync::from_tag(header.tag), ExtendedHeaderReader(payload).id())
+        else {
             return;
         };
         let Some((id, member)) = self.rma.get().member(header.source, from) else { return };
@@ -179,14 +183,19 @@ impl EngineCore {
         self.completions += 1;
         if let Sync::Flush | Sync::Unlock(_) = sync {
             let refused = member.refused.take().map_or(0, |refusal| refusal as u64);
-            let out = OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_DONE, Lead::EMPTY.with(refused));
+            let out = OutboundRma::bare(
+                HeaderKind::RmaTold,
+                number,
+                TOLD_DONE,
+                ExtendedHeader::EMPTY.with(refused),
+            );
             self.actions.push_back(Action::Post { peer: from, out: Box::new(out) });
         }
     }
 
     /// A target answers.
     pub(crate) fn target_answered(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         if header.tag == TOLD_REFUSED {
             if let (Some(id), Some(why)) = (reader.id(), reader.number()) {
                 self.refused(from, id, why);

@@ -9,7 +9,7 @@ use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, LAYOUTS_MAX};
 use crate::matching::Pattern;
 use crate::request::{EngineRequest, RequestOwner, RequestState};
 use crate::slab::Id;
-use crate::wire::{HeaderKind, Lead, LeadReader};
+use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use std::sync::Arc;
 use tern_mem::{Layout, UserBuf};
 use tern_transport::{self as transport, Header, Peer, Token};
@@ -181,7 +181,7 @@ impl EngineCore {
 
     /// The elements that the next accesses are about.
     fn open(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let (Some(at), Some(count), Some(place)) = (reader.number(), reader.number(), reader.number()) else {
             return;
         };
@@ -199,7 +199,7 @@ impl EngineCore {
 
     /// Sends what a get asks for, straight out of the window.
     fn read_for(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let mut reader = LeadReader(payload);
+        let mut reader = ExtendedHeaderReader(payload);
         let (Some(receiver), Some(len)) = (reader.id(), reader.number()) else { return };
         let Ok(bytes) = usize::try_from(len) else { return };
         match self.reach(from, header, bytes, false) {
@@ -229,8 +229,8 @@ impl EngineCore {
     }
 
     fn refuse(&mut self, to: Peer, receiver: Id, refusal: TargetRefusal) {
-        let lead = Lead::EMPTY.with_id(receiver).with(refusal as u64);
-        let out = OutboundRma::bare(HeaderKind::RmaTold, 0, TOLD_REFUSED, lead);
+        let extended = ExtendedHeader::EMPTY.with_id(receiver).with(refusal as u64);
+        let out = OutboundRma::bare(HeaderKind::RmaTold, 0, TOLD_REFUSED, extended);
         self.actions.push_back(Action::Post { peer: to, out: Box::new(out) });
     }
 
@@ -329,7 +329,8 @@ impl EngineCore {
     /// What was there before, as a fragment of the origin's result.
     fn give_back(&mut self, to: Peer, receiver: Id, offset: u64, old: UserBuf) {
         let len = old.len().max(1);
-        let out = OutboundRma::bare(HeaderKind::Fragment, receiver.raw(), 0, Lead::EMPTY).with(old, len);
+        let out =
+            OutboundRma::bare(HeaderKind::Fragment, receiver.raw(), 0, ExtendedHeader::EMPTY).with(old, len);
         let header = Header { context: offset, ..out.header };
         self.actions.push_back(Action::Post { peer: to, out: Box::new(OutboundRma { header, ..out }) });
     }
@@ -399,20 +400,20 @@ fn numbers(block: &UserBuf, len: usize) -> [u8; 24] {
 
 /// The request that a payload leads with.
 fn first(block: &UserBuf, len: usize) -> Option<Id> {
-    LeadReader(&numbers(block, len)[..len.min(24)]).id()
+    ExtendedHeaderReader(&numbers(block, len)[..len.min(24)]).id()
 }
 
 /// The request that a fetch leads with, and the offset in its result.
 fn leading(block: &UserBuf, len: usize) -> Option<(Id, u64)> {
     let bytes = numbers(block, len);
-    let mut reader = LeadReader(&bytes[..len.min(24)]);
+    let mut reader = ExtendedHeaderReader(&bytes[..len.min(24)]);
     Some((reader.id()?, reader.number()?))
 }
 
 /// What a fetch without elements has in their place.
 fn third(block: &UserBuf, len: usize) -> Option<usize> {
     let bytes = numbers(block, len);
-    let mut reader = LeadReader(&bytes[..len.min(24)]);
+    let mut reader = ExtendedHeaderReader(&bytes[..len.min(24)]);
     reader.number()?;
     reader.number()?;
     usize::try_from(reader.number()?).ok()

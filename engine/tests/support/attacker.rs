@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_engine::slab::Id;
-use tern_engine::wire::{HeaderKind, Lead, Offer, Ready, Want};
+use tern_engine::wire::{ExtendedHeader, HeaderKind, Offer, Ready, Want};
 use tern_engine::{ANY_SOURCE, ANY_TAG};
 use tern_mem::UserBuf;
 use tern_transport::*;
@@ -100,21 +100,21 @@ impl State {
             let (peer, sender, len) = self.sends[at];
             let (receiver, addr, key) = (Id::from_raw(self.number() as u32), self.number(), self.number());
             let want = self.rng.pick(&[Want::Stream, Want::Put(addr), Want::Share { addr, key }]);
-            let lead = Ready { sender, receiver, len, want }.lead();
+            let extended = Ready { sender, receiver, len, want }.extended();
             return sink.short(
                 peer,
                 &Header { kind: HeaderKind::Ready as u8, ..Header::default() },
-                lead.bytes(),
+                extended.bytes(),
             );
         }
         let (peer, receiver, len) = self.receives[at - self.sends.len()];
         if self.rng.chance(10) {
             let refused = self.rng.below(2) as u64;
-            let lead = Lead::EMPTY.with_id(receiver).with(refused);
+            let extended = ExtendedHeader::EMPTY.with_id(receiver).with(refused);
             return sink.short(
                 peer,
                 &Header { kind: HeaderKind::Put as u8, ..Header::default() },
-                lead.bytes(),
+                extended.bytes(),
             );
         }
         let context = self.rng.below(len as usize) as u64;
@@ -125,10 +125,10 @@ impl State {
     }
 
     fn listen(&mut self, peer: Peer, am: &Am<'_>) {
-        if let Some(offer) = Offer::parse(am.lead).filter(|_| am.header.kind == HeaderKind::Offer as u8) {
+        if let Some(offer) = Offer::parse(am.extended).filter(|_| am.header.kind == HeaderKind::Offer as u8) {
             self.sends.push((peer, offer.sender, offer.len));
         }
-        if let Some(ready) = Ready::parse(am.lead).filter(|_| am.header.kind == HeaderKind::Ready as u8) {
+        if let Some(ready) = Ready::parse(am.extended).filter(|_| am.header.kind == HeaderKind::Ready as u8) {
             self.receives.push((peer, ready.receiver, ready.len));
         }
         for known in [&mut self.sends, &mut self.receives] {

@@ -30,7 +30,7 @@ impl World for Datagrams {
         let attach = |me| {
             let outside = Some(Outside { secret, directory: Box::new(OwnDirectory::new(me, &directory)) });
             let place =
-                JobPlace { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
+                JobPlace { me, size, local_ranks: None, segment: None, oversubscribed: false, outside };
             let mut fabric = Fabric::attach(place, &config).expect("sockets");
             if size > 1 {
                 fabric

@@ -33,7 +33,7 @@ impl World for Machine {
         let attach = |me| {
             let segment = Some(file.try_clone().expect("a descriptor"));
             let oversubscribed = plan.seed % 2 == 0;
-            let place = JobPlace { me, size, neighbours: None, segment, oversubscribed, outside: None };
+            let place = JobPlace { me, size, local_ranks: None, segment, oversubscribed, outside: None };
             Some(Fabric::attach(place, &config).expect("a segment"))
         };
         Machine((0..size).map(attach).collect())

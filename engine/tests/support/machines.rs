@@ -28,11 +28,11 @@ impl World for Machines {
         let segments = [segment(), segment()];
         let attach = |me: Peer| {
             let mine = machine_of(me);
-            let neighbours = Some((0..size).filter(|rank| machine_of(*rank) == mine).collect());
+            let local_ranks = Some((0..size).filter(|rank| machine_of(*rank) == mine).collect());
             let segment = Some(segments[mine as usize].try_clone().expect("a descriptor"));
             let outside =
                 Some(Outside { secret: [1; 32], directory: Box::new(OwnDirectory::new(me, &directory)) });
-            let place = JobPlace { me, size, neighbours, segment, oversubscribed: false, outside };
+            let place = JobPlace { me, size, local_ranks, segment, oversubscribed: false, outside };
             Some(Fabric::attach(place, &config).expect("a segment and sockets"))
         };
         Machines { ends: (0..size).map(attach).collect(), cuts: cuts > 0 }

@@ -189,9 +189,9 @@ impl Wires {
     }
 
     fn queue(&mut self, from: Peer, to: Peer, am: &Am<'_>) {
-        let mut payload = am.lead.to_vec();
+        let mut payload = am.extended.to_vec();
         payload.resize(am.payload_len(), 0);
-        am.body.read(am.offset, &mut payload[am.lead.len()..]);
+        am.body.read(am.offset, &mut payload[am.extended.len()..]);
         self.queues[from as usize * self.size + to as usize]
             .push_back(Message { header: am.header, payload });
     }

@@ -69,7 +69,7 @@ impl World for Sockets {
             let directory = Box::new(OwnDirectory::new(me, &directory));
             let outside = Some(Outside { secret: [1; 32], directory });
             let place =
-                JobPlace { me, size, neighbours: None, segment: None, oversubscribed: false, outside };
+                JobPlace { me, size, local_ranks: None, segment: None, oversubscribed: false, outside };
             Some(Fabric::attach(place, &config).expect("sockets"))
         };
         Sockets { ends: (0..size).map(attach).collect(), cuts: tcp.cuts > 0 }

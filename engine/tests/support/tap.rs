@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tern_engine::RequestId;
-use tern_engine::wire::{FLAG_SIGNED, HeaderKind, LeadReader, Offer};
+use tern_engine::wire::{ExtendedHeaderReader, FLAG_SIGNED, HeaderKind, Offer};
 use tern_mem::UserBuf;
 use tern_transport::*;
 
@@ -58,7 +58,7 @@ impl<S> Noting<'_, S> {
             Some(HeaderKind::EagerSync) => (false, len as u64 - 8),
             Some(HeaderKind::Offer) => (true, Offer::parse(payload).expect("an offer").len),
             Some(HeaderKind::Withdraw) => {
-                let request = LeadReader(payload).id().expect("a request");
+                let request = ExtendedHeaderReader(payload).id().expect("a request");
                 return self.events.push(Event::Withdraw { from, request });
             }
             _ => return,

@@ -1,4 +1,4 @@
-//! Neighbourhood collectives (MPI 5.0 sections 8.6 to 8.8): every process sends to its destinations and receives from its
+//! Neighborhood collectives (MPI 5.0 sections 8.6 to 8.8): every process sends to its destinations and receives from its
 //! sources, which its topology names.
 
 use tern_abi::*;

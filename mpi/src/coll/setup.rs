@@ -50,7 +50,7 @@ impl Block {
 pub struct Blocks<'a, T = MPI_Datatype> {
     /// Address of the buffer.
     pub buf: ChoiceBuf,
-    /// Elements per rank, or per neighbour.
+    /// Elements per rank, or per neighbor.
     pub counts: Integers<'a>,
     /// Where each rank's block begins.
     pub displs: Integers<'a>,

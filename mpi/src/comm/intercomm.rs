@@ -118,7 +118,7 @@ pub fn split(call: &'static str, comm: MPI_Comm, own: SplitChoice) -> Result<MPI
     let local = participants.group.include(ours.iter().map(|&(rank, _)| rank));
     let far = remote.include(theirs.iter().map(|&(rank, _)| rank));
     let rank =
-        ours.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own colour") as u32;
+        ours.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own color") as u32;
     let first = if enter().comes_first(&local, &far) { ours[0].1.contexts } else { theirs[0].1.contexts };
     adopt(comm, in_block(first, rank, local, Some(far)))
 }

@@ -69,7 +69,7 @@ entry! {
         Ok(())
     }
 
-    /// Communicators by colour.
+    /// Communicators by color.
     safe fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
         let arguments = newcomm.and_then(|newcomm| match color {
             0.. | MPI_UNDEFINED => Ok(newcomm),
@@ -253,7 +253,7 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
     adopt(comm, in_block(number(&first, 0), rank, group, None))
 }
 
-/// Splits, once the members have [`met`]: every one tells colour, key and a block of contexts that the first of its colour gives to all.
+/// Splits, once the members have [`met`]: every one tells color, key and a block of contexts that the first of its color gives to all.
 pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
     let mut process = enter();
     let mine = process.lead_contexts();
@@ -275,11 +275,11 @@ pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Re
     let chosen = SplitChoice::with_color(&all, color);
     let group = participants.group.include(chosen.iter().map(|&(rank, _)| rank));
     let rank =
-        chosen.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own colour") as u32;
+        chosen.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own color") as u32;
     adopt(comm, in_block(chosen[0].1.contexts, rank, group, None))
 }
 
-/// Gives those a colour that want to be divided by hardware. All members take part where one wants it.
+/// Gives those a color that want to be divided by hardware. All members take part where one wants it.
 fn divide(participants: &Participants, all: &mut [SplitChoice]) -> Result {
     let wanting: Vec<bool> = all.iter().map(|choice| choice.color == SplitChoice::DIVIDED).collect();
     if !wanting.contains(&true) {
@@ -306,10 +306,10 @@ impl SplitChoice {
     /// Bytes of a record.
     pub const BYTES: usize = 24;
 
-    /// The colour of those that are to be divided by hardware; no program can say it.
+    /// The color of those that are to be divided by hardware; no program can say it.
     const DIVIDED: c_int = -2;
 
-    /// The colour.
+    /// The color.
     pub fn color(&self) -> c_int {
         self.color
     }
@@ -329,7 +329,7 @@ impl SplitChoice {
         records.chunks_exact(Self::BYTES).map(choice).collect()
     }
 
-    /// The ranks of a colour in their new order, with what they told.
+    /// The ranks of a color in their new order, with what they told.
     pub fn of_color(records: &[u8], color: c_int) -> Vec<(u32, SplitChoice)> {
         SplitChoice::with_color(&SplitChoice::all(records), color)
     }

@@ -54,7 +54,7 @@ pub fn all() -> Info {
 
 /// By what a process wants to be with others.
 pub enum Wish {
-    /// By a colour.
+    /// By a color.
     Color(c_int),
     /// By the widest resource that divides the members.
     Divided,
@@ -94,7 +94,7 @@ fn part(level: Level) -> Option<u32> {
     }
 }
 
-/// The colour of those that are restricted to this part of this host.
+/// The color of those that are restricted to this part of this host.
 fn color(process: &Process, comm: MPI_Comm, part: Option<u32>) -> Result<c_int> {
     let this = process.comm(comm)?;
     let members = this.group.members().chain(this.remote.iter().flat_map(Group::members));
@@ -102,7 +102,7 @@ fn color(process: &Process, comm: MPI_Comm, part: Option<u32>) -> Result<c_int> 
     Ok(color.unwrap_or(MPI_UNDEFINED))
 }
 
-const _: () = assert!((HOSTS_MAX as u64 * PROCESSORS_MAX as u64) < 1 << 31, "a colour must not be negative");
+const _: () = assert!((HOSTS_MAX as u64 * PROCESSORS_MAX as u64) < 1 << 31, "a color must not be negative");
 
 /// A number for a part of a host.
 fn joined(host: u32, part: u32) -> u32 {
@@ -129,7 +129,7 @@ pub fn own_parts(process: &Process) -> Vec<u8> {
     record(&parts)
 }
 
-/// The colours of all members, by the widest resource of which they are restricted to several; all are undefined where there is none.
+/// The colors of all members, by the widest resource of which they are restricted to several; all are undefined where there is none.
 /// `wanting` tells which members take part.
 pub fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<Vec<c_int>> {
     let all = participants.allgather(mine)?;

@@ -19,7 +19,7 @@ pub struct Error {
 /// The object whose error handler decides (MPI 5.0 section 9.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorObject {
-    /// No object: `MPI_COMM_SELF`'s handler, or the initial one before MPI is initialised.
+    /// No object: `MPI_COMM_SELF`'s handler, or the initial one before MPI is initialized.
     None,
     /// A communicator.
     Comm(MPI_Comm),

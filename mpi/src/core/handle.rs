@@ -2,7 +2,7 @@
 //!
 //! A handle is a small integer in the shape of a pointer, never an address. Predefined handles are below
 //! 4096 (MPI 5.0 section 20.2). The others carry kind, generation and index, and fit in 31 bits,
-//! so that `MPI_X_toint` and Fortran have the same number. A freed or foreign handle is recognised, not followed.
+//! so that `MPI_X_toint` and Fortran have the same number. A freed or foreign handle is recognized, not followed.
 
 /// What a handle names. Four bits, never zero, so that every handle is above 4095.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

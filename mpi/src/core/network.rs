@@ -13,7 +13,7 @@ pub fn connect(job: &mut Job, config: &TransportConfig) -> Result<Fabric> {
     let mut place = JobPlace {
         me: job.rank,
         size: job.size,
-        neighbours: (job.hosts > 1).then(|| job.places().ranks_of(job.host_of(job.rank)).collect()),
+        local_ranks: (job.hosts > 1).then(|| job.places().ranks_of(job.host_of(job.rank)).collect()),
         segment: job.segment.take(),
         oversubscribed: job.cores.is_oversubscribed(),
         outside: None,

@@ -23,7 +23,7 @@ use tern_abi::*;
 use tern_job::Job;
 use tern_transport::Peer;
 
-/// Everything that handles name, and the engine while MPI is initialised.
+/// Everything that handles name, and the engine while MPI is initialized.
 pub struct Process {
     engine: Option<Box<ProcessEngine>>,
     /// The job; from initialisation on.
@@ -75,7 +75,7 @@ impl Process {
         }
     }
 
-    /// The engine, where a handle that exists only while MPI is initialised has been checked already.
+    /// The engine, where a handle that exists only while MPI is initialized has been checked already.
     #[inline]
     pub fn engine_mut(&mut self) -> Option<&mut ProcessEngine> {
         self.engine.as_deref_mut()
@@ -164,7 +164,7 @@ fn no_comm(comm: MPI_Comm) -> Box<crate::core::error::Error> {
     fail(MPI_ERR_COMM, format!("{:#x} is no communicator: it was freed or never was one", comm.0))
 }
 
-/// The error of a call before MPI is initialised or after it has ended.
+/// The error of a call before MPI is initialized or after it has ended.
 #[cold]
 pub fn outside() -> Box<crate::core::error::Error> {
     fail(

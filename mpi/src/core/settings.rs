@@ -38,7 +38,7 @@ pub fn tell_unknown(rank: u32) {
     }
 }
 
-/// The error handler that is there from the start, also before MPI is initialised (MPI 5.0 section 9.3).
+/// The error handler that is there from the start, also before MPI is initialized (MPI 5.0 section 9.3).
 pub fn initial_errhandler() -> MPI_Errhandler {
     match from_environment().unwrap_or_default().errors {
         InitialErrors::AreFatal => MPI_ERRORS_ARE_FATAL,

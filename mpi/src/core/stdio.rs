@@ -40,7 +40,7 @@ fn is_pipe(fd: c_int) -> bool {
 
 /// A stream that has a buffer is in use already, or `stdbuf` has given it one: this library was loaded late.
 fn buffer_lines() {
-    // SAFETY: the C library's own stream, which is initialised before this library is; a null buffer leaves it to allocate one.
+    // SAFETY: the C library's own stream, which is initialized before this library is; a null buffer leaves it to allocate one.
     unsafe {
         if __fbufsize(stdout) == 0 && __flbf(stdout) == 0 {
             libc::setvbuf(stdout, std::ptr::null_mut::<c_char>(), libc::_IOLBF, 0);

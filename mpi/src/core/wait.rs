@@ -128,7 +128,7 @@ pub fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
 /// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
 /// be several nodes may share it. 0: it does not.
 pub fn polls_per_yield(fabric: &Fabric) -> u32 {
-    match (fabric.is_networked(), fabric.has_neighbours()) {
+    match (fabric.is_networked(), fabric.has_local_ranks()) {
         (false, _) => 0,
         (true, false) => POLLS_PER_YIELD,
         (true, true) => POLLS_PER_YIELD_NEAR,

@@ -170,7 +170,7 @@ fn no_type(datatype: MPI_Datatype) -> Box<Error> {
     fail(MPI_ERR_TYPE, format!("{:#x} is no datatype: it was freed or never was one", datatype.0))
 }
 
-/// Enters the library for a call that needs MPI to be initialised.
+/// Enters the library for a call that needs MPI to be initialized.
 pub fn running() -> Result<LockGuard> {
     let mut process = enter();
     process.engine()?;

@@ -106,7 +106,7 @@ fn start(required: c_int) -> Result {
         return Err(process::outside());
     }
     if phase() != Phase::Before {
-        return Err(fail(MPI_ERR_OTHER, "MPI has been initialised already: it can be only once"));
+        return Err(fail(MPI_ERR_OTHER, "MPI has been initialized already: it can be only once"));
     }
     let mut process = enter();
     attach(&mut process)?;

@@ -78,7 +78,7 @@ pub fn host_name() -> String {
 /// Addresses that `MPI_Alloc_mem` has given out: freeing any other must not bring the program down.
 static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
-/// What `MPI_Alloc_mem` aligns to without a hint: a cache line, so that no message shares one with a neighbour.
+/// What `MPI_Alloc_mem` aligns to without a hint: a cache line, so that no message shares one with a neighbor.
 const ALIGNMENT_MIN: usize = 64;
 
 /// The hint `mpi_minimum_memory_alignment`: a power of two (section 9.2).

@@ -59,7 +59,7 @@ pub fn wait_on(
 ) {
     let is_rung = process.engine_ref().is_some_and(|engine| {
         let fabric = engine.transport_ref();
-        !fabric.is_networked() || fabric.has_neighbours()
+        !fabric.is_networked() || fabric.has_local_ranks()
     });
     wait::until_event(process, OnWords { win, call, look, missing, is_rung });
 }

@@ -172,7 +172,7 @@ impl Grid {
         Ok(hosts.and_then(|hosts| order::of_grid(&self.dims, &self.periods, &hosts)))
     }
 
-    /// The topology of the process `rank`: in every dimension its neighbour in the negative direction, then the one in
+    /// The topology of the process `rank`: in every dimension its neighbor in the negative direction, then the one in
     /// the positive (section 8.6).
     fn topology(&self, rank: u32) -> Topology {
         let around = |dimension| [-1, 1].map(|step| self.shifted(rank, dimension, step));

@@ -22,7 +22,7 @@ pub(super) enum TopologyKind {
 }
 
 impl Topology {
-    /// Neighbours for the collectives of section 8.6, in its order.
+    /// Neighbors for the collectives of section 8.6, in its order.
     pub(super) fn neighbors(&self) -> Neighbors<'_> {
         let pairing = match self.kind {
             TopologyKind::Cart(_) => Pairing::Opposite,

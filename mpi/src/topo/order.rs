@@ -95,7 +95,7 @@ impl OrderedGrid<'_> {
 #[derive(Clone)]
 struct GridBlocks {
     /// For each dimension: its length, that of a block, and how far apart in turns two neighbors within a block are, and
-    /// two neighbouring blocks.
+    /// two neighboring blocks.
     dims: Vec<[u32; 4]>,
 }
 
@@ -145,7 +145,7 @@ fn shapes(dims: &[u32], places_max: u64) -> Vec<Vec<u32>> {
 }
 
 /// All nodes, those of the first host first. Who has most edges to those that a host has already is next, and among
-/// equals who has been a neighbour for the longest time, so that a host's part grows evenly to all sides.
+/// equals who has been a neighbor for the longest time, so that a host's part grows evenly to all sides.
 fn fill(neighbors: &[Vec<(u32, u64)>], seats: &Seats) -> Vec<u32> {
     let mut filling = Filling {
         taken: vec![false; neighbors.len()],

@@ -222,7 +222,7 @@ impl Orders {
 
 /// Appends a message to what is to be sent.
 pub fn encode(message: &impl Serialize, bytes: &mut Vec<u8>) {
-    // Only a type that cannot be counted in advance fails to serialise into memory, and there is none here.
+    // Only a type that cannot be counted in advance fails to serialize into memory, and there is none here.
     let body = postcard::to_allocvec(message).unwrap_or_default();
     bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&body);

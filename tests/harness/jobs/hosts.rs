@@ -116,7 +116,7 @@ fn by_machine(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// Grids and graphs whose neighbours would mostly be on different hosts.
+/// Grids and graphs whose neighbors would mostly be on different hosts.
 fn reordered(jobs: &Jobs<'_>) -> Verdict {
     let program = jobs.conformance("topo_reorder")?;
     expect_code(&run_command(mpirun(jobs, "a:4,b:4").arg(&program).arg("less"))?, 0)?;

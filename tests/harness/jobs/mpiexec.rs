@@ -8,7 +8,7 @@ pub const TESTS: &[Test] = &[
     Test { name: "soft number of ranks, and a path", run: soft_and_path },
 ];
 
-/// A wrong rank is fatal, unless errors return from the start; also errors before MPI is initialised.
+/// A wrong rank is fatal, unless errors return from the start; also errors before MPI is initialized.
 fn initial_errhandler(jobs: &Jobs<'_>) -> Verdict {
     for (handler, is_fatal) in
         [("mpi_errors_are_fatal", true), ("mpi_errors_abort", true), ("mpi_errors_return", false)]

@@ -206,7 +206,7 @@ const PROGRAMS: &[(&str, u32, bool)] = &[
     ("flood_large", 2, false),
 ];
 
-/// Ranks on several hosts in turn, so that neighbours are on different ones and some share one.
+/// Ranks on several hosts in turn, so that neighbors are on different ones and some share one.
 fn programs(jobs: &Jobs<'_>) -> Verdict {
     let two = net_or_skip!(jobs, 2);
     let three = net_or_skip!(jobs, 3);

@@ -131,7 +131,7 @@ const CHAPTERS: &[(&str, &[&str])] = &[
     ),
     ("10 Info", &["Info_*"]),
     (
-        "8 Topologies, neighbourhood collectives",
+        "8 Topologies, neighborhood collectives",
         &["Cart*", "Graph*", "Dist_graph_*", "Dims_create", "Topo_test", "*eighbor_*"],
     ),
     (OTHERS, &["*_buffer"]),

@@ -40,9 +40,9 @@ fn identity(library: Option<&Path>) -> String {
 
 fn transports() -> String {
     let mut table = TextTable::default();
-    table.row(["shm", "shared memory, between the ranks of one machine"]);
+    table.row(["shm", "shared memory, between the ranks of one host"]);
     table.row(["self", "a queue in the rank's own memory, from a rank to itself"]);
-    table.row(["tcp", "connections, between machines"]);
+    table.row(["tcp", "connections, between hosts"]);
     table.row(["urtp", &multicast()]);
     table.row(["libfabric", &fabrics()]);
     table.text()
@@ -71,7 +71,7 @@ fn multicast() -> String {
         }
         _ => "",
     };
-    format!("reliable multicast, for collectives between machines; {why}{ethernet}")
+    format!("reliable multicast, for collectives between hosts; {why}{ethernet}")
 }
 
 /// A star marks what the environment sets.

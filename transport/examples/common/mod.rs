@@ -23,7 +23,7 @@ pub fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
         let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
         let oversubscribed = size as usize > cores;
         Fabric::attach(
-            JobPlace { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None },
+            JobPlace { me, size, local_ranks: None, segment: Some(segment), oversubscribed, outside: None },
             &TransportConfig::default(),
         )
         .unwrap_or_else(|error| panic!("{error}"))

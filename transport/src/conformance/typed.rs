@@ -76,7 +76,7 @@ pub(crate) fn sends_from_and_to_gaps<W: ConformanceWorld>() {
             let bytes = pattern(seed + round, len);
             let (mut source, mut target) = (Gapped::new(piece, count), Gapped::new(piece, count));
             source.set(&bytes);
-            let am = Am { header: header(seed), lead: &[], body: &source.buf(), offset: 0, len };
+            let am = Am { header: header(seed), extended: &[], body: &source.buf(), offset: 0, len };
             let (transport, peer) = world.sender();
             let mut sent = transport.send(peer, &am).is_ok();
             let mut lander = Lander(target.buf(), false);

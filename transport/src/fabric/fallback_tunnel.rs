@@ -99,7 +99,7 @@ pub(super) fn send((to, reachability, packet): Tunneled, tcp: &mut Tcp) {
     let flags = if reachability.asks { FLAG_ASKS } else { 0 }
         | if reachability.unreached { FLAG_UNREACHED } else { 0 };
     let header = Header { kind: KIND, flags, ..Header::default() };
-    let am = Am { header, lead: &[], body: &packet, offset: 0, len: packet.len() };
+    let am = Am { header, extended: &[], body: &packet, offset: 0, len: packet.len() };
     let _ = tcp.send(to, &am);
 }
 

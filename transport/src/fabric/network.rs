@@ -74,13 +74,13 @@ impl Network {
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
         let (me, size, secret, transport) = (place.me, place.size, outside.secret, config.transport);
         // What multicasts needs the interfaces of the machine.
-        let local = place.neighbours.is_none() && transport == TransportSetting::Tcp;
+        let local = place.local_ranks.is_none() && transport == TransportSetting::Tcp;
         let settings = TcpConfig { local, ..config.tcp };
         let (directory, opened, note) = endpoint(outside.directory, config)?;
         let tcp = Tcp::new(me, size, secret, directory, settings)?.with_fingerprint(config.fingerprint);
         let ofi = opened.map(|(opened, half)| Ofi::new((me, size, secret), opened, half, tcp.bell().clone()));
-        let neighbours = place.neighbours.filter(|ranks| !transport.is_network() && ranks.len() > 1);
-        let here = match neighbours {
+        let local_ranks = place.local_ranks.filter(|ranks| !transport.is_network() && ranks.len() > 1);
+        let here = match local_ranks {
             None => None,
             Some(ranks) => {
                 let count = ranks.len() as u32;
@@ -172,7 +172,7 @@ impl Network {
         &mut self.tcp
     }
 
-    pub(super) fn has_neighbours(&self) -> bool {
+    pub(super) fn has_local_ranks(&self) -> bool {
         self.here.is_some()
     }
 

@@ -376,12 +376,12 @@ impl Letter {
             Letter::Near => (3, &[]),
             Letter::No => (4, &[]),
         };
-        let mut lead = [0; AM_INLINE_BYTES_MAX];
-        let chunks = lead.chunks_exact_mut(8).zip(words);
+        let mut extended = [0; AM_INLINE_BYTES_MAX];
+        let chunks = extended.chunks_exact_mut(8).zip(words);
         chunks.for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
         let header = Header { kind: KIND, flags, ..Header::default() };
-        let lead = &lead[..8 * words.len()];
-        tcp.send(to, &Am { header, lead, body: &UserBuf::empty(), offset: 0, len: 0 })
+        let extended = &extended[..8 * words.len()];
+        tcp.send(to, &Am { header, extended, body: &UserBuf::empty(), offset: 0, len: 0 })
     }
 
     fn read(header: &Header, payload: &[u8]) -> Option<Letter> {

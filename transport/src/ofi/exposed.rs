@@ -31,9 +31,12 @@ impl Offered {
 
     /// With the protocol's own bytes; `None` if it is too short.
     pub fn parse(payload: &[u8]) -> Option<(Offered, &[u8])> {
-        let (bytes, lead) = payload.split_first_chunk::<OFFER_BYTES>()?;
+        let (bytes, extended) = payload.split_first_chunk::<OFFER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|nth| bytes[at + nth]));
-        Some((Offered { place: RemoteMemory { start: number(0), key: number(8) }, len: number(16) }, lead))
+        Some((
+            Offered { place: RemoteMemory { start: number(0), key: number(8) }, len: number(16) },
+            extended,
+        ))
     }
 }
 
@@ -141,8 +144,8 @@ mod tests {
     #[test]
     fn an_offer_survives() {
         let offered = Offered { place: RemoteMemory { start: 1 << 40, key: u64::MAX }, len: 77 };
-        let bytes = [&offered.bytes()[..], b"lead"].concat();
-        assert_eq!(Offered::parse(&bytes), Some((offered, &b"lead"[..])));
+        let bytes = [&offered.bytes()[..], b"head"].concat();
+        assert_eq!(Offered::parse(&bytes), Some((offered, &b"head"[..])));
         assert_eq!(Offered::parse(&bytes[..OFFER_BYTES - 1]), None);
     }
 

@@ -47,11 +47,11 @@ impl Ofi {
             }
         };
         let offered = Offered { place: region.place(), len: am.len as u64 };
-        let len = HEAD_BYTES + OFFER_BYTES + am.lead.len();
+        let len = HEAD_BYTES + OFFER_BYTES + am.extended.len();
         let packet = self.endpoint.slot(slot);
         super::packet::write_head(packet, way.head(), self.me, &am.header);
         packet[HEAD_BYTES..HEAD_BYTES + OFFER_BYTES].copy_from_slice(&offered.bytes());
-        packet[HEAD_BYTES + OFFER_BYTES..len].copy_from_slice(am.lead);
+        packet[HEAD_BYTES + OFFER_BYTES..len].copy_from_slice(am.extended);
         let taken = self.endpoint.send(way.to, slot, len);
         self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))?;
         self.links[peer as usize].was_sent_to = true;
@@ -105,16 +105,16 @@ impl<S: Sink> OfiArrivals<'_, S> {
 
     /// Asks for the place of an exposed message.
     fn begin(&mut self, from: Peer, header: Header, payload: &[u8]) {
-        let Some((offered, lead)) = Offered::parse(payload) else {
+        let Some((offered, extended)) = Offered::parse(payload) else {
             self.counters.unproven += 1;
             return;
         };
-        let total = (offered.len as usize).saturating_add(lead.len());
+        let total = (offered.len as usize).saturating_add(extended.len());
         match self.sink.header(from, &header, total) {
             Landing::Nothing => self.returns.push((from, WELL)),
             Landing::Place { buf, offset, len, token } => {
-                let before = lead.len().min(len);
-                buf.write(offset, &lead[..before]);
+                let before = extended.len().min(len);
+                buf.write(offset, &extended[..before]);
                 let place = (buf, offset + before, len.min(total) - before);
                 self.inbound.entry(from).or_default().reading = Some(RemoteRead::new(offered, token, place));
                 self.links[from as usize].is_held = true;
@@ -220,7 +220,7 @@ impl Ofi {
     fn give_one_back(&mut self, peer: Peer, status: u8) -> Result<(), Full> {
         let way = self.way(peer).ok_or(Full)?.marked(PacketKind::Return);
         let (header, body) = (Header { flags: status, ..Header::default() }, UserBuf::empty());
-        let am = Am { header, lead: &[], body: &body, offset: 0, len: 0 };
+        let am = Am { header, extended: &[], body: &body, offset: 0, len: 0 };
         self.send_slot(peer, way, &am)?;
         self.links[peer as usize].was_sent_to = true;
         Ok(())

@@ -277,7 +277,7 @@ impl Ofi {
     /// Sends a packet that says nothing but its mark.
     fn send_mark(&mut self, peer: Peer, kind: PacketKind) -> Result<(), Full> {
         let way = self.way(peer).ok_or(Full)?.marked(kind);
-        let am = Am { header: Header::default(), lead: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
+        let am = Am { header: Header::default(), extended: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
         self.send_slot(peer, way, &am)
     }
 

@@ -23,7 +23,7 @@ use crate::limits::{
 };
 
 /// Cells that a rank uses where nobody may be running who empties them: those of all ranks together are the cells that two have.
-fn crowded_cells(layout: &SegmentLayout) -> u32 {
+fn oversubscribed_cells(layout: &SegmentLayout) -> u32 {
     (2 * layout.cells / layout.size).clamp(CROWDED_CELLS_MIN.min(layout.cells), layout.cells)
 }
 
@@ -67,13 +67,13 @@ pub(crate) struct CellPool {
 }
 
 impl CellPool {
-    /// `crowded`: the job's ranks outnumber the cores.
-    pub(crate) fn new(segment: &Segment, owner: Peer, crowded: bool) -> Self {
+    /// `oversubscribed`: the job's ranks outnumber the cores.
+    pub(crate) fn new(segment: &Segment, owner: Peer, oversubscribed: bool) -> Self {
         let layout = segment.layout();
-        let lent_max = if crowded { 0 } else { lent_max(layout.cells) };
+        let lent_max = if oversubscribed { 0 } else { lent_max(layout.cells) };
         CellPool {
             owner,
-            count: if crowded { crowded_cells(layout) } else { layout.cells },
+            count: if oversubscribed { oversubscribed_cells(layout) } else { layout.cells },
             busy: 0,
             lent: 0,
             lent_max,

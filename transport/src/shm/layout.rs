@@ -58,7 +58,7 @@ impl SegmentLayout {
         Some(rings.checked_add(self.rings_offset())?.next_multiple_of(PAGE_BYTES))
     }
 
-    /// A ring and, before it, its reader's line: a pair that exchanges little touches one page. The odd number of lines also keeps the heads of neighbouring rings in
+    /// A ring and, before it, its reader's line: a pair that exchanges little touches one page. The odd number of lines also keeps the heads of neighboring rings in
     /// different sets of the first-level cache.
     fn ring_bytes(&self) -> usize {
         (self.ring_lines as usize + 1) * LINE_BYTES

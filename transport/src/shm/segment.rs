@@ -194,7 +194,7 @@ impl Segment {
     /// At `offset` there must lie a `T`, which is made of atomics only.
     #[inline]
     unsafe fn view<T>(&self, offset: usize) -> &T {
-        // SAFETY: within the mapping by `at`; mapped pages are initialised, and aligned as the layout's test
+        // SAFETY: within the mapping by `at`; mapped pages are initialized, and aligned as the layout's test
         // shows; the memory lives as long as `self`.
         unsafe { self.at(offset, size_of::<T>()).cast::<T>().as_ref() }
     }

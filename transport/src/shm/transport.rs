@@ -137,13 +137,13 @@ impl Shm {
         Ok(Shm::with_bell(segment, me, bell, registered, false, config))
     }
 
-    /// `registered`: `membarrier` reaches this process. `crowded`: ranks outnumber the cores.
+    /// `registered`: `membarrier` reaches this process. `oversubscribed`: ranks outnumber the cores.
     fn with_bell(
         segment: Arc<Segment>,
         me: Peer,
         bell: Arc<Bell>,
         registered: bool,
-        crowded: bool,
+        oversubscribed: bool,
         config: &TransportConfig,
     ) -> Shm {
         let size = segment.layout().size;
@@ -163,7 +163,7 @@ impl Shm {
             ring_known: vec![false; size as usize],
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
-            cells: CellPool::new(&segment, me, crowded),
+            cells: CellPool::new(&segment, me, oversubscribed),
             store_tuner: StoreTuner::default(),
             cooperative_copies: CooperativeCopies::new(segment.clone(), me),
             path_tuner: PathTuner::new(config.copies),
@@ -224,7 +224,7 @@ impl Shm {
 
     /// All that is not one line of an open ring with known room.
     #[inline(never)]
-    fn send_otherwise(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+    fn send_general(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
         assert!(len <= self.config.shm_eager_bytes_max(), "{len} bytes do not fit an eager message");
         self.try_send(peer, am, len).or_else(|Full| {
@@ -435,7 +435,7 @@ impl Transport for Shm {
         if len > HEAD_PAYLOAD_BYTES || !to.ring.has_room() {
             // A copy, so that the usual message stays in registers.
             let am = *am;
-            return self.send_otherwise(peer, &am);
+            return self.send_general(peer, &am);
         }
         // SAFETY: a line has room for as many bytes.
         to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });

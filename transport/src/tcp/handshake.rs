@@ -129,19 +129,19 @@ impl Transcript {
         self.0.update(bytes);
     }
 
-    fn labelled(&self, label: &[u8; 8]) -> Hmac<Sha256> {
+    fn labeled(&self, label: &[u8; 8]) -> Hmac<Sha256> {
         let mut mac = self.0.clone();
         mac.update(label);
         mac
     }
 
     fn tag(&self, label: &[u8; 8]) -> [u8; TAG_BYTES] {
-        self.labelled(label).finalize().into_bytes().into()
+        self.labeled(label).finalize().into_bytes().into()
     }
 
     /// In constant time.
     fn check(&self, label: &[u8; 8], tag: &[u8]) -> Result<(), HandshakeRefusal> {
-        self.labelled(label).verify_slice(tag).map_err(|_| HandshakeRefusal::Proof)
+        self.labeled(label).verify_slice(tag).map_err(|_| HandshakeRefusal::Proof)
     }
 
     /// What keys are made of beside the exchange: nobody else in the job or out of it has the same.

@@ -18,7 +18,7 @@ use crate::limits::{
 };
 use crate::{AM_INLINE_BYTES_MAX, Am, Token, TransferError};
 
-/// Bytes of a frame that lie together: header, lead and, of a short message, all of the payload.
+/// Bytes of a frame that lie together: header, extended header and, of a short message, all of the payload.
 const HEAD_BYTES_MAX: usize = HEADER_BYTES + PAD_BYTES + AM_INLINE_BYTES_MAX;
 const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX && HEAD_BYTES_MAX <= u8::MAX as usize);
 const _: () = assert!(HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX <= HEAD_BYTES_MAX);
@@ -220,7 +220,7 @@ impl TcpOutbox {
         let (mut head, payload_len) = ([0; HEAD_BYTES_MAX], am.payload_len());
         // What is sent without a copy stays where it is, however short: its end must be told.
         let all = zero_copy.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
-        let inline = if all { payload_len } else { am.lead.len() };
+        let inline = if all { payload_len } else { am.extended.len() };
         let mut repr = FrameRepr {
             kind: FrameKind::Data,
             header: am.header,
@@ -281,7 +281,7 @@ impl TcpOutbox {
         let mut block = self.spare.pop().unwrap_or_default();
         block.clear();
         block.reserve(len);
-        // SAFETY: `len` bytes were reserved, and are initialised when the length says so.
+        // SAFETY: `len` bytes were reserved, and are initialized when the length says so.
         unsafe {
             buf.read_to(offset, block.as_mut_ptr(), len);
             block.set_len(len);

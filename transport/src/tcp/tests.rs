@@ -172,9 +172,10 @@ fn a_zero_copy_send_ends_when_the_peer_has_it() {
     let mut keepers = keepers(2);
     let mut bytes = pattern(5, 9 << 20);
     let body = conformance::buf_of(&mut bytes);
-    let (len, lead) = (3 << 20, [1u8; 9]);
+    let (len, extended) = (3 << 20, [1u8; 9]);
     for part in 0..3 {
-        let am = crate::Am { header: header(part), lead: &lead, body: &body, offset: part * len, len };
+        let am =
+            crate::Am { header: header(part), extended: &extended, body: &body, offset: part * len, len };
         while ranks[0].send_zero_copy(1, &am, Some(crate::Token(part as u64))).is_err() {
             for (rank, keeper) in ranks.iter_mut().zip(&mut keepers) {
                 rank.poll(keeper);
@@ -184,7 +185,7 @@ fn a_zero_copy_send_ends_when_the_peer_has_it() {
     }
     poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[0].done.len() == 3);
     for (part, message) in keepers[1].received.iter().enumerate() {
-        assert_eq!(message.payload[..9], lead);
+        assert_eq!(message.payload[..9], extended);
         assert!(message.payload[9..] == bytes[part * len..(part + 1) * len], "part {part}");
     }
 }

@@ -51,8 +51,8 @@ struct QueuedMessage {
     flow: Flow,
     to: KeptTo,
     header: Header,
-    lead: [u8; AM_INLINE_BYTES_MAX],
-    lead_len: usize,
+    extended: [u8; AM_INLINE_BYTES_MAX],
+    extended_len: usize,
     body: UserBuf,
     offset: usize,
     len: usize,
@@ -101,11 +101,21 @@ impl UrtpOutbox {
         if flow.at == 0 {
             return Err(Full);
         }
-        let mut lead = [0; AM_INLINE_BYTES_MAX];
-        lead[..am.lead.len()].copy_from_slice(am.lead);
+        let mut extended = [0; AM_INLINE_BYTES_MAX];
+        extended[..am.extended.len()].copy_from_slice(am.extended);
         let Am { header, offset, len, .. } = *am;
-        let (to, lead_len, body) = (to.keep(), am.lead.len(), am.body.clone());
-        self.messages.push(QueuedMessage { flow, to, header, lead, lead_len, body, offset, len, done });
+        let (to, extended_len, body) = (to.keep(), am.extended.len(), am.body.clone());
+        self.messages.push(QueuedMessage {
+            flow,
+            to,
+            header,
+            extended,
+            extended_len,
+            body,
+            offset,
+            len,
+            done,
+        });
         Ok(false)
     }
 
@@ -162,8 +172,8 @@ impl MessageDestination<'_> {
 
 impl QueuedMessage {
     fn push(&mut self, endpoint: &mut UrtpEndpoint) -> bool {
-        let lead = &self.lead[..self.lead_len];
-        let am = Am { header: self.header, lead, body: &self.body, offset: self.offset, len: self.len };
+        let extended = &self.extended[..self.extended_len];
+        let am = Am { header: self.header, extended, body: &self.body, offset: self.offset, len: self.len };
         let to = match &self.to {
             KeptTo::Rank(peer) => MessageDestination::Rank(*peer),
             KeptTo::Members(group, marks) => MessageDestination::Members(*group, marks),

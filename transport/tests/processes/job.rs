@@ -80,7 +80,7 @@ pub fn attach_with(
 ) -> Fabric {
     let segment = segment.as_fd().try_clone_to_owned().expect("a descriptor");
     let place =
-        JobPlace { me, size, neighbours: None, segment: Some(segment), oversubscribed, outside: None };
+        JobPlace { me, size, local_ranks: None, segment: Some(segment), oversubscribed, outside: None };
     Fabric::attach(place, config).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -165,7 +165,7 @@ impl Rank {
     pub fn try_send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) -> bool {
         let len = payload.len();
         let header = Header { tag, ..Header::default() };
-        self.fabric.send(peer, &Am { header, lead: &[], body: &flat(payload), offset: 0, len }).is_ok()
+        self.fabric.send(peer, &Am { header, extended: &[], body: &flat(payload), offset: 0, len }).is_ok()
     }
 
     pub fn send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {

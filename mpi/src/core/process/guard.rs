@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 pub enum Phase {
     /// `MPI_Init` has not been called.
     Before,
-    /// Initialised.
+    /// Initialized.
     Running,
     /// `MPI_Finalize` has been called.
     Finalized,

@@ -34,10 +34,10 @@ fn study(lab: &Lab, work: JobWork, name: &'static str, conclude: fn(Vec<MetricCu
 }
 
 fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
-    let labelled = || curves.iter().map(|curve| (curve, curve.system.clone()));
+    let labeled = || curves.iter().map(|curve| (curve, curve.system.clone()));
     let charts = vec![
-        Chart::throughputs(&format!("{name}-throughput"), title, labelled()),
-        Chart::times(&format!("{name}-time"), title, labelled()),
+        Chart::throughputs(&format!("{name}-throughput"), title, labeled()),
+        Chart::times(&format!("{name}-time"), title, labeled()),
     ];
     let (lines, findings) = lines(&curves);
     let notes = vec![

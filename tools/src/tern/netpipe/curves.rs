@@ -53,10 +53,10 @@ impl Lab {
 
 /// Tables, pictures and findings of curves over sizes.
 pub fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
-    let labelled = || curves.iter().map(|curve| (curve, curve.system.clone()));
+    let labeled = || curves.iter().map(|curve| (curve, curve.system.clone()));
     let charts = vec![
-        Chart::throughputs(&format!("{name}-throughput"), &format!("{title}: throughput"), labelled()),
-        Chart::times(&format!("{name}-time"), &format!("{title}: time of one way"), labelled()),
+        Chart::throughputs(&format!("{name}-throughput"), &format!("{title}: throughput"), labeled()),
+        Chart::times(&format!("{name}-time"), &format!("{title}: time of one way"), labeled()),
         signature(name, title, &curves),
     ];
     let tables = vec![times(&curves), throughputs(&curves), steadiness::grid(&curves)];
@@ -217,7 +217,7 @@ mod tests {
         assert!((finding("tern_over_raw.latency_best") - 1.2).abs() < 1e-9);
         assert!((finding("tern_over_raw.throughput_best_min") - 0.9).abs() < 1e-9);
         assert!((finding("tern.latency_s") - 12e-6).abs() < 1e-12);
-        // The neighbour is drawn, but not listed.
+        // The neighbor is drawn, but not listed.
         let sizes: Vec<_> = section.tables[0].rows.iter().map(|row| row[0].clone()).collect();
         assert_eq!(sizes, ["bytes", "8", "64k", "1m"]);
         assert_eq!(section.tables[0].rows[1][3], "1.20 / 1.20");

@@ -98,7 +98,7 @@ where
         .y_label_formatter(&|value| label(chart.axes.1, *value))
         .draw()?;
     for (index, line) in chart.lines.iter().enumerate() {
-        let style = colour(chart, line, index).stroke_width(if line.system == "tern" { 3 } else { 2 });
+        let style = color(chart, line, index).stroke_width(if line.system == "tern" { 3 } else { 2 });
         let series = LineSeries::new(line.points.iter().copied(), style);
         let key = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style);
         // The frame of the labels is drawn a little too narrow for letters of one width.
@@ -155,15 +155,15 @@ fn label(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A system's colour where it has one line, and else colours that differ.
-fn colour(chart: &Chart, line: &Trace, index: usize) -> RGBColor {
+/// A system's color where it has one line, and else colors that differ.
+fn color(chart: &Chart, line: &Trace, index: usize) -> RGBColor {
     let is_alone = chart.lines.iter().filter(|other| other.system == line.system).count() == 1;
-    if let Some((_, colour)) = COLOURS.iter().find(|(name, _)| is_alone && *name == line.system) {
-        return *colour;
+    if let Some((_, color)) = COLOURS.iter().find(|(name, _)| is_alone && *name == line.system) {
+        return *color;
     }
     let is_there = |system: &str| is_alone && chart.lines.iter().any(|line| line.system == system);
-    let is_taken = |colour: &RGBColor| COLOURS.iter().any(|(name, taken)| is_there(name) && taken == colour);
-    let free: Vec<RGBColor> = OTHERS.iter().filter(|colour| !is_taken(colour)).copied().collect();
+    let is_taken = |color: &RGBColor| COLOURS.iter().any(|(name, taken)| is_there(name) && taken == color);
+    let free: Vec<RGBColor> = OTHERS.iter().filter(|color| !is_taken(color)).copied().collect();
     free[index % free.len()]
 }
 

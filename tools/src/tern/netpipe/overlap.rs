@@ -32,7 +32,7 @@ pub fn study(lab: &Lab) -> Study {
 
 fn section(curves: Vec<MetricCurve>) -> Section {
     let title = "Progress modes: time of one way";
-    let charts = vec![Chart::times("overlap-time", title, curves.iter().filter_map(labelled))];
+    let charts = vec![Chart::times("overlap-time", title, curves.iter().filter_map(labeled))];
     let (hidden, mut findings) = hidden(&curves);
     let (latencies, more) = latencies(&curves);
     findings.extend(more);
@@ -56,7 +56,7 @@ fn section(curves: Vec<MetricCurve>) -> Section {
 }
 
 /// What of the curves is drawn, and as what.
-fn labelled(curve: &MetricCurve) -> Option<(&MetricCurve, String)> {
+fn labeled(curve: &MetricCurve) -> Option<(&MetricCurve, String)> {
     let metrics = [("pingpong", "the receiver waits"), ("interrupt", "the receiver computes")];
     let (_, what) = metrics.iter().find(|(metric, _)| *metric == curve.metric)?;
     Some((curve, format!("{}: {what}", curve.system)))

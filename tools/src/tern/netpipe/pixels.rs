@@ -35,7 +35,7 @@ impl Pixels {
         Ok(file)
     }
 
-    /// Mixes a colour into a pixel; what lies outside is left out.
+    /// Mixes a color into a pixel; what lies outside is left out.
     fn mix(&mut self, (x, y): BackendCoord, (r, g, b): (u8, u8, u8), part: f64) {
         let inside = |at: i32, size: u32| u32::try_from(at).ok().filter(|at| *at < size);
         let (Some(x), Some(y)) = (inside(x, self.size.0), inside(y, self.size.1)) else { return };

@@ -49,10 +49,10 @@ fn section(curves: Vec<MetricCurve>) -> Section {
         let of: Vec<&MetricCurve> =
             curves.iter().filter(|curve| metrics.contains(&curve.metric.as_str())).collect();
         tables.push(grid(name, &of));
-        let labelled = || of.iter().map(|curve| (*curve, curve.system.clone()));
-        charts.push(Chart::times(&format!("rma-{name}-time"), &format!("{name}: time"), labelled()));
+        let labeled = || of.iter().map(|curve| (*curve, curve.system.clone()));
+        charts.push(Chart::times(&format!("rma-{name}-time"), &format!("{name}: time"), labeled()));
         let file = format!("rma-{name}-throughput");
-        charts.push(Chart::throughputs(&file, &format!("{name}: throughput"), labelled()));
+        charts.push(Chart::throughputs(&file, &format!("{name}: throughput"), labeled()));
         for curve in &of {
             let first = curve.points().next().map(|(_, point)| point.best_s);
             let highest = curve.throughputs().into_iter().map(|(_, rate)| rate).fold(0.0, f64::max);

@@ -61,7 +61,7 @@ pub struct Chart {
 pub struct Trace {
     /// What it is.
     pub label: String,
-    /// Whose it is: a system has one colour in all pictures.
+    /// Whose it is: a system has one color in all pictures.
     pub system: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,

@@ -15,7 +15,7 @@ pub fn series(from: u64, to: u64, perturbation: u64) -> Vec<u64> {
     all
 }
 
-/// The series without neighbours: 1, 2, 3, 4, 6, 8, 12, 16 ... and both ends.
+/// The series without neighbors: 1, 2, 3, 4, 6, 8, 12, 16 ... and both ends.
 pub fn bases(from: u64, to: u64) -> Vec<u64> {
     let powers = (0..u64::BITS - 1).map(|bit| 1u64 << bit);
     let inside = |bytes: &u64| (from..=to).contains(bytes);

@@ -49,8 +49,8 @@ fn section(curves: Vec<MetricCurve>) -> Section {
         0 => curve.system.clone(),
         threshold => format!("eager up to {}", size(threshold)),
     };
-    let labelled = curves.iter().map(|curve| (curve, label(curve)));
-    let charts = vec![Chart::throughputs("thresholds", title, labelled)];
+    let labeled = curves.iter().map(|curve| (curve, label(curve)));
+    let charts = vec![Chart::throughputs("thresholds", title, labeled)];
     let (table, findings, note) = dips(&curves);
     let notes = vec![
         format!(

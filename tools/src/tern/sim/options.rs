@@ -87,10 +87,10 @@ pub struct SimArguments {
     /// Where all chance comes from
     #[arg(long, value_name = "S", default_value_t = 1, help_heading = FAULTS)]
     seed: u64,
-    /// Part of the messages between machines that is lost, as in 0.001, and sent again after 1 ms, 2 ms ...
+    /// Part of the messages between hosts that is lost, as in 0.001, and sent again after 1 ms, 2 ms ...
     #[arg(long, value_name = "P", default_value_t = 0.0, help_heading = FAULTS)]
     loss: f64,
-    /// Messages between machines take up to so much longer, as in 5us
+    /// Messages between hosts take up to so much longer, as in 5us
     #[arg(long, value_name = "T", default_value = "0", value_parser = parse_time, help_heading = FAULTS)]
     jitter: f64,
     /// Ranks begin up to so much later
@@ -277,7 +277,7 @@ impl SimOptions {
         Err("--segment is for an algorithm that cuts messages, as in: bcast --algorithm chain --segment 32k; or for all".into())
     }
 
-    /// A cut between machines that no job has would be none.
+    /// A cut between hosts that no job has would be none.
     fn check_cuts(&self) -> Result<(), String> {
         let ranks = self.ranks.iter().max().copied().unwrap_or(0);
         let machines = ranks.div_ceil(self.params.ranks_per_host);

@@ -67,12 +67,12 @@ fn picture(text: &mut String, lines: &PlotLines) -> Result<(), Box<dyn std::erro
         .y_label_formatter(&|ns| units::time(*ns))
         .draw()?;
     for (index, (label, points)) in lines.iter().enumerate() {
-        let colour = Palette99::pick(index).to_rgba();
-        let series = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(3);
+        let color = Palette99::pick(index).to_rgba();
+        let series = LineSeries::new(points.iter().copied(), color.stroke_width(2)).point_size(3);
         chart.draw_series(series)?;
         let y = (KEY_MARGIN + KEY_LINE * index as u32) as i32;
         let stroke = [(0, y), (KEY_STROKE as i32 - 6, y)];
-        right.draw(&PathElement::new(stroke, colour.stroke_width(2)))?;
+        right.draw(&PathElement::new(stroke, color.stroke_width(2)))?;
         right.draw(&Text::new(label.as_str(), (KEY_STROKE as i32, y - 6), ("sans-serif", 12)))?;
     }
     area.present()?;

@@ -271,7 +271,7 @@ mod tests {
     fn every_algorithm_that_suits_has_a_line() {
         let text = listed("allgather --algorithm all --ranks 6,8 --bytes 64 --ranks-per-host 64").unwrap();
         let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
-        let counts = ["ring", "recursive-doubling", "bruck", "neighbour-exchange", "shm"].map(lines);
+        let counts = ["ring", "recursive-doubling", "bruck", "neighbor-exchange", "shm"].map(lines);
         assert_eq!(counts, [2, 1, 2, 2, 2], "{text}");
     }
 

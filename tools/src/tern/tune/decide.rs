@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_sizes_with_one_choice_are_one_row() {
+    fn neighboring_sizes_with_one_choice_are_one_row() {
         let ranks = NumberRange { min: 3, max: 4 };
         let sizes = [8, 128, 2048, 32768];
         let winners = [winner(8, RING), winner(128, RING), winner(32768, BRUCK)];

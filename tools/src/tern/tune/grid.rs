@@ -98,7 +98,7 @@ mod tests {
             let all = Effort::new(true).candidates(Collective::Allgather, ranks);
             all.iter().map(|(choice, _)| choice.algorithm.name()).collect::<Vec<_>>()
         };
-        assert_eq!(names(4), ["ring", "recursive-doubling", "bruck", "neighbour-exchange"]);
+        assert_eq!(names(4), ["ring", "recursive-doubling", "bruck", "neighbor-exchange"]);
         assert_eq!(names(5), ["ring", "bruck"]);
         let chains = Effort::new(false).candidates(Collective::Bcast, 4);
         assert!(

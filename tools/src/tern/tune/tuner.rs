@@ -94,7 +94,7 @@ impl<'t> Trial<'t> {
         let before = self.run(&self.sizes, &[])?;
         let number = self.candidates.len();
         for index in 0..number {
-            // Each has another neighbour before it every time.
+            // Each has another neighbor before it every time.
             let index = (index + repetition) % number;
             let candidate = &self.candidates[index];
             let taken = self.run(&candidate.sizes, &[row_for_all(self.collective, candidate.choice)])?;

@@ -18,10 +18,10 @@ fn one_by_one() -> Keeper {
     keeper
 }
 
-fn rank(me: Peer, segment: Option<OwnedFd>, neighbours: Vec<Peer>, directory: &SharedDirectory) -> Fabric {
+fn rank(me: Peer, segment: Option<OwnedFd>, local_ranks: Vec<Peer>, directory: &SharedDirectory) -> Fabric {
     let outside = Some(Outside { secret: SECRET, directory: directory.of(me) });
     let place =
-        JobPlace { me, size: 3, neighbours: Some(neighbours), segment, oversubscribed: true, outside };
+        JobPlace { me, size: 3, local_ranks: Some(local_ranks), segment, oversubscribed: true, outside };
     Fabric::attach(place, &TransportConfig::default()).unwrap()
 }
 
@@ -76,7 +76,7 @@ fn the_last_look_before_sleeping_is_at_the_network_too() {
 
 /// However busy shared memory is, what comes over the network is found.
 #[test]
-fn messages_of_neighbours_do_not_hide_those_from_afar() {
+fn messages_of_neighbors_do_not_hide_those_from_afar() {
     let (mut ranks, mut sink) = (job(), one_by_one());
     let mut payload = pattern(1, 8);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
@@ -132,7 +132,7 @@ fn multicasts_come_over_tcp_where_no_datagram_comes_through() {
     let mut keepers = [Keeper::default(), Keeper::default()];
     let mut bytes = pattern(3, 5000);
     let body = buf_of(&mut bytes);
-    let am = Am { header: header(3), lead: &[], body: &body, offset: 0, len: 5000 };
+    let am = Am { header: header(3), extended: &[], body: &body, offset: 0, len: 5000 };
     ranks[0].multicast(&groups[0], &[1], &am, Token(1)).unwrap();
     let until = Instant::now() + Duration::from_secs(30);
     while keepers[1].received.is_empty() || !ranks[0].is_quiet() {

@@ -12,7 +12,7 @@ use crate::{Peer, Transport, TransportConfig, TransportSetting};
 fn rank(me: Peer, size: u32, secret: u8, config: &TransportConfig) -> Fabric {
     let segment = (size > 1).then(shm::tests::memfd);
     let outside = || Outside { secret: [secret; 32], directory: SharedDirectory::default().of(me) };
-    let mut place = JobPlace { me, size, neighbours: None, segment, oversubscribed: false, outside: None };
+    let mut place = JobPlace { me, size, local_ranks: None, segment, oversubscribed: false, outside: None };
     place.outside = place.needs_network(config).then(outside);
     let mut fabric = Fabric::attach(place, config).unwrap();
     fabric.open(outside()).unwrap();

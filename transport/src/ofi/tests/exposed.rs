@@ -32,10 +32,10 @@ fn everywhere(test: impl Fn(&mut Two, &str)) {
 /// Exposes a message, and lets both ranks work until it is taken.
 fn expose(
     two: &mut Two,
-    (body, lead, nth): (&UserBuf, &[u8], usize),
+    (body, extended, nth): (&UserBuf, &[u8], usize),
     sinks: (&mut impl Sink, &mut impl Sink),
 ) {
-    let am = Am { header: header(nth), lead, body, offset: 0, len: body.len() };
+    let am = Am { header: header(nth), extended, body, offset: 0, len: body.len() };
     let until = Instant::now() + Duration::from_secs(20);
     while two.0.send_zero_copy(1, &am, Some(Token(nth as u64))).is_err() {
         assert!(Instant::now() < until && two.0.failure().is_none(), "{:?}", two.0.failure());
@@ -54,8 +54,8 @@ fn exposed_messages_keep_order_and_content() {
             .collect();
         let originals = bodies.clone();
         for (nth, body) in bodies.iter_mut().enumerate() {
-            let lead: &[u8] = if nth % 2 == 1 { b"lead" } else { b"" };
-            expose(two, (&buf_of(body), lead, nth), (&mut here, &mut there));
+            let extended: &[u8] = if nth % 2 == 1 { b"head" } else { b"" };
+            expose(two, (&buf_of(body), extended, nth), (&mut here, &mut there));
             while send(&mut two.0, 1, 100 + nth, &mut pattern(nth, 10)).is_err() {
                 two.0.poll(&mut here);
                 two.1.poll(&mut there);
@@ -69,10 +69,10 @@ fn exposed_messages_keep_order_and_content() {
             two.1.poll(&mut there);
         }
         for (nth, original) in originals.iter().enumerate() {
-            let lead: &[u8] = if nth % 2 == 1 { b"lead" } else { b"" };
+            let extended: &[u8] = if nth % 2 == 1 { b"head" } else { b"" };
             let Received { header: got, payload, .. } = &there.received[2 * nth];
             assert_eq!(*got, header(nth), "{name}, message {nth}");
-            assert!(*payload == [lead, original].concat(), "{name}, message {nth}");
+            assert!(*payload == [extended, original].concat(), "{name}, message {nth}");
             assert_eq!(there.received[2 * nth + 1].header, header(100 + nth), "{name}");
         }
         let ends: Vec<_> = (0..6).map(|nth| (Token(nth), Ok(()))).collect();

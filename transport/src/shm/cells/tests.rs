@@ -5,7 +5,7 @@ use crate::TransportConfig;
 use crate::shm::tests::memfd;
 
 fn usable(size: u32, cells: u32) -> u32 {
-    crowded_cells(&SegmentLayout::new(size, &TransportConfig { cells, ..TransportConfig::default() }))
+    oversubscribed_cells(&SegmentLayout::new(size, &TransportConfig { cells, ..TransportConfig::default() }))
 }
 
 #[test]
@@ -23,11 +23,11 @@ fn what_is_lent_leaves_room_for_the_longest_message() {
 }
 
 /// A segment of so many ranks, and the pools of all.
-fn pools(size: u32, crowded: bool) -> (Arc<Segment>, Vec<CellPool>) {
+fn pools(size: u32, oversubscribed: bool) -> (Arc<Segment>, Vec<CellPool>) {
     let config = TransportConfig::default();
     let file = memfd();
     let segment = Arc::new(Segment::attach(&file, size, &config).unwrap());
-    let pools = (0..size).map(|rank| CellPool::new(&segment, rank, crowded)).collect();
+    let pools = (0..size).map(|rank| CellPool::new(&segment, rank, oversubscribed)).collect();
     (segment, pools)
 }
 

@@ -55,7 +55,7 @@ pub enum Mismatch {
 }
 
 /// What a rank says of itself.
-struct Card {
+struct ToldCall {
     count: u64,
     mark: u64,
 }
@@ -184,9 +184,9 @@ impl<L: Lines> ShmComm<L> {
 
     /// The rank makes this call with another mark.
     fn unlike(&self, rank: u32) -> Option<Mismatch> {
-        let card = self.card(rank)?;
-        let differs = card.count >> STEP_BITS == self.calls && card.mark != self.mark;
-        differs.then_some(Mismatch::Unlike { rank, mark: card.mark & !CALL_BITS })
+        let call = self.call(rank)?;
+        let differs = call.count >> STEP_BITS == self.calls && call.mark != self.mark;
+        differs.then_some(Mismatch::Unlike { rank, mark: call.mark & !CALL_BITS })
     }
 
     /// The rank has left this call.
@@ -196,10 +196,10 @@ impl<L: Lines> ShmComm<L> {
     }
 
     /// What a rank says of itself, unless it is just saying something else.
-    fn card(&self, rank: u32) -> Option<Card> {
+    fn call(&self, rank: u32) -> Option<ToldCall> {
         let line = self.through_line(rank);
-        let card = Card { count: self.lines.count(line), mark: self.lines.mark(line) };
-        (card.mark & CALL_BITS == (card.count >> STEP_BITS) & CALL_BITS).then_some(card)
+        let call = ToldCall { count: self.lines.count(line), mark: self.lines.mark(line) };
+        (call.mark & CALL_BITS == (call.count >> STEP_BITS) & CALL_BITS).then_some(call)
     }
 
     fn others(&self) -> impl Iterator<Item = u32> + use<L> {

@@ -82,7 +82,7 @@ fn what_waits_survives_a_cut() {
 /// Sends without a copy a message and polls both until it has come. Whether its zero-copy send has ended by then.
 fn send_zero_copy(ranks: &mut [Tcp], keepers: &mut [Keeper], bytes: &mut [u8]) -> bool {
     let body = conformance::buf_of(bytes);
-    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: bytes.len() };
+    let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: bytes.len() };
     let (done, come) = (keepers[0].done.len(), keepers[1].received.len());
     ranks[0].send_zero_copy(1, &am, Some(Token(7))).unwrap();
     poll_until(ranks, keepers, |_, keepers| keepers[1].received.len() > come);
@@ -133,7 +133,7 @@ fn among_many_connections_what_waits_goes_with_the_next_poll() {
     let (its, own) = all.split_at_mut(1);
     let mut bytes = pattern(3, 300_000);
     let body = conformance::buf_of(&mut bytes);
-    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: bytes.len() };
+    let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: bytes.len() };
     let until = Instant::now() + Duration::from_secs(10);
     for reply in (0..=REPLIES_TO_WAIT).map(|round| round < REPLIES_TO_WAIT) {
         let (come, done) = (its[0].received.len(), own[0].done.len());

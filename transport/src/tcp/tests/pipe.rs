@@ -147,7 +147,7 @@ proptest! {
                     let mut bytes = pattern(seed, len);
                     let body = buf_of(&mut bytes);
                     let zero_copy = matches!(step, Step::ZeroCopy(_)).then_some(ZeroCopy(Some(Token(seed as u64))));
-                    let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
+                    let am = Am { header: header(seed), extended: &[], body: &body, offset: 0, len };
                     ends.outbox.push(&am, 0, zero_copy);
                     ends.outbox.settle();
                     sent.push(len);
@@ -207,7 +207,7 @@ fn an_acknowledgement_that_is_waited_for_is_taken_before_the_long_message_that_b
         let (mut pipe, mut keeper) = (Pipe::new(vec![usize::MAX]), Keeper::default());
         let mut bytes = pattern(1, 5000);
         let body = buf_of(&mut bytes);
-        let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 5000 };
+        let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: 5000 };
         outbox.push(&am, 3, None);
         outbox.write(&mut pipe).unwrap();
         assert!(inbox.receive(&mut pipe, &mut keeper, zero_copy).unwrap());
@@ -233,7 +233,7 @@ fn a_long_body_lies_where_its_copy_is_fast_and_lands_whole_in_pieces_of_any_size
         (16, len - 1, 0),
     ] {
         for pieces in [1, 70, usize::MAX] {
-            let am = Am { header: header(1), lead: &[], body: &body, offset: to_page + begins, len };
+            let am = Am { header: header(1), extended: &[], body: &body, offset: to_page + begins, len };
             let (mut outbox, mut inbox) = (TcpOutbox::new(Checksum::All, false), TcpInbox::new(1));
             let (mut pipe, mut keeper) = (Pipe::new(vec![pieces]), Keeper::default());
             outbox.push(&am, 0, None);
@@ -263,7 +263,7 @@ fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
     assert!(matches!(receive_all(&skipped.bytes()), Err(Broken::Gap)));
     let mut body = pattern(1, 1000);
     let body = buf_of(&mut body);
-    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1000 };
+    let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: 1000 };
     let (mut outbox, mut pipe) = (TcpOutbox::new(Checksum::All, false), Pipe::new(vec![usize::MAX]));
     outbox.push(&am, 0, None);
     outbox.settle();
@@ -279,7 +279,7 @@ fn a_missing_frame_and_a_damaged_payload_end_the_connection() {
 fn an_acknowledgement_of_what_was_never_sent_is_false() {
     let mut outbox = TcpOutbox::new(Checksum::Header, false);
     let body = tern_mem::UserBuf::empty();
-    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 0 };
+    let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: 0 };
     outbox.push(&am, 0, None);
     assert!(outbox.acknowledge(1, &mut Vec::new()).is_err(), "not written yet");
     outbox.write(&mut Pipe::new(vec![usize::MAX])).unwrap();

@@ -43,7 +43,7 @@ pub struct UdpConfig<'a> {
     /// Where it may be reached.
     pub ports: Ports,
     /// Whether other ranks of the job on this node shall hear what this one multicasts.
-    pub neighbours: bool,
+    pub local_ranks: bool,
     /// Bytes of a datagram at most, if fewer than the interface carries.
     pub datagram_bytes_max: usize,
     /// Let the kernel cut datagrams into segments, if it can (`UDP_SEGMENT`).
@@ -65,7 +65,7 @@ impl<'a> UdpConfig<'a> {
             secret,
             interface,
             ports: Ports::default(),
-            neighbours: true,
+            local_ranks: true,
             datagram_bytes_max: DATAGRAM_BYTES_MAX,
             segment: true,
             coalesce: true,
@@ -353,7 +353,7 @@ fn prepare_multicast(socket: &Socket, config: &UdpConfig<'_>) -> io::Result<()> 
         IpAddr::V4(address) => {
             socket.set_multicast_if_v4(&address)?;
             socket.set_multicast_ttl_v4(1)?;
-            socket.set_multicast_loop_v4(config.neighbours)?;
+            socket.set_multicast_loop_v4(config.local_ranks)?;
             socket.set_multicast_all_v4(false)?;
             set_option(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
         }
@@ -361,7 +361,7 @@ fn prepare_multicast(socket: &Socket, config: &UdpConfig<'_>) -> io::Result<()> 
             socket.set_only_v6(true)?;
             socket.set_multicast_if_v6(config.interface.index)?;
             socket.set_multicast_hops_v6(1)?;
-            socket.set_multicast_loop_v6(config.neighbours)?;
+            socket.set_multicast_loop_v6(config.local_ranks)?;
             socket.set_multicast_all_v6(false)?;
             set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &libc::IPV6_PMTUDISC_DO)
         }

@@ -178,7 +178,7 @@ fn multicasts(mut ranks: Vec<Urtp>) {
         let body = buf_of(body);
         let mut taken = Err(Full);
         poll_until(&mut ranks, &mut keepers, |ranks, _| {
-            let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
+            let am = Am { header: header(seed), extended: &[], body: &body, offset: 0, len };
             taken = ranks[0].multicast(group, to, &am, token);
             taken.is_ok()
         });
@@ -267,7 +267,7 @@ fn a_message_on_its_way_goes_on_when_nobody_wants_its_group() {
     let (mut ranks, mut keepers) = (job(4, 1472, 0), keepers(4));
     let mut bytes = pattern(1, 1_000_000);
     let body = buf_of(&mut bytes);
-    let am = Am { header: header(1), lead: &[], body: &body, offset: 0, len: 1_000_000 };
+    let am = Am { header: header(1), extended: &[], body: &body, offset: 0, len: 1_000_000 };
     let [group, ..] = [0, 1, 2].map(|rank| ranks[rank].multicast_group(&[0, 1, 2]).unwrap());
     assert_eq!(ranks[0].multicast(&group, &[1, 2], &am, Token(3)), Ok(Taken::Kept));
     let index = ranks[0].multicast_groups.group(&group);
@@ -291,7 +291,7 @@ fn two_long_messages_to_one_rank_come_one_after_the_other() {
         let len = body.len();
         let body = buf_of(body);
         poll_until(&mut ranks, &mut keepers, |ranks, _| {
-            let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len };
+            let am = Am { header: header(seed), extended: &[], body: &body, offset: 0, len };
             ranks[0].send_zero_copy(1, &am, Some(Token(seed as u64))).is_ok()
         });
     }
@@ -341,7 +341,7 @@ fn who_waits_for_a_lost_multicast_asks_for_it_while_the_sender_sleeps() {
     for seed in 0..40 {
         let mut body = pattern(seed, 100);
         let body = buf_of(&mut body);
-        let am = Am { header: header(seed), lead: &[], body: &body, offset: 0, len: 100 };
+        let am = Am { header: header(seed), extended: &[], body: &body, offset: 0, len: 100 };
         assert_eq!(ranks[0].multicast(&group, &[1], &am, Token(0)), Ok(Taken::Copied));
         ranks[1].expect_multicast(0);
         poll_until(&mut ranks, &mut keepers, |_, keepers| keepers[1].received.len() == seed + 1);
