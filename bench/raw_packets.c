@@ -1,6 +1,6 @@
-// Whether a provider of libfabric delivers each packet once, and in order. Every process sends numbered packets to every
-// other one, and counts what is lost, comes twice, or comes out of order. A process has so many sends under way, and
-// sleeps when nothing has happened for a while. Several of these at once, beside other load, show what is rare.
+// Whether a provider of libfabric delivers each packet once, and in order. Every process sends numbered packets to
+// every other one, and counts what is lost, comes twice, or comes out of order. A process has so many sends under way,
+// and sleeps when nothing has happened for a while. Several of these at once, beside other load, show what is rare.
 // usage: raw_packets PROVIDER PROCESSES PACKETS [RECEIVES [SENDS [BYTES]]]; compile with -lfabric
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -174,8 +174,8 @@ static int exchange(struct process *p, struct common *common) {
         }
     }
     if (p->twice + p->out_of_order + p->failed > 0 || p->received < all)
-        printf("process %d: %ld of %ld packets, %ld twice, %ld out of order, %ld failed, %d sends without an end\n", p->me,
-               p->received, all, p->twice, p->out_of_order, p->failed, p->sends - p->free_count);
+        printf("process %d: %ld of %ld packets, %ld twice, %ld out of order, %ld failed, %d sends without an end\n",
+               p->me, p->received, all, p->twice, p->out_of_order, p->failed, p->sends - p->free_count);
     return p->received < all || p->twice > 0 || p->out_of_order > 0 || p->failed > 0;
 }
 
@@ -206,12 +206,13 @@ int main(int argc, char **argv) {
     p.receives = number(argc, argv, 4, 256);
     p.sends = number(argc, argv, 5, SLOTS_MAX);
     p.bytes = number(argc, argv, 6, PACKET_BYTES);
-    if (p.count < 2 || p.count > PROCESSES_MAX || p.packets < 1 || p.receives < 1 || p.sends < 1 || p.sends > SLOTS_MAX ||
-        p.bytes <= (int)sizeof(struct packet) || p.bytes > PACKET_BYTES) {
+    if (p.count < 2 || p.count > PROCESSES_MAX || p.packets < 1 || p.receives < 1 || p.sends < 1 ||
+        p.sends > SLOTS_MAX || p.bytes <= (int)sizeof(struct packet) || p.bytes > PACKET_BYTES) {
         fprintf(stderr, "usage: raw_packets PROVIDER PROCESSES PACKETS [RECEIVES [SENDS [BYTES]]]\n");
         return 2;
     }
-    struct common *common = mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct common *common =
+        mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (p.me = 0; p.me < p.count; p.me++)
         if (fork() == 0)
             _exit(run(&p, argv[1], common));

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use super::limits::OFI_LOST_S;
-use super::packet::PacketKind;
+use super::packet::OfiPacketKind;
 use crate::{Header, Peer};
 
 /// A packet that waits for those before it.
 pub(super) struct EarlyPacket {
-    pub kind: PacketKind,
+    pub kind: OfiPacketKind,
     pub header: Header,
     pub payload: Box<[u8]>,
 }
@@ -59,7 +59,7 @@ mod tests {
 
     fn packet(tag: i32) -> EarlyPacket {
         let header = Header { tag, ..Header::default() };
-        EarlyPacket { kind: PacketKind::Message, header, payload: Box::default() }
+        EarlyPacket { kind: OfiPacketKind::Message, header, payload: Box::default() }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) const HEAD_BYTES: usize = 40;
 
 /// What a packet is. All but messages are told by what their tokens are combined with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PacketKind {
+pub(super) enum OfiPacketKind {
     Message,
     /// It exposes memory.
     Offer,
@@ -39,8 +39,8 @@ pub(super) enum PacketKind {
     Answer,
 }
 
-impl PacketKind {
-    const OTHERS: [PacketKind; 4] = [Self::Offer, Self::Return, Self::Last, Self::Answer];
+impl OfiPacketKind {
+    const OTHERS: [OfiPacketKind; 4] = [Self::Offer, Self::Return, Self::Last, Self::Answer];
 
     /// What the token is combined with.
     #[inline]
@@ -56,7 +56,7 @@ impl PacketKind {
 
     /// What a packet is that is no message, by what differs in its token; `None` if its sender is no rank.
     #[cold]
-    pub fn of_mark(mark: u64) -> Option<PacketKind> {
+    pub fn of_mark(mark: u64) -> Option<OfiPacketKind> {
         Self::OTHERS.into_iter().find(|kind| kind.mark() == mark)
     }
 }

@@ -3,7 +3,7 @@
 use tern_libfabric::LibfabricError;
 
 use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
-use super::packet::{HEAD_BYTES, PacketKind};
+use super::packet::{HEAD_BYTES, OfiPacketKind};
 use super::transport::{Ofi, OfiArrivals};
 use crate::am::AM_INLINE_BYTES_MAX;
 use crate::ofi::limits::OFI_READ_BYTES_MAX;
@@ -35,7 +35,7 @@ impl Ofi {
             }
             return Ok(());
         };
-        let way = self.way(peer).ok_or(Full)?.marked(PacketKind::Offer);
+        let way = self.way(peer).ok_or(Full)?.marked(OfiPacketKind::Offer);
         let slot = self.free.pop().ok_or(Full)?;
         // SAFETY: the body stays as it is until the exposure ends, which is the promise of whoever exposes it.
         let region = match unsafe { self.endpoint.expose(start, am.len) } {
@@ -218,7 +218,7 @@ impl Ofi {
     }
 
     fn give_one_back(&mut self, peer: Peer, status: u8) -> Result<(), Full> {
-        let way = self.way(peer).ok_or(Full)?.marked(PacketKind::Return);
+        let way = self.way(peer).ok_or(Full)?.marked(OfiPacketKind::Return);
         let (header, body) = (Header { flags: status, ..Header::default() }, UserBuf::empty());
         let am = Am { header, extended: &[], body: &body, offset: 0, len: 0 };
         self.send_slot(peer, way, &am)?;

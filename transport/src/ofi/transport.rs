@@ -12,7 +12,7 @@ use super::early::{EarlyPacket, EarlyPackets};
 use super::endpoint_address::OfiEndpointAddress;
 use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
-use super::packet::{self, HEAD_BYTES, OfiPacket, PacketKind};
+use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
 use crate::config::OfiConfig;
 use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
 use crate::tcp::{Directory, SocketBell, Void};
@@ -93,7 +93,7 @@ pub(super) struct OfiWay {
 
 impl OfiWay {
     /// For a packet that is not a message.
-    pub(super) fn marked(self, kind: PacketKind) -> OfiWay {
+    pub(super) fn marked(self, kind: OfiPacketKind) -> OfiWay {
         OfiWay { token: self.token ^ kind.mark(), ..self }
     }
 
@@ -263,7 +263,7 @@ impl Ofi {
         let peers = 0..self.links.len() as Peer;
         let mut untold: Vec<Peer> = peers.filter(|&peer| self.links[peer as usize].was_sent_to).collect();
         while !(untold.is_empty() && self.is_through()) && self.lost.is_none() && Instant::now() < until {
-            untold.retain(|&peer| self.send_mark(peer, PacketKind::Last).is_err());
+            untold.retain(|&peer| self.send_mark(peer, OfiPacketKind::Last).is_err());
             self.poll(&mut Void);
         }
     }
@@ -275,7 +275,7 @@ impl Ofi {
     }
 
     /// Sends a packet that says nothing but its mark.
-    fn send_mark(&mut self, peer: Peer, kind: PacketKind) -> Result<(), Full> {
+    fn send_mark(&mut self, peer: Peer, kind: OfiPacketKind) -> Result<(), Full> {
         let way = self.way(peer).ok_or(Full)?.marked(kind);
         let am = Am { header: Header::default(), extended: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
         self.send_slot(peer, way, &am)
@@ -285,7 +285,7 @@ impl Ofi {
     #[cold]
     fn answer(&mut self) {
         let mut unanswered = std::mem::take(&mut self.unanswered);
-        unanswered.retain(|&peer| self.send_mark(peer, PacketKind::Answer).is_err());
+        unanswered.retain(|&peer| self.send_mark(peer, OfiPacketKind::Answer).is_err());
         self.unanswered = unanswered;
     }
 
@@ -483,18 +483,22 @@ impl<S: Sink> OfiArrivals<'_, S> {
 
     /// What a packet is, if it has the token of a rank.
     #[inline]
-    fn proven_kind(&mut self, from: Peer, token: u64) -> Option<PacketKind> {
+    fn proven_kind(&mut self, from: Peer, token: u64) -> Option<OfiPacketKind> {
         let link = self.links.get_mut(from as usize)?;
         let expected = *link.expected.get_or_insert_with(|| packet::token(self.secret, from, self.me));
-        if token == expected { Some(PacketKind::Message) } else { PacketKind::of_mark(token ^ expected) }
+        if token == expected {
+            Some(OfiPacketKind::Message)
+        } else {
+            OfiPacketKind::of_mark(token ^ expected)
+        }
     }
 
     /// Takes the packet of a rank whose turn it is.
     #[inline]
-    fn take_next(&mut self, from: Peer, kind: PacketKind, header: &Header, payload: &[u8]) {
+    fn take_next(&mut self, from: Peer, kind: OfiPacketKind, header: &Header, payload: &[u8]) {
         let link = &mut self.links[from as usize];
         link.received = link.received.wrapping_add(1);
-        if kind != PacketKind::Message {
+        if kind != OfiPacketKind::Message {
             return self.take_mark(from, kind, header, payload);
         }
         link.has_sent = true;
@@ -507,18 +511,18 @@ impl<S: Sink> OfiArrivals<'_, S> {
 
     /// A packet that is not a message.
     #[cold]
-    fn take_mark(&mut self, from: Peer, kind: PacketKind, header: &Header, payload: &[u8]) {
+    fn take_mark(&mut self, from: Peer, kind: OfiPacketKind, header: &Header, payload: &[u8]) {
         let link = &mut self.links[from as usize];
         match kind {
-            PacketKind::Last => {
+            OfiPacketKind::Last => {
                 link.has_ended = true;
                 self.unanswered.push(from);
             }
-            PacketKind::Answer => link.is_answered = true,
-            PacketKind::Message | PacketKind::Offer | PacketKind::Return => {
+            OfiPacketKind::Answer => link.is_answered = true,
+            OfiPacketKind::Message | OfiPacketKind::Offer | OfiPacketKind::Return => {
                 link.has_sent = true;
                 self.counters.received += 1;
-                if kind == PacketKind::Offer {
+                if kind == OfiPacketKind::Offer {
                     return self.take_offer(from, *header, payload);
                 }
                 self.exposed.entry(from).or_default().end(Ofi::is_well(header));
