@@ -7,7 +7,7 @@
 //! | [`launch`] | starts this host's ranks, and agents on other hosts; tells programs of other MPI libraries |
 //! | [`watch`] | one loop waits for everything: the supervisor of the job, and the one of each host |
 //! | [`output`] | lines of the ranks, and standard input |
-//! | [`serve`] | answers the ranks' questions about each other |
+//! | [`mod@serve`] | answers the ranks' questions about each other |
 //! | [`tree`] | agents on other hosts, which form a tree, and the messages between them |
 
 #![forbid(unsafe_code)]

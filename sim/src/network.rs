@@ -2,7 +2,7 @@
 //!
 //! A message of k bytes keeps its sender's core busy for o, the sender's link for the larger of g and k G, travels
 //! for L and k G, and keeps the receiver's link as long as the sender's; the receiver's core is busy for o when it
-//! takes it. Where it was measured what messages of some sizes take, that counts instead of k G, but for the links ([`PriceCurve`](crate::params::PriceCurve)).
+//! takes it. Where it was measured what messages of some sizes take, that counts instead of k G, but for the links ([`PriceCurve`]).
 //! Between nodes, all ranks of one node share its link. What is on its way is a [`MessageFlight`].
 //!
 //! A multicast costs its sender, and the sender's link, what one message to the farthest receiver costs; each receiver and

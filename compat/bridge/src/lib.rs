@@ -3,7 +3,7 @@
 //!
 //! [`calls`] has one line for each function, with the kind of each parameter. [`kinds`] says how a parameter of a kind
 //! goes in and comes back. A library of this folder says what its handles, statuses and constants look like
-//! ([`foreign::ForeignAbi`]), and exports the lines by [`export`].
+//! ([`foreign::ForeignAbi`]), and exports the lines by [`mod@export`].
 
 // The names are the standard's.
 #![allow(non_snake_case, non_upper_case_globals)]

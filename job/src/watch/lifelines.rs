@@ -1,6 +1,6 @@
 //! Connections between the first ranks of all hosts, on which an end without a word is a death.
 //!
-//! They form a tree. Each end proves the job's secret ([`proof`](super::proof)). A message is a kind, a rank and a code.
+//! They form a tree. Each end proves the job's secret ([`proof`]). A message is a kind, a rank and a code.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

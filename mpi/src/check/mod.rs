@@ -2,7 +2,7 @@
 //! get the same error if the calls do not fit, instead of a hang or wrong data.
 //!
 //! Every rank learns every rank's [`CallRecord`] by Bruck's allgather, in a lane of the communicator that the
-//! collective itself does not use, and [`verdict`] is a pure function of them. So nobody runs a collective that another
+//! collective itself does not use, and [`mod@verdict`] is a pure function of them. So nobody runs a collective that another
 //! refuses. With the check on, all collectives go by schedules over messages: one place to begin, [`crate::coll`]'s
 //! `RunningCollective`.
 
